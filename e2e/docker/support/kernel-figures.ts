@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EngineApi } from "./engine-api.ts";
 
@@ -27,6 +27,7 @@ interface Inspected {
   readonly State: { readonly Pid: number };
   readonly LogPath: string;
   readonly SizeRw?: number;
+  readonly GraphDriver: { readonly Data: { readonly UpperDir: string } };
 }
 
 /** Reads control groups, `/proc`, the disk and what `docker system df` shows, as people would. */
@@ -81,6 +82,11 @@ export async function readFigures(api: EngineApi, pod: ReadPod): Promise<Reading
     "container: processes": procs(pod.containerId),
     "container: threads": number(own, "pids", "pids.current"),
     "container: writable layer": main.SizeRw ?? 0,
+    "container: inodes of the writable layer": Number(
+      execFileSync("du", ["-sx", "--inodes", main.GraphDriver.Data.UpperDir], { encoding: "utf8" }).split("\t")[0],
+    ),
+    "container: open files": openFiles(pod.path, pod.containerId).length,
+    "container: sockets": openFiles(pod.path, pod.containerId).filter((target) => target.startsWith("socket:")).length,
     "container: log with rotated files": logs,
     "pod: CPU time": usage(pod.path),
     "pod: memory": used(pod.path),
@@ -106,6 +112,12 @@ export async function readFigures(api: EngineApi, pod: ReadPod): Promise<Reading
     "images: in use": LayersSize,
     "images: size of the disk": engineDisk.blocks * engineDisk.bsize,
   };
+}
+
+/** What the open files of a container's processes are. */
+function openFiles(pod: string, id: string): readonly string[] {
+  const pids = text(`${pod}/${id}`, "cpu", "cgroup.procs").split("\n");
+  return pids.flatMap((pid) => readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)));
 }
 
 function text(path: string, controller: string, file: string): string {

@@ -29,6 +29,10 @@ export interface DockerConfig {
   readonly cgroupsPerQOS: boolean;
   /** What pods' cgroups are in; without {@link cgroupsPerQOS} what all containers are in. Absent: `/vkpods`, or the engine's. */
   readonly cgroupParent?: string | undefined;
+  /** Control group of the engine; absent: that of the process in its file `docker.pid`. */
+  readonly runtimeCgroups?: string | undefined;
+  /** Control group of what else the machine runs. */
+  readonly systemCgroups?: string | undefined;
   /** Processes a container may have at most; absent: any number. */
   readonly pidsLimit?: number | undefined;
   readonly namePrefix: string;
@@ -164,6 +168,10 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .describe(
       "What pods' cgroups are in: a path, or a slice with the systemd driver; default vkpods, or without cgroupsPerQOS the engine's own",
     ),
+  runtimeCgroups: absolutePath
+    .optional()
+    .describe("The engine's control group, for its figures; default: that of the process in docker.pid beside the engine's socket"),
+  systemCgroups: absolutePath.optional().describe("Control group of what else the machine runs, such as /system.slice, for its figures"),
   pidsLimit: z.int().positive().optional().describe("Processes a container may have; default: any number"),
   namePrefix: z
     .string()

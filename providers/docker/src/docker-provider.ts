@@ -33,10 +33,11 @@ import { hostGpus } from "./container/host-gpus.ts";
 import { DockerRuntime } from "./docker-runtime.ts";
 import { isAtLeast, oldestApiVersion } from "./engine/api-version.ts";
 import { connectEngine } from "./engine/connect-engine.ts";
-import type { DockerEngine } from "./engine/docker-engine.ts";
+import type { DockerEngine, EngineEndpoint } from "./engine/docker-engine.ts";
 import { resolveEndpoint } from "./engine/engine-endpoint.ts";
 import { engineLimits } from "./engine/engine-limits.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
+import { engineProcess } from "./engine/engine-process.ts";
 import { LogLinks } from "./log-links/log-links.ts";
 import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
@@ -71,6 +72,7 @@ interface DockerProviderParts {
   readonly volumes: VolumeManager;
   readonly cgroups: PodCgroups | undefined;
   readonly rules: EvictionRules;
+  readonly endpoint: EngineEndpoint;
 }
 
 /**
@@ -81,7 +83,8 @@ interface DockerProviderParts {
 export async function openDockerProvider(host: ProviderHost, config: DockerConfig): Promise<Provider> {
   const { clock, logger, random } = host;
   const rules = dockerEvictionRules(config);
-  const engine = await connectEngine({ endpoint: await resolveEndpoint(config), clock, logger });
+  const endpoint = await resolveEndpoint(config);
+  const engine = await connectEngine({ endpoint, clock, logger });
   // Parts that need each other find each other when they are asked.
   const late: { provider?: DockerProvider; preparation?: PodPreparation } = {};
   const { links: wantsLinks, folder } = config.log;
@@ -113,7 +116,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   const preparation = createPodPreparation({ host, runtime, volumes, settings: { clusterDNS, resolvConf, registryConfig } });
   late.preparation = preparation;
   const cgroups = openCgroups(host, config, runtime);
-  late.provider = new DockerProvider({ host, config, engine, runtime, logLinks, preparation, volumes, cgroups, rules });
+  late.provider = new DockerProvider({ host, config, engine, runtime, logLinks, preparation, volumes, cgroups, rules, endpoint });
   return late.provider;
 }
 
@@ -155,7 +158,13 @@ class DockerProvider extends PodRuntimeProvider {
         clock,
         directory: config.rootDirectory,
         imageFs: () => imageFsNow(parts),
-        cgroups: hostCgroups({ clock, meter: new CgroupMeter({ clock }), pods: cgroups && ((signal) => cgroups.totalUsage(signal)) }),
+        cgroups: hostCgroups({
+          clock,
+          meter: new CgroupMeter({ clock }),
+          pods: cgroups && ((signal) => cgroups.totalUsage(signal)),
+          runtime: async () => config.runtimeCgroups ?? engineProcess(parts.endpoint),
+          misc: config.systemCgroups,
+        }),
       }),
       eviction: {
         rules,

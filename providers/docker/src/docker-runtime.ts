@@ -75,6 +75,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     this.#inventory = new EngineInventory(engine, {
       mainFamily: isIPv6(options.nodeAddress ?? "") ? 6 : 4,
       onLog: logLinks && ((log) => logLinks.link(log)),
+      onInspected: (answer) => this.#streams.noteInspected(answer),
     });
     const objects = new EngineObjects(engine, logLinks && ((id) => logLinks.unlink(id)));
     const images = new EngineImages({

@@ -118,6 +118,9 @@ export interface CgroupStats {
   readonly processes?: number | undefined;
   readonly threads?: number | undefined;
   readonly maxThreads?: number | undefined;
+  /** Open files of all processes, and those of them that are sockets. */
+  readonly fileDescriptors?: number | undefined;
+  readonly sockets?: number | undefined;
   readonly disks?: readonly DiskIoStats[] | undefined;
   readonly cpuShares?: number | undefined;
   readonly cpuPeriodMicros?: number | undefined;

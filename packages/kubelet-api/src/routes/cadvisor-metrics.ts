@@ -169,6 +169,18 @@ const cgroupFigures: readonly CgroupFigure[] = [
     help: "Count of out of memory events observed for the container",
     value: ({ oomKills }) => oomKills,
   },
+  {
+    name: "container_file_descriptors",
+    type: "gauge",
+    help: "Number of open file descriptors for the container.",
+    value: ({ fileDescriptors }) => fileDescriptors,
+  },
+  {
+    name: "container_sockets",
+    type: "gauge",
+    help: "Number of open sockets for the container.",
+    value: ({ sockets }) => sockets,
+  },
   { name: "container_threads", type: "gauge", help: "Number of threads running inside the container", value: ({ threads }) => threads },
   {
     name: "container_threads_max",

@@ -1,8 +1,10 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import type { InterfaceStats, NetworkStats } from "@virtual-kubelet/core";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock, InterfaceStats, NetworkStats } from "@virtual-kubelet/core";
 import { figuresOfV1, figuresOfV2, type CgroupUsage } from "./cgroup-figures.ts";
 import { interfacesOf } from "./network-devices.ts";
+import { countOpenFiles } from "./open-files.ts";
 
 /** Where a {@link CgroupMeter} looks. */
 export interface CgroupMeterOptions {
@@ -50,7 +52,18 @@ export class CgroupMeter {
     const paths = this.#pathsOf(pid);
     const path = paths && (paths.get("cpu") ?? paths.get(""));
     if (!paths || path === undefined || !path.includes(id)) return undefined;
-    return this.#read(path, (controller) => paths.get(controller));
+    const usage = this.#read(path, (controller) => paths.get(controller));
+    const pids = usage && this.#pidsIn(path);
+    const open = pids && (await countOpenFiles(pids, { proc: this.#proc, takeTurn: () => this.#takeTurn() }));
+    return usage && { ...usage, cgroup: { ...usage.cgroup, ...open } };
+  }
+
+  /** Processes of a control group, without those in others below it. */
+  #pidsIn(path: string): readonly string[] {
+    const layout = this.#findLayout();
+    const folder = layout?.version === 2 ? this.#root : layout?.hierarchies.get("cpu");
+    const text = folder === undefined ? undefined : tryRead(join(folder, path, "cgroup.procs"));
+    return text?.split("\n").filter((line) => line !== "") ?? [];
   }
 
   /** Figures of a control group by its path, such as `/vkpods/burstable/podUID`; `undefined` if there is none. */

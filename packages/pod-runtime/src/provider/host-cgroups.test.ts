@@ -20,6 +20,23 @@ test("all pods together and the program are system containers, and the machine h
   ]);
 });
 
+test("the engine is a system container by its process or its group, and so are the machine's other services", async () => {
+  const meter = {
+    ofPath: async (path: string) => (path === "/gone" ? undefined : usage(path)),
+    ofProcess: async ({ pid }: { readonly pid: number }) => usage(pid === 7 ? "/system.slice/docker.service" : "/"),
+  };
+  const found = async (more: object): Promise<unknown> =>
+    (await hostCgroups({ clock, meter, ...more }).systemContainers(signal)).map(({ name, cgroup }) => [name, cgroup?.path]);
+
+  expect(await found({ runtime: async () => 7, misc: "/system.slice" })).toEqual([
+    ["runtime", "/system.slice/docker.service"],
+    ["misc", "/system.slice"],
+  ]);
+  expect(await found({ runtime: async () => "/docker" })).toEqual([["runtime", "/docker"]]);
+  expect(await found({ runtime: async () => 8, misc: "/gone" })).toEqual([]);
+  expect(await found({ runtime: async () => undefined })).toEqual([]);
+});
+
 test("a program in the first control group is not told apart, and without control groups there is nothing", async () => {
   const first = { ofPath: async () => usage("/"), ofProcess: async () => usage("/") };
   const none = { ofPath: async () => undefined, ofProcess: async () => undefined };

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
-import { diskUse, fileSystemRoom } from "./disk-use.ts";
+import { diskUse, fileSystemRoom, inodeUse } from "./disk-use.ts";
 import type { runTool } from "./run-tool.ts";
 
 test("a folder whose files have no end does not keep the others from being measured", async () => {
@@ -24,6 +24,14 @@ test("a folder whose files have no end does not keep the others from being measu
 
   expect(await used).toEqual(new Map(["/a", "/c", "/d"].map((path) => [path, 3072])));
   expect(runs).toEqual([paths, ["/c", "/d", "/e-endless"]]);
+});
+
+test("inodes are counted as bytes are", async () => {
+  const run: typeof runTool = async (_name, { args }) => ({ exitCode: 0, stdout: `4\t${args.join(" ")}\n`, stderr: "" });
+
+  const counted = await inodeUse(["/a"], { clock: new VirtualClock(), signal: new AbortController().signal, run });
+
+  expect(counted).toEqual(new Map([["-sx --inodes -- /a", 4]]));
 });
 
 test("folders are measured in one go, without what is mounted within, in bytes", async () => {

@@ -1,5 +1,6 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import type { FsStats } from "@virtual-kubelet/core";
 import { statfs } from "node:fs/promises";
-import type { Clock, FsStats } from "@virtual-kubelet/core";
 import { runTool } from "./run-tool.ts";
 
 /** How long one folder may take, in milliseconds, before the others' turn has come. */
@@ -20,7 +21,17 @@ export interface DiskUseOptions {
  *
  * @param paths - without newlines
  */
-export async function diskUse(
+export async function diskUse(paths: readonly string[], options: DiskUseOptions): Promise<ReadonlyMap<string, number>> {
+  return new Map([...(await measure("-skx", paths, options))].map(([path, kibibytes]) => [path, kibibytes * 1024]));
+}
+
+/** Inodes that folders take up, as {@link diskUse} measures bytes; empty where du cannot count them. */
+export async function inodeUse(paths: readonly string[], options: DiskUseOptions): Promise<ReadonlyMap<string, number>> {
+  return measure("-sx --inodes", paths, options);
+}
+
+async function measure(
+  flags: string,
   paths: readonly string[],
   { clock, signal, run = runTool }: DiskUseOptions,
 ): Promise<ReadonlyMap<string, number>> {
@@ -28,10 +39,10 @@ export async function diskUse(
   for (let left = paths; left.length > 0;) {
     const turn = new AbortController();
     using _timer = clock.setTimer(turnMs, () => turn.abort());
-    const { stdout } = await run("du", { args: ["-skx", "--", ...left], signal, until: turn.signal });
+    const { stdout } = await run("du", { args: [...flags.split(" "), "--", ...left], signal, until: turn.signal });
     for (const line of stdout.split("\n")) {
-      const [, kibibytes, path] = /^(\d+)\t(.+)$/.exec(line) ?? [];
-      if (kibibytes !== undefined && path !== undefined) used.set(path, Number(kibibytes) * 1024);
+      const [, amount, path] = /^(\d+)\t(.+)$/.exec(line) ?? [];
+      if (amount !== undefined && path !== undefined) used.set(path, Number(amount));
     }
     if (!turn.signal.aborted) break;
     // It goes in order: the first without a figure is the one it was at.

@@ -17,6 +17,8 @@ export interface EngineInventoryOptions {
   readonly mainFamily?: MainFamily | undefined;
   /** Called with the log of each container that was asked about and has been started, before it is told of; must not reject. */
   readonly onLog?: ((log: EngineLog) => Promise<void>) | undefined;
+  /** Called with all that the engine says of a container, each time it is asked; returns at once. */
+  readonly onInspected?: ((answer: ContainerInspectInfo) => void) | undefined;
 }
 
 /**
@@ -27,12 +29,14 @@ export class EngineInventory {
   readonly #engine: DockerEngine;
   readonly #mainFamily: MainFamily;
   readonly #onLog: EngineInventoryOptions["onLog"];
+  readonly #onInspected: EngineInventoryOptions["onInspected"];
   readonly #known = new Map<string, RuntimeContainer>();
 
-  constructor(engine: DockerEngine, { mainFamily = 4, onLog }: EngineInventoryOptions = {}) {
+  constructor(engine: DockerEngine, { mainFamily = 4, onLog, onInspected }: EngineInventoryOptions = {}) {
     this.#engine = engine;
     this.#mainFamily = mainFamily;
     this.#onLog = onLog;
+    this.#onInspected = onInspected;
   }
 
   /** As `ContainerRuntime.list`. */
@@ -71,8 +75,10 @@ export class EngineInventory {
   }
 
   /** All the engine says of a container, by id or name. @throws NotFoundError */
-  inspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo> {
-    return this.#engine.client.getContainer(encodeURIComponent(id)).inspect({ abortSignal: signal });
+  async inspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo> {
+    const inspected = await this.#engine.client.getContainer(encodeURIComponent(id)).inspect({ abortSignal: signal });
+    this.#onInspected?.(inspected);
+    return inspected;
   }
 
   /** Something happened to a container: what is remembered of it may be wrong. */

@@ -61,6 +61,11 @@ export class ContainerStreams
     return this.#stats.network(sandboxId, signal);
   }
 
+  /** Takes in what the engine has said of a container, so that it need not be asked again when the container is measured. */
+  noteInspected(answer: unknown): void {
+    this.#stats.noteInspected(answer);
+  }
+
   /** What the engine's images take up, and the disk they are on, as last measured; `undefined` until they were. */
   imageFs(): FsStats | undefined {
     return this.#stats.images();

@@ -22,10 +22,10 @@ test("writable layers of all containers are measured by one call, and keep the t
     },
   });
   await using sizes = new DiskSizes({ engine: fake.engine, labels: { node: "n", cluster: "c" } });
-  await vi.waitFor(() => expect(sizes.layer("c1")).toBeDefined());
+  await vi.waitFor(() => expect(sizes.layer("c1", "")).toBeDefined());
   await fakeTime.advance(50_000);
 
-  expect(sizes.layer("c1")).toEqual({
+  expect(sizes.layer("c1", "")).toEqual({
     time,
     usedBytes: 77,
     availableBytes: expect.any(Number),
@@ -33,10 +33,39 @@ test("writable layers of all containers are measured by one call, and keep the t
     inodes: expect.any(Number),
     inodesFree: expect.any(Number),
   });
-  expect(sizes.layer("c2")).toMatchObject({ time, usedBytes: 0 });
+  expect(sizes.layer("c2", "")).toMatchObject({ time, usedBytes: 0 });
   const listed = fake.requests.filter(({ path }) => path === "/containers/json");
   expect(listed.map(({ query }) => Object.fromEntries(query))).toEqual([{ size: "true", filters: '{"label":["node=n","cluster=c"]}' }]);
-  expect(sizes.layer("unknown")).toBeUndefined();
+  expect(sizes.layer("unknown", "")).toBeUndefined();
+});
+
+test("inodes of the writable layers that are asked for are counted together, and forgotten with their containers", async () => {
+  await using folder = await tempFolder();
+  const fakeTime = new VirtualClock();
+  const clock = { ...systemClock, now: () => fakeTime.now(), monotonic: () => fakeTime.monotonic() };
+  let listed = [{ Id: "c1" }, { Id: "c2" }];
+  await using fake = await startFakeEngine({
+    clock,
+    answers: {
+      "GET /containers/json": () => ({ status: 200, json: listed }),
+      "GET /info": () => ({ status: 200, json: { DockerRootDir: folder.path } }),
+    },
+  });
+  const counted: (readonly string[])[] = [];
+  const countInodes = async (paths: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+    counted.push(paths);
+    return new Map(paths.map((path) => [path, path.length]));
+  };
+  await using sizes = new DiskSizes({ engine: fake.engine, labels: {}, countInodes });
+  sizes.layer("c1", "/upper/1");
+  sizes.layer("c2", "/upper/22");
+  await vi.waitFor(() => expect(sizes.layer("c2", "/upper/22")).toMatchObject({ inodesUsed: 9 }));
+  expect(sizes.layer("c1", "")).not.toHaveProperty("inodesUsed");
+
+  listed = [{ Id: "c2" }];
+  await fakeTime.advance(120_000);
+  sizes.layer("c2", "/upper/22");
+  await vi.waitFor(() => expect(counted).toEqual([["/upper/1", "/upper/22"], ["/upper/22"]]));
 });
 
 test.for([

@@ -1,5 +1,5 @@
 import type { FsStats } from "@virtual-kubelet/core";
-import { fileSystemRoom } from "@virtual-kubelet/pod-runtime";
+import { fileSystemRoom, inodeUse } from "@virtual-kubelet/pod-runtime";
 import { z } from "zod";
 import { isAtLeast } from "../engine/api-version.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
@@ -10,6 +10,8 @@ export interface DiskSizesOptions {
   readonly engine: DockerEngine;
   /** Labels of the containers that are measured. */
   readonly labels: Readonly<Record<string, string>>;
+  /** Default: the program du. */
+  readonly countInodes?: typeof inodeUse | undefined;
 }
 
 const rootSchema = z.object({ DockerRootDir: z.string().default("") });
@@ -19,6 +21,8 @@ const imagesSchema = z.object({ LayersSize: z.number().optional() });
 interface Layers {
   readonly room: Room | undefined;
   readonly bytesById: ReadonlyMap<string, number>;
+  /** By folder. */
+  readonly inodes: ReadonlyMap<string, number>;
 }
 
 /** What the file system of the engine's data has, and what is left of it. */
@@ -32,6 +36,8 @@ export class DiskSizes implements AsyncDisposable {
   readonly #options: DiskSizesOptions;
   readonly #layers: SlowMeasurement<Layers>;
   readonly #images: SlowMeasurement<FsStats>;
+  /** Folders of the writable layers that were asked for, by container. */
+  readonly #folders = new Map<string, string>();
 
   constructor(options: DiskSizesOptions) {
     const { clock } = options.engine;
@@ -40,11 +46,18 @@ export class DiskSizes implements AsyncDisposable {
     this.#images = new SlowMeasurement({ clock, measure: (signal) => this.#measureImages(signal) });
   }
 
-  /** The writable layer of a container and the disk it is on, as last measured; `undefined` until it was. */
-  layer(id: string): FsStats | undefined {
+  /**
+   * The writable layer of a container and the disk it is on, as last measured; `undefined` until it was.
+   *
+   * @param folder - where the layer is, to count its inodes; empty: they are not counted
+   */
+  layer(id: string, folder: string): FsStats | undefined {
+    if (folder !== "") this.#folders.set(id, folder);
     const known = this.#layers.get(({ bytesById }) => !bytesById.has(id));
     const usedBytes = known?.value.bytesById.get(id);
-    return known && usedBytes !== undefined ? { time: known.time, ...known.value.room, usedBytes } : undefined;
+    if (!known || usedBytes === undefined) return undefined;
+    const inodesUsed = known.value.inodes.get(folder);
+    return { time: known.time, ...known.value.room, usedBytes, ...(inodesUsed !== undefined && { inodesUsed }) };
   }
 
   /** The layers of all images, each counted once, and the disk they are on, as last measured. */
@@ -64,7 +77,15 @@ export class DiskSizes implements AsyncDisposable {
     const filters = JSON.stringify({ label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) });
     const request = { method: "GET", path: "/containers/json", query: { size: true, filters } } as const;
     const listed = layersSchema.parse(await engine.json(request, signal));
-    return { room: await this.#room(signal), bytesById: new Map(listed.map(({ Id, SizeRw }) => [Id, SizeRw])) };
+    const bytesById = new Map(listed.map(({ Id, SizeRw }) => [Id, SizeRw]));
+    return { room: await this.#room(signal), bytesById, inodes: await this.#inodes(bytesById, signal) };
+  }
+
+  async #inodes(listed: ReadonlyMap<string, number>, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    const { engine, countInodes = inodeUse } = this.#options;
+    for (const id of this.#folders.keys()) if (!listed.has(id)) this.#folders.delete(id);
+    // Without du there are no figures.
+    return countInodes([...this.#folders.values()], { clock: engine.clock, signal }).catch(() => new Map<string, number>());
   }
 
   async #measureImages(signal: AbortSignal): Promise<FsStats> {

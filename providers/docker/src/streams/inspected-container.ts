@@ -12,6 +12,8 @@ export interface InspectedContainer {
   readonly networkMode: string;
   readonly startedAt: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Folder of its writable layer on the engine's host; empty with some storage drivers. */
+  readonly layerFolder: string;
   /** File of its output on the engine's host; empty with some log drivers. */
   readonly logPath: string;
 }
@@ -26,12 +28,22 @@ const schema = z.object({
   }),
   HostConfig: z.object({ NetworkMode: z.string().default("") }),
   LogPath: z.string().default(""),
+  GraphDriver: z.object({ Data: z.object({ UpperDir: z.string().default("") }).nullish() }).nullish(),
 });
 
 /** Looks at a container. @throws NotFoundError, UnavailableError */
 export async function inspectForStreams(engine: DockerEngine, id: string, signal: AbortSignal): Promise<InspectedContainer> {
   const answer = await engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/json` }, signal);
-  const { Id, State, Config, HostConfig, LogPath } = schema.parse(answer);
+  return read(schema.parse(answer));
+}
+
+/** Reads what the engine says of a container; `undefined` if it lacks something. */
+export function tryInspected(answer: unknown): InspectedContainer | undefined {
+  const parsed = schema.safeParse(answer);
+  return parsed.success ? read(parsed.data) : undefined;
+}
+
+function read({ Id, State, Config, HostConfig, LogPath, GraphDriver }: z.infer<typeof schema>): InspectedContainer {
   return {
     id: Id,
     isRunning: State.Running,
@@ -41,6 +53,7 @@ export async function inspectForStreams(engine: DockerEngine, id: string, signal
     networkMode: HostConfig.NetworkMode,
     startedAt: State.StartedAt,
     labels: Config.Labels ?? {},
+    layerFolder: GraphDriver?.Data?.UpperDir ?? "",
     logPath: LogPath,
   };
 }

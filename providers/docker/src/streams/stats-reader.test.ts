@@ -4,6 +4,7 @@ import { CgroupMeter } from "@virtual-kubelet/pod-runtime";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { EngineInventory } from "../inventory/engine-inventory.ts";
 import { startFakeEngine, type FakeEngine, type FakeEngineRoutes } from "../test-support/fake-engine-server.ts";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { StatsReader } from "./stats-reader.ts";
@@ -85,6 +86,22 @@ test("110 pods are measured from control groups; the engine is asked once for ea
 
   // Writable layers are measured aside, all by one call.
   expect(callsOf(fake)).toEqual({ "/_ping": expect.any(Number), "/containers/ID/json": 220, "/containers/json": 1, "/info": 1 });
+});
+
+test("what the engine said of containers when they were started is not asked again to measure them", async () => {
+  await using folder = await tempFolder();
+  const answers = answersFor(["c1", "c2"]);
+  await using fake = await startFakeEngine({ answers });
+  await using reader = new StatsReader({ engine: fake.engine, meter: await machineOf(["c1", "c2"], folder.path) });
+  const inventory = new EngineInventory(fake.engine, { onInspected: (answer) => reader.noteInspected(answer) });
+  await inventory.inspect("c1", never);
+  expect(callsOf(fake)["/containers/ID/json"]).toBe(1);
+
+  await reader.container("c1", never);
+  await reader.network("c1", never);
+  expect(callsOf(fake)["/containers/ID/json"]).toBe(1);
+  await reader.container("c2", never);
+  expect(callsOf(fake)["/containers/ID/json"]).toBe(2);
 });
 
 test("a container's figures are those of its control group, and a pod's traffic that of its sandbox's network", async () => {

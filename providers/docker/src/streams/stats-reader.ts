@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { DiskSizes } from "./disk-sizes.ts";
 import { networkStatsOf, tryParseStats, type EngineStats } from "./engine-stats.ts";
-import { inspectForStreams, type InspectedContainer } from "./inspected-container.ts";
+import { inspectForStreams, tryInspected, type InspectedContainer } from "./inspected-container.ts";
 import { logStats } from "./log-sizes.ts";
 
 const infoSchema = z.object({ MemTotal: z.number().default(0) });
@@ -22,7 +22,7 @@ export interface StatsReaderOptions {
 }
 
 /**
- * Measures containers, at once and one by one. The kernel is asked, and the engine only once for each container, for its process;
+ * Measures containers, at once and one by one. The kernel is asked, and the engine at most once for each container, for its process;
  * where the kernel's figures cannot be seen, the engine is asked for them each time. Who measures again makes rates.
  */
 export class StatsReader implements AsyncDisposable {
@@ -50,7 +50,7 @@ export class StatsReader implements AsyncDisposable {
       name: inspected.labels[labelNames.container] ?? id,
       startTime: inspected.startedAt,
       ...counted,
-      rootfs: this.#disk.layer(inspected.id),
+      rootfs: this.#disk.layer(inspected.id, inspected.layerFolder),
       logs: await logStats(inspected.logPath, time),
     };
   }
@@ -70,6 +70,12 @@ export class StatsReader implements AsyncDisposable {
     return this.#disk.images();
   }
 
+  /** Takes in what the engine has said of a container: when it is measured first, it is known already. */
+  noteInspected(answer: unknown): void {
+    const inspected = tryInspected(answer);
+    if (inspected?.isRunning) this.#remember(inspected);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#disk[Symbol.asyncDispose]();
   }
@@ -80,10 +86,14 @@ export class StatsReader implements AsyncDisposable {
     if (known) return known;
     const inspected = await inspectForStreams(this.#engine, id, signal);
     if (!inspected.isRunning) throw new NotFoundError(`measure container ${id}: it does not run`);
-    this.#known.set(id, inspected);
+    this.#remember(inspected);
+    return inspected;
+  }
+
+  #remember(inspected: InspectedContainer): void {
+    this.#known.set(inspected.id, inspected);
     const [oldest] = this.#known.keys();
     if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest);
-    return inspected;
   }
 
   async #askUsage(id: string, signal: AbortSignal): Promise<Pick<ContainerStats, "cpu" | "memory">> {
