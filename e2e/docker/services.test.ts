@@ -1,5 +1,5 @@
 import { eventually } from "@virtual-kubelet/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { podTimeout } from "./support/docker-node.ts";
 import { ServiceCluster, type ServiceNode } from "./support/service-cluster.ts";
 
@@ -251,4 +251,85 @@ test("a Service of both families is reached by either of its addresses", async (
   for (const [index, ip] of clusterIPs.entries())
     await eventually(async () => expect(await call("caller", ip)).toMatchObject({ caller: status.podIPs[index]?.ip }), patience);
   expect(callFrom(cluster.outside, node.addressV6, nodePort)).toBeDefined();
+});
+
+describe("with a second node", () => {
+  const far = "services-2";
+  let other: ServiceNode;
+  const onFar = { nodeSelector: { "kubernetes.io/hostname": far } };
+
+  /** Packets for another node's pods go to that node, and the engine lets those for its own pods in. */
+  function route(from: ServiceNode, to: ServiceNode): void {
+    from.machine.run(`ip route add ${to.podRange} via ${to.address}; ip -6 route add ${to.podRangeV6} via ${to.addressV6}`);
+    from.machine.run(`iptables -I DOCKER-USER -d ${from.podRange} -j ACCEPT`);
+  }
+
+  beforeAll(async () => {
+    other = await cluster.addNode(far, { number: 3, isIPv6First: true });
+    await cluster.apply(
+      servers("far", 2, onFar),
+      service("far", "far"),
+      service("far-both", "far", { ipFamilyPolicy: "RequireDualStack" }),
+    );
+    await cluster.apply(caller("far-caller", onFar));
+    await cluster.say("rollout", "status", "deployment/far", `--timeout=${podTimeout}`);
+    await cluster.say("wait", "pod/far-caller", "--for=condition=Ready", `--timeout=${podTimeout}`);
+  });
+
+  test("pods of a node whose first address is IPv6 have one as their main address, and answer probes there", async () => {
+    const { status } = await podNamed("far-caller");
+
+    expect(status.podIP).toContain(":");
+    expect(status.podIPs.map(({ ip }) => ip.includes(":"))).toEqual([true, false]);
+    expect(status.hostIPs.map(({ ip }) => ip)).toEqual([other.addressV6, other.address]);
+  });
+
+  test("without routes pods do not reach those of the other node; with routes and a rule of the engine's they do, under their own addresses", async () => {
+    const [server] = await podsOf("far");
+    const { status } = await podNamed("caller");
+    const addresses = server?.status.podIPs.map(({ ip }) => ip) ?? [];
+    expect(addresses).toHaveLength(2);
+    for (const ip of addresses) expect(await call("caller", ip, 8080)).toBeUndefined();
+
+    route(node, other);
+    route(other, node);
+
+    for (const ip of addresses)
+      expect(await call("caller", ip, 8080)).toEqual({
+        server: server?.metadata.name,
+        caller: status.podIPs.find((own) => own.ip.includes(":") === ip.includes(":"))?.ip,
+      });
+  });
+
+  test("a Service whose pods are on the other node is reached from either, by both families", async () => {
+    const names = (await podsOf("far")).map(({ metadata }) => metadata.name);
+    for (const ip of JSON.parse(await field("service", "far-both", ".spec.clusterIPs")) as string[])
+      for (const pod of ["caller", "far-caller"])
+        await eventually(async () => expect(names).toContain((await call(pod, ip))?.server), patience);
+  });
+
+  test("a NodePort of a node without its pods leads to the other one; with the policy Local the caller's address stays", async () => {
+    await cluster.apply(service("far-port", "far", { type: "NodePort" }));
+    await cluster.apply(service("far-local", "far", { type: "NodePort", externalTrafficPolicy: "Local" }));
+    const [port, local] = await Promise.all(
+      ["far-port", "far-local"].map(async (name) => Number(await field("service", name, ".spec.ports[0].nodePort"))),
+    );
+
+    await eventually(() => expect(callFrom(cluster.outside, node.address, port ?? 0)).toBeDefined(), patience);
+    await eventually(
+      () => expect(callFrom(cluster.outside, other.address, local ?? 0)).toMatchObject({ caller: cluster.outsideAddress }),
+      patience,
+    );
+    expect(callFrom(cluster.outside, node.address, local ?? 0)).toBeUndefined();
+  });
+
+  test("where the engine has a proxy of its own for ports, a pod does not reach itself through its Service", async () => {
+    await cluster.apply(servers("far-alone", 1, onFar), service("far-alone", "far-alone"));
+    await cluster.say("rollout", "status", "deployment/far-alone", `--timeout=${podTimeout}`);
+    const [pod] = await podsOf("far-alone");
+    const clusterIP = await field("service", "far-alone", ".spec.clusterIP");
+    await eventually(async () => expect(await call("far-caller", clusterIP)).toBeDefined(), patience);
+
+    expect(await call(pod?.metadata.name ?? "", clusterIP)).toBeUndefined();
+  });
 });

@@ -106,6 +106,11 @@ export class ServiceCluster implements AsyncDisposable {
   /** The level's namespace: a client that is neither a pod nor a node. */
   readonly outside: NetworkNamespace = new NetworkNamespace(process.pid);
 
+  /** Its address on the network of machines. */
+  get outsideAddress(): string {
+    return this.#lan.address();
+  }
+
   /** A machine with an engine, the program and kube-proxy; returns when the node is ready and kube-proxy has written its rules. */
   async addNode(name: string, options: ServiceNodeOptions): Promise<ServiceNode> {
     const { number, engineFlags = [], providerConfig = {} } = options;
