@@ -12,8 +12,11 @@ const programs: Readonly<Record<string, string>> = {
   nsenter: "util-linux",
 };
 
-/** Static, so that it runs in an image that holds nothing else. */
-const busybox = { path: "/bin/busybox", package: "busybox-static" } as const;
+/** Files that are not looked for on the PATH: a static Busybox, which runs in an image that holds nothing else, and network plugins. */
+const files: Readonly<Record<string, string>> = {
+  "/bin/busybox": "busybox-static",
+  "/usr/lib/cni/bridge": "containernetworking-plugins",
+};
 
 /** Why the tests of the Docker provider cannot run here, and what they need; `undefined` if they can. */
 export function missingDocker(environment: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
@@ -21,7 +24,7 @@ export function missingDocker(environment: Readonly<Record<string, string | unde
   if (asRoot(["true"]) === undefined) return `a Docker engine of the tests' own, and ports inside of pods, need root, or ${sudoHint}`;
   const folders = [...(environment["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   const missing = Object.entries(programs).filter(([program]) => !folders.some((folder) => existsSync(join(folder, program))));
-  if (!existsSync(busybox.path)) missing.push([busybox.path, busybox.package]);
+  missing.push(...Object.entries(files).filter(([path]) => !existsSync(path)));
   const needed = missing.filter(([program]) => environment["VK_TEST_DOCKER_HOST"] === undefined || program !== "dockerd");
   if (needed.length === 0) return environment["VK_TEST_DOCKER_HOST"] === undefined ? missingNamespaces() : undefined;
   const names = needed.map(([program]) => program).join(", ");

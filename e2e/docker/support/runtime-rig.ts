@@ -1,8 +1,8 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { containerLabels, podLabels, type ContainerSpec, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import { DockerRuntime } from "../../../providers/docker/src/docker-runtime.ts";
-import type { DockerRuntimeSettings } from "../../../providers/docker/src/runtime-settings.ts";
 import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";
+import type { DockerRuntimeSettings } from "../../../providers/docker/src/runtime-settings.ts";
 import { connectShared } from "./docker-engine.ts";
 
 /** What tests settle differently. */
@@ -37,6 +37,7 @@ export class RuntimeRig implements AsyncDisposable {
         namePrefix: "vke2e",
         sandboxImage: "registry.k8s.io/pause:3.10",
         network: "bridge",
+        networkFolder: "/nonexistent",
         log: { maxSize: "10m", maxFiles: 2 },
         runtimeClasses: {},
         devices: {},

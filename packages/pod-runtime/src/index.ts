@@ -29,6 +29,7 @@ export {
   ownerLabels,
   podLabels,
   tryAttempt,
+  tryPodRef,
   tryContainerIdentity,
   type ContainerIdentity,
 } from "./runtime/labels.ts";

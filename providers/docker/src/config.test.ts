@@ -24,6 +24,8 @@ test("an empty configuration opens nothing of the machine", () => {
 test.for<[what: string, config: object, path: string]>([
   ["an engine of another machine", { host: "ssh://me@there" }, "host"],
   ["the host's network as a pod's", { network: "host" }, "network"],
+  ["a network of the engine beside network plugins", { cni: {}, network: "shop" }, "network"],
+  ["a folder of plugins that is none", { cni: { binDirs: ["plugins"] } }, "cni.binDirs.0"],
   [
     "another container's network",
     { policy: { annotations: { "docker.virtual-kubelet.io/network": ["shop", "container:x"] } } },

@@ -1,8 +1,9 @@
 import { podPolicySchema, tryDurationMs, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
 import { defaultEvictionHard, evictionRules, evictionSignals, type EvictionRules, type SignalAmounts } from "@virtual-kubelet/pod-runtime";
 import { z } from "zod";
+import type { CniSettings } from "./network/cni/cni-network.ts";
 import type { DeviceSettings } from "./runtime-settings.ts";
-import { isNetworkName, networkAnnotation, policyAnnotations } from "./sandbox/pod-network.ts";
+import { isNetworkName, networkAnnotation, policyAnnotations } from "./sandbox/network-annotation.ts";
 
 /** The parsed configuration, with its defaults. */
 export interface DockerConfig {
@@ -21,6 +22,8 @@ export interface DockerConfig {
   readonly rootDirectory: string;
   /** The engine's network that pods are on. */
   readonly network: string;
+  /** Network plugins in place of the engine's networks; absent: none. */
+  readonly cni?: CniSettings | undefined;
   readonly clusterDNS: readonly string[];
   /** File that tells of the node's DNS; absent: `/etc/resolv.conf`. */
   readonly resolvConf?: string | undefined;
@@ -151,6 +154,13 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .default("/var/lib/virtual-kubelet/docker")
     .describe("Volumes and other files of pods; the engine must see it under the same path. Each node needs its own"),
   network: networkName.default("bridge").describe("The engine's network that pods are on"),
+  cni: z
+    .strictObject({
+      confDir: absolutePath.default("/etc/cni/net.d").describe("Folder of network configurations; the first one by name counts"),
+      binDirs: z.array(absolutePath).min(1).default(["/opt/cni/bin"]).describe("Folders of the plugins' programs"),
+    })
+    .optional()
+    .describe("Network plugins (CNI) connect pods, in place of the engine's networks; {} takes the usual folders; default: none"),
   clusterDNS: z
     .array(z.union([z.ipv4(), z.ipv6()], "expected an IP address"))
     .default([])
@@ -282,8 +292,18 @@ export function dockerEvictionRules(config: DockerConfig): EvictionRules {
   return evictionRules(config, { isAllocatableEnforced });
 }
 
+/** Pods that plugins connect are on no network of the engine's. */
+const checkedSchema = schema.superRefine(({ cni, network, policy }, context) => {
+  if (cni === undefined) return;
+  const message = "expected nothing where cni is set: network plugins connect all pods; leave out one of the two";
+  if (network !== "bridge") context.addIssue({ code: "custom", path: ["network"], message, input: network });
+  const networks = policy.annotations?.[networkAnnotation];
+  if (networks !== undefined)
+    context.addIssue({ code: "custom", path: ["policy", "annotations", networkAnnotation], message, input: networks });
+});
+
 /** Schema of the provider's configuration. */
 export const dockerConfigSchema: ConfigSchema<DockerConfig> = {
-  safeParse: (input) => schema.safeParse(input ?? {}),
+  safeParse: (input) => checkedSchema.safeParse(input ?? {}),
   toJSONSchema: () => z.toJSONSchema(schema, { io: "input" }),
 };

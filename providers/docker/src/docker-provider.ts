@@ -21,6 +21,7 @@ import {
   ownerLabels,
   PodCgroups,
   PodRuntimeProvider,
+  tryPodRef,
   VolumeManager,
   type CgroupDriver,
   type EvictionRules,
@@ -41,8 +42,7 @@ import { engineProcess } from "./engine/engine-process.ts";
 import { LogLinks } from "./log-links/log-links.ts";
 import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
-import { findNetwork, type NetworkToFind } from "./sandbox/network-readiness.ts";
-import { podNetwork, policyAnnotations } from "./sandbox/pod-network.ts";
+import { podNetwork, policyAnnotations } from "./sandbox/network-annotation.ts";
 import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./sandbox/service-routing.ts";
 
 /** How long after a failure the limit of all pods is written again, in milliseconds. Source: a kubelet. */
@@ -53,6 +53,9 @@ const pingTimeoutMs = 5_000;
 
 /** How often files of images are looked for that no pod mounts any more, and links to logs that are gone, in milliseconds. */
 const sweepMs = 60_000;
+
+/** How often it is looked whether network plugins keep anything for sandboxes that are gone, in milliseconds. */
+const networksMs = 60_000;
 
 /**
  * How often it is looked whether the engine has other images, or the kernel other settings for networks, in milliseconds.
@@ -194,12 +197,11 @@ class DockerProvider extends PodRuntimeProvider {
    * @throws UnavailableError or NotFoundError that says what is wrong
    */
   async ping(signal: AbortSignal): Promise<void> {
-    const { engine, runtime, config } = this.#parts;
+    const { engine, runtime } = this.#parts;
     await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
     await this.#checkLocality(signal);
-    const facts = await runtime.facts(signal);
     try {
-      await findNetwork({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal);
+      await runtime.findNetwork(signal);
       this.#noteNetwork(undefined);
     } catch (error) {
       if (isNotFound(error)) this.#noteNetwork(messageOf(error));
@@ -257,21 +259,21 @@ class DockerProvider extends PodRuntimeProvider {
     const type = "NetworkUnavailable";
     const problem = this.#networkProblem;
     if (problem !== undefined) return { type, status: "True", reason: "NetworkNotFound", message: problem };
-    return { type, status: "False", reason: "NetworkFound", message: `the engine has the pods' network "${this.#parts.config.network}"` };
+    const { cni, network } = this.#parts.config;
+    const message = cni ? `network plugins of ${cni.confDir} connect pods` : `the engine has the pods' network "${network}"`;
+    return { type, status: "False", reason: "NetworkFound", message };
   }
 
   /** What of the node's description changes while it runs. */
   async #watched(signal: AbortSignal): Promise<{ readonly images: readonly NodeImage[]; readonly conditions: readonly [NodeCondition] }> {
-    const { engine, runtime, config } = this.#parts;
-    const images = await runtime.images.nodeImages(signal);
-    const facts = await runtime.facts(signal);
-    return { images, conditions: [await this.#routing({ engine, facts, network: config.network, timeoutMs: pingTimeoutMs }, signal)] };
+    const images = await this.#parts.runtime.images.nodeImages(signal);
+    return { images, conditions: [await this.#routing(signal)] };
   }
 
   /** A network that is not there keeps the node from being Ready, and is no reason not to describe it. */
-  async #routing(look: NetworkToFind, signal: AbortSignal): Promise<NodeCondition> {
+  async #routing(signal: AbortSignal): Promise<NodeCondition> {
     try {
-      return await serviceRouting(await findNetwork(look, signal));
+      return await serviceRouting(await this.#parts.runtime.findNetwork(signal));
     } catch (error) {
       signal.throwIfAborted();
       return { type: serviceRoutingCondition, status: "Unknown", reason: "NetworkUnknown", message: messageOf(error) };
@@ -301,7 +303,12 @@ class DockerProvider extends PodRuntimeProvider {
     super.notifyPods(listener);
     // It ends only by our signal.
     const { signal } = this.#end;
-    this.#collecting ??= Promise.allSettled([this.#collector.run(signal), this.#sweepAgain(signal), this.#limitPods(signal)]);
+    this.#collecting ??= Promise.allSettled([
+      this.#collector.run(signal),
+      this.#sweepAgain(signal),
+      this.#limitPods(signal),
+      this.#collectNetworks(signal),
+    ]);
   }
 
   /**
@@ -345,6 +352,27 @@ class DockerProvider extends PodRuntimeProvider {
         host.logger.warn({ err: error }, "files of images that were volumes could not be collected");
       }
       await host.clock.sleep(sweepMs, signal);
+    }
+  }
+
+  /** Looks once after pods of an earlier program, and from time to time for sandboxes that are gone. @throws only by the signal */
+  async #collectNetworks(signal: AbortSignal): Promise<void> {
+    const { runtime, host } = this.#parts;
+    const onProblem = (labels: Readonly<Record<string, string>>, why: unknown): void => {
+      const ref = tryPodRef(labels);
+      const message = `the pod's network is not as it was made: ${messageOf(why)}`;
+      if (ref) host.recordEvent(ref, { type: "Warning", reason: "NetworkNotReady", message });
+    };
+    for (let isChecked = false; ;) {
+      try {
+        await runtime.collectNetworks(signal);
+        if (!isChecked) await runtime.checkNetworks(onProblem, signal);
+        isChecked = true;
+      } catch (error) {
+        signal.throwIfAborted();
+        host.logger.warn({ err: error }, "what network plugins keep for pods that are gone could not be freed");
+      }
+      await host.clock.sleep(networksMs, signal);
     }
   }
 
@@ -399,6 +427,7 @@ function runtimeSettings(config: DockerConfig): DockerRuntimeSettings {
     ...config,
     seccompFolder,
     imageFolder: join(rootDirectory, "images"),
+    networkFolder: join(rootDirectory, "cni"),
     parallelPulls: pulls.parallel,
     pullProgressTimeoutMs: pulls.progressTimeoutSeconds * 1000,
   };

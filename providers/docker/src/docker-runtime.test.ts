@@ -24,6 +24,7 @@ function runtimeOf(
       namePrefix: "vk",
       sandboxImage: "pause:1",
       network: "bridge",
+      networkFolder: "/nonexistent",
       log: { maxSize: "10m", maxFiles: 5 },
       runtimeClasses: {},
       devices: {},

@@ -8,6 +8,7 @@ import type {
   NetworkStats,
   RegistryCredentials,
 } from "@virtual-kubelet/core";
+import { isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type {
   ContainerRuntime,
   ContainerSpec,
@@ -32,10 +33,15 @@ import { EngineImages } from "./image/engine-images.ts";
 import { engineEvents } from "./inventory/engine-events.ts";
 import { EngineInventory } from "./inventory/engine-inventory.ts";
 import type { LogLinks } from "./log-links/log-links.ts";
+import { CniNetwork } from "./network/cni/cni-network.ts";
+import { pluginRunner } from "./network/cni/run-plugin.ts";
+import { EngineNetwork } from "./network/engine-network.ts";
+import type { NetworkFacts, PodNetwork } from "./network/pod-network.ts";
 import { dockerLabels } from "./object-names.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { DockerSandboxes, type SandboxCredentials } from "./sandbox/docker-sandboxes.ts";
 import { ContainerStreams } from "./streams/container-streams.ts";
+import { isHostProcess } from "./streams/host-process.ts";
 
 /** What {@link DockerRuntime} needs. */
 export interface DockerRuntimeOptions {
@@ -63,6 +69,8 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   readonly canMountImages = true;
   readonly #options: DockerRuntimeOptions;
   readonly #inventory: EngineInventory;
+  readonly #network: PodNetwork;
+  readonly #cni: CniNetwork;
   readonly #sandboxes: DockerSandboxes;
   readonly #containers: DockerContainers;
   readonly #streams: ContainerStreams;
@@ -72,8 +80,17 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   constructor(options: DockerRuntimeOptions) {
     const { engine, settings, ownerLabels, gpus, logLinks, credentials = () => Promise.resolve([]) } = options;
     this.#options = options;
+    const cni = new CniNetwork({
+      settings: settings.cni,
+      folder: settings.networkFolder,
+      run: pluginRunner(engine.clock),
+      namespaceOf: (id, signal) => this.#namespaceOf(id, signal),
+    });
+    this.#cni = cni;
+    this.#network = settings.cni ? cni : new EngineNetwork({ engine, facts: (signal) => this.facts(signal), network: settings.network });
     this.#inventory = new EngineInventory(engine, {
       mainFamily: isIPv6(options.nodeAddress ?? "") ? 6 : 4,
+      addressesOf: (id) => cni.addresses(id),
       onLog: logLinks && ((log) => logLinks.link(log)),
       onInspected: (answer) => this.#streams.noteInspected(answer),
     });
@@ -86,7 +103,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     });
     const parts = { engine, objects, images, inventory: this.#inventory, settings };
     this.images = images;
-    this.#sandboxes = new DockerSandboxes({ ...parts, credentials });
+    this.#sandboxes = new DockerSandboxes({ ...parts, credentials, network: this.#network, networks: [...new Set([this.#network, cni])] });
     this.#imageVolumes = new ImageVolumes({ engine, objects, images, ownerLabels, folder: settings.imageFolder });
     this.#containers = new DockerContainers({
       ...parts,
@@ -111,6 +128,39 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   /** The engine may be another one now. */
   forgetFacts(): void {
     this.#facts = undefined;
+  }
+
+  /** What is known of the network that new pods are on. @throws NotFoundError or UnavailableError where they cannot be connected */
+  findNetwork(signal: AbortSignal): Promise<NetworkFacts> {
+    return this.#network.find(signal);
+  }
+
+  /** Frees what network plugins keep for sandboxes that are gone. @throws UnavailableError with a plugin's words */
+  async collectNetworks(signal: AbortSignal): Promise<void> {
+    const connected = await this.#cni.connected();
+    if (connected.length === 0) return;
+    const listed = new Set((await this.#inventory.listed(this.#options.ownerLabels, signal)).map(({ Id }) => Id));
+    for (const id of connected.filter((each) => !listed.has(each))) {
+      // A list may be wrong, and one that was made since is not in it.
+      const isGone = await this.#inventory.inspect(id, signal).then(() => false, isNotFoundOrThrow);
+      if (isGone) await this.#cni.disconnect(id, signal);
+    }
+  }
+
+  /**
+   * Asks network plugins about the sandboxes they have connected.
+   *
+   * @param onProblem - told of each whose connection is not as it was made, by the sandbox's labels, with the plugin's words
+   */
+  async checkNetworks(onProblem: (labels: Readonly<Record<string, string>>, why: unknown) => void, signal: AbortSignal): Promise<void> {
+    const connected = new Set(await this.#cni.connected());
+    if (connected.size === 0) return;
+    for (const { Id, Labels } of await this.#inventory.listed(this.#options.ownerLabels, signal))
+      if (connected.has(Id))
+        await this.#cni.check(Id, signal).catch((error: unknown) => {
+          signal.throwIfAborted();
+          onProblem(Labels, error);
+        });
   }
 
   /** As `ContainerRuntime.createSandbox`. */
@@ -236,10 +286,30 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     await this.#streams[Symbol.asyncDispose]();
   }
 
+  /** Path of a sandbox's network namespace. @throws UnsupportedError for an engine on another machine */
+  async #namespaceOf(sandboxId: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { State } = await this.#inventory.inspect(sandboxId, signal);
+      if (!State.Running) return undefined;
+      if (await isHostProcess(State.Pid, sandboxId)) return `/proc/${State.Pid}/ns/net`;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+    throw new UnsupportedError(
+      `connect sandbox ${sandboxId} by network plugins: its process is not seen here; they need an engine of this machine`,
+    );
+  }
+
   /** Labels of the engine's containers that have GPUs: other nodes', too. */
   async #labelsWithGpus(signal: AbortSignal): Promise<readonly Readonly<Record<string, string>>[]> {
     const filters = { label: [dockerLabels.gpus], status: ["created", "running", "paused", "restarting"] };
     const held = await this.#options.engine.client.listContainers({ all: true, filters, abortSignal: signal });
     return held.map(({ Labels }) => Labels).filter((labels) => labels[dockerLabels.gpus] !== "");
   }
+}
+
+function isNotFoundOrThrow(error: unknown): true {
+  if (isNotFound(error)) return true;
+  throw error;
 }

@@ -1,4 +1,5 @@
 import type { LogRotation } from "./container/container-body.ts";
+import type { CniSettings } from "./network/cni/cni-network.ts";
 
 /** Devices of the host that one unit of an extended resource stands for. All who ask for it share them. */
 export interface DeviceSettings {
@@ -15,6 +16,10 @@ export interface DockerRuntimeSettings {
   readonly sandboxImage: string;
   /** The engine's network that pods are on. */
   readonly network: string;
+  /** Network plugins in place of the engine's networks; absent: none. */
+  readonly cni?: CniSettings | undefined;
+  /** Where it is kept what network plugins were called for. */
+  readonly networkFolder: string;
   /** Parent of sandboxes whose spec names none. */
   readonly cgroupParent?: string | undefined;
   readonly pidsLimit?: number | undefined;

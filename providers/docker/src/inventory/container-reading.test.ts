@@ -92,8 +92,8 @@ test.for<[what: string, container: Partial<FakeContainer>, sandbox: object]>([
 ])("a sandbox %s, listed or inspected", ([, container, sandbox]) => {
   const held = { id: "s", labels: sandboxSpec().labels, ...container };
 
-  expect(readListedSandbox(listed(held), 4)).toMatchObject(sandbox);
-  expect(readInspectedSandbox(inspected(held), 4)).toMatchObject(sandbox);
+  expect(readListedSandbox(listed(held), { family: 4, others: [] })).toMatchObject(sandbox);
+  expect(readInspectedSandbox(inspected(held), { family: 4, others: [] })).toMatchObject(sandbox);
 });
 
 test("of two addresses that of the node's family is a sandbox's main one", () => {
@@ -103,7 +103,7 @@ test("of two addresses that of the node's family is a sandbox's main one", () =>
     [4, ["172.17.0.2", "fd00::2"]],
     [6, ["fd00::2", "172.17.0.2"]],
   ] as const) {
-    expect(readListedSandbox(listed(held), family).ips).toEqual(ips);
-    expect(readInspectedSandbox(inspected(held), family).ips).toEqual(ips);
+    expect(readListedSandbox(listed(held), { family, others: [] }).ips).toEqual(ips);
+    expect(readInspectedSandbox(inspected(held), { family, others: [] }).ips).toEqual(ips);
   }
 });

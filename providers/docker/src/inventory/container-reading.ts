@@ -63,9 +63,16 @@ const sandboxGone =
 /** The IP family of a pod's main address, where it has both. */
 export type MainFamily = 4 | 6;
 
+/** How addresses of sandboxes are read. */
+export interface AddressReading {
+  readonly family: MainFamily;
+  /** Addresses that others than the engine gave the sandbox; for one without a network of the engine's. */
+  readonly others: readonly string[];
+}
+
 /** A sandbox from the engine's list: nothing else has to be asked of it. */
-export function readListedSandbox(listed: ContainerInfo, family: MainFamily): RuntimeSandbox {
-  return readSandbox(family, {
+export function readListedSandbox(listed: ContainerInfo, reading: AddressReading): RuntimeSandbox {
+  return readSandbox(reading, {
     id: listed.Id,
     labels: listed.Labels,
     isRunning: listed.State === "running",
@@ -76,8 +83,8 @@ export function readListedSandbox(listed: ContainerInfo, family: MainFamily): Ru
 }
 
 /** A sandbox from what the engine says of it. */
-export function readInspectedSandbox(inspected: ContainerInspectInfo, family: MainFamily): RuntimeSandbox {
-  return readSandbox(family, {
+export function readInspectedSandbox(inspected: ContainerInspectInfo, reading: AddressReading): RuntimeSandbox {
+  return readSandbox(reading, {
     id: inspected.Id,
     labels: inspected.Config.Labels,
     isRunning: inspected.State.Running,
@@ -96,10 +103,13 @@ interface SandboxFacts {
   readonly createdAtMs: number;
 }
 
-function readSandbox(family: MainFamily, { id, labels, isRunning, isOnHost, networks, createdAtMs }: SandboxFacts): RuntimeSandbox {
+function readSandbox(
+  { family, others }: AddressReading,
+  { id, labels, isRunning, isOnHost, networks, createdAtMs }: SandboxFacts,
+): RuntimeSandbox {
   // The addresses at the top are the first network's on old engines, and nobody's on new ones.
   const found = isOnHost ? [] : Object.values(networks ?? {}).flatMap((network) => [network?.IPAddress, network?.GlobalIPv6Address]);
-  const given = found.filter((ip): ip is string => ip !== undefined && ip !== "");
+  const given = [...found, ...(isOnHost ? [] : others)].filter((ip): ip is string => ip !== undefined && ip !== "");
   // Source: sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
   const ips = given.toSorted((a, b) => Number(isIP(a) !== family) - Number(isIP(b) !== family));
   return { id, labels, isReady: isRunning && (isOnHost || ips.length > 0), ips, createdAtMs };

@@ -3,7 +3,14 @@ import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "@virtua
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import type { EngineLog } from "../log-links/log-links.ts";
-import { isContainer, readContainer, readInspectedSandbox, readListedSandbox, type MainFamily } from "./container-reading.ts";
+import {
+  isContainer,
+  readContainer,
+  readInspectedSandbox,
+  readListedSandbox,
+  type AddressReading,
+  type MainFamily,
+} from "./container-reading.ts";
 
 /** Containers asked about at once. */
 const inspectConcurrency = 8;
@@ -19,6 +26,8 @@ export interface EngineInventoryOptions {
   readonly onLog?: ((log: EngineLog) => Promise<void>) | undefined;
   /** Called with all that the engine says of a container, each time it is asked; returns at once. */
   readonly onInspected?: ((answer: ContainerInspectInfo) => void) | undefined;
+  /** Addresses of a sandbox that has no network of the engine's. Default: none. */
+  readonly addressesOf?: ((sandboxId: string) => Promise<readonly string[]>) | undefined;
 }
 
 /**
@@ -27,16 +36,12 @@ export interface EngineInventoryOptions {
  */
 export class EngineInventory {
   readonly #engine: DockerEngine;
-  readonly #mainFamily: MainFamily;
-  readonly #onLog: EngineInventoryOptions["onLog"];
-  readonly #onInspected: EngineInventoryOptions["onInspected"];
+  readonly #options: EngineInventoryOptions;
   readonly #known = new Map<string, RuntimeContainer>();
 
-  constructor(engine: DockerEngine, { mainFamily = 4, onLog, onInspected }: EngineInventoryOptions = {}) {
+  constructor(engine: DockerEngine, options: EngineInventoryOptions = {}) {
     this.#engine = engine;
-    this.#mainFamily = mainFamily;
-    this.#onLog = onLog;
-    this.#onInspected = onInspected;
+    this.#options = options;
   }
 
   /** As `ContainerRuntime.list`. */
@@ -47,7 +52,12 @@ export class EngineInventory {
       signal,
     );
     const sandboxes = listed.filter(({ Labels }) => !isContainer(Labels));
-    return { sandboxes: sandboxes.map((sandbox) => readListedSandbox(sandbox, this.#mainFamily)), containers };
+    return {
+      sandboxes: await Promise.all(
+        sandboxes.map(async (sandbox) => readListedSandbox(sandbox, await this.#reading(sandbox.Id, sandbox.HostConfig.NetworkMode))),
+      ),
+      containers,
+    };
   }
 
   /** What the engine lists with these labels, running or not. */
@@ -60,24 +70,30 @@ export class EngineInventory {
   async container(id: string, signal: AbortSignal): Promise<RuntimeContainer> {
     const inspected = await this.inspect(id, signal);
     const container = readContainer(inspected);
-    if (container.state.kind !== "created") await this.#onLog?.({ id: container.id, labels: container.labels, logPath: inspected.LogPath });
+    if (container.state.kind !== "created")
+      await this.#options.onLog?.({ id: container.id, labels: container.labels, logPath: inspected.LogPath });
     return this.#remember(container);
   }
 
   /** As `ContainerRuntime.inspectSandbox`. */
   async sandbox(id: string, signal: AbortSignal): Promise<RuntimeSandbox> {
-    return this.sandboxIn(await this.inspect(id, signal));
+    return await this.sandboxIn(await this.inspect(id, signal));
   }
 
   /** A sandbox, from all that the engine says of it. */
-  sandboxIn(inspected: ContainerInspectInfo): RuntimeSandbox {
-    return readInspectedSandbox(inspected, this.#mainFamily);
+  async sandboxIn(inspected: ContainerInspectInfo): Promise<RuntimeSandbox> {
+    return readInspectedSandbox(inspected, await this.#reading(inspected.Id, inspected.HostConfig.NetworkMode));
+  }
+
+  async #reading(id: string, networkMode: string | undefined): Promise<AddressReading> {
+    const { mainFamily: family = 4, addressesOf } = this.#options;
+    return { family, others: (networkMode === "none" && (await addressesOf?.(id))) || [] };
   }
 
   /** All the engine says of a container, by id or name. @throws NotFoundError */
   async inspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo> {
     const inspected = await this.#engine.client.getContainer(encodeURIComponent(id)).inspect({ abortSignal: signal });
-    this.#onInspected?.(inspected);
+    this.#options.onInspected?.(inspected);
     return inspected;
   }
 

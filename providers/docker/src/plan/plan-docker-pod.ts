@@ -14,7 +14,7 @@ import { localSeccompProfile } from "../container/security-options.ts";
 import { newestApiVersion } from "../engine/api-version.ts";
 import { parseImageReference } from "../image/image-reference.ts";
 import { objectName } from "../object-names.ts";
-import { podNetwork } from "../sandbox/pod-network.ts";
+import { podNetwork } from "../sandbox/network-annotation.ts";
 import { ociRuntime } from "../sandbox/runtime-class.ts";
 import { sandboxBody } from "../sandbox/sandbox-body.ts";
 
@@ -65,7 +65,7 @@ function sandboxRequests(pod: DeepReadonly<Pod>, { sandbox }: PlannedSpecs, conf
   const name = objectName(sandbox.labels, config.namePrefix);
   const body = sandboxBody(sandbox, {
     image: config.sandboxImage,
-    network: podNetwork(pod, config),
+    network: config.cni ? "none" : podNetwork(pod, config),
     canLowerOomScore: true,
     cgroupParent: config.cgroupParent,
     runtime: ociRuntime(pod, config.runtimeClasses),
@@ -75,7 +75,12 @@ function sandboxRequests(pod: DeepReadonly<Pod>, { sandbox }: PlannedSpecs, conf
   const isPath = config.cgroupsPerQOS && !isSlice(config.cgroupParent ?? "");
   return [
     { purpose: "make the pod's sandbox", method: "POST", path, body, ...(isPath && { note }) },
-    { purpose: "start the sandbox", method: "POST", path: `/containers/${sandboxId}/start` },
+    {
+      purpose: "start the sandbox",
+      method: "POST",
+      path: `/containers/${sandboxId}/start`,
+      ...(config.cni && !pod.spec?.hostNetwork && { note: "network plugins connect it then" }),
+    },
   ];
 }
 

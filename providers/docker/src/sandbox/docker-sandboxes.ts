@@ -7,9 +7,9 @@ import { engineMessageOf } from "../engine/engine-error.ts";
 import type { EngineObjects } from "../engine/engine-objects.ts";
 import type { EngineImages } from "../image/engine-images.ts";
 import type { EngineInventory } from "../inventory/engine-inventory.ts";
+import type { PodNetwork } from "../network/pod-network.ts";
 import { isSameObject, objectName } from "../object-names.ts";
 import type { DockerRuntimeSettings } from "../runtime-settings.ts";
-import { podNetwork } from "./pod-network.ts";
 import { ociRuntime } from "./runtime-class.ts";
 import { sandboxBody } from "./sandbox-body.ts";
 
@@ -23,6 +23,10 @@ export interface DockerSandboxesOptions {
   readonly inventory: EngineInventory;
   readonly images: EngineImages;
   readonly settings: DockerRuntimeSettings;
+  /** What new sandboxes are connected by. */
+  readonly network: PodNetwork;
+  /** What sandboxes may have been connected by, {@link network} among it. */
+  readonly networks: readonly PodNetwork[];
   /** Credentials for the sandbox image, with which a pod is to be begun. */
   readonly credentials: SandboxCredentials;
 }
@@ -60,6 +64,8 @@ export class DockerSandboxes {
     const { objects } = this.#options;
     const running = (await this.#members(id, signal)).filter(({ State }) => State === "running" || State === "paused");
     await Promise.all(running.map((member) => objects.kill(member.Id, signal)));
+    // While its process holds the namespace.
+    await this.#disconnect(id, signal);
     await objects.kill(id, signal);
   }
 
@@ -69,6 +75,7 @@ export class DockerSandboxes {
     for (const members = await this.#members(id, signal); members.length > 0;) {
       await Promise.all(members.splice(0, removalsAtOnce).map((member) => objects.remove(member.Id, signal)));
     }
+    await this.#disconnect(id, signal);
     await objects.remove(id, signal);
     inventory.forget(id);
     this.#cgroupParents.delete(id);
@@ -98,6 +105,15 @@ export class DockerSandboxes {
     return this.#cgroupParents.get(sandboxId) || undefined;
   }
 
+  async #undo(id: string, signal: AbortSignal): Promise<void> {
+    await this.#disconnect(id, signal);
+    await this.#options.objects.remove(id, signal);
+  }
+
+  async #disconnect(id: string, signal: AbortSignal): Promise<void> {
+    for (const network of this.#options.networks) await network.disconnect(id, signal);
+  }
+
   #noteCgroup({ Id, HostConfig }: ContainerInspectInfo): void {
     this.#cgroupParents.set(Id, HostConfig.CgroupParent ?? "");
   }
@@ -107,16 +123,17 @@ export class DockerSandboxes {
   }
 
   async #tryCreate(spec: SandboxSpec, canLowerOomScore: boolean, signal: AbortSignal): Promise<RuntimeSandbox> {
-    const { objects, engine } = this.#options;
+    const { engine } = this.#options;
     const { podNamespace, podName } = labelNames;
     const what = `create the sandbox of pod ${spec.labels[podNamespace]}/${spec.labels[podName]}`;
     const id = await this.#make(spec, { what, canLowerOomScore }, signal);
     try {
       await this.#start(id, what, signal);
+      if (!spec.pod.spec?.hostNetwork) await this.#options.network.connect(id, spec, signal);
       return await this.#settle(id, what, signal);
     } catch (error) {
       // Also when aborted: nothing may be left behind.
-      await objects.remove(id, new AbortController().signal).catch((err: unknown) => {
+      await this.#undo(id, new AbortController().signal).catch((err: unknown) => {
         engine.logger.warn({ err, sandbox: id }, "a sandbox that could not be started was not removed");
       });
       throw error;
@@ -126,11 +143,11 @@ export class DockerSandboxes {
   /** Makes it, or finds the one that an earlier try made. */
   async #make(spec: SandboxSpec, options: MakeOptions, signal: AbortSignal): Promise<string> {
     const { what, canLowerOomScore, isRetry = false } = options;
-    const { objects, images, inventory, settings, credentials } = this.#options;
+    const { objects, images, inventory, settings, network, credentials } = this.#options;
     const name = objectName(spec.labels, settings.namePrefix);
     const body = sandboxBody(spec, {
       image: settings.sandboxImage,
-      network: podNetwork(spec.pod, settings),
+      network: network.mode(spec.pod),
       canLowerOomScore,
       cgroupParent: spec.cgroupParent ?? settings.cgroupParent,
       runtime: ociRuntime(spec.pod, settings.runtimeClasses),
@@ -166,7 +183,7 @@ export class DockerSandboxes {
   async #settle(id: string, what: string, signal: AbortSignal): Promise<RuntimeSandbox> {
     const inspected = await this.#options.inventory.inspect(id, signal);
     this.#noteCgroup(inspected);
-    const sandbox = this.#options.inventory.sandboxIn(inspected);
+    const sandbox = await this.#options.inventory.sandboxIn(inspected);
     if (!sandbox.isReady) {
       const said =
         inspected.State.Error || (inspected.State.Running ? "it has no address" : `it ended at once with ${inspected.State.ExitCode}`);

@@ -1,7 +1,7 @@
 import { isUnsupported } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { podWith, sandboxSpec } from "../test-support/specs.ts";
-import { networkAnnotation, podNetwork } from "./pod-network.ts";
+import { networkAnnotation, podNetwork } from "./network-annotation.ts";
 import { ociRuntime } from "./runtime-class.ts";
 import { sandboxBody } from "./sandbox-body.ts";
 
@@ -57,6 +57,15 @@ test("host ports of containers and sidecars are published, those of init contain
       { HostIp: "", HostPort: "8081" },
     ],
   });
+});
+
+test("without a network of the engine a sandbox has no ports of the engine either", () => {
+  const pod = podWith({}, { ports: [{ containerPort: 80, hostPort: 8080 }] });
+  const made = sandboxBody(sandboxSpec(pod), { ...options, network: "none" });
+
+  expect(made.HostConfig).toMatchObject({ NetworkMode: "none" });
+  expect(made.HostConfig).not.toHaveProperty("PortBindings");
+  expect(made).not.toHaveProperty("ExposedPorts");
 });
 
 test("on the host's network a sandbox has no name and no ports of its own", () => {

@@ -1,14 +1,14 @@
-import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { podSysctls } from "@virtual-kubelet/core";
 import type { SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import type { ContainerCreateOptions } from "dockerode";
 import { logConfig } from "../container/container-body.ts";
 import { dockerLabels } from "../object-names.ts";
+import { hostPorts, type HostPort } from "./host-ports.ts";
 
 /** What a sandbox's body needs besides its spec. */
 export interface SandboxBodyOptions {
   readonly image: string;
-  /** The network it is on, unless the pod is on the host's. */
+  /** The network it is on, unless the pod is on the host's; `none`: the engine connects nothing. */
   readonly network: string;
   readonly canLowerOomScore: boolean;
   readonly cgroupParent?: string | undefined;
@@ -31,16 +31,18 @@ const sandboxOomScore = -998;
 export function sandboxBody(spec: SandboxSpec, options: SandboxBodyOptions): ContainerCreateOptions {
   const { pod, dns, hosts, hostname } = spec;
   const isOnHost = pod.spec?.hostNetwork ?? false;
-  const ports = isOnHost ? [] : hostPorts(pod);
+  const mode = isOnHost ? "host" : options.network;
+  // Without a network of the engine's, its ports are opened by whoever connects it.
+  const ports = mode === "host" || mode === "none" ? [] : hostPorts(pod);
   return {
     Image: options.image,
     // The host's network comes with the host's name.
     ...(!isOnHost && { Hostname: hostname }),
     Labels: { ...spec.labels, [dockerLabels.image]: options.image },
     Healthcheck: { Test: ["NONE"] },
-    ...(ports.length > 0 && { ExposedPorts: Object.fromEntries(ports.map(({ key }) => [key, {}])) }),
+    ...(ports.length > 0 && { ExposedPorts: Object.fromEntries(ports.map((port) => [keyOf(port), {}])) }),
     HostConfig: {
-      NetworkMode: isOnHost ? "host" : options.network,
+      NetworkMode: mode,
       // The engine's default may be private, and then nobody can join.
       IpcMode: pod.spec?.hostIPC ? "host" : "shareable",
       PidMode: pod.spec?.hostPID ? "host" : "",
@@ -62,27 +64,13 @@ export function sandboxBody(spec: SandboxSpec, options: SandboxBodyOptions): Con
   };
 }
 
-interface HostPort {
-  /** The port in the pod: `80/tcp`. */
-  readonly key: string;
-  readonly hostIP: string;
-  readonly hostPort: number;
-}
-
-/** All ports of the host that a pod's containers ask for; those of ordinary init containers are not opened. */
-function hostPorts({ spec }: DeepReadonly<Pod>): HostPort[] {
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
-  const containers: readonly DeepReadonly<Container>[] = [...sidecars, ...(spec?.containers ?? [])];
-  return containers.flatMap(({ ports }) =>
-    (ports ?? []).flatMap(({ hostPort, hostIP, containerPort, protocol }) => {
-      if (hostPort === undefined || hostPort === 0) return [];
-      return [{ key: `${containerPort}/${(protocol ?? "TCP").toLowerCase()}`, hostIP: hostIP ?? "", hostPort }];
-    }),
-  );
-}
-
 function portBindings(ports: readonly HostPort[]): Record<string, { HostIp: string; HostPort: string }[]> {
   const bindings: Record<string, { HostIp: string; HostPort: string }[]> = {};
-  for (const { key, hostIP, hostPort } of ports) (bindings[key] ??= []).push({ HostIp: hostIP, HostPort: String(hostPort) });
+  for (const port of ports) (bindings[keyOf(port)] ??= []).push({ HostIp: port.hostIP, HostPort: String(port.hostPort) });
   return bindings;
+}
+
+/** The port in the pod, as the engine names it: `80/tcp`. */
+function keyOf({ containerPort, protocol }: HostPort): string {
+  return `${containerPort}/${protocol}`;
 }

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { NodeDescription } from "@virtual-kubelet/core";
-import type { EngineNetwork } from "./network-readiness.ts";
+import { readFile } from "node:fs/promises";
+import type { NetworkFacts } from "../network/pod-network.ts";
 
 /** A condition of the node. */
 export type NodeCondition = NonNullable<NodeDescription["conditions"]>[number];
@@ -58,12 +58,9 @@ export type ReadText = (path: string) => Promise<string | undefined>;
  * Source: what kubeadm checks before it starts a node (`FileContent` in cmd/kubeadm/app/preflight/checks_linux.go of kubernetes v1.29)
  * and what kube-proxy logs (platformSetup in cmd/kube-proxy/app/server_linux.go of v1.36.3).
  *
- * @param network - the engine's network that pods are on
+ * @param network - the network that pods are on
  */
-export async function serviceRouting(
-  network: Pick<EngineNetwork, "name" | "driver" | "hasIPv6">,
-  read: ReadText = readText,
-): Promise<NodeCondition> {
+export async function serviceRouting(network: NetworkFacts, read: ReadText = readText): Promise<NodeCondition> {
   const type = serviceRoutingCondition;
   if (network.driver !== "bridge") {
     const message = `the pods' network ${JSON.stringify(network.name)} has the driver ${network.driver}; only networks with the driver bridge are checked`;

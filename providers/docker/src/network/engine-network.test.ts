@@ -1,17 +1,20 @@
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import { startFakeEngine } from "../test-support/fake-engine-server.ts";
-import { findNetwork } from "./network-readiness.ts";
+import { startFakeEngine, type FakeEngine } from "../test-support/fake-engine-server.ts";
+import { EngineNetwork } from "./engine-network.ts";
 
 const { signal: never } = new AbortController();
-const facts = { isPodman: false };
+
+function networkOf({ engine }: FakeEngine, network: string, isPodman = false): EngineNetwork {
+  return new EngineNetwork({ engine, network, facts: () => Promise.resolve({ isPodman }) });
+}
 
 test("a network that the engine has is described", async () => {
   await using fake = await startFakeEngine({
     answers: { "GET /networks/pods": () => ({ status: 200, json: { Name: "pods", Driver: "bridge", EnableIPv6: true } }) },
   });
 
-  await expect(findNetwork({ engine: fake.engine, facts, network: "pods", timeoutMs: 60_000 }, never)).resolves.toEqual({
+  await expect(networkOf(fake, "pods").find(never)).resolves.toEqual({
     name: "pods",
     driver: "bridge",
     hasIPv6: true,
@@ -22,9 +25,9 @@ test("a network that is gone is told in a kubelet's words, with what to do", asy
   const gone = { status: 404, json: { message: "network pods not found" } };
   await using fake = await startFakeEngine({ answers: { "GET /networks/pods": () => gone } });
 
-  const error: unknown = await findNetwork({ engine: fake.engine, facts, network: "pods", timeoutMs: 60_000 }, never).catch(
-    (reason: unknown) => reason,
-  );
+  const error: unknown = await networkOf(fake, "pods")
+    .find(never)
+    .catch((reason: unknown) => reason);
 
   expect(error).toSatisfy(isNotFound);
   expect(String(error)).toMatch(
@@ -37,12 +40,12 @@ test("what else the engine answers is no word on the network", async () => {
     answers: { "GET /networks/pods": () => ({ status: 500, json: { message: "out of order" } }) },
   });
 
-  await expect(findNetwork({ engine: fake.engine, facts, network: "pods", timeoutMs: 60_000 }, never)).rejects.toThrow("out of order");
+  await expect(networkOf(fake, "pods").find(never)).rejects.toThrow("out of order");
 });
 
 test("Podman is not asked: its bridge is none of its networks", async () => {
   await using fake = await startFakeEngine({ answers: {} });
 
-  await findNetwork({ engine: fake.engine, facts: { isPodman: true }, network: "bridge", timeoutMs: 60_000 }, never);
+  await networkOf(fake, "bridge", true).find(never);
   expect(fake.requests).toEqual([]);
 });

@@ -1,0 +1,66 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ChainTarget, PluginResult } from "./plugin-chain.ts";
+
+/** What is kept of one sandbox's connection: enough to take it away, whatever the configuration says by then. */
+export interface Attachment extends Omit<ChainTarget, "containerId" | "namespace"> {
+  /** What ADD gave; absent while it is under way, or was when the program ended. */
+  readonly result?: PluginResult | undefined;
+}
+
+/** The connections of sandboxes, a file each, in a folder that only their owner reads. */
+export class Attachments {
+  readonly #folder: string;
+  readonly #known = new Map<string, Attachment>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Ids of all sandboxes that have one. */
+  async ids(): Promise<readonly string[]> {
+    try {
+      const names = await readdir(this.#folder);
+      return names.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
+  /** `undefined` for a sandbox that has none. */
+  async get(sandboxId: string): Promise<Attachment | undefined> {
+    const known = this.#known.get(sandboxId);
+    if (known !== undefined) return known;
+    try {
+      const read = JSON.parse(await readFile(this.#path(sandboxId), "utf8")) as Attachment;
+      this.#known.set(sandboxId, read);
+      return read;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Writes it as a whole, or not at all. */
+  async set(sandboxId: string, attachment: Attachment): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const path = this.#path(sandboxId);
+    await writeFile(`${path}.new`, JSON.stringify(attachment), { mode: 0o600, flush: true });
+    await rename(`${path}.new`, path);
+    this.#known.set(sandboxId, attachment);
+  }
+
+  async delete(sandboxId: string): Promise<void> {
+    this.#known.delete(sandboxId);
+    await rm(this.#path(sandboxId), { force: true });
+  }
+
+  #path(sandboxId: string): string {
+    return join(this.#folder, `${sandboxId}.json`);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

@@ -1,0 +1,172 @@
+import { messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { labelNames, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
+import { hostPorts } from "../../sandbox/host-ports.ts";
+import type { NetworkFacts, PodNetwork } from "../pod-network.ts";
+import { Attachments, type Attachment } from "./attachments.ts";
+import { readNetworkList, type NetworkList } from "./network-lists.ts";
+import { addressesIn, capabilitiesOf, chainAdd, chainCheck, chainDel, chainStatus, type PortMapping } from "./plugin-chain.ts";
+import type { RunPlugin } from "./run-plugin.ts";
+
+/** Where a node's network plugins are. */
+export interface CniSettings {
+  /** Folder of configurations; the first one by name that is right counts. */
+  readonly confDir: string;
+  /** Folders of the plugins' programs. */
+  readonly binDirs: readonly string[];
+}
+
+/** What {@link CniNetwork} needs. */
+export interface CniNetworkOptions {
+  /** Absent: no sandbox is connected any more, and those that were are still taken away. */
+  readonly settings: CniSettings | undefined;
+  /** Where it is kept what was called for which sandbox. */
+  readonly folder: string;
+  readonly run: RunPlugin;
+  /** Path of a sandbox's network namespace; `undefined` where the sandbox does not run any more, or is gone. */
+  readonly namespaceOf: (sandboxId: string, signal: AbortSignal) => Promise<string | undefined>;
+}
+
+/** Name of the parameter that tells plugins of the pod's UID. */
+const uidArg = "K8S_POD_UID";
+
+/** Capability of plugins that open ports of the host. Source: CNI conventions. */
+const portCapability = "portMappings";
+
+/** Network plugins of the machine, by the CNI specification up to version 1.1.0. The engine gives sandboxes no network. */
+export class CniNetwork implements PodNetwork {
+  readonly #options: CniNetworkOptions;
+  readonly #attachments: Attachments;
+
+  constructor(options: CniNetworkOptions) {
+    this.#options = options;
+    this.#attachments = new Attachments(options.folder);
+  }
+
+  /** As `PodNetwork.find`, with containerd's words. Plugins of version 1.1.0 are asked whether they are ready. */
+  async find(signal: AbortSignal): Promise<NetworkFacts> {
+    try {
+      const list = await this.#list();
+      await chainStatus({ list, binDirs: this.#settings.binDirs }, this.#options.run, signal);
+      const [first] = list.plugins;
+      return { name: list.name, driver: first?.type ?? "", hasIPv6: false };
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new NotFoundError(
+        `container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: ${messageOf(cause)}`,
+        { cause },
+      );
+    }
+  }
+
+  /** As `PodNetwork.mode`. */
+  mode(): string {
+    return "none";
+  }
+
+  /** As `PodNetwork.connect`: ADD, unless it was done before. */
+  async connect(sandboxId: string, spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const before = await this.#attachments.get(sandboxId);
+    if (before?.result !== undefined) return;
+    if (before !== undefined) await this.disconnect(sandboxId, signal);
+    await this.#freeFormer(sandboxId, spec, signal);
+    const list = await this.#list();
+    const namespace = await this.#options.namespaceOf(sandboxId, signal);
+    if (namespace === undefined) throw new UnavailableError(`connect sandbox ${sandboxId} by network plugins: it does not run`);
+    const { binDirs } = this.#settings;
+    const attachment: Attachment = { list, binDirs, args: argsOf(sandboxId, spec), capabilityArgs: portArgs(spec, list) };
+    await this.#attachments.set(sandboxId, attachment);
+    try {
+      const result = await chainAdd({ ...attachment, containerId: sandboxId, namespace }, this.#options.run, signal);
+      addressesIn(result);
+      await this.#attachments.set(sandboxId, { ...attachment, result });
+    } catch (error) {
+      // Also when aborted: nothing may be left behind. What cannot be undone now is when the sandbox is removed, or collected.
+      await this.disconnect(sandboxId, new AbortController().signal).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** As `PodNetwork.disconnect`: DEL with what ADD was called with. */
+  async disconnect(sandboxId: string, signal: AbortSignal): Promise<void> {
+    const attachment = await this.#attachments.get(sandboxId);
+    if (attachment === undefined) return;
+    const namespace = (await this.#options.namespaceOf(sandboxId, signal)) ?? "";
+    const target = { ...attachment, containerId: sandboxId, namespace };
+    try {
+      await chainDel(target, attachment.result, this.#options.run, signal);
+    } catch (cause) {
+      signal.throwIfAborted();
+      // A plugin that is not there is no sandbox that is not there.
+      throw new UnavailableError(`disconnect sandbox ${sandboxId} by network plugins: ${messageOf(cause)}`, { cause });
+    }
+    await this.#attachments.delete(sandboxId);
+  }
+
+  /** Addresses that plugins gave a sandbox; empty where they have not, or not yet. */
+  async addresses(sandboxId: string): Promise<readonly string[]> {
+    const result = (await this.#attachments.get(sandboxId))?.result;
+    return result === undefined ? [] : addressesIn(result);
+  }
+
+  /** Ids of all sandboxes that plugins have connected, or were about to. */
+  async connected(): Promise<readonly string[]> {
+    return await this.#attachments.ids();
+  }
+
+  /** CHECK: whether a sandbox's connection is as ADD made it. @throws UnavailableError with a plugin's words if it is not */
+  async check(sandboxId: string, signal: AbortSignal): Promise<void> {
+    const attachment = await this.#attachments.get(sandboxId);
+    const namespace = attachment?.result && (await this.#options.namespaceOf(sandboxId, signal));
+    if (attachment?.result === undefined || namespace === undefined) return;
+    await chainCheck({ ...attachment, containerId: sandboxId, namespace }, attachment.result, this.#options.run, signal);
+  }
+
+  /** What sandboxes of the pod keep that have ended, such as its ports of the host: they may stay for their containers' logs. */
+  async #freeFormer(sandboxId: string, { labels }: SandboxSpec, signal: AbortSignal): Promise<void> {
+    for (const id of await this.#attachments.ids()) {
+      const isPods = (await this.#attachments.get(id))?.args.some(
+        ([name, value]) => name === uidArg && value === labels[labelNames.podUid],
+      );
+      if (id !== sandboxId && isPods && (await this.#options.namespaceOf(id, signal)) === undefined) await this.disconnect(id, signal);
+    }
+  }
+
+  get #settings(): CniSettings {
+    const { settings } = this.#options;
+    if (settings === undefined) throw new UnavailableError("connect a sandbox by network plugins: the configuration has no cni");
+    return settings;
+  }
+
+  #list(): Promise<NetworkList> {
+    return readNetworkList(this.#settings.confDir);
+  }
+}
+
+/** Source: what containerd, CRI-O and cri-dockerd pass; plugins such as Calico and Multus read it. */
+function argsOf(id: string, { labels }: SandboxSpec): Attachment["args"] {
+  return [
+    ["IgnoreUnknown", "1"],
+    ["K8S_POD_NAMESPACE", labels[labelNames.podNamespace] ?? ""],
+    ["K8S_POD_NAME", labels[labelNames.podName] ?? ""],
+    ["K8S_POD_INFRA_CONTAINER_ID", id],
+    [uidArg, labels[labelNames.podUid] ?? ""],
+  ];
+}
+
+/** @throws UnavailableError for ports that no plugin of the network opens */
+function portArgs({ pod }: SandboxSpec, list: NetworkList): Readonly<Record<string, readonly PortMapping[]>> {
+  const ports = hostPorts(pod);
+  if (ports.length === 0) return {};
+  if (!capabilitiesOf(list).has(portCapability))
+    throw new UnavailableError(
+      `open port ${ports[0]?.hostPort} of the host: no plugin of the network ${JSON.stringify(list.name)} has the capability ${portCapability}; add { "type": "portmap", "capabilities": { "${portCapability}": true } } to its plugins`,
+    );
+  return {
+    [portCapability]: ports.map(({ hostPort, containerPort, protocol, hostIP }) => ({
+      hostPort,
+      containerPort,
+      protocol,
+      ...(hostIP !== "" && { hostIP }),
+    })),
+  };
+}
