@@ -1,14 +1,14 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
 import { problemOf } from "@virtual-kubelet/core";
+import fc from "fast-check";
 import { isIP } from "node:net";
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import type { PodLabels } from "../pod/pod-labels.ts";
 import { addressesOf, observeCapsule, observeContainer } from "../status/observation.ts";
 import { PodBook } from "../status/pod-book.ts";
+import type { PodLabels } from "../pod/pod-labels.ts";
 import { chooseMinor } from "./microversion.ts";
 import { capsuleSchema, containerSchema, execSchema, quotaSchema, statsSchema } from "./zun-schemas.ts";
-
-import fc from "fast-check";
 
 const labels: PodLabels = {
   ref: { namespace: "default", name: "web", uid: "u1" },
@@ -127,7 +127,7 @@ function textsOf(value: unknown, keys: ReadonlySet<string>): string[] {
 test("whatever a container's fields are, it cannot be read, or its status is one that Kubernetes takes", () => {
   fc.assert(
     fc.property(damaged(container), damaged(container), (first, second) => {
-      const book = new PodBook(new FakeClock());
+      const book = new PodBook(new VirtualClock());
       for (const value of [first, second]) {
         const { data } = containerSchema.safeParse(value);
         if (data) book.note(observeContainer(data, labels));
@@ -148,7 +148,7 @@ test("whatever a capsule's fields are, it cannot be read, or its status is one t
   fc.assert(
     fc.property(damaged(capsule), fc.array(members, { maxLength: 3 }), (value, containers) => {
       const { data } = capsuleSchema.safeParse({ ...(value as object), containers });
-      const book = new PodBook(new FakeClock());
+      const book = new PodBook(new VirtualClock());
       if (data) book.note(observeCapsule(data, { ...labels, containers: ["a", "b"] }));
       for (const ip of data ? addressesOf(observeCapsule(data, labels)) : []) expect(isIP(ip)).not.toBe(0);
       expect([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"]).toContain(book.status("u1")?.phase);
