@@ -260,7 +260,8 @@ describe("the engine", () => {
     await using engine = await PrivateEngine.start({ hasOwnNetwork: true, isLiveRestore: true });
     await importImages(engine.api);
     await using node = await EmbeddedNode.start("live", engine.api);
-    const livenessProbe = { exec: { command: ["sh", "-c", "sleep 0.2"] }, periodSeconds: 1, failureThreshold: 1 };
+    // A command of Docker 29 takes more than a second on a machine that is busy.
+    const livenessProbe = { exec: { command: ["sh", "-c", "sleep 0.2"] }, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 1 };
     await node.create("lives", { containers: [{ ...main, livenessProbe }] });
     const before = await node.running("lives");
     const readySince = (await node.readyCondition())?.lastTransitionTime;

@@ -74,4 +74,9 @@ export async function importImage(
   ]);
   const { status, body } = await engine.ask("POST", `/images/create?${query.toString()}`, bytes);
   if (status !== 200 || body.includes('"errorDetail"')) throw new Error(`import image ${image}: ${status} ${body.trim()}`);
+  if ((await engine.ask("GET", `/images/${image}/json`)).status === 200) return;
+  // podman 4.3 passes over the tag.
+  const [id = ""] = /sha256:[0-9a-f]{64}/.exec(body) ?? [];
+  const tagged = await engine.ask("POST", `/images/${id}/tag?${new URLSearchParams({ repo, tag }).toString()}`);
+  if (tagged.status !== 201) throw new Error(`tag image ${image}: ${tagged.status} ${tagged.body.trim()}`);
 }

@@ -59,9 +59,15 @@ export function toEngineError(what: string, status: number, said: string): Error
     case 504:
       return new UnavailableError(message, { cause });
     default:
-      return new Error(message, { cause });
+      return podmanConflict.test(cause.message) ? new ConflictError(message, { cause }) : new Error(message, { cause });
   }
 }
+
+/**
+ * What podman 4 calls its own fault, and Docker a conflict: a name that is taken, and a container that is not in the state for a request.
+ * Source: ErrCtrStateInvalid and ErrDuplicateName of containers/storage and podman v4.3 libpod/define/errors.go.
+ */
+const podmanConflict = /that name is already in use$|container state improper$/;
 
 /** Nobody answers, or the connection broke. */
 export function toConnectionError(what: string, endpoint: EngineEndpoint, error: unknown): UnavailableError {

@@ -75,3 +75,17 @@ test("a container that is removed between two answers is none, and any other fai
   });
   await expect(new EngineInventory(broken.engine).list({}, never)).rejects.toThrow("out of order");
 });
+
+test("sandboxes of an engine whose list has no networks, as podman's, are asked about one by one", async () => {
+  const held = [{ id: "c1", labels: sandboxSpec().labels }];
+  const bare = held.map((sandbox) => ({ ...listed(sandbox), HostConfig: undefined, NetworkSettings: undefined }));
+  await using fake = await startFakeEngine({
+    answers: {
+      "GET /containers/json": () => ({ status: 200, json: [...bare, { ...bare[0], Id: "c2" }] }),
+      "GET /containers/c1/json": () => ({ status: 200, json: inspected({ id: "c1", labels: sandboxSpec().labels, ip: "10.88.0.4" }) }),
+      "GET /containers/c2/json": () => ({ status: 404, json: { message: "no such container" } }),
+    },
+  });
+
+  expect((await new EngineInventory(fake.engine).list({}, never)).sandboxes).toMatchObject([{ id: "c1", ips: ["10.88.0.4"] }]);
+});

@@ -51,13 +51,17 @@ export class EngineInventory {
       listed.filter(({ Labels }) => isContainer(Labels)),
       signal,
     );
+    return { sandboxes: await this.#readSandboxes(listed, signal), containers };
+  }
+
+  async #readSandboxes(listed: readonly ContainerInfo[], signal: AbortSignal): Promise<RuntimeSandbox[]> {
     const sandboxes = listed.filter(({ Labels }) => !isContainer(Labels));
-    return {
-      sandboxes: await Promise.all(
-        sandboxes.map(async (sandbox) => readListedSandbox(sandbox, await this.#reading(sandbox.Id, sandbox.HostConfig.NetworkMode))),
-      ),
-      containers,
-    };
+    const read = sandboxes.map(async (entry) => {
+      // podman's list has no networks.
+      if (!isWhole(entry)) return this.#trySandbox(entry.Id, signal);
+      return readListedSandbox(entry, await this.#reading(entry.Id, entry.HostConfig.NetworkMode));
+    });
+    return (await Promise.all(read)).filter((sandbox) => sandbox !== undefined);
   }
 
   /** What the engine lists with these labels, running or not. */
@@ -126,14 +130,12 @@ export class EngineInventory {
     return known?.state.kind === "running" && State === "running" ? known : undefined;
   }
 
-  /** One that was removed since it was listed is none. */
-  async #tryContainer(id: string, signal: AbortSignal): Promise<RuntimeContainer | undefined> {
-    try {
-      return await this.container(id, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  #tryContainer(id: string, signal: AbortSignal): Promise<RuntimeContainer | undefined> {
+    return this.container(id, signal).catch(undefinedIfGone);
+  }
+
+  #trySandbox(id: string, signal: AbortSignal): Promise<RuntimeSandbox | undefined> {
+    return this.sandbox(id, signal).catch(undefinedIfGone);
   }
 
   #remember(container: RuntimeContainer): RuntimeContainer {
@@ -143,4 +145,14 @@ export class EngineInventory {
     if (oldest !== undefined) this.#known.delete(oldest);
     return container;
   }
+}
+
+/** What was removed since it was listed is none. */
+function undefinedIfGone(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
+
+/** Whether an entry of a list tells of networks. */
+function isWhole({ HostConfig, NetworkSettings }: Partial<Pick<ContainerInfo, "HostConfig" | "NetworkSettings">>): boolean {
+  return HostConfig !== undefined && NetworkSettings !== undefined;
 }

@@ -102,3 +102,7 @@ test("a runtime class is a runtime of its name, of the configured one, or the en
   expect(ociRuntime(named("gvisor"), { gvisor: "runsc" })).toBe("runsc");
   expect(ociRuntime(named("docker"), {})).toBeUndefined();
 });
+
+test("a sandbox in the machine's IPC namespace has the machine's shared memory", () => {
+  expect(sandboxBody(sandboxSpec(podWith({ hostIPC: true })), options).HostConfig).not.toHaveProperty("ShmSize");
+});

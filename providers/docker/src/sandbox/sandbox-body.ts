@@ -46,7 +46,8 @@ export function sandboxBody(spec: SandboxSpec, options: SandboxBodyOptions): Con
       // The engine's default may be private, and then nobody can join.
       IpcMode: pod.spec?.hostIPC ? "host" : "shareable",
       PidMode: pod.spec?.hostPID ? "host" : "",
-      ShmSize: sharedMemoryBytes,
+      // podman refuses one for the host's.
+      ...(!pod.spec?.hostIPC && { ShmSize: sharedMemoryBytes }),
       Sysctls: { ...podSysctls(pod) },
       ...(dns && { Dns: [...dns.servers], DnsSearch: [...dns.searches], DnsOptions: [...dns.options] }),
       ExtraHosts: hosts.flatMap(({ ip, hostnames }) => hostnames.map((name) => `${name}:${ip}`)),
