@@ -36,7 +36,7 @@ import { isAtLeast, oldestApiVersion } from "./engine/api-version.ts";
 import { connectEngine } from "./engine/connect-engine.ts";
 import type { DockerEngine, EngineEndpoint } from "./engine/docker-engine.ts";
 import { resolveEndpoint } from "./engine/engine-endpoint.ts";
-import { engineLimits } from "./engine/engine-limits.ts";
+import { checkEngineLimits, engineLimits } from "./engine/engine-limits.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
 import { engineProcess } from "./engine/engine-process.ts";
 import { LogLinks } from "./log-links/log-links.ts";
@@ -153,6 +153,7 @@ class DockerProvider extends PodRuntimeProvider {
       cgroups,
       checkPod: (pod) => {
         checkPolicy(pod, config.policy, policyAnnotations);
+        checkEngineLimits(pod, runtime.knownFacts);
         podNetwork(pod, config);
       },
       settings: { sandboxesAtOnce: config.sandboxesAtOnce },

@@ -244,13 +244,17 @@ test("a port that is taken is a conflict, and the sandbox of an earlier try is t
   expect(await runtimeOf(fake).createSandbox(sandboxSpec(), never)).toMatchObject({ id: "s1" });
 });
 
-test("an engine that cannot change resources in place says so", async () => {
-  await using fake = await startFakeEngine({ answers: {} });
+test.each([
+  ["has no such request", {}],
+  ["has no control groups, as a rootless one", { MemoryLimit: false, CpuCfsQuota: false, CPUShares: false }],
+])("an engine that %s says that it cannot change resources in place", async (_, json) => {
+  await using fake = await startFakeEngine({ answers: { "GET /info": () => ({ status: 200, json }) } });
   const error: unknown = await runtimeOf(fake)
     .resizeContainer("c1", { memoryBytes: 1 }, never)
     .catch((thrown: unknown) => thrown);
 
   expect(codeOf(error)).toBe("VK_UNSUPPORTED");
+  expect(asked(fake)).toEqual("MemoryLimit" in json ? [] : ["/containers/c1/update"]);
 });
 
 test("a removal that somebody else has begun is waited for", async () => {

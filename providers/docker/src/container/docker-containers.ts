@@ -117,6 +117,10 @@ export class DockerContainers {
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
     };
     const what = `change the resources of container ${id.slice(0, 12)}`;
+    const { controls } = await this.#options.facts(signal);
+    if (!controls.memory && !controls.cpuQuota && !controls.cpuShares) {
+      throw new UnsupportedError(`${what}: this engine has no control groups for its containers`);
+    }
     try {
       await this.#options.engine.json({ method: "POST", path: `/containers/${id}/update`, body, what }, signal);
     } catch (error) {

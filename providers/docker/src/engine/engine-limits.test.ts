@@ -1,5 +1,7 @@
+import { isUnsupported } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import { engineLimits, type LimitFacts } from "./engine-limits.ts";
+import { podWith } from "../test-support/specs.ts";
+import { checkEngineLimits, engineLimits, type LimitFacts } from "./engine-limits.ts";
 
 const all = { memory: true, swap: true, cpuQuota: true, cpuShares: true, pids: true };
 const docker: LimitFacts = { cgroupDriver: "systemd", controls: all, hasSeccomp: true, isPodman: false, isRootless: false };
@@ -19,6 +21,7 @@ test.each<[string, Partial<LimitFacts>, readonly string[]]>([
       "resources.requests.cpu has no weight",
       "pidsLimit is not kept",
       "pods have no cgroup of their own",
+      "spec.hostPID is refused",
       "hostNetwork, hostPorts and privileges are those of the engine's user, not the machine's",
     ],
   ],
@@ -27,4 +30,17 @@ test.each<[string, Partial<LimitFacts>, readonly string[]]>([
   ["an engine that was built without seccomp", { hasSeccomp: false }, ["securityContext.seccompProfile is not kept"]],
 ])("%s says by field what it leaves out", (_, facts, limits) => {
   expect(engineLimits({ ...docker, ...facts })).toEqual(limits);
+});
+
+test("a pod in the machine's process table is refused by a rootless engine, and by no other", () => {
+  const pod = podWith({ hostPID: true });
+  let refused: unknown;
+  try {
+    checkEngineLimits(pod, { isRootless: true });
+  } catch (error) {
+    refused = error;
+  }
+  expect([isUnsupported(refused), String(refused)]).toEqual([true, expect.stringContaining("spec.hostPID: a rootless engine")]);
+  for (const facts of [undefined, { isRootless: false }]) expect(() => checkEngineLimits(pod, facts)).not.toThrow();
+  expect(() => checkEngineLimits(podWith({ hostNetwork: true }), { isRootless: true })).not.toThrow();
 });

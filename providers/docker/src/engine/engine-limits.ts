@@ -1,3 +1,5 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { EngineFacts } from "./engine-facts.ts";
 
 /** What {@link engineLimits} looks at. */
@@ -18,7 +20,25 @@ export function engineLimits({ cgroupDriver, controls, hasSeccomp, isPodman, isR
     [!hasSeccomp, "securityContext.seccompProfile is not kept"],
     [isPodman || !hasGroups, "pods have no cgroup of their own"],
     [isPodman, "resources of a running container cannot be changed"],
+    [isRootless, "spec.hostPID is refused"],
     [isRootless, "hostNetwork, hostPorts and privileges are those of the engine's user, not the machine's"],
   ];
   return limits.filter(([isMissing]) => isMissing).map(([, what]) => what);
+}
+
+/**
+ * Refuses a pod with a field that the engine can neither do nor leave out.
+ *
+ * @param facts - absent before the engine was asked
+ * @throws UnsupportedError naming the field
+ */
+export function checkEngineLimits({ spec }: DeepReadonly<Pod>, facts: Pick<EngineFacts, "isRootless"> | undefined): void {
+  if (!facts?.isRootless || !spec?.hostPID) return;
+  const fieldPath = "spec.hostPID";
+  throw new UnsupportedError(
+    `${fieldPath}: a rootless engine cannot mount /proc of the machine's processes; use an engine that runs as root`,
+    {
+      fieldPath,
+    },
+  );
 }
