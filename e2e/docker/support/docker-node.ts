@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
+import { applyPrintedRights } from "../../control-plane/support/printed-rights.ts";
 import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
 import { startMetricsServer } from "../../node-network/support/metrics-server.ts";
 import { Program } from "../../support/program.ts";
@@ -18,24 +19,37 @@ export class DockerNode implements AsyncDisposable {
   readonly name: string;
   readonly controlPlane: ControlPlane;
   readonly kubectl: KubectlRunner;
+  /** Folder of the provider's own files. */
+  readonly rootDirectory: string;
   /** The one that runs, or ran last. */
-  program: Program;
+  program!: Program;
   readonly #directory: string;
   readonly #kubeletPort: number;
   readonly #resources: AsyncDisposableStack;
+  readonly #options: DockerNodeOptions;
 
-  private constructor(name: string, controlPlane: ControlPlane, directory: string, { kubectl, kubeletPort, resources }: Made) {
+  private constructor(name: string, controlPlane: ControlPlane, directory: string, { kubectl, kubeletPort, options, resources }: Made) {
     this.name = name;
     this.controlPlane = controlPlane;
     this.kubectl = kubectl;
     this.#directory = directory;
     this.#kubeletPort = kubeletPort;
     this.#resources = resources;
-    this.program = this.#start();
+    this.#options = options;
+    this.rootDirectory = join(directory, "root");
+    const host = inject("dockerHost");
+    const config = {
+      host,
+      rootDirectory: this.rootDirectory,
+      cgroupParent: controlGroupOf(host),
+      log: { folder: this.logFolder },
+      ...options.providerConfig,
+    };
+    writeFileSync(join(directory, "docker.json"), JSON.stringify(config));
   }
 
   /** Starts all of it; returns when the node is ready. Nodes of several files may run at once: each has a name and a port of its own. */
-  static async start(name: string): Promise<DockerNode> {
+  static async start(name: string, options: DockerNodeOptions = {}): Promise<DockerNode> {
     await using resources = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
     resources.defer(async () => {
@@ -55,8 +69,10 @@ export class DockerNode implements AsyncDisposable {
       directory,
     });
     const kubeletPort = await freePort();
-    const node = new DockerNode(name, controlPlane, directory, { kubectl, kubeletPort, resources: resources.move() });
+    const node = new DockerNode(name, controlPlane, directory, { kubectl, kubeletPort, options, resources: resources.move() });
     try {
+      if (options.isNodeUser) await applyPrintedRights(controlPlane, node.#words());
+      node.run();
       await node.say("wait", `node/${node.name}`, "--for=create", `--timeout=${podTimeout}`);
       await node.say("wait", `node/${node.name}`, "--for=condition=Ready", `--timeout=${podTimeout}`);
       node.#resources.use(await startMetricsServer(controlPlane));
@@ -77,21 +93,18 @@ export class DockerNode implements AsyncDisposable {
     this.program = this.#start();
   }
 
-  #start(): Program {
+  #words(): readonly string[] {
     const config = join(this.#directory, "docker.json");
-    const host = inject("dockerHost");
-    const [rootDirectory, folder] = [join(this.#directory, "root"), this.logFolder];
-    writeFileSync(config, JSON.stringify({ host, rootDirectory, cgroupParent: controlGroupOf(host), log: { folder } }));
-    const words = ["--kubeconfig", this.controlPlane.kubeconfig.path, "--nodename", this.name, "--provider", "docker"];
-    const more = [
-      "--provider-config",
-      config,
-      "--node-ip",
-      inject("nodeAddress"),
-      "--kubelet-port",
-      String(this.#kubeletPort),
-      "--disable-taint",
-    ];
+    return ["--nodename", this.name, "--provider", "docker", "--provider-config", config, "--kubelet-port", String(this.#kubeletPort)];
+  }
+
+  #start(): Program {
+    const { controlPlane, name } = this;
+    const { path } = this.#options.isNodeUser
+      ? controlPlane.kubeconfigFor(`system:node:${name}`, ["system:nodes"])
+      : controlPlane.kubeconfig;
+    const words = ["--kubeconfig", path, ...this.#words()];
+    const more = ["--node-ip", inject("nodeAddress"), "--disable-taint"];
     return this.#resources.use(new Program([...words, ...more, "--health-addr", "off", "--identity", "test"], { cwd: this.#directory }));
   }
 
@@ -112,7 +125,16 @@ export class DockerNode implements AsyncDisposable {
   }
 }
 
+/** What is not as usual. */
+export interface DockerNodeOptions {
+  /** Fields of the provider's configuration. */
+  readonly providerConfig?: object | undefined;
+  /** Whether the program is `system:node:NAME` under the Node authorizer, with the rights that it prints; default: an administrator. */
+  readonly isNodeUser?: boolean | undefined;
+}
+
 interface Made {
+  readonly options: DockerNodeOptions;
   readonly kubectl: KubectlRunner;
   readonly kubeletPort: number;
   readonly resources: AsyncDisposableStack;

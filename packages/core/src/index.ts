@@ -98,6 +98,7 @@ export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, t
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";
 export type { ClaimedVolume, ClaimedVolumeSource } from "./volumes/claimed-volume.ts";
+export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish } from "./provisioning/volume-provisioner.ts";
 export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";
 export { waitingReasonOf } from "./env/config-error.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";

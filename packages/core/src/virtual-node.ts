@@ -32,6 +32,8 @@ import { limitsOf, type ProviderLimits } from "./provider/provider-limits.ts";
 import type { NodeProvider, Owner, Provider, ProviderPodList } from "./provider/provider.ts";
 import { redactError } from "./provider/redact-error.ts";
 import type { ResolvedPod } from "./provider/resolved-pod.ts";
+import type { VolumeProvisioner } from "./provisioning/volume-provisioner.ts";
+import { VolumeProvisioning, type VolumeProvisioningDeps } from "./provisioning/volume-provisioning.ts";
 import { PodSources } from "./volumes/pod-sources.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 
@@ -325,12 +327,28 @@ export class VirtualNode {
       this.#isReady = true;
       this.#ready.resolve();
       tasks.push(inventory.run(tasksSignal), orphans.run(tasksSignal));
+      const provisioning = this.#provisioning(provider, { recorder, node: () => node.node });
+      if (provisioning) tasks.push(provisioning.run(tasksSignal));
       await pods.run(signal, hardSignal);
     } finally {
       // After a failure nothing else would end them.
       tasksEnd.abort(signal.reason);
       await Promise.allSettled(tasks);
     }
+  }
+
+  /** `undefined` where the provider makes no volumes. */
+  #provisioning(provider: Provider, parts: Pick<VolumeProvisioningDeps, "recorder" | "node">): VolumeProvisioning | undefined {
+    const { client, provider: definition } = this.#options;
+    const names = definition.provisioners?.(this.#config) ?? [];
+    const { provisionVolume, removeVolume } = provider;
+    if (names.length === 0 || !provisionVolume || !removeVolume) return undefined;
+    const provisioner: VolumeProvisioner = {
+      provisionVolume: (...wish) => provisionVolume.call(provider, ...wish),
+      removeVolume: (...volume) => removeVolume.call(provider, ...volume),
+    };
+    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    return new VolumeProvisioning({ ...common, ...parts, names, provisioner });
   }
 
   async #versionedOptions(signal: AbortSignal): Promise<NodeOptions> {

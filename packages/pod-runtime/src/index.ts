@@ -39,6 +39,7 @@ export { hasFsCode } from "./volumes/fs-code.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
 export type { MountedFolder } from "./volumes/volumes-root.ts";
 export type { MountFacts } from "./volumes/container-mounts.ts";
+export { LocalPathVolumes, type LocalPathOptions } from "./volumes/local-path/local-path-volumes.ts";
 export type { HostMounts } from "./volumes/host-mounts.ts";
 export type { MountPoint } from "./volumes/mount-table.ts";
 export { PodCgroups, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";

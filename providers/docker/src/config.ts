@@ -28,6 +28,8 @@ export interface DockerConfig {
   /** File that tells of the node's DNS; absent: `/etc/resolv.conf`. */
   readonly resolvConf?: string | undefined;
   readonly policy: PodPolicy;
+  /** Makes volumes for claims in a folder of the machine; absent: it makes none. */
+  readonly localPath?: DockerLocalPathConfig | undefined;
   /** Whether each pod has a cgroup of its own. */
   readonly cgroupsPerQOS: boolean;
   /** What pods' cgroups are in; without {@link cgroupsPerQOS} what all containers are in. Absent: `/vkpods`, or the engine's. */
@@ -70,6 +72,14 @@ export interface DockerConfig {
   readonly evictionMaxPodGracePeriod: number;
   /** What the node has, in place of what the engine says; quantities by resource. */
   readonly capacity: Readonly<Record<string, string>>;
+}
+
+/** Makes volumes for claims in a folder of the machine. */
+export interface DockerLocalPathConfig {
+  /** Folder of the volumes; absent: `local-path` in the provider's root directory. */
+  readonly root?: string | undefined;
+  /** What StorageClasses call it. */
+  readonly provisioner: string;
 }
 
 /** How much of containers' output is kept, and where it is found. */
@@ -167,6 +177,22 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .describe("Addresses of the cluster's DNS; without, pods are given the machine's"),
   resolvConf: absolutePath.optional().describe("File that tells of the machine's DNS; default /etc/resolv.conf"),
   policy: policySchema.default({}).describe("What pods may ask of the machine; all that is not allowed is refused"),
+  localPath: z
+    .strictObject({
+      root: absolutePath.optional().describe("Folder of the volumes, which stay when pods go; default: local-path in rootDirectory"),
+      provisioner: z
+        .string()
+        .regex(
+          /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/,
+          "expected a name such as example.com/local-path",
+        )
+        .default("virtual-kubelet.io/local-path")
+        .describe("What StorageClasses call it"),
+    })
+    .optional()
+    .describe(
+      "Makes volumes for claims as folders of the machine, and removes them with their claims; {} takes the defaults; default: none are made",
+    ),
   cgroupsPerQOS: z.boolean().default(true).describe("Gives each pod a cgroup of its own, with what it may use as a whole"),
   cgroupParent: z
     .string()

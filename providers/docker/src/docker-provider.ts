@@ -7,8 +7,12 @@ import {
   type Provider,
   type ProviderHost,
   type ProviderPodList,
+  type ProvisionedSource,
+  type ReleasedVolume,
+  type VolumeProvisioner,
+  type VolumeWish,
 } from "@virtual-kubelet/core";
-import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { isNotFound, messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import {
   CgroupMeter,
   cgroupLimits,
@@ -18,6 +22,7 @@ import {
   hostCgroups,
   hostMachine,
   hostNodeStats,
+  LocalPathVolumes,
   ownerLabels,
   PodCgroups,
   PodRuntimeProvider,
@@ -76,6 +81,7 @@ interface DockerProviderParts {
   readonly cgroups: PodCgroups | undefined;
   readonly rules: EvictionRules;
   readonly endpoint: EngineEndpoint;
+  readonly localPath: LocalPathVolumes | undefined;
 }
 
 /**
@@ -119,7 +125,20 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   const preparation = createPodPreparation({ host, runtime, volumes, settings: { clusterDNS, resolvConf, registryConfig } });
   late.preparation = preparation;
   const cgroups = openCgroups(host, config, runtime);
-  late.provider = new DockerProvider({ host, config, engine, runtime, logLinks, preparation, volumes, cgroups, rules, endpoint });
+  const localPath = openLocalPath(host, config, volumes);
+  late.provider = new DockerProvider({
+    host,
+    config,
+    engine,
+    runtime,
+    logLinks,
+    preparation,
+    volumes,
+    cgroups,
+    rules,
+    endpoint,
+    localPath,
+  });
   return late.provider;
 }
 
@@ -384,6 +403,22 @@ class DockerProvider extends PodRuntimeProvider {
     return list;
   }
 
+  /** As `VolumeProvisioner.provisionVolume`. */
+  async provisionVolume(wish: VolumeWish, signal: AbortSignal): Promise<ProvisionedSource> {
+    return this.#provisionerOf(wish).provisionVolume(wish, signal);
+  }
+
+  /** As `VolumeProvisioner.removeVolume`. */
+  async removeVolume(volume: ReleasedVolume, signal: AbortSignal): Promise<void> {
+    return this.#provisionerOf(volume).removeVolume(volume, signal);
+  }
+
+  #provisionerOf({ name, provisioner }: Pick<VolumeWish, "name" | "provisioner">): VolumeProvisioner {
+    const { localPath, config } = this.#parts;
+    if (localPath && provisioner === config.localPath?.provisioner) return localPath;
+    throw new UnsupportedError(`volume ${name}: provisioner ${provisioner} is not configured on this node`);
+  }
+
   /** Lets go of all pods, whose containers go on. */
   override async [Symbol.asyncDispose](): Promise<void> {
     const { runtime, volumes, engine } = this.#parts;
@@ -411,6 +446,16 @@ async function hasImageFs({ runtime, config }: Pick<DockerProviderParts, "runtim
   const folders = [config.rootDirectory, runtime.knownFacts?.rootDirectory];
   const [own, engine] = await Promise.all(folders.map((folder) => stat(folder ?? "").catch(() => undefined)));
   return own !== undefined && engine !== undefined && own.dev !== engine.dev;
+}
+
+function openLocalPath(
+  { clusterId, nodeName, logger }: ProviderHost,
+  { localPath, rootDirectory }: DockerConfig,
+  volumes: VolumeManager,
+): LocalPathVolumes | undefined {
+  if (!localPath) return undefined;
+  const { root = join(rootDirectory, "local-path") } = localPath;
+  return new LocalPathVolumes({ root, owner: { clusterId, nodeName }, logger, usersOf: (volume) => volumes.usersOf(volume) });
 }
 
 function openCgroups({ clock, logger }: ProviderHost, config: DockerConfig, runtime: DockerRuntime): PodCgroups | undefined {

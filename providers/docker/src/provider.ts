@@ -30,6 +30,7 @@ export const provider: ProviderDefinition<DockerConfig> = {
   configSchema: dockerConfigSchema,
   policy: ({ policy }) => policy,
   policyAnnotations,
+  provisioners: ({ localPath }) => (localPath ? [localPath.provisioner] : []),
   create: async (host, config) => (await import("./docker-provider.ts")).openDockerProvider(host, config),
   plan: async (...pod) => (await import("./plan/plan-docker-pod.ts")).planDockerPod(...pod),
 };

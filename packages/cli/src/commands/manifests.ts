@@ -21,10 +21,11 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const loaded = await loadSettings(line, context);
   for (const warning of loaded.warnings) context.stderr.write(`virtual-kubelet: ${warning}\n`);
   const manifests: Manifest[] = [];
-  if (line.args[0] !== "node") manifests.push(rightsManifest(loaded.settings, runAs, namespaces));
+  const nodes = await planNodes(loaded, context);
+  const setups = nodes.map(({ setup }) => setup);
+  if (line.args[0] !== "node") manifests.push(rightsManifest(loaded.settings, runAs, namespaces, setups));
   if (line.args[0] !== "rbac") {
-    for (const node of await planNodes(loaded, context))
-      manifests.push(nodeManifest(node, await tryDescription(node, loaded.settings, context), context));
+    for (const node of nodes) manifests.push(nodeManifest(node, await tryDescription(node, loaded.settings, context), context));
   }
   if (isJson) {
     for (const text of manifests.flatMap(({ head }) => head)) context.stderr.write(`${text}\n`);

@@ -92,6 +92,26 @@ test("of one namespace no object is printed twice, not even of those the node it
   expect(names).toEqual([...new Set(names)]);
 });
 
+test("volumes are made and removed only by who is to do so, as either identity", () => {
+  const needs = { ...keep, provisionsVolumes: true };
+  const added = [
+    "create persistentvolumes",
+    "delete persistentvolumes",
+    "get persistentvolumeclaims",
+    "get persistentvolumes",
+    "get storageclasses",
+    "list persistentvolumeclaims",
+    "list persistentvolumes",
+    "watch persistentvolumeclaims",
+    "watch persistentvolumes",
+  ];
+
+  expect(rightsOf(nodeRights(vk, needs), "ClusterRole", "virtual-kubelet:node:vk").filter((right) => /volume|storage/.test(right))).toEqual(
+    added,
+  );
+  expect(new Set(clusterRights(needs).filter((right) => /volume|storage/.test(right)))).toEqual(new Set(added));
+});
+
 test("draining and deleting are there only where the policy needs them", () => {
   const nodes = [
     { name: "a", onShutdown: "drain" as const },

@@ -6,6 +6,8 @@ export interface AccessNeeds {
   readonly nodes: readonly { readonly name: string; readonly onShutdown: "keep" | "cordon" | "drain" | "delete" }[];
   /** Whether the cluster's id must be read from the namespace kube-system. */
   readonly readsClusterId: boolean;
+  /** Whether it makes volumes for claims. Default: `false`. */
+  readonly provisionsVolumes?: boolean | undefined;
   /** What the nodes' HTTPS server asks of the API server; absent where there is no server. */
   readonly kubeletApi?: KubeletApiNeeds | undefined;
 }
@@ -127,7 +129,7 @@ function authenticationReader(name: string, subject: Subject, kubeletApi: Kubele
   ];
 }
 
-function clusterRules({ nodes, readsClusterId, kubeletApi }: AccessNeeds): Rule[] {
+function clusterRules({ nodes, readsClusterId, provisionsVolumes, kubeletApi }: AccessNeeds): Rule[] {
   const names = nodes.map((node) => node.name);
   return [
     { apiGroups: [""], resources: ["nodes"], verbs: ["create"] },
@@ -139,6 +141,7 @@ function clusterRules({ nodes, readsClusterId, kubeletApi }: AccessNeeds): Rule[
     { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get"] },
     ...kubeletApiRules(kubeletApi),
     ...clusterIdRules(readsClusterId),
+    ...provisioningRules(provisionsVolumes),
   ];
 }
 
@@ -179,8 +182,18 @@ function leaseRules({ nodes }: AccessNeeds): Rule[] {
 }
 
 /** Source: kubernetes v1.36 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, NodeRules: no namespaces, and no delete of nodes. */
-function rulesBesideNodeAuthorizer({ nodes, readsClusterId }: AccessNeeds): Rule[] {
-  return [...clusterIdRules(readsClusterId), ...deleteNodeRules(nodes)];
+function rulesBesideNodeAuthorizer({ nodes, readsClusterId, provisionsVolumes }: AccessNeeds): Rule[] {
+  return [...clusterIdRules(readsClusterId), ...deleteNodeRules(nodes), ...provisioningRules(provisionsVolumes)];
+}
+
+/** What an external provisioner may do, but for changing claims. Source: `system:persistent-volume-provisioner` of the same file. */
+function provisioningRules(provisionsVolumes = false): Rule[] {
+  if (!provisionsVolumes) return [];
+  return [
+    { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get", "list", "watch", "create", "delete"] },
+    { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "list", "watch"] },
+    { apiGroups: ["storage.k8s.io"], resources: ["storageclasses"], verbs: ["get"] },
+  ];
 }
 
 function clusterIdRules(readsClusterId: boolean): Rule[] {

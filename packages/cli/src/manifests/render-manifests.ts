@@ -2,6 +2,7 @@ import { previewNode } from "@virtual-kubelet/core";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 import { ConfigError } from "../program-error.ts";
+import { provisionsVolumes, type ProviderSetup } from "../providers/provider-setup.ts";
 import type { TriedDescription, TriedNode } from "../providers/try-provider.ts";
 import {
   nodeRights,
@@ -22,12 +23,19 @@ export interface Manifest {
  * The access rights of the program.
  *
  * @param namespaces - the only ones of a service account; default: all
+ * @param setups - the nodes' providers
  * @throws ConfigError for several nodes that are to be one node's identity
  */
-export function rightsManifest(settings: Settings, runAs: RunAs, namespaces: readonly string[] | undefined): Manifest {
+export function rightsManifest(
+  settings: Settings,
+  runAs: RunAs,
+  namespaces: readonly string[] | undefined,
+  setups: readonly ProviderSetup[],
+): Manifest {
   const needs: AccessNeeds = {
     nodes: settings.nodes.map(({ name, onShutdown }) => ({ name, onShutdown })),
     readsClusterId: settings.cluster.id === undefined,
+    provisionsVolumes: setups.some(provisionsVolumes),
     kubeletApi: kubeletApiNeeds(settings),
   };
   if (runAs === "service-account") return { head: serviceAccountHead(namespaces), objects: serviceAccountRights(needs, namespaces) };

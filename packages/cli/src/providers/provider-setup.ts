@@ -1,7 +1,7 @@
 import type { ProviderDefinition } from "@virtual-kubelet/core";
+import { formatPath, mergeLayers, type ConfigPath } from "../config/layers.ts";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import { describeProblems } from "../config/problems.ts";
-import { formatPath, mergeLayers, type ConfigPath } from "../config/layers.ts";
 import { readConfigFile } from "../config/read-file.ts";
 import type { NodeSettings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
@@ -53,6 +53,12 @@ export async function setUpProvider(
     return source.kind === "env" ? source.name : written.nameOf(path);
   };
   throw new ConfigError(describeProblems(parsed.error.issues, { input: config, jsonSchema, nameOf }).join("\n"));
+}
+
+/** Whether the provider, with this configuration, makes volumes for claims. */
+export function provisionsVolumes({ definition, config }: ProviderSetup): boolean {
+  const parsed = definition.configSchema.safeParse(config);
+  return parsed.success && (definition.provisioners?.(parsed.data) ?? []).length > 0;
 }
 
 async function readProviderConfig(

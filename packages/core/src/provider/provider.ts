@@ -1,6 +1,7 @@
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import type { PodPart } from "../pod/pod-changes.ts";
 import type { PodPolicy, PolicyAnnotation } from "../policy/pod-policy.ts";
+import type { VolumeProvisioner } from "../provisioning/volume-provisioner.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
@@ -206,6 +207,7 @@ export interface Provider
     Partial<NodeProvider>,
     Partial<ContainerAccess>,
     Partial<PodMetricsProvider>,
+    Partial<VolumeProvisioner>,
     Partial<AsyncDisposable> {
   /** A container's output; see {@link ContainerAccess.getContainerLogs}. */
   getContainerLogs?: ContainerAccess["getContainerLogs"];
@@ -219,6 +221,10 @@ export interface Provider
   getStatsSummary?: PodMetricsProvider["getStatsSummary"];
   /** Figures of its own for `/metrics/resource`; see {@link PodMetricsProvider.getMetricsResource}. */
   getMetricsResource?: NonNullable<PodMetricsProvider["getMetricsResource"]>;
+  /** Makes a volume for a claim; see {@link VolumeProvisioner.provisionVolume}. */
+  provisionVolume?: VolumeProvisioner["provisionVolume"];
+  /** Removes one whose claim is gone; see {@link VolumeProvisioner.removeVolume}. */
+  removeVolume?: VolumeProvisioner["removeVolume"];
   /** How its probes have gone; see {@link PodMetricsProvider.getMetricsProbes}. */
   getMetricsProbes?: NonNullable<PodMetricsProvider["getMetricsProbes"]>;
 }
@@ -243,6 +249,11 @@ export interface ProviderDefinition<Config = unknown> {
   policy?(config: Config): PodPolicy | undefined;
   /** Annotations by which a pod chooses how the provider runs it; the policy has to allow their values. Default: none. */
   readonly policyAnnotations?: readonly PolicyAnnotation[] | undefined;
+  /**
+   * Names of provisioners, as StorageClasses have them, whose volumes the provider makes and removes with this configuration; see
+   * {@link VolumeProvisioner}. The program's rights gain what that takes. Default: none.
+   */
+  provisioners?(config: Config): readonly string[];
   /**
    * Makes the provider of one node. Must not wait for the back end: that is `ping`'s business.
    *

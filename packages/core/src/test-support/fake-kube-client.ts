@@ -95,6 +95,11 @@ export class FakeKubeClient implements KubeClient {
     return found && (structuredClone(found) as T);
   }
 
+  /** All objects of a kind, as they are stored. */
+  all<T extends KubernetesObject>(resource: Resource<T>): readonly T[] {
+    return this.#select(resource, {});
+  }
+
   /** Stores an object whole, as somebody else might: UID and times are made up where it has none. */
   put<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
     const key = keyOf(resource, object.metadata?.namespace, nameOf(object));

@@ -173,7 +173,8 @@ const commonFields: ReadonlySet<string> = new Set([
   "volumeMode",
 ]);
 
-function sourceOf(spec: NonNullable<DeepReadonly<PersistentVolume>["spec"]>): ClaimedVolumeSource {
+/** What a PersistentVolume is made of. */
+export function sourceOf(spec: NonNullable<DeepReadonly<PersistentVolume>["spec"]>): ClaimedVolumeSource {
   const { hostPath, local, nfs, flexVolume, csi } = spec;
   if (hostPath) return { kind: "hostPath", path: hostPath.path, type: hostPath.type ?? "" };
   if (local) return { kind: "local", path: local.path };

@@ -14,7 +14,7 @@ import {
 } from "@virtual-kubelet/core";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
-import { ClaimedVolumes } from "./claimed/claimed-volumes.ts";
+import { ClaimedVolumes, usersOfVolume } from "./claimed/claimed-volumes.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 import { PodDirectory } from "./pod-directory.ts";
@@ -130,6 +130,11 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
       const { ready: volumes, directory } = await this.#volumesOf(ref);
       return containerMounts({ pod, container, facts, volumes, directory, mounts, recursiveReadOnly, logger });
     });
+  }
+
+  /** UIDs of the pods whose folders say that they use the PersistentVolume of that name. @throws an Error if they cannot be looked at */
+  async usersOf(persistentVolume: string): Promise<readonly string[]> {
+    return usersOfVolume((await this.#openRoot()).path, persistentVolume);
   }
 
   /** The pod's folder: below it are `volumes`, `volume-subpaths` and `containers`, and room for files of others. */

@@ -116,14 +116,31 @@ export class ClaimedVolumes {
     await giveToGroup(path, fsGroup, signal);
   }
 
-  /** UIDs of the other pods that use the volume, by the folder that one that does has. */
   async #others(folder: string, { directory }: ClaimUser): Promise<readonly string[]> {
-    const pods = join(this.#root.path, "pods");
     const place = folder.slice(directory.path.length + 1);
-    const uids = (await readdir(pods)).filter((uid) => join(pods, uid) !== directory.path && !uid.startsWith("."));
-    const uses = await Promise.all(uids.map((uid) => isListed(join(pods, uid, place))));
-    return uids.filter((_, index) => uses[index]);
+    const users = await podsWith(this.#root.path, [place]);
+    return users.filter((uid) => uid !== basename(directory.path));
   }
+}
+
+/**
+ * UIDs of the pods that use a PersistentVolume of any type, also of those that nobody knows any more and whose folders are still there.
+ *
+ * @param root - of all pods' folders, with links resolved
+ */
+export function usersOfVolume(root: string, name: string): Promise<readonly string[]> {
+  return podsWith(
+    root,
+    Object.values(folders).map((kind) => join("volumes", kind, name)),
+  );
+}
+
+/** UIDs of the pods whose folders hold something at one of these places; those that are being removed use nothing. */
+async function podsWith(root: string, places: readonly string[]): Promise<readonly string[]> {
+  const pods = join(root, "pods");
+  const uids = (await readdir(pods)).filter((uid) => !uid.startsWith("."));
+  const uses = await Promise.all(uids.map(async (uid) => Promise.all(places.map((place) => isListed(join(pods, uid, place))))));
+  return uids.filter((_, index) => uses[index]?.includes(true));
 }
 
 /** One pod's use of a volume. */
@@ -162,7 +179,7 @@ async function isListed(path: string): Promise<boolean> {
   try {
     return (await readdir(dirname(path))).includes(basename(path));
   } catch (error) {
-    if (hasFsCode(error, "ENOENT")) return false;
+    if (hasFsCode(error, "ENOENT", "ENOTDIR")) return false;
     throw error;
   }
 }

@@ -1,0 +1,139 @@
+import { labelNames } from "@virtual-kubelet/pod-runtime";
+import { eventually } from "@virtual-kubelet/testing";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sharedApi } from "./support/docker-engine.ts";
+import { DockerNode, podTimeout } from "./support/docker-node.ts";
+
+const api = sharedApi();
+const patience = { timeoutMs: 300_000, intervalMs: 500 };
+let node: DockerNode;
+let root = "";
+
+interface VolumeView {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly local: { readonly path: string };
+    readonly claimRef: { readonly name: string };
+    readonly nodeAffinity: object;
+    readonly persistentVolumeReclaimPolicy: string;
+  };
+  readonly status: { readonly phase: string };
+}
+
+async function volumes(): Promise<ReadonlyMap<string, VolumeView>> {
+  const { items } = JSON.parse(await node.say("get", "persistentvolumes", "-o", "json")) as { items: VolumeView[] };
+  return new Map(items.map((volume) => [volume.spec.claimRef.name, volume]));
+}
+
+async function volumeOf(claim: string): Promise<VolumeView> {
+  const found = (await volumes()).get(claim);
+  if (!found) throw new Error(`claim ${claim} has no volume`);
+  return found;
+}
+
+/** What the pods of a claim have written, as it is on the disk. */
+async function journal(claim: string): Promise<readonly string[]> {
+  const { spec } = await volumeOf(claim);
+  return (await readFile(join(spec.local.path, "pgdata/journal"), "utf8")).trim().split("\n");
+}
+
+async function scale(replicas: number): Promise<void> {
+  await node.say("scale", "statefulset/db", `--replicas=${replicas}`);
+  await eventually(async () => {
+    const names = (await node.say("get", "pods", "-l", "app=db", "-o", "name")).split("\n").filter(Boolean);
+    expect(names).toHaveLength(replicas);
+  }, patience);
+  await node.say("rollout", "status", "statefulset/db", `--timeout=${podTimeout}`);
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "vk-local-path-"));
+  node = await DockerNode.start("docker-claims", { isNodeUser: true, providerConfig: { localPath: { root: join(root, "volumes") } } });
+  await node.apply(readFileSync(join(import.meta.dirname, "support/database.yaml"), "utf8"));
+});
+
+afterAll(async () => {
+  await node[Symbol.asyncDispose]();
+  const ids = await api.containers({ [labelNames.node]: node.name });
+  await Promise.all(ids.map((id) => api.remove(id)));
+  await rm(root, { recursive: true, force: true });
+});
+
+// Each test goes on where the one before ended, as an operator's day does.
+
+test("a StatefulSet's claim gets a folder of the node, made once its pod is scheduled", async () => {
+  await node.say("rollout", "status", "statefulset/db", `--timeout=${podTimeout}`);
+
+  const { metadata, spec, status } = await volumeOf("data-db-0");
+  expect(status.phase).toBe("Bound");
+  expect(spec).toMatchObject({
+    local: { path: join(root, "volumes", metadata.name, "data") },
+    nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", values: [node.name] }] }] } },
+  });
+  expect(await node.say("exec", "db-0", "--", "sh", "-c", "cat /data/journal; stat -c %a:%g /data; touch /scratch/file")).toBe(
+    "db-0\n2777:2000\n",
+  );
+  expect((await volumeOf("db-0-scratch")).status.phase).toBe("Bound");
+});
+
+test("what it wrote is there after its pod is deleted, and after the program is killed and its pod deleted meanwhile", async () => {
+  const scratch = (await volumeOf("db-0-scratch")).metadata.name;
+  await node.say("delete", "pod", "db-0", `--timeout=${podTimeout}`);
+  await eventually(async () => expect(await journal("data-db-0")).toEqual(["db-0", "db-0"]), patience);
+  // The claim of a generic ephemeral volume is its pod's own, and its folder goes with it.
+  await eventually(async () => expect(await readdir(join(root, "volumes"))).not.toContain(scratch), patience);
+
+  expect(await node.program.end("SIGKILL")).toBe("SIGKILL");
+  await node.say("delete", "pod", "db-0", "--wait=false");
+  node.run();
+  await eventually(async () => expect(await journal("data-db-0")).toEqual(["db-0", "db-0", "db-0"]), patience);
+  await node.say("rollout", "status", "statefulset/db", `--timeout=${podTimeout}`);
+  expect(await node.say("get", "pods", "-l", "app=db", "-o", "jsonpath={.items[*].status.phase}")).toBe("Running");
+});
+
+test("scaled from one to three and back, each pod has its own data, and finds it again", async () => {
+  await scale(3);
+  expect(await Promise.all([0, 1, 2].map((index) => journal(`data-db-${index}`)))).toEqual([["db-0", "db-0", "db-0"], ["db-1"], ["db-2"]]);
+  await scale(1);
+  await scale(3);
+
+  expect(await Promise.all([0, 1, 2].map((index) => journal(`data-db-${index}`)))).toEqual([
+    ["db-0", "db-0", "db-0"],
+    ["db-1", "db-1"],
+    ["db-2", "db-2"],
+  ]);
+});
+
+test("a claim that is deleted takes its own folder with it, once its pod is gone, and no other; one whose volume is to be kept takes none", async () => {
+  const [first, second, third] = await Promise.all([0, 1, 2].map((index) => volumeOf(`data-db-${index}`)));
+  await node.say("patch", "persistentvolume", third!.metadata.name, "-p", '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}');
+  await node.say("delete", "persistentvolumeclaim", "data-db-1", "data-db-2", "--wait=false");
+  expect(await journal("data-db-1")).toEqual(["db-1", "db-1"]);
+
+  await scale(1);
+
+  await eventually(async () => {
+    expect([...(await volumes()).keys()].filter((claim) => claim.startsWith("data-")).sort()).toEqual(["data-db-0", "data-db-2"]);
+  }, patience);
+  expect((await volumeOf("data-db-2")).status.phase).toBe("Released");
+  const left = await readdir(join(root, "volumes"));
+  expect(left).toContain(first!.metadata.name);
+  expect(left).toContain(third!.metadata.name);
+  expect(left).not.toContain(second!.metadata.name);
+  expect(await journal("data-db-2")).toEqual(["db-2", "db-2"]);
+  expect(await journal("data-db-0")).toEqual(["db-0", "db-0", "db-0"]);
+});
+
+test("the node's user was forbidden nothing that it did for volumes", () => {
+  const refused = node.controlPlane
+    .auditEvents()
+    .filter(({ user, responseStatus }) => user.username === `system:node:${node.name}` && responseStatus?.code === 403)
+    .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`)
+    .filter((what) => /volume|storage/.test(what));
+  // The Node authorizer may hear of a pod later than the node, and is asked again.
+  expect(refused.filter((what) => !what.startsWith("get persistentvolume"))).toEqual([]);
+});

@@ -1,0 +1,223 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { ConflictError, InvalidInputError, isConflict, isInvalidInput, isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  Reflector,
+  resources,
+  WorkQueue,
+  type DeepReadonly,
+  type EventRecorder,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+} from "@virtual-kubelet/kube-client";
+import { isGoneObject } from "../kubernetes/gone-object.ts";
+import { readObject } from "../kubernetes/read-object.ts";
+import { sourceOf } from "../volumes/claimed-volume.ts";
+import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
+import type { VolumeProvisioner } from "./volume-provisioner.ts";
+
+/** How many volumes are made and removed at once. */
+const concurrency = 4;
+
+/** How long one call of a provider may take, in milliseconds: a volume may hold a great many files. */
+const callTimeoutMs = 600_000;
+
+/** What {@link VolumeProvisioning} needs. */
+export interface VolumeProvisioningDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly recorder: Pick<EventRecorder, "event">;
+  readonly provisioner: VolumeProvisioner;
+  /** As `ProviderDefinition.provisioners`. */
+  readonly names: readonly string[];
+  /** The registered node; absent before it is registered. */
+  node(): DeepReadonly<Node> | undefined;
+}
+
+/**
+ * Makes volumes for the claims whose pods were scheduled to this node, and removes those whose claims are gone: what an external provisioner
+ * does, for volumes that are on the node.
+ * Source of its rules: sigs.k8s.io/sig-storage-lib-external-provisioner v11 controller/controller.go.
+ */
+export class VolumeProvisioning {
+  readonly #deps: VolumeProvisioningDeps;
+  readonly #claims: Reflector<PersistentVolumeClaim>;
+  readonly #volumes: Reflector<PersistentVolume>;
+  readonly #queue: WorkQueue;
+
+  constructor(deps: VolumeProvisioningDeps) {
+    this.#deps = deps;
+    this.#claims = new Reflector<PersistentVolumeClaim>({ ...deps, resource: resources.persistentVolumeClaims });
+    this.#volumes = new Reflector<PersistentVolume>({ ...deps, resource: resources.persistentVolumes });
+    this.#queue = new WorkQueue({ ...deps, name: "volumes" });
+  }
+
+  /** Works until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#deps;
+    using _claims = this.#claims.store.subscribe(({ type, uid, object }) => {
+      if (type !== "deleted" && this.#isWaiting(object)) this.#queue.add(`claim/${uid}`);
+      // Whose volume may go now.
+      if (type === "deleted") this.#queue.add(`volume/${volumeNameFor(uid)}`);
+    });
+    using _volumes = this.#volumes.store.subscribe(({ type, object }) => {
+      if (type !== "deleted" && this.#isReleased(object)) this.#queue.add(`volume/${object.metadata?.name}`);
+    });
+    const reflecting = [this.#claims.run(signal), this.#volumes.run(signal)];
+    const handler = (key: string, inner: AbortSignal): Promise<void> => this.#work(key, inner);
+    await Promise.all([...reflecting, this.#queue.run({ concurrency, handler, signal, logger })]);
+  }
+
+  async #work(key: string, signal: AbortSignal): Promise<void> {
+    const id = key.slice(key.indexOf("/") + 1);
+    if (key.startsWith("claim/")) {
+      const claim = this.#claims.store.get(id);
+      if (claim && this.#isWaiting(claim)) await this.#provision(claim, signal);
+      return;
+    }
+    const volume = this.#volumes.store.getByName(undefined, id);
+    if (volume && this.#isReleased(volume)) await this.#remove(volume, signal);
+  }
+
+  /** Whether a claim waits for a volume on this node. */
+  #isWaiting({ metadata, spec }: DeepReadonly<PersistentVolumeClaim>): boolean {
+    const annotations = metadata?.annotations ?? {};
+    const provisioner = annotations[volumeAnnotations.provisioner] ?? annotations[volumeAnnotations.betaProvisioner] ?? "";
+    const { selectedNode } = volumeAnnotations;
+    const isHere = annotations[selectedNode] !== undefined && annotations[selectedNode] === this.#nodeName;
+    return isHere && this.#deps.names.includes(provisioner) && !spec?.volumeName && metadata?.deletionTimestamp === undefined;
+  }
+
+  /** Whether a volume is one of ours to be removed, as far as it shows. */
+  #isReleased({ metadata, spec, status }: DeepReadonly<PersistentVolume>): boolean {
+    const { annotations = {}, name, deletionTimestamp } = metadata ?? {};
+    const isOurs =
+      this.#deps.names.includes(annotations[volumeAnnotations.provisionedBy] ?? "") &&
+      annotations[volumeAnnotations.node] !== undefined &&
+      annotations[volumeAnnotations.node] === this.#nodeName &&
+      name === volumeNameFor(spec?.claimRef?.uid ?? "");
+    return isOurs && status?.phase === "Released" && spec?.persistentVolumeReclaimPolicy === "Delete" && deletionTimestamp === undefined;
+  }
+
+  get #nodeName(): string | undefined {
+    return this.#deps.node()?.metadata?.name;
+  }
+
+  async #provision(claim: DeepReadonly<PersistentVolumeClaim>, signal: AbortSignal): Promise<void> {
+    const { clock, client, recorder } = this.#deps;
+    const { namespace = "", name = "", uid = "" } = claim.metadata ?? {};
+    const regarding = { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid };
+    const className = claim.spec?.storageClassName ?? "";
+    try {
+      // Whoever was in between must not have a volume made twice, or for a claim that is gone.
+      const current = await readObject({ client, clock, resource: resources.persistentVolumeClaims }, { namespace, name }, signal);
+      if (current?.metadata?.uid !== uid || !this.#isWaiting(current)) return;
+      const volumeName = volumeNameFor(uid);
+      if (this.#volumes.store.getByName(undefined, volumeName)) return;
+      const storageClass = await client.get(resources.storageClasses, { name: className }, { signal });
+      checkWish(current, storageClass, this.#deps.names);
+      await this.#make(current, storageClass, signal);
+      recorder.event(regarding, "Normal", "ProvisioningSucceeded", `Successfully provisioned volume ${volumeName}`);
+    } catch (error) {
+      signal.throwIfAborted();
+      recorder.event(
+        regarding,
+        "Warning",
+        "ProvisioningFailed",
+        `failed to provision volume with StorageClass "${className}": ${messageOf(error)}`,
+      );
+      // It is looked at again when it changes.
+      if (isInvalidInput(error) || isUnsupported(error)) return;
+      throw error;
+    }
+  }
+
+  async #make(claim: PersistentVolumeClaim, storageClass: StorageClass, signal: AbortSignal): Promise<void> {
+    const { client, provisioner } = this.#deps;
+    const node = this.#deps.node();
+    if (!node) return;
+    const { namespace = "", name = "", uid = "" } = claim.metadata ?? {};
+    const wish = {
+      name: volumeNameFor(uid),
+      provisioner: storageClass.provisioner,
+      claim: { namespace, name, uid },
+      parameters: { ...storageClass.parameters } as Record<string, string>,
+      accessModes: claim.spec?.accessModes ?? [],
+    };
+    const source = await this.#call(signal, (inner) => provisioner.provisionVolume(wish, inner));
+    const volume = persistentVolumeObject({ claim, storageClass, node, source });
+    try {
+      await client.create(resources.persistentVolumes, volume, { signal });
+    } catch (error) {
+      // An answer that was lost: the volume is there, or another one has its name.
+      if (!isConflict(error)) throw error;
+      const found = await client.get(resources.persistentVolumes, { name: wish.name }, { signal });
+      if (found.spec?.claimRef?.uid !== uid || found.metadata?.annotations?.[volumeAnnotations.node] !== node.metadata?.name)
+        throw new ConflictError(`PersistentVolume ${wish.name} is there and is not this claim's on this node`, { cause: error });
+    }
+  }
+
+  /** Removes a volume once nothing speaks for it any more: neither the API server, asked now, nor the provider. */
+  async #remove(volume: DeepReadonly<PersistentVolume>, signal: AbortSignal): Promise<void> {
+    const { client, clock, recorder, provisioner, logger } = this.#deps;
+    const { name = "", uid = "" } = volume.metadata ?? {};
+    try {
+      const current = await readObject({ client, clock, resource: resources.persistentVolumes }, { name }, signal);
+      if (current?.metadata?.uid !== uid || !this.#isReleased(current)) return;
+      const { namespace = "", name: claimName = "", uid: claimUid = "" } = current.spec?.claimRef ?? {};
+      const claim = await readObject({ client, clock, resource: resources.persistentVolumeClaims }, { namespace, name: claimName }, signal);
+      if (claim?.metadata?.uid === claimUid) throw new ConflictError(`its claim ${namespace}/${claimName} is there`);
+      const released = {
+        name,
+        provisioner: current.metadata.annotations?.[volumeAnnotations.provisionedBy] ?? "",
+        claim: { namespace, name: claimName, uid: claimUid },
+        source: sourceOf(current.spec ?? {}),
+      };
+      await this.#call(signal, (inner) => provisioner.removeVolume(released, inner));
+      logger.info({ volume: name, claim: `${namespace}/${claimName}` }, "a volume whose claim was deleted has been removed");
+      await client.delete(resources.persistentVolumes, { name }, { preconditions: { uid } }, { signal }).catch((error: unknown) => {
+        // Another volume of its name is not ours.
+        if (!isGoneObject(error, resources.persistentVolumes, name) && !isConflict(error)) throw error;
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const regarding = { apiVersion: "v1", kind: "PersistentVolume", namespace: "", name, uid };
+      recorder.event(regarding, "Warning", "VolumeFailedDelete", messageOf(error));
+      throw error;
+    }
+  }
+
+  async #call<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const deadline = new AbortController();
+    using _timer = this.#deps.clock.setTimer(callTimeoutMs, () =>
+      deadline.abort(new Error(`it took longer than ${callTimeoutMs / 60_000} minutes`)),
+    );
+    return call(AbortSignal.any([signal, deadline.signal]));
+  }
+}
+
+/** @throws InvalidInputError for what no volume of a node can be */
+function checkWish(
+  { spec }: DeepReadonly<PersistentVolumeClaim>,
+  { metadata, provisioner, volumeBindingMode = "Immediate" }: DeepReadonly<StorageClass>,
+  names: readonly string[],
+): void {
+  const expect = (isSo: boolean, problem: string): void => {
+    if (!isSo) throw new InvalidInputError(problem);
+  };
+  expect(names.includes(provisioner), `its provisioner is ${provisioner} now, expected ${names.join(" or ")}`);
+  expect(
+    volumeBindingMode === "WaitForFirstConsumer",
+    `StorageClass ${metadata?.name}: volumeBindingMode is ${volumeBindingMode}, expected WaitForFirstConsumer: a volume is made where its pod is`,
+  );
+  expect(spec?.selector === undefined, "claim Selector is not supported");
+  expect((spec?.dataSource ?? spec?.dataSourceRef) === undefined, "spec.dataSource: a volume cannot be made from another one");
+  expect((spec?.volumeMode ?? "Filesystem") === "Filesystem", `spec.volumeMode: ${spec?.volumeMode} is not supported, expected Filesystem`);
+}
