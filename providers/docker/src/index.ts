@@ -8,6 +8,7 @@ export {
   dockerConfigSchema,
   type DockerConfig,
   type DockerImageCollectionConfig,
+  type DockerLocalPathConfig,
   type DockerLogConfig,
   type DockerPullConfig,
 } from "./config.ts";

@@ -12,8 +12,8 @@ import { constants } from "node:fs";
 import { chmod, lstat, mkdir, open, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasFsCode } from "../fs-code.ts";
-import { systemMounts } from "../host-mounts.ts";
-import { mountedWithin, type MountPoint } from "../mount-table.ts";
+import { systemMounts, type HostMounts } from "../host-mounts.ts";
+import { mountedWithin } from "../mount-table.ts";
 import { isFolderName } from "../pod-directory.ts";
 import { removeTree } from "../remove-tree.ts";
 
@@ -27,7 +27,7 @@ export interface LocalPathOptions {
   /** UIDs of the pods on the node that use the PersistentVolume of that name, as `VolumeManager.usersOf`. */
   usersOf(volume: string): Promise<readonly string[]>;
   /** Default: those of this machine. */
-  readonly mounts?: { list(): Promise<readonly MountPoint[]> } | undefined;
+  readonly mounts?: Pick<HostMounts, "list"> | undefined;
 }
 
 /** Says in the root that it is the folder it was, and not the empty place where a disk is not mounted. */
