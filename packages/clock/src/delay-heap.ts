@@ -17,6 +17,7 @@ export function byDueTime(a: Delayed, b: Delayed): number {
 export class DelayHeap<T extends Delayed> {
   readonly #items: T[] = [];
 
+  /** Number of items. */
   get size(): number {
     return this.#items.length;
   }

@@ -34,6 +34,7 @@ interface Series {
 export class ProbeCounts {
   readonly #series = new Map<string, Series>();
 
+  /** Counts one attempt; what could not be made is left out. */
   count(pod: PodRef, { container, kind, outcome, seconds }: CountedProbe): void {
     if (outcome === "error") return;
     const key = `${pod.uid}/${container}/${kind}`;
