@@ -58,6 +58,23 @@ function open(): { cloud: ScriptedCloud; clock: VirtualClock; session: Session; 
   return { cloud, clock, session, api: new ZunApi(session, { read: (_, schema, value) => schema.parse(value), skip() {}, accept() {} }) };
 }
 
+test("the log says once where and by which credentials it signs in, and not with what", async () => {
+  const told: unknown[] = [];
+  const cloud = new ScriptedCloud();
+  const credentials = toCredentials({ authUrl: "http://key", username: "u", password: "hush", projectName: "p" });
+  const logger = { ...silent, info: (fields: object, message: string) => void told.push({ ...fields, message }) };
+  const session = new Session({ http: cloud, clock: new VirtualClock(), logger, credentials, choice: {}, endpoints: {} });
+  await session.projectId(signal);
+  cloud.answer = () => ({ status: 401 });
+  await session.send({ service: "container", method: "GET", path: "/", what: "look", signal }).catch(() => {});
+
+  expect([told, cloud.tokens]).toEqual([
+    [{ authUrl: "http://key/v3", method: "password", lifetimeMs: 3_600_000, message: "signed in to OpenStack" }],
+    2,
+  ]);
+  expect(JSON.stringify(told)).not.toContain("hush");
+});
+
 test("many requests at once ask for one token", async () => {
   const { cloud, api } = open();
   await Promise.all([api.ping(signal), api.ping(signal), api.ping(signal)]);

@@ -51,6 +51,7 @@ export class Session implements AsyncDisposable {
   readonly #deps: SessionDeps;
   readonly #disposal = new AbortController();
   #held: HeldToken | undefined;
+  #hasSignedIn = false;
   #asking: Promise<HeldToken> | undefined;
 
   constructor(deps: SessionDeps) {
@@ -139,7 +140,11 @@ export class Session implements AsyncDisposable {
       );
     // A short-lived token is used at least until half of its life.
     this.#held = { token, renewAtMs: clock.monotonic() + Math.max(lifetimeMs / 2, lifetimeMs - renewBeforeMs) };
-    logger.debug({ method: credentials.method, lifetimeMs }, "signed in to OpenStack");
+    const { authUrl, method } = credentials;
+    // People want to know once which of their credentials are used.
+    if (this.#hasSignedIn) logger.debug({ authUrl, method, lifetimeMs }, "signed in to OpenStack again");
+    else logger.info({ authUrl, method, lifetimeMs }, "signed in to OpenStack");
+    this.#hasSignedIn = true;
     return this.#held;
   }
 }
