@@ -18,6 +18,7 @@ let clock: VirtualClock;
 let planned: string[];
 /** Those of them that no longer wait for what they waited for. */
 let hurried: string[];
+let shown: string[];
 let pods: Map<string, Pod>;
 let change: (change: StoreChange<Pod>) => void;
 let states: PodStates;
@@ -26,6 +27,7 @@ beforeEach(() => {
   clock = new VirtualClock();
   planned = [];
   hurried = [];
+  shown = [];
   pods = new Map([["u1", pod]]);
   const store: Store<Pod> = {
     size: 1,
@@ -42,7 +44,7 @@ beforeEach(() => {
     owner,
     onPlan: (uid) => planned.push(uid),
     onEnd: (uid) => planned.push(uid) && hurried.push(uid),
-    onStatus: () => {},
+    onStatus: (uid) => shown.push(uid),
     onDeleted: () => {},
     providerName: "test",
     clock,
@@ -51,7 +53,7 @@ beforeEach(() => {
   });
   states.follow();
   states.onInventory(nothing, clock.monotonic());
-  planned.length = 0;
+  planned.length = shown.length = 0;
 });
 
 test("a pod whose call had no clear outcome is believed to be there, not to be missing, and nothing is hurried", async () => {
@@ -66,6 +68,33 @@ test("a pod whose call had no clear outcome is believed to be there, not to be m
 
   expect([missing, record().backend.kind]).toEqual(["unknown", "present"]);
   expect(planned).toEqual([]);
+});
+
+test("a pod's status is looked at when it may be another, and not at each step of a call", () => {
+  states.onReport({ ref, status: { phase: "Running" } });
+  expect(shown.splice(0)).toEqual(["u1"]);
+
+  states.dispatch("u1", { kind: "queued", call: call("update") });
+  states.dispatch("u1", { kind: "called", call: call("update"), pod, end: undefined });
+  states.dispatch("u1", { kind: "returned", pod });
+  expect(shown).toEqual([]);
+
+  change({ type: "updated", uid: "u1", object: { ...pod }, previous: pod });
+  expect(shown.splice(0)).toEqual(["u1"]);
+  states.dispatch("u1", { kind: "judged", verdict: { kind: "waiting", reason: "Why", message: "" }, graceSeconds: 1 });
+  expect(shown.splice(0)).toEqual(["u1"]);
+});
+
+test("a deleted pod that has only to be finished is left to who writes its status", () => {
+  const deleted: Pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 } };
+  pods.set("u1", deleted);
+  change({ type: "updated", uid: "u1", object: deleted, previous: pod });
+  states.dispatch("u1", { kind: "called", call: call("delete"), pod: deleted, end: { deadlineMs: 30_000, lookAtMs: 35_000 } });
+  planned.length = shown.length = 0;
+
+  states.dispatch("u1", { kind: "reportedGone" });
+
+  expect([planned, shown]).toEqual([[], ["u1"]]);
 });
 
 test("an inventory that gives a pod's UID another name says neither how the pod goes nor that it is missing", async () => {

@@ -12,6 +12,7 @@ import { needsReplan, planPod, type PodPlan } from "./pod-plan.ts";
 import { lastGiven, mayBeHeld, newPodState, wasStarted, type PodState } from "./pod-state.ts";
 import { step } from "./pod-step.ts";
 import { withResourcesOf } from "./resize.ts";
+import { showsAlike } from "./wanted-status.ts";
 
 /** What {@link PodStates} needs. */
 export interface PodStatesDeps {
@@ -115,8 +116,12 @@ export class PodStates {
     const pod = store.get(uid);
     const isAdopted = event.kind === "held" && after.admitted && !before.admitted;
     if (pod && (isAdopted || isGiven(event, before)) && !isTerminalPhase(pod.status?.phase)) this.#count(pod);
-    if (this.#inventoryLoaded && news.has(event.kind) && isNews(planPod(pod, before, time), planPod(pod, after, time))) onPlan(uid);
-    onStatus(uid);
+    const plan = this.#inventoryLoaded && news.has(event.kind) ? planPod(pod, after, time) : undefined;
+    const isDue = plan !== undefined && isNews(planPod(pod, before, time), plan);
+    // To finish a pod is to have its status looked at.
+    const isToFinish = isDue && plan.kind === "finish";
+    if (isDue && !isToFinish) onPlan(uid);
+    if (event.kind === "bound" || isToFinish || !showsAlike(before, after)) onStatus(uid);
     if (pod && before.backend.kind === "ending" && after.backend.kind === "gone") onDeleted(pod);
     return after;
   }

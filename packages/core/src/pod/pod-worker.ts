@@ -24,16 +24,16 @@ import {
 import { waitingReasonOf } from "../env/pod-resolver.ts";
 import type { PodOptions, RegisteredNode } from "../options.ts";
 import { GivenPods, unsupportedPolicy } from "../provider/given-pod.ts";
-import type { ProviderLimits } from "../provider/provider-limits.ts";
 import { isPodNotFound } from "../provider/not-found.ts";
 import { podRef } from "../provider/pod-ref.ts";
 import { podSpan } from "../provider/pod-span.ts";
 import type { ProviderCalls } from "../provider/provider-calls.ts";
+import type { ProviderLimits } from "../provider/provider-limits.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { unsupportedChanges } from "../provider/unsupported-changes.ts";
 import { mountWaitingReason } from "../volumes/mount-error.ts";
-import { CallsInTurn, type FailureKind } from "./calls-in-turn.ts";
 import type { CallSlots } from "./call-slots.ts";
+import { CallsInTurn, type FailureKind } from "./calls-in-turn.ts";
 import { deadlineExceeded, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import { changedParts } from "./pod-changes.ts";
 import type { EndTimes } from "./pod-event.ts";
@@ -446,7 +446,9 @@ export class PodWorker {
       if (pod) this.#event(pod, "Warning", "ProviderDeleteFailed", messageOf(error));
       throw error;
     }
-    onPlan(ref.uid);
+    const after = states.get(ref.uid);
+    // A pod that has only to be finished is in the status writer's hands.
+    if (after && this.#plan(after).kind !== "finish") onPlan(ref.uid);
   }
 
   /** "Not found" ends a pod, so it is believed only where the provider, asked for the pod itself, says it again. */

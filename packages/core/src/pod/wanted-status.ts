@@ -4,8 +4,8 @@ import { deadlineExceeded, isPastActiveDeadline } from "./end-deadline.ts";
 import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "./pod-state.ts";
-import { resizeCondition, withRunningResources } from "./resize.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
+import { resizeCondition, withRunningResources } from "./resize.ts";
 
 /** How long a start may take before the pod is shown as ContainerCreating, in milliseconds: most are Running before. */
 export const slowStartMs = 1_000;
@@ -26,6 +26,26 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
   if (reported) return reportedStatus(pod, { ...state, reported }, { ...context, observedGeneration });
   const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
   return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
+}
+
+/** Whether two states of a pod call for the same status, and for the same removal of it, as long as the API server's object is the same. */
+export function showsAlike(before: PodState, after: PodState): boolean {
+  return (
+    before.verdict === after.verdict &&
+    before.reported === after.reported &&
+    before.resize === after.resize &&
+    before.deletion === after.deletion &&
+    before.teardown === after.teardown &&
+    isOver(before) === isOver(after) &&
+    startOf(before) === startOf(after) &&
+    givenGeneration(before) === givenGeneration(after) &&
+    (after.resize === undefined || lastGiven(before.backend) === lastGiven(after.backend))
+  );
+}
+
+/** When the start under way began: a slow one is shown. */
+function startOf({ call, reported, verdict }: PodState): number | undefined {
+  return call?.kind === "start" && !reported && !verdict ? call.startedMs : undefined;
 }
 
 /** The status of a pod that core refuses, has lost or has ended; `undefined` where it is none of these. */
@@ -84,7 +104,12 @@ function assertedConditions({ resize, deletion, teardown }: PodState): readonly 
  * A pod that is ending says what it last ran; its end, that the deletion was seen. Else each deletion cost a write more.
  * A newer spec is not acted on while it is unclear whether an earlier one is run: after a restart nothing else tells.
  */
-function generationActedOn(pod: DeepReadonly<Pod>, { backend, deletion, reported, unconfirmed }: PodState): number | undefined {
+function generationActedOn(pod: DeepReadonly<Pod>, state: PodState): number | undefined {
+  const { deletion, reported } = state;
   if (deletion && !(reported && hasEnded(reported, pod))) return pod.status?.observedGeneration;
+  return givenGeneration(state);
+}
+
+function givenGeneration({ backend, unconfirmed }: PodState): number | undefined {
   return (lastGiven(backend) ?? unconfirmed)?.metadata?.generation;
 }
