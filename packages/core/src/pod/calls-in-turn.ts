@@ -45,9 +45,8 @@ export class CallsInTurn {
   async call(kind: ProviderCall["kind"], uid: string, how: TurnOptions, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock, slots, states } = this.#deps;
     const { pod, end, takes } = how;
-    const abort = new AbortController();
-    using linked = new LinkedSignal(how.signal, abort.signal);
-    const { signal } = linked;
+    using abort = new LinkedSignal(how.signal);
+    const { signal } = abort;
     const call = (): ProviderCall => ({ kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false });
     states.dispatch(uid, { kind: "queued", call: call() });
     let event: PodEvent = { kind: "dequeued" };

@@ -51,7 +51,8 @@ export interface EndDeadline {
 /** A provider call that was begun and has not come back. */
 export interface ProviderCall {
   readonly kind: "start" | "update" | "delete";
-  readonly abort: AbortController;
+  /** Breaks the call off. */
+  readonly abort: { readonly signal: AbortSignal; abort(reason: unknown): void };
   readonly startedMs: number;
   /** The call ignored its abort signal. The pod is left alone until the call comes back, because no pod has two calls at once. */
   readonly isGivenUp: boolean;

@@ -114,55 +114,55 @@ export class ProviderCalls {
     }
   }
 
-  async #race<T>(
+  /** Settles as the call does; a call that is aborted has some seconds for that. */
+  #race<T>(
     method: string,
     ref: PodRef | undefined,
     { signal: outer, maxMs = Infinity }: CallOptions,
     start: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { clock, logger, metrics } = this.#deps;
+    const { clock } = this.#deps;
     const timeoutMs = Math.min(this.#deps.timeoutMs, maxMs);
-    const what = describe(method, ref);
-    const inner = new AbortController();
-    const given = Promise.withResolvers<never>();
-    // Whoever loses the race must not become an unhandled rejection.
-    given.promise.catch(() => {});
-    let grace: Disposable | undefined;
-    let ended = false;
-    const giveUp = (reason: unknown): void => {
-      if (inner.signal.aborted) return;
-      inner.abort(reason);
-      grace = clock.setTimer(abortGraceMs, () => given.reject(reason));
-    };
-    const onAbort = (): void => giveUp(outer.reason);
-    const onEnd = (): void => {
-      ended = true;
-    };
-    outer.addEventListener("abort", onAbort, { once: true });
-    using _deadline = clock.setTimer(timeoutMs, () => giveUp(new DeadlineExceededError(`${what}: no answer within ${timeoutMs / 1000} s`)));
-    const work = (async () => start(inner.signal))();
-    work.then(onEnd, onEnd);
-    try {
-      return await Promise.race([work, given.promise]);
-    } catch (error) {
-      if (!inner.signal.aborted) throw error;
-      if (!ended) {
-        logger.warn(
-          { method, pod: ref && `${ref.namespace}/${ref.name}` },
-          "provider ignores its abort signal; the call is left to itself",
+    return new Promise<T>((resolve, reject) => {
+      const inner = new AbortController();
+      let grace: Disposable | undefined;
+      let isOver = false;
+      const settle = (act: () => void): void => {
+        if (isOver) return;
+        isOver = true;
+        deadline[Symbol.dispose]();
+        grace?.[Symbol.dispose]();
+        outer.removeEventListener("abort", onAbort);
+        act();
+      };
+      const giveUp = (reason: unknown): void => {
+        if (inner.signal.aborted) return;
+        inner.abort(reason);
+        grace = clock.setTimer(abortGraceMs, () =>
+          settle(() => {
+            this.#onAbandoned(method, ref, work);
+            reject(inner.signal.reason);
+          }),
         );
-        metrics.count("vk_provider_abandoned_calls_total", { method });
-        if (ref) this.#onAbandoned(method, ref, work);
-      }
-      throw inner.signal.reason;
-    } finally {
-      grace?.[Symbol.dispose]();
-      outer.removeEventListener("abort", onAbort);
-    }
+      };
+      const onAbort = (): void => giveUp(outer.reason);
+      outer.addEventListener("abort", onAbort, { once: true });
+      const deadline = clock.setTimer(timeoutMs, () =>
+        giveUp(new DeadlineExceededError(`${describe(method, ref)}: no answer within ${timeoutMs / 1000} s`)),
+      );
+      const work = (async () => start(inner.signal))();
+      work.then(
+        (value) => settle(() => resolve(value)),
+        (error: unknown) => settle(() => reject(inner.signal.aborted ? inner.signal.reason : error)),
+      );
+    });
   }
 
-  #onAbandoned(method: string, ref: PodRef, work: Promise<unknown>): void {
-    const { onGivenUp, onLateEnd } = this.#deps;
+  #onAbandoned(method: string, ref: PodRef | undefined, work: Promise<unknown>): void {
+    const { logger, metrics, onGivenUp, onLateEnd } = this.#deps;
+    logger.warn({ method, pod: ref && `${ref.namespace}/${ref.name}` }, "provider ignores its abort signal; the call is left to itself");
+    metrics.count("vk_provider_abandoned_calls_total", { method });
+    if (!ref) return;
     const key = `${method} ${ref.uid}`;
     const isAsking = asks.has(method);
     this.#unanswered.add(key);
