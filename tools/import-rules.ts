@@ -4,7 +4,7 @@ import type { WorkspacePackage } from "./workspace.ts";
 import ts from "typescript";
 
 /** Leaf packages, which every package above errdefs may import. */
-const leaves: readonly string[] = ["clock", "async"];
+const leaves: readonly string[] = ["clock", "async", "kubernetes"];
 
 /**
  * Which workspace packages each package may import, by folder. A package that is not listed may import all of them:
@@ -14,6 +14,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/errdefs": [],
   "packages/clock": ["errdefs"],
   "packages/async": ["errdefs", "clock"],
+  "packages/kubernetes": ["errdefs"],
   "packages/kube-client": ["errdefs", ...leaves],
   "packages/core": ["errdefs", ...leaves, "kube-client"],
   "packages/streaming": ["errdefs", ...leaves],

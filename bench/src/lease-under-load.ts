@@ -9,11 +9,11 @@ import {
   createHttpTransport,
   createKubeClient,
   loadCredentials,
-  microTime,
   resources,
   type KubeClient,
   type Lease,
 } from "@virtual-kubelet/kube-client";
+import { microTime } from "@virtual-kubelet/kubernetes";
 
 const [kubeconfig = ""] = process.argv.slice(2);
 const namespace = "default";

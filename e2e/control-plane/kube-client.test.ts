@@ -1,6 +1,4 @@
 import { systemClock, systemRandom } from "@virtual-kubelet/clock";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { isConflict, isForbidden, isInvalidInput, isNotFound, isUnauthorized, isUnavailable } from "@virtual-kubelet/errdefs";
 import {
   createEventRecorder,
@@ -8,7 +6,6 @@ import {
   createKubeClient,
   loadCredentials,
   isGone,
-  microTime,
   noMetrics,
   resources,
   silentLogger,
@@ -19,7 +16,10 @@ import {
   type Pod,
   type WatchEvent,
 } from "@virtual-kubelet/kube-client";
+import { microTime } from "@virtual-kubelet/kubernetes";
 import { eventually, leakCheck, startFaultProxy } from "@virtual-kubelet/testing";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNamespace, openClient, sharedControlPlane, untilAllowed, type OpenClient } from "./support/cluster.ts";
 

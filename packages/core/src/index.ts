@@ -4,6 +4,16 @@
  * @packageDocumentation
  */
 export type { Clock, Random } from "@virtual-kubelet/clock";
+export {
+  formatQuantity,
+  isSidecar,
+  milliUnits,
+  parseQuantity,
+  shouldRestart,
+  wholeUnits,
+  type Quantity,
+  type QuantityFormat,
+} from "@virtual-kubelet/kubernetes";
 export type { Capabilities } from "./provider/capabilities.ts";
 export type {
   AppliedLogOption,
@@ -91,10 +101,6 @@ export { imageRepository } from "./registry/image-repository.ts";
 export type { RegistryCredentials } from "./registry/registry-credentials.ts";
 export { podRef, type PodRef } from "./provider/pod-ref.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
-export { podLimits, podRequests, readAmounts, type ResourceAmounts } from "./pod/pod-requests.ts";
-export { toleratesTaint } from "./pod/tolerations.ts";
-export { isSidecar, shouldRestart } from "./kubernetes/restart-policy.ts";
-export { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity, type QuantityFormat } from "./kubernetes/quantity.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";
 export type { ClaimedVolume, ClaimedVolumeSource } from "./volumes/claimed-volume.ts";

@@ -1,6 +1,6 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError } from "./api-status-error.ts";
 import { requireKind } from "./bootstrap.ts";
-import { toTimestamp } from "./timestamp.ts";
 import type { Cluster } from "./cluster.ts";
 import { Disposables } from "./disposables.ts";
 import type { ApiObject, Kind } from "./kind.ts";
@@ -53,7 +53,7 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
     finish(name);
     const remaining = contents().flatMap((kind) => cluster.list(kind, name).map((object) => ({ kind, object })));
     if (remaining.length === 0) return;
-    const conditions = deletionConditions(remaining, toTimestamp(context.clock.now()));
+    const conditions = deletionConditions(remaining, rfc3339(context.clock.now()));
     const change = (namespace: Readonly<ApiObject>): ApiObject => ({
       ...namespace,
       metadata: { ...namespace.metadata },

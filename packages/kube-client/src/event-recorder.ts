@@ -1,12 +1,12 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { statusOf } from "./api-error.ts";
 import { retryAfterMsOf } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import { EventCorrelator, type EventSeries } from "./event-correlator.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
-import { rfc3339 } from "./micro-time.ts";
 import type { CoreEvent, ObjectReference } from "./objects.ts";
 import { resources } from "./resources.ts";
 

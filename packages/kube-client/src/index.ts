@@ -15,7 +15,6 @@ export { listAll } from "./list-all.ts";
 export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
 export { silentLogger, type LogFields, type Logger } from "./logger.ts";
 export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
-export { microTime, rfc3339 } from "./micro-time.ts";
 export type {
   CertificateSigningRequest,
   ConfigMap,

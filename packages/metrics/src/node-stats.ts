@@ -1,7 +1,7 @@
 import { SingleFlight } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerStats, InterfaceStats, NodeStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { UsageCounters } from "./usage-counters.ts";
 import { podUsage, totalUsage } from "./usage-total.ts";
 

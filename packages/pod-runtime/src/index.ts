@@ -49,7 +49,6 @@ export type { CgroupUsage } from "./cgroup/cgroup-figures.ts";
 export type { RemoveFolder } from "./cgroup/cgroup-folders.ts";
 export type { Systemctl } from "./cgroup/systemd-slices.ts";
 export type { ToolResult } from "./volumes/run-tool.ts";
-export { qosClass, type QosClass } from "./pod/qos-class.ts";
 export type { WholeChange, WholePod } from "./pod/whole-pod.ts";
 export type { PodCgroupKeeper } from "./worker/pod-cgroup-keeper.ts";
 export {

@@ -1,4 +1,5 @@
-import { parseQuantity, tryDurationMs, wholeUnits, type Quantity } from "@virtual-kubelet/core";
+import { tryDurationMs } from "@virtual-kubelet/core";
+import { parseQuantity, wholeUnits, type Quantity } from "@virtual-kubelet/kubernetes";
 
 /**
  * How a pod's start fails. `image-pull-error` and `create-error` leave the container waiting with the kubelet's

@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly, EnvVar, Pod } from "@virtual-kubelet/kube-client";
-import { divideRoundingUp, milliUnits, tryParseQuantity, wholeUnits, zeroQuantity, type Quantity } from "../kubernetes/quantity.ts";
+import { divideRoundingUp, milliUnits, tryParseQuantity, wholeUnits, zeroQuantity, type Quantity } from "@virtual-kubelet/kubernetes";
 import { missingConfig } from "./config-error.ts";
 
 /** A reference to what a container requests or is limited to. */

@@ -1,4 +1,4 @@
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 
 /** Already as the API writes it, on a day that every month has. Most times are, and making a `Date` of each is dear. */
 const canonicalTime = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;

@@ -1,4 +1,4 @@
-import { ownValue } from "./own-value.ts";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import { toEpochMs } from "./api-time.ts";
 
 /**

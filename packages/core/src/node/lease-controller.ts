@@ -3,7 +3,6 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ConflictError, isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   backoffMs,
-  microTime,
   resources,
   retryAfterMsOf,
   statusOf,
@@ -13,6 +12,7 @@ import {
   type Metrics,
   type OwnerReference,
 } from "@virtual-kubelet/kube-client";
+import { microTime } from "@virtual-kubelet/kubernetes";
 import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
 import {
   decideClaim,

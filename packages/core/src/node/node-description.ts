@@ -1,8 +1,8 @@
 import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
+import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import type { NodeDescription, NodeImage } from "../provider/provider.ts";
 import { defaultCapacity, providerAvailableCondition } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
-import type { NodeDescription, NodeImage } from "../provider/provider.ts";
-import { tryParseQuantity } from "../kubernetes/quantity.ts";
 
 /** A description that the API server takes, and what had to be left out of it. */
 export interface CheckedDescription {

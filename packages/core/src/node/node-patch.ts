@@ -1,16 +1,8 @@
-import {
-  rfc3339,
-  type DeepReadonly,
-  type Node,
-  type NodeCondition,
-  type NodeStatus,
-  type Patch,
-  type Taint,
-} from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Node, NodeCondition, NodeStatus, Patch, Taint } from "@virtual-kubelet/kube-client";
+import { compareQuantities, rfc3339, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { isDeepStrictEqual } from "node:util";
 import { providerAvailableCondition, providerUnavailableTaint, type WantedCondition, type WantedNode } from "./node-object.ts";
 import { formatOwnedKeys, joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, taintKey, type OwnedKeys } from "./node-owned-keys.ts";
-import { compareQuantities, tryParseQuantity } from "../kubernetes/quantity.ts";
 
 /** Annotation of a node that our `onShutdown` policy cordoned: the next start undoes it, and only it. */
 export const cordonedAnnotation = "virtual-kubelet.io/cordoned-at-shutdown";

@@ -1,9 +1,14 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
-import { matchesNodeAffinity } from "./node-affinity.ts";
+import {
+  matchesNodeAffinity,
+  podRequests,
+  toAmounts,
+  readAmounts,
+  toleratesTaint,
+  type ResourceAmounts,
+} from "@virtual-kubelet/kubernetes";
 import { NodeUsage } from "./node-usage.ts";
-import { podRequests, readAmounts, type ResourceAmounts } from "./pod-requests.ts";
-import { toleratesTaint } from "./tolerations.ts";
 
 /** Whether a node takes a pod; if not, the reason and message its status gets. */
 export type Admission = { readonly admitted: true } | { readonly admitted: false; readonly reason: string; readonly message: string };
@@ -55,7 +60,7 @@ export function hindersResize(pod: DeepReadonly<Pod>, context: AdmissionContext)
 }
 
 function exceedsNode(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): ResizeHindrance | undefined {
-  const requests = podRequests(pod);
+  const requests = toAmounts(podRequests(pod.spec));
   const capacity = capacityOf(node);
   const name = ["memory", "cpu"].find((each) => amountOf(requests, each) > amountOf(capacity, each));
   if (name === undefined) return undefined;
@@ -109,7 +114,7 @@ function lackingResource(pod: DeepReadonly<Pod>, { node, usage }: AdmissionConte
   const places = amountOf(capacity, "pods");
   if (others + 1n > places) return { resource: "pods", requested: 1n, used: others, capacity: places };
 
-  const requests = podRequests(pod);
+  const requests = toAmounts(podRequests(pod.spec));
   const firstNames = ["cpu", "memory", "ephemeral-storage"];
   const otherNames = [...requests.keys()].filter((name) => !firstNames.includes(name) && isCounted(name, capacity));
   for (const name of [...firstNames, ...otherNames]) {
@@ -128,11 +133,11 @@ function isCounted(name: string, capacity: ResourceAmounts): boolean {
 }
 
 function checkPlacement(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>): Admission | undefined {
-  if (!matchesNodeAffinity(pod, node)) return failPredicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+  if (!matchesNodeAffinity(pod.spec, node)) return failPredicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   const { nodeName } = pod.spec ?? {};
   if (nodeName && nodeName !== node.metadata?.name) return failPredicate("NodeName", "node(s) didn't match the requested node name");
   const repelling = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
-  return repelling.every((taint) => toleratesTaint(pod, taint))
+  return repelling.every((taint) => toleratesTaint(pod.spec?.tolerations, taint))
     ? undefined
     : failPredicate("TaintToleration", "node(s) had taints that the pod didn't tolerate");
 }

@@ -1,5 +1,5 @@
 import type { ContainerState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/kube-client";
-import { formatQuantity, tryParseQuantity } from "../kubernetes/quantity.ts";
+import { formatQuantity, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { toSeconds } from "../kubernetes/api-time.ts";
 import { statusText } from "./status-text.ts";
 

@@ -1,8 +1,8 @@
 import type { Container, ContainerState, ContainerStatus, DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
+import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
+import type { ProviderPodStatus } from "../provider/provider.ts";
 import { readState, readStatus } from "./container-status-reading.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { isSidecar, shouldRestart } from "../kubernetes/restart-policy.ts";
-import type { ProviderPodStatus } from "../provider/provider.ts";
 import { containerMessageBytes } from "./status-text.ts";
 
 /** The three lists of a pod's status. */

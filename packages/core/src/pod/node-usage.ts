@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { podRequests, toAmounts, type ResourceAmounts } from "@virtual-kubelet/kubernetes";
 import { isTerminalPhase } from "./pod-phase.ts";
-import { podRequests, type ResourceAmounts } from "./pod-requests.ts";
 
 /**
  * What the pods admitted to a node use of it, kept as they come and go: asking costs the same however many there are.
@@ -71,7 +71,7 @@ function max(a: bigint, b: bigint): bigint {
 
 function tryPodRequests(pod: DeepReadonly<Pod>): ResourceAmounts {
   try {
-    return podRequests(pod);
+    return toAmounts(podRequests(pod.spec));
   } catch {
     return new Map();
   }

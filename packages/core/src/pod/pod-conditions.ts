@@ -1,9 +1,9 @@
 import type { ContainerStatus, DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
+import { toSeconds } from "../kubernetes/api-time.ts";
 import { derivedConditionTypes, isOwnedCondition } from "./owned-status.ts";
 import { isTerminalPhase, type PodPhase, type StatusByName } from "./pod-phase.ts";
-import { toSeconds } from "../kubernetes/api-time.ts";
 import { statusText } from "./status-text.ts";
-import { isSidecar } from "../kubernetes/restart-policy.ts";
 
 /** What {@link podConditions} looks at. */
 export interface PodConditionsInput {

@@ -1,5 +1,5 @@
 import type { ContainerStatus, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
-import { isSidecar, shouldRestart } from "../kubernetes/restart-policy.ts";
+import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 
 /** The phases a kubelet writes. */
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";

@@ -1,5 +1,5 @@
 import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { isSidecar, shouldRestart } from "../kubernetes/restart-policy.ts";
+import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../provider/provider.ts";
 import { isTerminalPhase } from "./pod-phase.ts";

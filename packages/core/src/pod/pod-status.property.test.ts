@@ -1,16 +1,16 @@
-import { isIPv4 } from "node:net";
 import type { ContainerStatus, Pod, PodStatus } from "@virtual-kubelet/kube-client";
-import fc from "fast-check";
+import { shouldRestart } from "@virtual-kubelet/kubernetes";
+import { isIPv4 } from "node:net";
 import { describe, expect, test } from "vitest";
 import { isSameJson } from "../kubernetes/json-equality.ts";
+import type { ProviderPodStatus } from "../provider/provider.ts";
+import { applyPatch } from "../test-support/apply-patch.ts";
+import { newPod, report } from "../test-support/pod-arbitraries.ts";
 import { ownedStatusFields } from "./owned-status.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus } from "./pod-status.ts";
-import { shouldRestart } from "../kubernetes/restart-policy.ts";
-import type { ProviderPodStatus } from "../provider/provider.ts";
-import { applyPatch } from "../test-support/apply-patch.ts";
-import { newPod, report } from "../test-support/pod-arbitraries.ts";
+import fc from "fast-check";
 
 const startMs = Date.parse("2026-05-01T12:00:00.750Z");
 

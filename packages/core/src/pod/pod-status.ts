@@ -1,19 +1,13 @@
-import {
-  rfc3339,
-  type ContainerStatus,
-  type DeepReadonly,
-  type Pod,
-  type PodCondition,
-  type PodStatus,
-} from "@virtual-kubelet/kube-client";
+import type { ContainerStatus, DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { toSeconds } from "../kubernetes/api-time.ts";
+import type { ProviderPodStatus } from "../provider/provider.ts";
 import { readQuantities, readResources } from "./container-status-reading.ts";
 import { containerStatuses, type ContainerEnding, type ContainerStatusLists } from "./container-statuses.ts";
 import { ownedStatusFields } from "./owned-status.ts";
 import { ipsOf, podAddresses } from "./pod-addresses.ts";
 import { foreignConditions, latestGeneration, podConditions } from "./pod-conditions.ts";
 import { computePhase, isTerminalPhase, type PodPhase } from "./pod-phase.ts";
-import type { ProviderPodStatus } from "../provider/provider.ts";
 import { statusText } from "./status-text.ts";
 
 /** What every status follows from, besides the pod. */

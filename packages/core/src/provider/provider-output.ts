@@ -1,5 +1,5 @@
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import { tryParseQuantity } from "../kubernetes/quantity.ts";
+import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "./pod-ref.ts";
 import type { PodUpdate, ProviderPod, ProviderPodList, ProviderPodStatus } from "./provider.ts";
 

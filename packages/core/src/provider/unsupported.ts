@@ -1,7 +1,7 @@
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { Capabilities } from "./capabilities.ts";
 import { isServiceAccountVolume } from "./service-account-volume.ts";
-import { isSidecar } from "../kubernetes/restart-policy.ts";
 
 /** A field of a pod that asks for more than the provider can do. */
 export interface UnsupportedField {

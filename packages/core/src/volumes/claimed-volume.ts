@@ -1,6 +1,6 @@
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodSpec } from "@virtual-kubelet/kube-client";
-import { matchesNodeSelector } from "../pod/node-affinity.ts";
+import { matchesNodeSelector } from "@virtual-kubelet/kubernetes";
 import { withCodeOf } from "./collect-all.ts";
 
 type Volume = DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>;

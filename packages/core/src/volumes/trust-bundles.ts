@@ -10,7 +10,7 @@ import {
   type Metrics,
   type Resource,
 } from "@virtual-kubelet/kube-client";
-import { selectsLabels, type LabelSelector } from "./label-selector.ts";
+import { selectsLabels, type LabelSelector } from "@virtual-kubelet/kubernetes";
 import { mergeTrustAnchors } from "./trust-anchors.ts";
 
 const group = "certificates.k8s.io";

@@ -1,9 +1,9 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { forbidden, invalid } from "../api-status-error.ts";
 import type { Access } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
 import { parseCertificateRequest } from "../certificates/certificate-request.ts";
-import { toTimestamp } from "../timestamp.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject, FieldError, Kind } from "../kind.ts";
@@ -104,7 +104,7 @@ function admitStatus(writer: CsrWriter, csr: ApiObject, old: Readonly<ApiObject>
 
 /** Gives conditions the times they lack. */
 function dated(conditions: readonly CsrCondition[], { conditions: before = [] }: CsrStatus, nowMs: number): CsrCondition[] {
-  const now = toTimestamp(nowMs);
+  const now = rfc3339(nowMs);
   return conditions.map((condition) => {
     const known = before.find(({ type, status }) => type === condition.type && status === condition.status);
     return {

@@ -1,7 +1,7 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../cluster.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
-import { matchesSelector } from "../kinds/selector-match.ts";
 import { controllerReference, withOwner, withoutOwners } from "./ownership.ts";
 
 /** Who claims, and what there is to claim. */
@@ -31,7 +31,7 @@ export function claimObjects(
 ): Readonly<ApiObject>[] {
   const selector: LabelSelectorField | null = owner["spec"].selector;
   const { namespace, uid, deletionTimestamp } = owner.metadata;
-  const matches = ({ metadata }: Readonly<ApiObject>): boolean => matchesSelector(selector, metadata.labels);
+  const matches = ({ metadata }: Readonly<ApiObject>): boolean => selectsLabels(selector, metadata.labels);
   const mine = owned.filter(matches);
   if (deletionTimestamp !== undefined) return mine;
   for (const { metadata } of owned.filter((object) => !matches(object) && canChange(object)))

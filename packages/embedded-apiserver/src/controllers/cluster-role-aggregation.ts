@@ -1,9 +1,9 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import { clusterRoleKind } from "../kinds/rbac/role.ts";
-import { matchesSelector } from "../kinds/selector-match.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
@@ -30,7 +30,7 @@ export function startClusterRoleAggregation(deps: ControllerDeps): Disposable {
     const rules: PolicyRule[] = [];
     for (const selector of selectors) {
       for (const other of cluster.list(clusterRoleKind)) {
-        if (other.metadata.name === name || !matchesSelector(selector, other.metadata.labels)) continue;
+        if (other.metadata.name === name || !selectsLabels(selector, other.metadata.labels)) continue;
         const offered: PolicyRule[] = other["rules"] ?? [];
         for (const rule of offered) if (!rules.some((known) => equalJson(known, rule))) rules.push(rule);
       }

@@ -1,7 +1,8 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import type { ApiObject } from "../kind.ts";
 import { podKind } from "../kinds/pod/pod.ts";
-import { matchesSelector, selectsEverything } from "../kinds/selector-match.ts";
+import { selectsEverything } from "../kinds/selector-match.ts";
 import { deploymentKind } from "../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../kinds/workload/replica-set.ts";
 import type { DeploymentSpec } from "../kinds/workload/workload-fields.ts";
@@ -46,7 +47,7 @@ export function startDeploymentController(deps: ControllerDeps): Disposable {
     const owner = controllerOf(set);
     const candidates = owner === undefined ? deployments.get(`in/${set.metadata.namespace}`) : deployments.get(owner.uid);
     for (const deployment of candidates)
-      if (owner !== undefined || matchesSelector(deployment["spec"].selector, set.metadata.labels)) loop.add(keyOf(deployment));
+      if (owner !== undefined || selectsLabels(deployment["spec"].selector, set.metadata.labels)) loop.add(keyOf(deployment));
   }
 
   /** A Recreate waits for the last old pod. */

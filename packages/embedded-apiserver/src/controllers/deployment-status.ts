@@ -1,4 +1,4 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../kind.ts";
 import type { DeploymentSpec, DeploymentStatus, ReplicaSetStatus, WorkloadCondition } from "../kinds/workload/workload-fields.ts";
 import { fenceposts } from "./deployment-plan.ts";
@@ -120,7 +120,7 @@ function withProgress(
   if (hasProgressed(deployment["status"], counts)) {
     // The same reason as before still means new progress, so the time of the update has to move.
     const others = conditions.filter(({ type }) => type !== "Progressing");
-    const now = toTimestamp(nowMs);
+    const now = rfc3339(nowMs);
     const lastTransitionTime = condition?.status === "True" ? (condition.lastTransitionTime ?? now) : now;
     return [
       ...others,
@@ -204,7 +204,7 @@ export function withCondition(
 ): readonly WorkloadCondition[] {
   const known = conditions.find(({ type }) => type === condition.type);
   if (known !== undefined && known.status === condition.status && known.reason === condition.reason) return conditions;
-  const now = toTimestamp(nowMs);
+  const now = rfc3339(nowMs);
   const lastTransitionTime = known?.status === condition.status ? (known.lastTransitionTime ?? now) : now;
   const { type, status, ...rest } = condition;
   return [...conditions.filter((other) => other.type !== type), { type, status, lastUpdateTime: now, lastTransitionTime, ...rest }];

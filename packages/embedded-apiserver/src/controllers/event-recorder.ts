@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../cluster.ts";
 import type { ApiObject } from "../kind.ts";
 import { eventKind } from "../kinds/event.ts";
@@ -40,7 +40,7 @@ export function createEventRecorder({ cluster, clock }: { readonly cluster: Clus
     record(component, about, { type, reason, message }) {
       const { name, uid, resourceVersion, namespace } = about.metadata;
       const nowMs = clock.now();
-      const now = toTimestamp(nowMs);
+      const now = rfc3339(nowMs);
       const eventNamespace = namespace ?? "default";
       const key = JSON.stringify([component, uid, type, reason, message]);
       const known = remembered.get(key);

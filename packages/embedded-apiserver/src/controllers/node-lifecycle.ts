@@ -1,16 +1,16 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
 import { leaseKind } from "../kinds/lease.ts";
-import { nodeKind } from "../kinds/node/node.ts";
 import type { NodeCondition, NodeSpec, NodeStatus } from "../kinds/node/node-fields.ts";
+import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { nodeTaints } from "./node-taints.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { podCondition } from "./pod-facts.ts";
 import { withPodCondition } from "./pod-condition-change.ts";
+import { podCondition } from "./pod-facts.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
 const component = "node-controller";
@@ -105,7 +105,7 @@ export function startNodeLifecycle(deps: ControllerDeps): Disposable {
 
   function noteSilence(node: Readonly<ApiObject>): void {
     const status: NodeStatus = node["status"];
-    const conditions = silentConditions(status.conditions ?? [], toTimestamp(clock.now()), node.metadata.creationTimestamp);
+    const conditions = silentConditions(status.conditions ?? [], rfc3339(clock.now()), node.metadata.creationTimestamp);
     if (equalJson(conditions, status.conditions)) return;
     cluster.update(
       nodeKind,
@@ -125,7 +125,7 @@ export function startNodeLifecycle(deps: ControllerDeps): Disposable {
     const node = cluster.get(nodeKind, undefined, name);
     if (node === undefined) return;
     const { taints = [] }: NodeSpec = node["spec"];
-    const wanted = nodeTaints(node, toTimestamp(clock.now()));
+    const wanted = nodeTaints(node, rfc3339(clock.now()));
     if (equalJson(wanted, taints)) return;
     cluster.update(nodeKind, undefined, name, (object) => ({ ...object, spec: { ...object["spec"], taints: wanted } }));
   }
@@ -142,7 +142,7 @@ export function startNodeLifecycle(deps: ControllerDeps): Disposable {
         ...(reason === undefined ? {} : { reason }),
         ...(message === undefined ? {} : { message }),
       };
-      cluster.update(podKind, namespace, podName, (object) => withPodCondition(object, condition, toTimestamp(clock.now())), "status");
+      cluster.update(podKind, namespace, podName, (object) => withPodCondition(object, condition, rfc3339(clock.now())), "status");
       events.record(component, pod, { type: "Warning", reason: "NodeNotReady", message: "Node is not ready" });
     }
   }

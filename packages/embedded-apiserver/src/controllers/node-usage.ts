@@ -1,8 +1,8 @@
+import { podRequests } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../cluster.ts";
 import type { ApiObject } from "../kind.ts";
-import { podKind } from "../kinds/pod/pod.ts";
 import type { PodSpec } from "../kinds/pod/pod-fields.ts";
-import { podRequests } from "../kinds/pod/pod-resources.ts";
+import { podKind } from "../kinds/pod/pod.ts";
 import { keyOf } from "./object-key.ts";
 import { isTerminal } from "./pod-facts.ts";
 
@@ -33,7 +33,7 @@ const nothing: Usage = { pods: 0, nanos: new Map(), ports: [] };
 export function footprintOf(spec: PodSpec): Footprint {
   const ports = (spec.containers ?? []).flatMap((container) => container.ports ?? []);
   return {
-    nanos: new Map([...podRequests(spec)].map(([name, { nanos }]) => [name, nanos])),
+    nanos: new Map([...podRequests(spec)].map(([name, { nano }]) => [name, nano])),
     ports: ports
       .filter(({ hostPort = 0 }) => hostPort > 0)
       .map(({ hostPort = 0, hostIP = "0.0.0.0", protocol = "TCP" }) => ({ ip: hostIP, protocol, port: hostPort })),

@@ -1,7 +1,7 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
-import { toTimestamp } from "../timestamp.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
@@ -40,6 +40,6 @@ export function withTrueCondition(
   condition: Pick<CsrCondition, "type" | "reason" | "message">,
   nowMs: number,
 ): CsrStatus {
-  const now = toTimestamp(nowMs);
+  const now = rfc3339(nowMs);
   return { conditions: [...conditions, { status: "True", ...condition, lastUpdateTime: now, lastTransitionTime: now }] };
 }

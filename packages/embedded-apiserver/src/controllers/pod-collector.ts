@@ -1,4 +1,4 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import type { ApiObject } from "../kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
@@ -54,7 +54,7 @@ export function startPodCollector(deps: ControllerDeps): Disposable {
         podKind,
         namespace,
         name,
-        (object) => withPodCondition({ ...object, status: { ...object["status"], phase: "Failed" } }, condition, toTimestamp(clock.now())),
+        (object) => withPodCondition({ ...object, status: { ...object["status"], phase: "Failed" } }, condition, rfc3339(clock.now())),
         "status",
       );
     }

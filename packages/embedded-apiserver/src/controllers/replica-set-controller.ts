@@ -1,3 +1,4 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
@@ -10,10 +11,9 @@ import { ObjectIndex } from "./object-index.ts";
 import { keyOf, parseKey } from "./object-key.ts";
 import { controllerOf, controllerReference } from "./ownership.ts";
 import { createPods, deletePod } from "./pod-control.ts";
-import { isActive, isTerminating } from "./pod-facts.ts";
 import { podsToDelete } from "./pod-deletion-order.ts";
+import { isActive, isTerminating } from "./pod-facts.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
-import { matchesSelector } from "../kinds/selector-match.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
 const component = "replicaset-controller";
@@ -44,7 +44,7 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
     const owner = controllerOf(pod);
     const candidates = owner === undefined ? byUid.get(`in/${pod.metadata.namespace}`) : byUid.get(owner.uid);
     for (const replicaSet of candidates)
-      if (owner !== undefined || matchesSelector(replicaSet["spec"].selector, pod.metadata.labels)) loop.add(keyOf(replicaSet));
+      if (owner !== undefined || selectsLabels(replicaSet["spec"].selector, pod.metadata.labels)) loop.add(keyOf(replicaSet));
   }
 
   function sync(key: string): number | undefined {

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../kind.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus, WorkloadCondition } from "../kinds/workload/workload-fields.ts";
 import { availableInMs, isReady } from "./pod-facts.ts";
@@ -56,7 +56,7 @@ function failureConditions(
     {
       type: "ReplicaFailure",
       status: "True",
-      lastTransitionTime: toTimestamp(nowMs),
+      lastTransitionTime: rfc3339(nowMs),
       reason: missing > 0 ? "FailedCreate" : "FailedDelete",
       message,
     },

@@ -1,9 +1,8 @@
+import { matchesNodeAffinity, parseQuantity, toleratesTaint } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../kind.ts";
 import type { NodeSpec, NodeStatus, Taint } from "../kinds/node/node-fields.ts";
-import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from "../kinds/pod/pod-fields.ts";
-import { parseQuantity } from "../kinds/schema/quantity.ts";
+import type { PodSpec } from "../kinds/pod/pod-fields.ts";
 import type { Footprint, HostPort, Usage } from "./node-usage.ts";
-import { toleratesTaint } from "./tolerations.ts";
 
 /**
  * Why a pod does not fit on a node, in kube-scheduler's words; empty if it does.
@@ -16,46 +15,10 @@ export function misfits(spec: PodSpec, footprint: Footprint, node: Readonly<ApiO
   if (unschedulable && !toleratesTaint(spec.tolerations, unschedulableTaint)) return ["node(s) were unschedulable"];
   const repelling = taints.filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute");
   if (repelling.some((taint) => !toleratesTaint(spec.tolerations, taint))) return ["node(s) had untolerated taint(s)"];
-  if (!matchesNode(spec, node)) return ["node(s) didn't match Pod's node affinity/selector"];
+  if (!matchesNodeAffinity(spec, node)) return ["node(s) didn't match Pod's node affinity/selector"];
   if (footprint.ports.some((port) => usage.ports.some((taken) => collides(port, taken))))
     return ["node(s) didn't have free ports for the requested pod ports"];
   return shortages(footprint, node, usage);
-}
-
-/** Whether a node has the labels a pod asks for. */
-export function matchesNode({ nodeSelector = {}, affinity }: PodSpec, node: Readonly<ApiObject>): boolean {
-  const labels = node.metadata.labels ?? {};
-  if (!Object.entries(nodeSelector).every(([key, value]) => labels[key] === value)) return false;
-  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || (required.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, node));
-}
-
-function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: Readonly<ApiObject>): boolean {
-  if (matchExpressions.length + matchFields.length === 0) return false;
-  const labels = node.metadata.labels ?? {};
-  return (
-    matchExpressions.every((expression) => matches(labels[expression.key], expression)) &&
-    matchFields.every((field) => matches(field.key === "metadata.name" ? node.metadata.name : undefined, field))
-  );
-}
-
-function matches(value: string | undefined, { operator, values = [] }: NodeSelectorRequirement): boolean {
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "Gt":
-      return value !== undefined && Number(value) > Number(values[0]);
-    case "Lt":
-      return value !== undefined && Number(value) < Number(values[0]);
-    default:
-      return false;
-  }
 }
 
 function collides(a: HostPort, b: HostPort): boolean {
@@ -76,7 +39,7 @@ function shortages(footprint: Footprint, node: Readonly<ApiObject>, usage: Usage
 export function allocatable(node: Readonly<ApiObject>, resource: string): bigint {
   const status: NodeStatus = node["status"];
   const text = status.allocatable?.[resource];
-  return text === undefined ? 0n : parseQuantity(text).nanos;
+  return text === undefined ? 0n : parseQuantity(text).nano;
 }
 
 /** `0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.` */

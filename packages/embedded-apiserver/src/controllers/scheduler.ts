@@ -1,10 +1,10 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
-import { podKind } from "../kinds/pod/pod.ts";
 import type { PodCondition, PodSpec } from "../kinds/pod/pod-fields.ts";
+import { podKind } from "../kinds/pod/pod.ts";
 import { persistentVolumeClaimKind } from "../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "../kinds/volume/persistent-volume.ts";
 import { storageClassKind } from "../kinds/volume/storage-class.ts";
@@ -112,7 +112,7 @@ export function startScheduler(deps: ControllerDeps): Disposable {
     if (known?.status === "False" && known.message === message) return;
     events.record(schedulerName, pod, { type: "Warning", reason: "FailedScheduling", message });
     const { namespace, name, uid } = pod.metadata;
-    const lastTransitionTime = known?.status === "False" ? (known.lastTransitionTime ?? null) : toTimestamp(clock.now());
+    const lastTransitionTime = known?.status === "False" ? (known.lastTransitionTime ?? null) : rfc3339(clock.now());
     const condition: PodCondition = {
       type: "PodScheduled",
       status: "False",

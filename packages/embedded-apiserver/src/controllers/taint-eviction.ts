@@ -1,17 +1,16 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339, tolerates } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../disposables.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject } from "../kind.ts";
-import { nodeKind } from "../kinds/node/node.ts";
 import type { NodeSpec, Taint } from "../kinds/node/node-fields.ts";
-import { podKind } from "../kinds/pod/pod.ts";
+import { nodeKind } from "../kinds/node/node.ts";
 import type { PodSpec } from "../kinds/pod/pod-fields.ts";
+import { podKind } from "../kinds/pod/pod.ts";
 import type { ControllerDeps } from "./controller-deps.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { keyOf, parseKey } from "./object-key.ts";
 import { withPodCondition } from "./pod-condition-change.ts";
 import { isActive } from "./pod-facts.ts";
-import { tolerates } from "./tolerations.ts";
 import { createWorkLoop } from "./work-loop.ts";
 
 const component = "taint-eviction-controller";
@@ -85,7 +84,7 @@ export function startTaintEviction(deps: ControllerDeps): Disposable {
       reason: "DeletionByTaintManager",
       message: "Taint manager: deleting due to NoExecute taint",
     };
-    cluster.update(podKind, namespace, name, (object) => withPodCondition(object, condition, toTimestamp(clock.now())), "status");
+    cluster.update(podKind, namespace, name, (object) => withPodCondition(object, condition, rfc3339(clock.now())), "status");
     cluster.delete(podKind, namespace, name, { uid });
   }
 }

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, Kind } from "../kind.ts";
 import { nameColumn } from "../kinds/columns.ts";
 import { apiExtensionsGroup, cleanupFinalizer, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
@@ -38,7 +38,7 @@ export const customResourceDefinitionKind: Kind = {
     const terminating = {
       type: "Terminating",
       status: "True",
-      lastTransitionTime: toTimestamp(nowMs),
+      lastTransitionTime: rfc3339(nowMs),
       reason: "InstanceDeletionPending",
       message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
     };

@@ -1,9 +1,9 @@
-import { toTimestamp } from "../timestamp.ts";
 import type { Clock } from "@virtual-kubelet/clock";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../cluster.ts";
 import { Disposables } from "../disposables.ts";
-import type { ApiObject, Kind } from "../kind.ts";
 import type { KindTable } from "../kind-table.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
 import { customKind } from "./custom-kind.ts";
@@ -90,7 +90,7 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesD
   function withCondition(conditions: readonly CrdCondition[], condition: CrdCondition): CrdCondition[] {
     const known = conditions.find(({ type }) => type === condition.type);
     const lastTransitionTime =
-      known?.status === condition.status && known.lastTransitionTime ? known.lastTransitionTime : toTimestamp(clock.now());
+      known?.status === condition.status && known.lastTransitionTime ? known.lastTransitionTime : rfc3339(clock.now());
     const { type, status, ...rest } = condition;
     const dated = { type, status, lastTransitionTime, ...rest };
     return known === undefined ? [...conditions, dated] : conditions.map((one) => (one === known ? dated : one));

@@ -1,6 +1,6 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import { toTimestamp } from "../timestamp.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import { decode, DecodeError } from "../kinds/schema/decode.ts";
 import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
@@ -91,7 +91,7 @@ const reviews: Readonly<Record<string, ReviewKind>> = {
 };
 
 function reviewSelf({ context }: ReviewDeps, _body: JsonObject, { user }: { readonly user: UserInfo }): Review {
-  return { metadata: { creationTimestamp: toTimestamp(context.clock.now()) }, status: { userInfo: user } };
+  return { metadata: { creationTimestamp: rfc3339(context.clock.now()) }, status: { userInfo: user } };
 }
 
 /** Source: Kubernetes v1.36.3 pkg/registry/authentication/tokenreview/storage.go. */

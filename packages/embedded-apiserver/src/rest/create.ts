@@ -1,5 +1,5 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../api-status-error.ts";
-import { toTimestamp } from "../timestamp.ts";
 import type { ApiMetadata, ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
 import { decodeObject } from "./decode-object.ts";
@@ -28,7 +28,7 @@ export function createObject(context: RestContext, kind: Kind, namespace: string
   options.admit?.(object, undefined);
   if (dropDuplicateOwners(object)) options.warn?.(duplicateOwnersWarning);
   metadata.uid = context.random.uuid();
-  metadata.creationTimestamp = toTimestamp(context.clock.now());
+  metadata.creationTimestamp = rfc3339(context.clock.now());
   if (kind.hasGeneration === true) metadata.generation = 1;
   const isGenerated = !metadata.name && Boolean(metadata.generateName);
   if (isGenerated) metadata.name = freeName(context, kind, namespace, metadata.generateName ?? "");

@@ -1,5 +1,5 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { conflict, forbidden, invalid, notFound, uidConflict } from "../api-status-error.ts";
-import { toTimestamp } from "../timestamp.ts";
 import { equalJson } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { StoredObject } from "../storage.ts";
@@ -106,7 +106,7 @@ function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourc
 function planNamespace({ object }: StoredObject, options: DeleteOptions, now: number): Plan {
   const { metadata } = object;
   if (metadata.deletionTimestamp === undefined) {
-    return { kind: "mark", metadata: { ...withFinalizers(metadata, options), deletionTimestamp: toTimestamp(now) }, thenRemove: false };
+    return { kind: "mark", metadata: { ...withFinalizers(metadata, options), deletionTimestamp: rfc3339(now) }, thenRemove: false };
   }
   const isHeld = (object["spec"]?.finalizers?.length ?? 0) > 0 || (metadata.finalizers?.length ?? 0) > 0;
   return isHeld ? { kind: "keep" } : { kind: "remove" };
@@ -134,7 +134,7 @@ function planGrace(kind: Kind, object: ApiObject, options: DeleteOptions, now: n
   return {
     ...metadata,
     ...(metadata.generation === undefined ? {} : { generation: metadata.generation + 1 }),
-    deletionTimestamp: toTimestamp(now + grace * 1000),
+    deletionTimestamp: rfc3339(now + grace * 1000),
     deletionGracePeriodSeconds: grace,
   };
 }
@@ -151,9 +151,9 @@ function shortenGrace(metadata: ApiObject["metadata"], asked: number | undefined
   if (current === 0) return "none";
   if (asked === undefined || asked >= current) return "pending";
   const due = Date.parse(deletionTimestamp) + (asked - current) * 1000;
-  if (due >= now) return { ...metadata, deletionTimestamp: toTimestamp(due), deletionGracePeriodSeconds: asked };
+  if (due >= now) return { ...metadata, deletionTimestamp: rfc3339(due), deletionGracePeriodSeconds: asked };
   // Of a graceful deletion whose time is up already, one second stays: somebody else has to see it and to end it.
-  return { ...metadata, deletionTimestamp: toTimestamp(now), deletionGracePeriodSeconds: asked === 0 ? 0 : 1 };
+  return { ...metadata, deletionTimestamp: rfc3339(now), deletionGracePeriodSeconds: asked === 0 ? 0 : 1 };
 }
 
 function markedNow(metadata: ApiObject["metadata"], now: number): ApiObject["metadata"] {
@@ -162,7 +162,7 @@ function markedNow(metadata: ApiObject["metadata"], now: number): ApiObject["met
   return {
     ...metadata,
     ...(isFirst && metadata.generation !== undefined ? { generation: metadata.generation + 1 } : {}),
-    ...(isLater ? { deletionTimestamp: toTimestamp(now) } : {}),
+    ...(isLater ? { deletionTimestamp: rfc3339(now) } : {}),
     deletionGracePeriodSeconds: 0,
   };
 }

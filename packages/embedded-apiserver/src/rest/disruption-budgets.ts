@@ -1,15 +1,14 @@
+import { rfc3339, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { forbidden, tooManyRequests, ApiStatusError } from "../api-status-error.ts";
-import { toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import type { PodStatus } from "../kinds/pod/pod-fields.ts";
-import { podDisruptionBudgetKind } from "../kinds/policy/disruption-budget.ts";
 import {
   disruptionAllowed,
   type DisruptionBudgetSpec,
   type DisruptionBudgetStatus,
   withDisruptionAllowed,
 } from "../kinds/policy/disruption-budget-fields.ts";
-import { matchesSelector } from "../kinds/selector-match.ts";
+import { podDisruptionBudgetKind } from "../kinds/policy/disruption-budget.ts";
 import type { RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 
@@ -25,7 +24,7 @@ export function budgetsOf({ cluster }: RestContext, pod: Readonly<ApiObject>): R
   if (isNoLoss) return [];
   return cluster
     .list(podDisruptionBudgetKind, pod.metadata.namespace)
-    .filter((budget) => matchesSelector((budget["spec"] as DisruptionBudgetSpec).selector, pod.metadata.labels));
+    .filter((budget) => selectsLabels((budget["spec"] as DisruptionBudgetSpec).selector, pod.metadata.labels));
 }
 
 /**
@@ -40,7 +39,7 @@ export function chargeBudget(context: RestContext, budget: Readonly<ApiObject>, 
   if (!isReady(pod) && (policy === "AlwaysAllow" || isHealthy)) return;
   checkBudget(budget);
   if (isDryRun) return;
-  const now = toTimestamp(context.clock.now());
+  const now = rfc3339(context.clock.now());
   const disruptionsAllowed = status.disruptionsAllowed - 1;
   const charged: DisruptionBudgetStatus = {
     ...status,

@@ -1,5 +1,5 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../api-status-error.ts";
-import { toTimestamp } from "../timestamp.ts";
 import { isJsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, Kind } from "../kind.ts";
 import { withCondition } from "./pod-conditions.ts";
@@ -42,7 +42,7 @@ export function bindPod(context: RestContext, { pods, namespace, name }: Binding
     throw modifiedConflict(pods, binding.name);
   const problem = bindingProblem(stored.object);
   if (problem !== undefined) throw conflict({ group: "", plural: "pods/binding" }, binding.name, problem);
-  const condition = { type: "PodScheduled", status: "True" as const, lastTransitionTime: toTimestamp(context.clock.now()) };
+  const condition = { type: "PodScheduled", status: "True" as const, lastTransitionTime: rfc3339(context.clock.now()) };
   updateObject(context, { kind: pods, namespace, name: binding.name }, (pod) => boundPod(withCondition(pod, condition), binding), {
     scope: "all",
     dryRun,

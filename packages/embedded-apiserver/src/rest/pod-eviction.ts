@@ -1,9 +1,9 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest, notFound } from "../api-status-error.ts";
-import { toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import { deleteObject, type DeleteOptions } from "./delete.ts";
-import { withCondition } from "./pod-conditions.ts";
 import { budgetsOf, chargeBudget } from "./disruption-budgets.ts";
+import { withCondition } from "./pod-conditions.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 
@@ -25,7 +25,7 @@ export function evictPod(context: RestContext, pod: ObjectAddress, evictionName:
       status: "True",
       reason: "EvictionByEvictionAPI",
       message: "Eviction API: evicting",
-      lastTransitionTime: toTimestamp(context.clock.now()),
+      lastTransitionTime: rfc3339(context.clock.now()),
     });
   const isMet =
     (options.uid ?? stored.object.metadata.uid) === stored.object.metadata.uid &&

@@ -1,6 +1,6 @@
+import { podRequests, readResources } from "@virtual-kubelet/kubernetes";
 import { forbidden } from "../api-status-error.ts";
 import type { ApiObject } from "../kind.ts";
-import { podRequests, toAmounts } from "../kinds/pod/pod-resources.ts";
 import { collectionOf, findKind, type ObjectAddress, type RestContext } from "./rest-context.ts";
 
 const osLabel = "kubernetes.io/os";
@@ -33,10 +33,10 @@ export function admitResize(context: RestContext, pod: ObjectAddress, spec: ApiO
 
 function missing(spec: ApiObject["spec"], node: Readonly<ApiObject>): string[] {
   const requests = podRequests(spec);
-  const allocatable = toAmounts(node["status"]?.allocatable);
+  const allocatable = readResources(node["status"]?.allocatable);
   return (["cpu", "memory"] as const).flatMap((name) => {
-    const requested = requests.get(name)?.nanos ?? 0n;
-    const available = allocatable.get(name)?.nanos ?? 0n;
+    const requested = requests.get(name)?.nano ?? 0n;
+    const available = allocatable.get(name)?.nano ?? 0n;
     const unit = name === "cpu" ? nanosPerMilli : nanosPerUnit;
     return requested > available ? [`${name}, requested: ${requested / unit}, allocatable: ${available / unit}`] : [];
   });

@@ -1,7 +1,7 @@
+import { computeQosClass } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../json-value.ts";
 import type { FieldError } from "../kind.ts";
 import type { Container, PodSpec, ResourceList, ResourceRequirements } from "../kinds/pod/pod-fields.ts";
-import { qosClass } from "../kinds/pod/qos.ts";
 import { podSpecErrors } from "../kinds/pod/validate-pod-spec.ts";
 import { forbiddenField, invalidValue } from "../kinds/validation/field-errors.ts";
 import { admitResize } from "./pod-resize-admission.ts";
@@ -52,8 +52,8 @@ function resized(container: Container, wanted: Container | undefined): Container
 
 function resizeErrors(spec: PodSpec, old: PodSpec): FieldError[] {
   const errors: FieldError[] = [];
-  const qos = qosClass(old);
-  if (qosClass(spec) !== qos) errors.push(invalidValue("spec", qos, "Pod QOS Class may not change as a result of resizing"));
+  const qos = computeQosClass(old);
+  if (computeQosClass(spec) !== qos) errors.push(invalidValue("spec", qos, "Pod QOS Class may not change as a result of resizing"));
   const orderErrors = lists.flatMap((list) => containerOrderErrors(spec[list] ?? [], old[list] ?? [], list));
   if (orderErrors.length > 0) return [...errors, ...orderErrors];
   return [

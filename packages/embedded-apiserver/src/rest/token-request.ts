@@ -1,5 +1,5 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { badRequest, conflict, invalid, notFound } from "../api-status-error.ts";
-import { toTimestamp } from "../timestamp.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "../service-account-token.ts";
@@ -46,9 +46,9 @@ export function requestToken(context: RestContext, tokens: ServiceAccountTokens,
   return {
     kind: "TokenRequest",
     apiVersion: "authentication.k8s.io/v1",
-    metadata: { name: account.name, namespace: account.namespace, uid, creationTimestamp: toTimestamp(context.clock.now()) },
+    metadata: { name: account.name, namespace: account.namespace, uid, creationTimestamp: rfc3339(context.clock.now()) },
     spec: { audiences, expirationSeconds, boundObjectRef: spec["boundObjectRef"] ?? null },
-    status: { token: issued.token, expirationTimestamp: toTimestamp(issued.expiresAtSeconds * 1000) },
+    status: { token: issued.token, expirationTimestamp: rfc3339(issued.expiresAtSeconds * 1000) },
   };
 }
 

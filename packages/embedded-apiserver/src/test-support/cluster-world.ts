@@ -1,6 +1,6 @@
 import type { VirtualClock } from "@virtual-kubelet/clock";
+import { microTime, rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../cluster.ts";
-import { toMicroTimestamp, toTimestamp } from "../timestamp.ts";
 import type { ApiObject } from "../kind.ts";
 import { eventKind } from "../kinds/event.ts";
 import { leaseKind } from "../kinds/lease.ts";
@@ -52,7 +52,7 @@ export async function startWorld(): Promise<World> {
         phase,
         conditions: [
           ...(pod["status"].conditions ?? []).filter(({ type }: { type: string }) => type !== "Ready"),
-          { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: toTimestamp(clock.now()) },
+          { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: rfc3339(clock.now()) },
         ],
       },
     });
@@ -71,7 +71,7 @@ export async function startWorld(): Promise<World> {
       }
     },
     addNode(name, { labels = {}, spec = {}, allocatable = { cpu: "4", memory: "8Gi", pods: "110" } } = {}) {
-      const now = toTimestamp(clock.now());
+      const now = rfc3339(clock.now());
       const conditions = [{ type: "Ready", status: "True", lastHeartbeatTime: now, lastTransitionTime: now, reason: "KubeletReady" }];
       cluster.create(nodeKind, {
         metadata: { name, labels },
@@ -80,7 +80,7 @@ export async function startWorld(): Promise<World> {
       });
     },
     renewLease(name) {
-      const renewTime = toMicroTimestamp(clock.now());
+      const renewTime = microTime(clock.now());
       const renewed = cluster.update(leaseKind, "kube-node-lease", name, (lease) => ({ ...lease, spec: { ...lease["spec"], renewTime } }));
       if (renewed === undefined)
         cluster.create(leaseKind, { metadata: { name, namespace: "kube-node-lease" }, spec: { holderIdentity: name, renewTime } });

@@ -1,5 +1,5 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { QosClass } from "../pod/qos-class.ts";
+import type { QosClass } from "@virtual-kubelet/kubernetes";
 
 /** Who makes a runtime's cgroups. */
 export type CgroupDriver = "cgroupfs" | "systemd";

@@ -1,7 +1,7 @@
-import { isSidecar, podLimits, podRequests, readAmounts, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
-import { cpuQuotaOf, cpuSharesOf, exactBytes } from "./cpu-amounts.ts";
-import { qosClass } from "../pod/qos-class.ts";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { isSidecar, podLimits, podRequests, qosClass, readAmounts, toAmounts } from "@virtual-kubelet/kubernetes";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
+import { cpuQuotaOf, cpuSharesOf, exactBytes } from "./cpu-amounts.ts";
 
 /**
  * What all containers of a pod together may use. A limit that only some of its containers have is none of the pod's, unless the
@@ -17,8 +17,8 @@ export function podCgroupLimits(
 ): ResourceLimits {
   const quality = qosClass(pod);
   if (quality === "BestEffort") return { cpuShares: cpuSharesOf(0n) };
-  const cpuShares = cpuSharesOf(podRequests(pod).get("cpu") ?? 0n);
-  const limits = podLimits(pod);
+  const cpuShares = cpuSharesOf(toAmounts(podRequests(pod.spec)).get("cpu") ?? 0n);
+  const limits = toAmounts(podLimits(pod.spec));
   const limitOf = (name: "cpu" | "memory"): bigint => (quality === "Guaranteed" || isLimited(pod, name) ? (limits.get(name) ?? 0n) : 0n);
   const [cpu, memory] = [limitOf("cpu"), limitOf("memory")];
   return {

@@ -1,9 +1,9 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { podRef, type DeepReadonly, type Logger, type Pod, type PodRef } from "@virtual-kubelet/core";
 import { ConflictError, messageOf } from "@virtual-kubelet/errdefs";
+import { qosClass, type QosClass } from "@virtual-kubelet/kubernetes";
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
-import { qosClass, type QosClass } from "../pod/qos-class.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { hasFsCode } from "../volumes/fs-code.ts";
 import type { CgroupUsage } from "./cgroup-figures.ts";

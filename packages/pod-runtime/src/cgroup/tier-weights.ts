@@ -1,4 +1,4 @@
-import type { QosClass } from "../pod/qos-class.ts";
+import type { QosClass } from "@virtual-kubelet/kubernetes";
 import type { CgroupNames } from "./cgroup-names.ts";
 import type { CgroupTree } from "./cgroup-tree.ts";
 import { maxShares, minShares } from "./cpu-amounts.ts";

@@ -1,7 +1,6 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import {
   podRef,
-  toleratesTaint,
   type DeepReadonly,
   type Logger,
   type Metrics,
@@ -11,7 +10,7 @@ import {
   type PodStats,
 } from "@virtual-kubelet/core";
 import { TerminalError } from "@virtual-kubelet/errdefs";
-import { qosClass } from "../pod/qos-class.ts";
+import { qosClass, toleratesTaint } from "@virtual-kubelet/kubernetes";
 import { isCriticalPod } from "./critical-pod.ts";
 import { evictionMessage } from "./eviction-message.ts";
 import { rankForEviction, type Candidate } from "./eviction-rank.ts";
@@ -100,7 +99,7 @@ export class EvictionManager {
     const { conditions } = this.#state;
     if (conditions.length === 0 || isCriticalPod(pod)) return;
     const isOnlyMemory = conditions.length === 1 && conditions[0] === "MemoryPressure";
-    const toleratesMemory = toleratesTaint(pod, { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" });
+    const toleratesMemory = toleratesTaint(pod.spec?.tolerations, { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" });
     if (isOnlyMemory && (qosClass(pod) !== "BestEffort" || toleratesMemory)) return;
     throw new TerminalError(`Pod was rejected: The node had condition: [${conditions.join(" ")}]. `, { reason: "Evicted" });
   }

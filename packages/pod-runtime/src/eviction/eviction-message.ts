@@ -1,11 +1,5 @@
-import {
-  formatQuantity,
-  parseQuantity,
-  type ContainerStats,
-  type DeepReadonly,
-  type Pod,
-  type QuantityFormat,
-} from "@virtual-kubelet/core";
+import type { ContainerStats, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { formatQuantity, parseQuantity, type QuantityFormat } from "@virtual-kubelet/kubernetes";
 import { memoryOf, type Candidate } from "./eviction-rank.ts";
 import { formatOf, signalFacts, type Observations, type StarvedResource } from "./eviction-signals.ts";
 import { thresholdQuantity, type Threshold } from "./eviction-thresholds.ts";

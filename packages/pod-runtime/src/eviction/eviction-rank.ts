@@ -1,4 +1,5 @@
-import { podRequests, type ContainerStats, type DeepReadonly, type FsStats, type Pod, type PodStats } from "@virtual-kubelet/core";
+import type { ContainerStats, DeepReadonly, FsStats, Pod, PodStats } from "@virtual-kubelet/core";
+import { podRequests, toAmounts } from "@virtual-kubelet/kubernetes";
 import { localVolumeNames } from "../provider/ephemeral-storage.ts";
 import { signalFacts, type EvictionSignal } from "./eviction-signals.ts";
 
@@ -97,7 +98,7 @@ function diskUsage(
 }
 
 function requestOf(pod: DeepReadonly<Pod>, resource: string): number {
-  return Number(podRequests(pod).get(resource) ?? 0n);
+  return Number(toAmounts(podRequests(pod.spec)).get(resource) ?? 0n);
 }
 
 function sum<T extends ContainerStats | FsStats>(all: readonly T[], figure: (each: T) => number | undefined): number {

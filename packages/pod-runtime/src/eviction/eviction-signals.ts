@@ -1,4 +1,5 @@
-import type { FsStats, NodeStats, QuantityFormat } from "@virtual-kubelet/core";
+import type { FsStats, NodeStats } from "@virtual-kubelet/core";
+import type { QuantityFormat } from "@virtual-kubelet/kubernetes";
 
 /** What of a node can run out. Those of a kubelet, without `containerfs`, which a kubelet takes from one of the others. */
 export const evictionSignals = [

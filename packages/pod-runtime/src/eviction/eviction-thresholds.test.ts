@@ -1,4 +1,4 @@
-import { formatQuantity } from "@virtual-kubelet/core";
+import { formatQuantity } from "@virtual-kubelet/kubernetes";
 import { expect, test } from "vitest";
 import { evictionRules, thresholdQuantity, type EvictionSettings, type Threshold } from "./eviction-thresholds.ts";
 

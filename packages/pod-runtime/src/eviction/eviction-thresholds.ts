@@ -1,5 +1,6 @@
-import { parseQuantity, tryDurationMs, type Quantity } from "@virtual-kubelet/core";
+import { tryDurationMs } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import { parseQuantity, type Quantity } from "@virtual-kubelet/kubernetes";
 import { evictionSignals, formatOf, signalFacts, type ConfiguredSignal, type EvictionSignal } from "./eviction-signals.ts";
 
 /** An amount by signal, as text: a quantity such as `100Mi`, or a percentage of what there is such as `10%`. */

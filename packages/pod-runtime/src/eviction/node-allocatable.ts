@@ -1,5 +1,5 @@
-import { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity } from "@virtual-kubelet/kubernetes";
 import { cpuSharesOf, exactBytes } from "../cgroup/cpu-amounts.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import type { EvictionSignal } from "./eviction-signals.ts";

@@ -1,4 +1,5 @@
-import { formatQuantity, isSidecar, parseQuantity, podLimits, type DeepReadonly, type Pod, type PodStats } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod, PodStats } from "@virtual-kubelet/core";
+import { formatQuantity, parseQuantity, podLimits, wholeUnits } from "@virtual-kubelet/kubernetes";
 
 const resource = "ephemeral-storage";
 
@@ -31,10 +32,10 @@ export function exceededStorageLimit(
   stats: PodStats,
   { hasImageFs }: { readonly hasImageFs: boolean },
 ): ExceededLimit | undefined {
-  const limit = podLimits(pod).get(resource);
+  const limit = podLimits(pod.spec).get(resource);
   const used = stats[resource]?.usedBytes ?? 0;
-  if (limit !== undefined && BigInt(used) > limit) {
-    const amount = formatQuantity({ nano: limit * 1_000_000_000n, format: formatOfLimit(pod) });
+  if (limit !== undefined && BigInt(used) > wholeUnits(limit)) {
+    const amount = formatQuantity(limit);
     const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${amount}. `;
     return { signal: "ephemeralpodfs.limit", message };
   }
@@ -49,11 +50,4 @@ export function exceededStorageLimit(
     return { signal: "ephemeralcontainerfs.limit", message };
   }
   return undefined;
-}
-
-/** A sum is written like its first summand. */
-function formatOfLimit({ spec }: DeepReadonly<Pod>): ReturnType<typeof parseQuantity>["format"] {
-  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(isSidecar)];
-  const [first = "0Ki"] = all.flatMap(({ resources }) => resources?.limits?.[resource] ?? []);
-  return parseQuantity(first).format;
 }

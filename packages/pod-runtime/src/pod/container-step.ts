@@ -1,9 +1,9 @@
-import { shouldRestart } from "@virtual-kubelet/core";
+import { shouldRestart } from "@virtual-kubelet/kubernetes";
+import { freshStanding } from "../probe/probe-standing.ts";
 import type { ContainerLife, ContainerRecord, StopReason, Termination } from "./container-life.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PlannedContainer, PodPlan } from "./pod-plan.ts";
-import { freshStanding } from "../probe/probe-standing.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 
 /** Least time a container has between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */

@@ -1,4 +1,5 @@
-import { isSidecar, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import { withPodLimits, type Resources } from "./resources.ts";
 import { specHash } from "./spec-hash.ts";
 import { wholeResources } from "./whole-resources.ts";

@@ -8,7 +8,7 @@ import {
   type PodPhase,
   type ProviderPodStatus,
 } from "@virtual-kubelet/core";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { instanceOf, isLive, isUp, newContainer, troubleOf, type ContainerRecord, type Termination } from "./container-life.ts";
 import type { ContainerRole, PlannedContainer } from "./pod-plan.ts";
 import type { PodStage, PodState } from "./pod-state.ts";

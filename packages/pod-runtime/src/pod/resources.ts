@@ -1,4 +1,5 @@
-import { parseQuantity, type Container, type DeepReadonly } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly } from "@virtual-kubelet/core";
+import { parseQuantity } from "@virtual-kubelet/kubernetes";
 
 /** What a container asks for and may use. */
 export type Resources = DeepReadonly<NonNullable<Container["resources"]>>;

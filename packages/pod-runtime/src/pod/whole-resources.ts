@@ -1,4 +1,13 @@
-import { formatQuantity, podLimits, podRequests, type DeepReadonly, type Pod, type ResourceAmounts } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import {
+  formatQuantity,
+  isPodLevelResource,
+  podLimits,
+  podRequests,
+  toAmounts,
+  type ResourceAmounts,
+  type ResourceQuantities,
+} from "@virtual-kubelet/kubernetes";
 import type { Resources } from "./resources.ts";
 
 /**
@@ -6,18 +15,30 @@ import type { Resources } from "./resources.ts";
  * Source: getEffectiveAllocatedResources in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function wholeResources(pod: DeepReadonly<Pod>): Resources {
-  return { requests: quantities(readOrNone(pod, podRequests), isOfPods), limits: quantities(readOrNone(pod, podLimits), isOfPods) };
+  return {
+    requests: quantities(
+      readOrNone(() => podRequests(pod.spec)),
+      isPodLevelResource,
+    ),
+    limits: quantities(
+      readOrNone(() => podLimits(pod.spec)),
+      isPodLevelResource,
+    ),
+  };
 }
 
 /** All that a pod needs of its node, in quantities. */
 export function allocatedResources(pod: DeepReadonly<Pod>): Readonly<Record<string, string>> {
-  return quantities(readOrNone(pod, podRequests), () => true);
+  return quantities(
+    readOrNone(() => podRequests(pod.spec)),
+    () => true,
+  );
 }
 
 /** A spec whose quantities cannot be read has been refused, or is only known by its labels. */
-function readOrNone(pod: DeepReadonly<Pod>, read: (pod: DeepReadonly<Pod>) => ResourceAmounts): ResourceAmounts {
+function readOrNone(read: () => ResourceQuantities): ResourceAmounts {
   try {
-    return read(pod);
+    return toAmounts(read());
   } catch {
     return new Map();
   }
@@ -34,10 +55,6 @@ function quantities(amounts: ResourceAmounts, isWanted: (name: string) => boolea
           : formatQuantity({ nano: amount * 1_000_000_000n, format: isBytes(name) ? "BinarySI" : "DecimalSI" }),
       ]),
   );
-}
-
-function isOfPods(name: string): boolean {
-  return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
 }
 
 function isBytes(name: string): boolean {

@@ -1,5 +1,6 @@
-import { isSidecar, isTerminalPhase, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import { isTerminalPhase, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import { TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 
 interface HostPort {
   readonly ip: string;

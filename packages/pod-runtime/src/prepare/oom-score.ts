@@ -1,5 +1,5 @@
-import { isSidecar, parseQuantity, podRequests, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
-import { qosClass } from "../pod/qos-class.ts";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { isSidecar, parseQuantity, containerResources, toAmounts, qosClass, wholeUnits } from "@virtual-kubelet/kubernetes";
 
 const guaranteedScore = -997;
 const bestEffortScore = 1000;
@@ -42,7 +42,7 @@ function unusedShare(pod: DeepReadonly<Pod>): bigint {
   const { spec } = pod;
   const ofPod = wholeUnits(parseQuantity(spec?.resources?.requests?.["memory"] ?? "0"));
   if (!spec || ofPod === 0n) return 0n;
-  const ofContainers = podRequests({ spec: { ...spec, resources: undefined, overhead: undefined } }).get("memory") ?? 0n;
+  const ofContainers = toAmounts(containerResources(spec, "requests")).get("memory") ?? 0n;
   return (ofPod - ofContainers) / BigInt(spec.containers.length + (spec.initContainers?.length ?? 0));
 }
 

@@ -8,10 +8,10 @@ import {
   type ResolvedPod,
 } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { qosClass } from "@virtual-kubelet/kubernetes";
 import { join, posix } from "node:path";
 import type { CgroupNames } from "../cgroup/cgroup-names.ts";
 import { planPod, type ContainerRole, type PlannedContainer } from "../pod/pod-plan.ts";
-import { qosClass } from "../pod/qos-class.ts";
 import { containerLabels, originLabels, podLabels } from "../runtime/labels.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 import { PodDirectory } from "../volumes/pod-directory.ts";

@@ -1,4 +1,5 @@
-import { milliUnits, parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod, type Quantity } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { milliUnits, parseQuantity, wholeUnits, type Quantity } from "@virtual-kubelet/kubernetes";
 import { cpuQuotaOf, cpuSharesOf, exactBytes } from "../cgroup/cpu-amounts.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 

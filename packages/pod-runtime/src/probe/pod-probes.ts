@@ -1,13 +1,6 @@
-import {
-  isSidecar,
-  podRef,
-  type Clock,
-  type Container,
-  type DeepReadonly,
-  type Logger,
-  type Pod,
-  type PodEvent,
-} from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import { podRef, type Container, type DeepReadonly, type Logger, type Pod, type PodEvent } from "@virtual-kubelet/core";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { ProbeCounts } from "./probe-counts.ts";
 import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./probe-standing.ts";
 import { attemptMessage, killMessage } from "./probe-words.ts";

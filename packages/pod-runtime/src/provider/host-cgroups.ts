@@ -1,6 +1,6 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerStats } from "@virtual-kubelet/core";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { uptime } from "node:os";
 import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import type { CgroupMeter } from "../cgroup/cgroup-meter.ts";

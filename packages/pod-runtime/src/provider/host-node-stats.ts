@@ -9,7 +9,7 @@ import type {
   PsiStats,
   SwapStats,
 } from "@virtual-kubelet/core";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { readFile, statfs } from "node:fs/promises";
 import { cpus, totalmem, uptime } from "node:os";
 import { psiOf } from "../cgroup/cgroup-figures.ts";

@@ -1,10 +1,10 @@
 import type { PodRef, ProviderHost, ProviderPod, ProviderPodList } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
-import type { HeldPod, HeldPods } from "./held-pods.ts";
-import type { RuntimePod } from "./runtime-pods.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { PodState } from "../pod/pod-state.ts";
 import type { RuntimeInventory } from "../runtime/container-runtime.ts";
+import type { HeldPod, HeldPods } from "./held-pods.ts";
+import type { RuntimePod } from "./runtime-pods.ts";
 
 const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 

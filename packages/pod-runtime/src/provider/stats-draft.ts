@@ -1,5 +1,5 @@
 import type { ContainerStats, NetworkStats, NodeStats, PodStats, StatsSummary, VolumeStats } from "@virtual-kubelet/core";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import { ephemeralStorage } from "./ephemeral-storage.ts";
 import type { HeldPod } from "./held-pods.ts";

@@ -1,7 +1,8 @@
-import { once, EventEmitter } from "node:events";
-import type { AttachIO, Clock, ContainerLogs, ContainerStats, ExecResult, NetworkStats, RegistryCredentials } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { AttachIO, ContainerLogs, ContainerStats, ExecResult, NetworkStats, RegistryCredentials } from "@virtual-kubelet/core";
 import { ConflictError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { rfc3339 } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { once, EventEmitter } from "node:events";
 import type {
   ContainerRuntime,
   RuntimeContainer,

@@ -1,6 +1,7 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import { chmod, lchown, lstat, mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { parseQuantity, wholeUnits, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import { hasFsCode } from "./fs-code.ts";
 import type { HostMounts } from "./host-mounts.ts";
 import { mountedAt } from "./mount-table.ts";

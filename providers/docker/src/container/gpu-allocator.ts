@@ -1,5 +1,6 @@
-import { parseQuantity, wholeUnits, type Container, type DeepReadonly } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import { ConflictError, NotFoundError } from "@virtual-kubelet/errdefs";
+import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import { dockerLabels, isSameObject } from "../object-names.ts";
 
 /** The extended resource of GPUs that are handed out one by one. */

@@ -1,4 +1,5 @@
-import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { TaskLogin } from "./pull-credentials.ts";
 import { reservedCpu } from "./resources.ts";
 import { setFields } from "./set-fields.ts";

@@ -1,4 +1,5 @@
-import { isSidecar, type Container, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Owner, Pod, PodRef } from "@virtual-kubelet/core";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { NomadDriver } from "../config.ts";
 
 /** What a container is in its pod. */

@@ -1,4 +1,5 @@
-import { isSidecar, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import { portNumber, type ProbeSpec } from "@virtual-kubelet/pod-runtime/probes";
 import type { AllocatedPort } from "../api/types.ts";
 

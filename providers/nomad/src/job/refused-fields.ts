@@ -1,5 +1,6 @@
-import { isSidecar, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import { probeFields } from "./probed-ports.ts";
 import { annotationDomain, type JobSettings } from "./settings.ts";
 import { isEmptyDir, isReplaceable, sharedEmptyDirs, volumeOfClaim } from "./task-volumes.ts";

@@ -1,4 +1,5 @@
-import { milliUnits, parseQuantity, wholeUnits, type Container, type DeepReadonly } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly } from "@virtual-kubelet/core";
+import { milliUnits, parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { NomadTask } from "../api/types.ts";
 import type { JobSettings } from "./settings.ts";
 

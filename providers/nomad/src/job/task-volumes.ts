@@ -1,8 +1,9 @@
-import { parseQuantity, wholeUnits, type Container, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { NomadTask, NomadTemplate, NomadVolume } from "../api/types.ts";
 import type { NomadVolumeConfig } from "../config.ts";
-import type { JobSettings } from "./settings.ts";
 import { containersOf } from "./pod-content.ts";
+import type { JobSettings } from "./settings.ts";
 import { fileTemplates, mountedFileTemplates, volumeFolder, volumesFolder, type FileVolume } from "./task-files.ts";
 import { userIdOf } from "./task-user.ts";
 import type { ItemBook } from "./variable-items.ts";

@@ -1,4 +1,5 @@
-import { formatQuantity, parseQuantity, type NodeDescription } from "@virtual-kubelet/core";
+import type { NodeDescription } from "@virtual-kubelet/core";
+import { formatQuantity, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { NomadNode } from "../api/types.ts";
 import type { NomadConfig } from "../config.ts";
 import type { Architectures } from "./architectures.ts";

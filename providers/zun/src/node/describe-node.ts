@@ -1,4 +1,5 @@
-import { formatQuantity, parseQuantity, wholeUnits, type NodeDescription } from "@virtual-kubelet/core";
+import type { NodeDescription } from "@virtual-kubelet/core";
+import { formatQuantity, parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { ZunConfig } from "../config/schema.ts";
 import type { ZunQuota } from "../zun/zun-objects.ts";
 

@@ -1,13 +1,6 @@
-import {
-  parseQuantity,
-  wholeUnits,
-  type Container,
-  type DeepReadonly,
-  type Pod,
-  type PodSpec,
-  type VolumePayload,
-} from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod, PodSpec, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import { posix } from "node:path";
 
 type Volume = DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>;

@@ -1,5 +1,5 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError } from "../../api-status-error.ts";
-import { toTimestamp } from "../../timestamp.ts";
 import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, isJobFinished, type JobStatus } from "../../kinds/batch/batch-fields.ts";
@@ -120,7 +120,7 @@ export function startCronJobController(deps: ControllerDeps): Disposable {
     if (job === undefined) return { ...status, ...(active.length > 0 ? { active } : {}) };
     const { namespace = "", name, uid, resourceVersion } = job.metadata;
     const reference = { kind: "Job", namespace, name, uid, apiVersion: "batch/v1", resourceVersion };
-    return { ...status, active: [...active, reference], lastScheduleTime: toTimestamp(dueMs) };
+    return { ...status, active: [...active, reference], lastScheduleTime: rfc3339(dueMs) };
   }
 
   function createJob(cronJob: Readonly<ApiObject>, dueMs: number): Job | undefined {
@@ -186,9 +186,9 @@ function isSuccess({ status }: Job): boolean {
 /** RFC 3339, as clocks of the zone show it. */
 function localTimestamp(epochMs: number, timeZone: string): string {
   const offsetMs = zoneOffsetMs(timeZone, epochMs);
-  if (offsetMs === 0) return toTimestamp(epochMs);
+  if (offsetMs === 0) return rfc3339(epochMs);
   const minutes = Math.abs(offsetMs) / 60_000;
   const two = (value: number): string => String(value).padStart(2, "0");
   const zone = `${offsetMs < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
-  return toTimestamp(epochMs + offsetMs).replace("Z", zone);
+  return rfc3339(epochMs + offsetMs).replace("Z", zone);
 }

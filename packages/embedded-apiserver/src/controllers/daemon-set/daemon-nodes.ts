@@ -1,9 +1,8 @@
+import { matchesNodeAffinity, toleratesTaint } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kind.ts";
 import type { NodeSpec } from "../../kinds/node/node-fields.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import type { DaemonSetSpec } from "../../kinds/workload/workload-fields.ts";
-import { matchesNode } from "../scheduler-filters.ts";
-import { toleratesTaint } from "../tolerations.ts";
 import { daemonTolerations } from "./daemon-pod.ts";
 
 /** What a DaemonSet wants of a node. */
@@ -20,7 +19,7 @@ export function judgeNode({ template }: DaemonSetSpec, node: Readonly<ApiObject>
   const { name } = node.metadata;
   const spec: PodSpec = template.spec;
   const { taints = [] }: NodeSpec = node["spec"];
-  if ((spec.nodeName !== undefined && spec.nodeName !== name) || !matchesNode(spec, node))
+  if ((spec.nodeName !== undefined && spec.nodeName !== name) || !matchesNodeAffinity(spec, node))
     return { name, shouldRun: false, mayStay: false };
   const tolerations = daemonTolerations(spec);
   const repels = (effects: readonly string[]): boolean =>

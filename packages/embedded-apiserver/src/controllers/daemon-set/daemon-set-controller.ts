@@ -1,9 +1,10 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../disposables.ts";
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject } from "../../kind.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { matchesSelector, selectsEverything } from "../../kinds/selector-match.ts";
+import { selectsEverything } from "../../kinds/selector-match.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { daemonSetKind } from "../../kinds/workload/daemon-set.ts";
 import type { DaemonSetSpec, DaemonSetStatus } from "../../kinds/workload/workload-fields.ts";
@@ -16,8 +17,8 @@ import { controllerOf } from "../ownership.ts";
 import { createPods, deletePod } from "../pod-control.ts";
 import { isTerminal } from "../pod-facts.ts";
 import { holdsTemplate, RevisionHistory, revisionOf } from "../revision-history.ts";
-import { templateHash } from "../template-hash.ts";
 import { replaceStatus } from "../status-write.ts";
+import { templateHash } from "../template-hash.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { judgeNode } from "./daemon-nodes.ts";
 import { type DaemonPlan, type DaemonView, planDaemonPods, planUpdate } from "./daemon-plan.ts";
@@ -68,7 +69,7 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
     const owner = controllerOf(owned);
     const candidates = owner === undefined ? daemonSets.get(`in/${owned.metadata.namespace}`) : daemonSets.get(owner.uid);
     for (const daemonSet of candidates)
-      if (owner !== undefined || matchesSelector(daemonSet["spec"].selector, owned.metadata.labels)) loop.add(keyOf(daemonSet));
+      if (owner !== undefined || selectsLabels(daemonSet["spec"].selector, owned.metadata.labels)) loop.add(keyOf(daemonSet));
   }
 
   function sync(key: string): number | undefined {

@@ -1,15 +1,14 @@
-import { toTimestamp } from "../../timestamp.ts";
+import { rfc3339, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
+import { kinds } from "../../kinds/index.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";
 import {
   type DisruptionBudgetSpec,
   type DisruptionBudgetStatus,
   withDisruptionAllowed,
 } from "../../kinds/policy/disruption-budget-fields.ts";
-import { matchesSelector } from "../../kinds/selector-match.ts";
-import { kinds } from "../../kinds/index.ts";
+import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
@@ -40,7 +39,7 @@ export function startDisruptionController(deps: ControllerDeps): Disposable {
 
   function wake(namespace: string | undefined, labels?: Readonly<Record<string, string>>): void {
     for (const budget of cluster.list(podDisruptionBudgetKind, namespace))
-      if (labels === undefined || matchesSelector((budget["spec"] as DisruptionBudgetSpec).selector, labels)) loop.add(keyOf(budget));
+      if (labels === undefined || selectsLabels((budget["spec"] as DisruptionBudgetSpec).selector, labels)) loop.add(keyOf(budget));
   }
 
   function sync(key: string): number | undefined {
@@ -49,8 +48,8 @@ export function startDisruptionController(deps: ControllerDeps): Disposable {
     if (budget === undefined) return undefined;
     const spec: DisruptionBudgetSpec = budget["spec"];
     const old: DisruptionBudgetStatus = budget["status"];
-    const now = toTimestamp(clock.now());
-    const pods = cluster.list(podKind, namespace).filter(({ metadata }) => matchesSelector(spec.selector, metadata.labels));
+    const now = rfc3339(clock.now());
+    const pods = cluster.list(podKind, namespace).filter(({ metadata }) => selectsLabels(spec.selector, metadata.labels));
     if (pods.length === 0) events.record(component, budget, { type: "Normal", reason: "NoPods", message: "No matching pods found" });
     try {
       const expectation = expectationOf(spec, pods.length, () => wantedPods(pods));

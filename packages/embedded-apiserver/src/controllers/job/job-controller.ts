@@ -1,19 +1,18 @@
-import { toTimestamp } from "../../timestamp.ts";
+import { rfc3339, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { isJobFinished, type JobCondition, type JobSpec, type JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { trackingFinalizer } from "../../kinds/batch/job-labels.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { matchesSelector } from "../../kinds/selector-match.ts";
 import { claimObjects } from "../claim.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import type { EventText } from "../event-recorder.ts";
 import { ObjectIndex } from "../object-index.ts";
 import { keyOf, parseKey } from "../object-key.ts";
 import { controllerOf } from "../ownership.ts";
-import { isReady } from "../pod-facts.ts";
 import { createPods, deletePod } from "../pod-control.ts";
+import { isReady } from "../pod-facts.ts";
 import { replaceStatus } from "../status-write.ts";
 import { createWorkLoop } from "../work-loop.ts";
 import { type Backoff, nextBackoff, noBackoff } from "./job-backoff.ts";
@@ -65,8 +64,7 @@ export function startJobController(deps: ControllerDeps): Disposable {
   function wake(pod: JobPod): void {
     const owner = controllerOf(pod);
     const candidates = owner === undefined ? jobs.get(`in/${pod.metadata.namespace}`) : jobs.get(owner.uid);
-    for (const job of candidates)
-      if (owner !== undefined || matchesSelector(job["spec"].selector, pod.metadata.labels)) loop.add(keyOf(job));
+    for (const job of candidates) if (owner !== undefined || selectsLabels(job["spec"].selector, pod.metadata.labels)) loop.add(keyOf(job));
     if (isTracked(pod)) orphans.add(keyOf(pod));
   }
 
@@ -81,7 +79,7 @@ export function startJobController(deps: ControllerDeps): Disposable {
     const isWanted = candidates.some(
       (job) =>
         isManagedElsewhere(job) ||
-        (!isJobFinished(job["status"]) && (owner !== undefined || matchesSelector(job["spec"].selector, pod.metadata.labels))),
+        (!isJobFinished(job["status"]) && (owner !== undefined || selectsLabels(job["spec"].selector, pod.metadata.labels))),
     );
     if (!isWanted) cluster.update(podKind, namespace, name, withoutTracking);
   }
@@ -117,7 +115,7 @@ export function startJobController(deps: ControllerDeps): Disposable {
   function started(job: Readonly<ApiObject>): Readonly<ApiObject> {
     const status: JobStatus = job["status"];
     if (status.startTime !== undefined || job["spec"].suspend === true) return job;
-    return { ...job, status: { ...status, startTime: toTimestamp(clock.now()) } };
+    return { ...job, status: { ...status, startTime: rfc3339(clock.now()) } };
   }
 
   function claim(job: Readonly<ApiObject>): JobPod[] {
@@ -169,7 +167,7 @@ export function startJobController(deps: ControllerDeps): Disposable {
     const { startTime: _before, ...rest } = status;
     return {
       ...rest,
-      ...(isSuspended ? {} : { startTime: toTimestamp(clock.now()) }),
+      ...(isSuspended ? {} : { startTime: rfc3339(clock.now()) }),
       conditions: known === undefined ? [...conditions, condition] : conditions.map((other) => (other === known ? condition : other)),
     };
   }

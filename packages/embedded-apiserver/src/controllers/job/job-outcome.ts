@@ -1,4 +1,4 @@
-import { toTimestamp } from "../../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { JobCondition } from "../../kinds/batch/batch-fields.ts";
 import { parseIndexes } from "../../kinds/batch/job-indexes.ts";
 import type { PodStatus } from "../../kinds/pod/pod-fields.ts";
@@ -8,7 +8,7 @@ import type { JobView } from "./job-view.ts";
 
 /** A condition of a Job that begins now. */
 export function jobCondition(type: string, reason: string, message: string, nowMs: number, status: string = "True"): JobCondition {
-  const now = toTimestamp(nowMs);
+  const now = rfc3339(nowMs);
   return { type, status, lastProbeTime: now, lastTransitionTime: now, reason, message };
 }
 

@@ -1,4 +1,4 @@
-import { toTimestamp } from "../../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { JobCondition, JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { formatIndexes } from "../../kinds/batch/job-indexes.ts";
 import { judgeFailure } from "./job-failure-policy.ts";
@@ -124,6 +124,6 @@ export function ended(status: JobStatus, end: JobCondition | undefined, nowMs: n
   return {
     ...status,
     conditions: [...(status.conditions ?? []).filter(({ type }) => type !== end.type), end],
-    ...(end.type === "Complete" ? { completionTime: toTimestamp(nowMs) } : {}),
+    ...(end.type === "Complete" ? { completionTime: rfc3339(nowMs) } : {}),
   };
 }

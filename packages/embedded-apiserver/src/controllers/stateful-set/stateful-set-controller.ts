@@ -1,7 +1,7 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../disposables.ts";
 import type { ApiObject } from "../../kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { matchesSelector } from "../../kinds/selector-match.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { PodTemplate, StatefulSetSpec, StatefulSetStatus } from "../../kinds/workload/workload-fields.ts";
@@ -56,7 +56,7 @@ export function startStatefulSetController(deps: ControllerDeps): Disposable {
     const owner = controllerOf(owned);
     const candidates = owner === undefined ? sets.get(`in/${owned.metadata.namespace}`) : sets.get(owner.uid);
     for (const set of candidates)
-      if (owner !== undefined || matchesSelector(set["spec"].selector, owned.metadata.labels)) loop.add(keyOf(set));
+      if (owner !== undefined || selectsLabels(set["spec"].selector, owned.metadata.labels)) loop.add(keyOf(set));
   }
 
   function sync(key: string): number | undefined {

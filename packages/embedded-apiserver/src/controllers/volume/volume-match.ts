@@ -1,9 +1,7 @@
+import { matchesNodeSelector, parseQuantity, selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kind.ts";
-import { parseQuantity } from "../../kinds/schema/quantity.ts";
-import { matchesSelector } from "../../kinds/selector-match.ts";
 import { claimClassOf, volumeClassOf } from "../../kinds/volume/volume-class.ts";
 import type { ClaimSpec, VolumeSpec, VolumeStatus } from "../../kinds/volume/volume-fields.ts";
-import { matchesNode } from "../scheduler-filters.ts";
 
 /** Source of this file: k8s.io/component-helpers v0.36.3 storage/volume/pv_helpers.go. */
 
@@ -21,10 +19,7 @@ export function isBoundTo({ spec }: Volume, { metadata }: Claim): boolean {
 export function reachesNode({ spec }: Volume, node: Readonly<ApiObject>): boolean {
   const { nodeAffinity }: VolumeSpec = spec;
   if (nodeAffinity?.required === undefined) return true;
-  return matchesNode(
-    { containers: null, affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: nodeAffinity.required } } },
-    node,
-  );
+  return matchesNodeSelector(nodeAffinity.required, node);
 }
 
 /** Why a volume that a claim asks for by name cannot be its own; `undefined` if it can. Source: pv_controller.go, checkVolumeSatisfyClaim. */
@@ -67,7 +62,7 @@ function isFree(volume: Volume, claim: Claim): boolean {
   const wanted: ClaimSpec = claim["spec"];
   return (
     phase === "Available" &&
-    (wanted.selector === undefined || matchesSelector(wanted.selector, volume.metadata.labels)) &&
+    (wanted.selector === undefined || selectsLabels(wanted.selector, volume.metadata.labels)) &&
     volumeClassOf(volume) === claimClassOf(claim) &&
     hasModes(spec, wanted)
   );
@@ -78,5 +73,5 @@ function hasModes({ accessModes: offered = [] }: VolumeSpec, { accessModes: want
 }
 
 function sizeOf(resources: Readonly<Record<string, string>> | undefined): bigint {
-  return parseQuantity(resources?.["storage"] ?? "0").nanos;
+  return parseQuantity(resources?.["storage"] ?? "0").nano;
 }

@@ -1,5 +1,5 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, FieldError } from "../../kind.ts";
-import { matchesSelector } from "../selector-match.ts";
 import { inOrder, invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";
@@ -38,7 +38,7 @@ export function jobErrors(job: ApiObject, old: ApiObject | undefined): FieldErro
 function specErrors(spec: JobSpec): FieldError[] {
   const { labels } = spec.template.metadata;
   const isUnmatched =
-    spec.selector === undefined || (labelSelectorErrors(spec.selector, "").length === 0 && !matchesSelector(spec.selector, labels));
+    spec.selector === undefined || (labelSelectorErrors(spec.selector, "").length === 0 && !selectsLabels(spec.selector, labels));
   return [
     ...jobSpecErrors(spec, "spec"),
     ...(spec.selector === undefined ? [required("spec.selector")] : labelSelectorErrors(spec.selector, "spec.selector")),
@@ -63,7 +63,7 @@ function generatedSelectorErrors({ metadata, spec }: ApiObject, hasPrefixedLabel
   const labels = template.metadata.labels ?? {};
   return [
     ...Object.entries(expected).flatMap(([key, value]) => labelErrors(labels, key, value)),
-    ...(labelSelectorErrors(selector, "").length > 0 || matchesSelector(selector, expected)
+    ...(labelSelectorErrors(selector, "").length > 0 || selectsLabels(selector, expected)
       ? []
       : [
           invalidValue("spec.selector", { ...selector, matchLabels: inOrder(selector.matchLabels ?? {}) }, "`selector` not auto-generated"),

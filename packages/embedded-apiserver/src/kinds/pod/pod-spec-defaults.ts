@@ -1,7 +1,14 @@
-import { formatQuantity, parseQuantity, roundUpToMilli } from "../schema/quantity.ts";
+import {
+  containerResources,
+  divideRoundingUp,
+  formatQuantity,
+  formatResources,
+  isPodLevelResource,
+  parseQuantity,
+  type Quantity,
+} from "@virtual-kubelet/kubernetes";
 import { defaultPullPolicy } from "./image-reference.ts";
 import type { Container, DownwardApiFile, Handler, PodSpec, Probe, ResourceList, ResourceRequirements, Volume } from "./pod-fields.ts";
-import { containerRequests, isPodLevelResource, toResourceList } from "./pod-resources.ts";
 
 /** Modes of files in volumes, octal 0644. */
 const defaultFileMode = 0o644;
@@ -44,7 +51,7 @@ export function applyPodDefaults(spec: PodSpec): void {
 function applyPodLevelRequests({ resources, ...spec }: PodSpec): void {
   if (resources?.limits === undefined) return;
   const requests: ResourceList = { ...resources.requests };
-  for (const [name, text] of Object.entries(toResourceList(containerRequests(spec)))) {
+  for (const [name, text] of Object.entries(formatResources(containerResources(spec, "requests")))) {
     if (isPodLevelResource(name) && !name.startsWith("hugepages-")) requests[name] ??= text;
   }
   for (const [name, text] of Object.entries(resources.limits)) if (isPodLevelResource(name)) requests[name] ??= text;
@@ -102,9 +109,14 @@ function roundRequirements(resources: ResourceRequirements | undefined): void {
   roundResources(resources?.requests);
 }
 
+const nanoPerMilli = 1_000_000n;
+
 /** Resources are kept in thousandths. */
 export function roundResources(list: ResourceList | undefined): void {
   if (list === undefined) return;
-  for (const [name, text] of Object.entries(list))
-    if (/[nu]|e-/.test(text)) list[name] = formatQuantity(roundUpToMilli(parseQuantity(text)));
+  for (const [name, text] of Object.entries(list)) if (/[nu]|e-/.test(text)) list[name] = roundedUpToMilli(parseQuantity(text));
+}
+
+function roundedUpToMilli({ nano, format }: Quantity): string {
+  return formatQuantity({ nano: divideRoundingUp(nano, nanoPerMilli) * nanoPerMilli, format });
 }

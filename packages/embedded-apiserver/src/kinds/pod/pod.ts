@@ -1,9 +1,9 @@
+import { computeQosClass } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, Kind } from "../../kind.ts";
 import { admitPod, admitPodUpdate } from "./pod-admission.ts";
+import { podColumns } from "./pod-columns.ts";
 import type { PodCondition, PodSpec, PodStatus } from "./pod-fields.ts";
 import { applyPodDefaults, applyPodSpecDefaults } from "./pod-spec-defaults.ts";
-import { qosClass } from "./qos.ts";
-import { podColumns } from "./pod-columns.ts";
 import { podErrors } from "./validate-pod.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/core/pod/strategy.go. */
@@ -34,7 +34,7 @@ export const podKind: Kind = {
   prepareForCreate(pod, context) {
     const spec: PodSpec = pod["spec"];
     admitPod(pod, context);
-    const status: PodStatus = { phase: "Pending", qosClass: qosClass(spec) };
+    const status: PodStatus = { phase: "Pending", qosClass: computeQosClass(spec) };
     if (spec.schedulingGates !== undefined) status.conditions = [gatedCondition(pod)];
     pod["status"] = status;
   },

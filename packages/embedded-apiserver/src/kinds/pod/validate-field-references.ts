@@ -1,6 +1,6 @@
+import { formatQuantity, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../../kind.ts";
 import { labelKeyProblems } from "../../label-syntax.ts";
-import { formatQuantity, parseQuantity } from "../schema/quantity.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import type { ObjectFieldSelector, ResourceFieldSelector } from "./pod-fields.ts";
@@ -82,7 +82,7 @@ export function resourceReferenceErrors(
 
 function divisorErrors(resource: string, divisor: string, field: string): FieldError[] {
   const quantity = parseQuantity(divisor);
-  if (quantity.nanos === 0n) return [];
+  if (quantity.nano === 0n) return [];
   const text = formatQuantity(quantity);
   const name = resource.slice(resource.indexOf(".") + 1);
   if (name === "cpu")

@@ -1,14 +1,13 @@
+import { containerResources, formatResources, isPodLevelResource, parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../../kind.ts";
 import { labelKeyProblems } from "../../label-syntax.ts";
-import { parseQuantity } from "../schema/quantity.ts";
 import { forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import type { PodSpec, ResourceRequirements } from "./pod-fields.ts";
-import { containerRequests, isPodLevelResource, toResourceList } from "./pod-resources.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, validateResourceRequirements. */
 
-const containerResources: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
+const containerResourceNames: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
 const otherStandardResources: ReadonlySet<string> = new Set([
   "storage",
   "requests.cpu",
@@ -47,7 +46,7 @@ function isOvercommitAllowed(name: string): boolean {
 
 /** What is wrong with an amount of a resource. */
 export function amountErrors(name: string, text: string, field: string): FieldError[] {
-  const { nanos } = parseQuantity(text);
+  const { nano: nanos } = parseQuantity(text);
   const errors = nanos < 0n ? [invalidValue(field, text, "must be greater than or equal to 0")] : [];
   if ((integerResources.has(name) || isExtended(name)) && nanos % 1_000_000_000n !== 0n)
     errors.push(invalidValue(field, text, "must be an integer"));
@@ -57,7 +56,7 @@ export function amountErrors(name: string, text: string, field: string): FieldEr
 function hugePageErrors(name: string, text: string, field: string): FieldError[] {
   if (!isHugePages(name)) return [];
   const size = /^\d+[KMGT]i$/.exec(name.slice("hugepages-".length))?.[0];
-  const isMultiple = size !== undefined && parseQuantity(text).nanos % parseQuantity(size).nanos === 0n;
+  const isMultiple = size !== undefined && parseQuantity(text).nano % parseQuantity(size).nano === 0n;
   return isMultiple ? [] : [invalidValue(field, text, `${text} is not positive integer multiple of ${name}`)];
 }
 
@@ -83,14 +82,14 @@ export function podResourceErrors(spec: PodSpec, field: string): FieldError[] {
 function resourceNameErrors(name: string, field: string): FieldError[] {
   const errors = each(field, name, labelKeyProblems(name));
   if (errors.length > 0) return errors;
-  const isStandard = containerResources.has(name) || otherStandardResources.has(name) || isHugePages(name);
+  const isStandard = containerResourceNames.has(name) || otherStandardResources.has(name) || isHugePages(name);
   return name.includes("/") || isStandard ? [] : [invalidValue(field, name, "must be a standard resource type or fully qualified")];
 }
 
 function containerResourceNameErrors(name: string, field: string): FieldError[] {
   const errors = resourceNameErrors(name, field);
   if (!name.includes("/"))
-    return containerResources.has(name) || isHugePages(name)
+    return containerResourceNames.has(name) || isHugePages(name)
       ? errors
       : [...errors, invalidValue(field, name, "must be a standard resource for containers")];
   return isNative(name) || isExtended(name)
@@ -141,7 +140,7 @@ function limitErrors(
 ): FieldError[] {
   if (limit === undefined)
     return isOvercommitAllowed(name) ? [] : [required(`${field}.limits`, "Limit must be set for non overcommitable resources")];
-  const difference = parseQuantity(request).nanos - parseQuantity(limit).nanos;
+  const difference = parseQuantity(request).nano - parseQuantity(limit).nano;
   if (difference !== 0n && !isOvercommitAllowed(name))
     return [invalidValue(`${field}.requests`, request, `must be equal to ${name} limit of ${limit}`)];
   return difference > 0n ? [invalidValue(`${field}.requests`, request, `must be less than or equal to ${name} limit of ${limit}`)] : [];
@@ -149,9 +148,9 @@ function limitErrors(
 
 function consistencyErrors(spec: PodSpec, { requests = {}, limits = {} }: ResourceRequirements, field: string): FieldError[] {
   const errors: FieldError[] = [];
-  for (const [name, text] of Object.entries(toResourceList(containerRequests(spec)))) {
+  for (const [name, text] of Object.entries(formatResources(containerResources(spec, "requests")))) {
     const own = requests[name];
-    if (own !== undefined && parseQuantity(text).nanos > parseQuantity(own).nanos) {
+    if (own !== undefined && parseQuantity(text).nano > parseQuantity(own).nano) {
       errors.push(
         invalidValue(`${field}.requests[${name}]`, own, `must be greater than or equal to aggregate container requests of ${text}`),
       );
@@ -160,7 +159,7 @@ function consistencyErrors(spec: PodSpec, { requests = {}, limits = {} }: Resour
   for (const [index, container] of (spec.containers ?? []).entries()) {
     for (const [name, text] of Object.entries(container.resources.limits ?? {})) {
       const own = limits[name];
-      if (own !== undefined && parseQuantity(text).nanos > parseQuantity(own).nanos) {
+      if (own !== undefined && parseQuantity(text).nano > parseQuantity(own).nano) {
         errors.push(
           invalidValue(`${field}.containers[${index}][${name}].limits`, text, `must be less than or equal to pod limits of ${own}`),
         );

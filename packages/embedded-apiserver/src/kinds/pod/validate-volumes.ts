@@ -1,9 +1,9 @@
+import { parseQuantity } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { dnsLabelProblems } from "../validation/names.ts";
 import { backstepErrors, fileModeErrors, volumeFilePathErrors } from "../validation/paths.ts";
-import { parseQuantity } from "../schema/quantity.ts";
 import type { DownwardApiFile, KeyToPath, Volume, VolumeProjection } from "./pod-fields.ts";
 import { fieldReferenceErrors, resourceReferenceErrors, volumeFieldPaths } from "./validate-field-references.ts";
 
@@ -68,7 +68,7 @@ function firstSourceErrors(volume: Volume, field: string): FieldError[] {
   const missing = (name: string, value: string | undefined): FieldError[] => (value ? [] : [required(`${field}.${name}`)]);
   if (emptyDir !== undefined) {
     const { sizeLimit } = emptyDir;
-    return sizeLimit !== undefined && parseQuantity(sizeLimit).nanos < 0n
+    return sizeLimit !== undefined && parseQuantity(sizeLimit).nano < 0n
       ? [forbiddenField(`${field}.sizeLimit`, "SizeLimit field must be a valid resource quantity")]
       : [];
   }

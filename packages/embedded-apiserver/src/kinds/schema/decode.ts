@@ -1,6 +1,7 @@
+import { parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
 import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
-import { quantityFormatProblem, tryParseQuantity, writtenQuantity } from "./quantity.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
+import { writtenQuantity } from "./written-quantity.ts";
 
 /** What came of a decoding. */
 export interface Decoded {
@@ -195,10 +196,11 @@ function nullItem(schema: TypeSchema): unknown {
 }
 
 function canonicalQuantity(value: unknown): string {
-  if (typeof value !== "string" && typeof value !== "number") throw new DecodeError(quantityFormatProblem);
-  const quantity = tryParseQuantity(String(value).trim());
-  if (typeof quantity === "string") throw new DecodeError(quantity);
-  return writtenQuantity(String(value).trim(), quantity);
+  const text = typeof value === "number" ? String(value) : value;
+  const trimmed = typeof text === "string" ? text.trim() : text;
+  const problem = quantityProblem(trimmed);
+  if (problem !== undefined) throw new DecodeError(problem);
+  return writtenQuantity(String(trimmed), parseQuantity(String(trimmed)));
 }
 
 function canonicalBase64(text: string): string {

@@ -1,11 +1,11 @@
+import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { forbidden } from "../../api-status-error.ts";
 import type { ApiObject, Kind, WriteContext } from "../../kind.ts";
-import { tryParseQuantity } from "../schema/quantity.ts";
 import { protect } from "./persistent-volume.ts";
 import { storageClassKind } from "./storage-class.ts";
 import { claimErrors } from "./validate-claim.ts";
-import { claimColumns } from "./volume-columns.ts";
 import { claimClassOf, defaultClass, hasClaimClass } from "./volume-class.ts";
+import { claimColumns } from "./volume-columns.ts";
 import type { ClaimSpec, ClaimStatus, DataSource, StorageClassObject } from "./volume-fields.ts";
 
 /** Keeps a claim as long as a pod uses it. */
@@ -86,6 +86,5 @@ function admitExpansion(claim: ApiObject, old: Readonly<ApiObject>, { cluster }:
 /** How much the claim asks for, in units of 10⁻⁹ bytes. */
 function sizeOf(claim: Readonly<ApiObject>): bigint {
   const spec: ClaimSpec = claim["spec"];
-  const size = tryParseQuantity(spec.resources.requests?.["storage"] ?? "0");
-  return typeof size === "string" ? 0n : size.nanos;
+  return tryParseQuantity(spec.resources.requests?.["storage"])?.nano ?? 0n;
 }

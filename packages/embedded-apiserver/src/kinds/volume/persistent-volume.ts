@@ -1,7 +1,7 @@
-import { toTimestamp } from "../../timestamp.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, Kind } from "../../kind.ts";
-import { volumeColumns } from "./volume-columns.ts";
 import { volumeErrors } from "./validate-volume.ts";
+import { volumeColumns } from "./volume-columns.ts";
 import type { VolumeSpec, VolumeStatus } from "./volume-fields.ts";
 
 /** Keeps a volume as long as a claim has it. */
@@ -37,7 +37,7 @@ export const persistentVolumeKind: Kind = {
     const status: VolumeStatus = volume["status"];
     const before: VolumeStatus = old["status"];
     const isSameTime = status.lastPhaseTransitionTime === undefined || status.lastPhaseTransitionTime === before.lastPhaseTransitionTime;
-    if (status.phase !== before.phase && isSameTime) status.lastPhaseTransitionTime = toTimestamp(clock.now());
+    if (status.phase !== before.phase && isSameTime) status.lastPhaseTransitionTime = rfc3339(clock.now());
     else if (status.phase === before.phase && before.lastPhaseTransitionTime !== undefined)
       status.lastPhaseTransitionTime ??= before.lastPhaseTransitionTime;
   },

@@ -1,6 +1,6 @@
+import { tryParseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../../kind.ts";
 import { invalidValue, forbiddenField, notSupported } from "../validation/field-errors.ts";
-import { toValue, tryParseQuantity } from "../schema/quantity.ts";
 
 const supportedModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const volumeModes = ["Block", "Filesystem"];
@@ -26,15 +26,14 @@ export function volumeModeErrors(mode: string | undefined, field: string): Field
 /** A size that is more than nothing. */
 export function positiveQuantityErrors(text: string, field: string): FieldError[] {
   const quantity = tryParseQuantity(text);
-  return typeof quantity === "string" || quantity.nanos > 0n ? [] : [invalidValue(field, text, "must be greater than zero")];
+  return quantity === undefined || quantity.nano > 0n ? [] : [invalidValue(field, text, "must be greater than zero")];
 }
 
 /** What there is of a resource. */
 export function capacityErrors(text: string, field: string): FieldError[] {
   const quantity = tryParseQuantity(text);
-  const isNegative = typeof quantity !== "string" && quantity.nanos < 0n;
   return [
-    ...(isNegative ? [invalidValue(field, toValue(quantity), "must be a valid resource quantity")] : []),
+    ...(quantity && quantity.nano < 0n ? [invalidValue(field, Number(wholeUnits(quantity)), "must be a valid resource quantity")] : []),
     ...positiveQuantityErrors(text, field),
   ];
 }

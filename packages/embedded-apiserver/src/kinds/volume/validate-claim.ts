@@ -1,6 +1,6 @@
+import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject, FieldError } from "../../kind.ts";
-import { tryParseQuantity } from "../schema/quantity.ts";
 import { jsonDifference } from "../unified-diff.ts";
 import { forbiddenField, invalidValue, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
@@ -88,6 +88,5 @@ function storageOf({ resources }: ClaimSpec): { storage?: string } {
 }
 
 function nanosOf(text: string | undefined): bigint {
-  const quantity = tryParseQuantity(text ?? "0");
-  return typeof quantity === "string" ? 0n : quantity.nanos;
+  return tryParseQuantity(text)?.nano ?? 0n;
 }

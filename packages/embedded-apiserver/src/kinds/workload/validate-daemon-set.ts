@@ -1,5 +1,6 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, FieldError } from "../../kind.ts";
-import { matchesSelector, selectsEverything } from "../selector-match.ts";
+import { selectsEverything } from "../selector-match.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { intOrPercentErrors, intOrPercentValue, moreThanWholeErrors } from "../validation/int-or-percent.ts";
@@ -26,7 +27,7 @@ export function daemonSetErrors(daemonSet: ApiObject, old: ApiObject | undefined
 function selectorErrors({ selector, template }: DaemonSetSpec): FieldError[] {
   const errors = labelSelectorErrors(selector, "spec.selector");
   const { labels } = template.metadata;
-  const isUnmatched = errors.length === 0 && !matchesSelector(selector, labels);
+  const isUnmatched = errors.length === 0 && !selectsLabels(selector, labels);
   return [
     ...errors,
     ...(isUnmatched ? [invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")] : []),

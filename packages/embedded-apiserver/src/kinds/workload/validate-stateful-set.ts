@@ -1,6 +1,7 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject, FieldError } from "../../kind.ts";
-import { matchesSelector, selectsEverything } from "../selector-match.ts";
+import { selectsEverything } from "../selector-match.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors, labelsErrors } from "../validation/labels.ts";
 import { dnsLabelProblems } from "../validation/names.ts";
@@ -78,7 +79,7 @@ function selectorErrors(spec: StatefulSetSpec): FieldError[] {
   if (selectsEverything(selector)) errors.push(invalidValue("spec.selector", selector, "empty selector is invalid for statefulset"));
   if (problems.length > 0) return [...errors, invalidValue("spec.selector", selector, "")];
   const { labels, annotations } = template.metadata;
-  const isUnmatched = !selectsEverything(selector) && !matchesSelector(selector, labels);
+  const isUnmatched = !selectsEverything(selector) && !selectsLabels(selector, labels);
   return [
     ...errors,
     ...(isUnmatched ? [invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")] : []),

@@ -1,6 +1,6 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../../json-value.ts";
 import type { ApiObject, FieldError } from "../../kind.ts";
-import { matchesSelector } from "../selector-match.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { intOrPercentErrors, moreThanWholeErrors } from "../validation/int-or-percent.ts";
@@ -69,7 +69,7 @@ function immutableSelector(selector: LabelSelectorField | null, old: ApiObject |
 
 function templateErrors(template: PodTemplate, selector: LabelSelectorField | null): FieldError[] {
   const { labels } = template.metadata;
-  const isUnmatched = selector === null || (isUsable(selector) && !matchesSelector(selector, labels));
+  const isUnmatched = selector === null || (isUsable(selector) && !selectsLabels(selector, labels));
   return [
     ...(isUnmatched ? [invalidValue("spec.template.metadata.labels", labels ?? null, "`selector` does not match template `labels`")] : []),
     ...podTemplateErrors(template, "spec.template"),

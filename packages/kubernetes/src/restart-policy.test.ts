@@ -1,9 +1,8 @@
-import type { Container } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { isSidecar, shouldRestart } from "./restart-policy.ts";
+import { isSidecar, shouldRestart, type RestartableContainer } from "./restart-policy.ts";
 
-const spec = { containers: [] };
-const main: Container = { name: "main" };
+const spec = {};
+const main: RestartableContainer = {};
 
 test.each([
   ["Always", 0, true],
@@ -39,7 +38,7 @@ test.each([
 
 test("the first rule that matches decides, and one without exit codes matches nothing", () => {
   const exitCodes = { operator: "In", values: [42] };
-  const withRules = (...actions: string[]): Container => ({
+  const withRules = (...actions: string[]): RestartableContainer => ({
     ...main,
     restartPolicy: "Never",
     restartPolicyRules: [{ action: "Restart" }, ...actions.map((action) => ({ action, exitCodes }))],

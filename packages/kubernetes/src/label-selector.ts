@@ -1,5 +1,5 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import { ownValue } from "../kubernetes/own-value.ts";
+import { ownValue } from "./own-value.ts";
 
 /** A label selector of the API. */
 export interface LabelSelector {
@@ -15,7 +15,7 @@ export interface LabelSelector {
  *
  * @throws InvalidInputError for an operator that is none
  */
-export function selectsLabels(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
+export function selectsLabels(selector: LabelSelector | null | undefined, labels: Readonly<Record<string, string>> = {}): boolean {
   if (!selector) return false;
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (!Object.entries(matchLabels).every(([key, value]) => ownValue(labels, key) === value)) return false;

@@ -1,7 +1,16 @@
-import type { Container, DeepReadonly, PodSpec } from "@virtual-kubelet/kube-client";
+/** The part of a container that decides on its restarts. */
+export interface RestartableContainer {
+  readonly restartPolicy?: string | undefined;
+  readonly restartPolicyRules?:
+    | readonly {
+        readonly action: string;
+        readonly exitCodes?: { readonly operator: string; readonly values?: readonly number[] | undefined } | undefined;
+      }[]
+    | undefined;
+}
 
 /** Whether an init container is a sidecar: it starts in its turn, and runs as long as the pod. */
-export function isSidecar(container: DeepReadonly<Container>): boolean {
+export function isSidecar(container: Pick<RestartableContainer, "restartPolicy">): boolean {
   return container.restartPolicy === "Always";
 }
 
@@ -10,7 +19,11 @@ export function isSidecar(container: DeepReadonly<Container>): boolean {
  * decides, then its own policy, then the pod's.
  * Source: ContainerShouldRestart in kubernetes v1.36.3 pkg/api/v1/pod/util.go.
  */
-export function shouldRestart(container: DeepReadonly<Container>, spec: DeepReadonly<PodSpec>, exitCode: number): boolean {
+export function shouldRestart(
+  container: RestartableContainer,
+  spec: { readonly restartPolicy?: string | undefined },
+  exitCode: number,
+): boolean {
   if (container.restartPolicy && matchesRestartRule(container, exitCode)) return true;
   switch (container.restartPolicy ?? spec.restartPolicy) {
     case "Never":
@@ -22,7 +35,7 @@ export function shouldRestart(container: DeepReadonly<Container>, spec: DeepRead
   }
 }
 
-function matchesRestartRule(container: DeepReadonly<Container>, exitCode: number): boolean {
+function matchesRestartRule(container: RestartableContainer, exitCode: number): boolean {
   const rule = container.restartPolicyRules?.find(({ exitCodes }) => {
     if (!exitCodes) return false;
     const isListed = exitCodes.values?.includes(exitCode) ?? false;

@@ -1,10 +1,9 @@
-import type { Container } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
+import type { ResourceContainer } from "./pod-resources.ts";
 import { qosClass } from "./qos-class.ts";
 
 const both = { cpu: "1", memory: "1Gi" };
-const container = (requests?: Record<string, string>, limits?: Record<string, string>): Container => ({
-  name: "app",
+const container = (requests?: Record<string, string>, limits?: Record<string, string>): ResourceContainer => ({
   resources: { ...(requests && { requests }), ...(limits && { limits }) },
 });
 
@@ -42,9 +41,9 @@ test.for([
   ["BestEffort", [container({ cpu: "0", memory: "0" }, { cpu: "0" })]],
 ] as const)("a pod is %s with the amounts of its containers", ([expected, containers]) => {
   // The API server writes a limit without a request as the request, too.
-  const written = containers.map(({ name, resources }) => {
+  const written = containers.map(({ resources }) => {
     const { limits, requests } = { requests: resources?.limits, ...resources };
-    return { name, resources: { ...(limits && { limits }), ...(requests && { requests }) } };
+    return { resources: { ...(limits && { limits }), ...(requests && { requests }) } };
   });
   expect(qosClass({ spec: { containers: written } })).toBe(expected);
 });
@@ -55,7 +54,8 @@ test("init containers count like the others, and ephemeral ones do not", () => {
   expect(qosClass({ spec: { containers, initContainers: [container()] } })).toBe("Burstable");
   expect(qosClass({ spec: { containers, initContainers: [container(both, both)] } })).toBe("Guaranteed");
   expect(qosClass({ spec: { containers: [container()], initContainers: [container({ cpu: "1" })] } })).toBe("Burstable");
-  expect(qosClass({ spec: { containers, ephemeralContainers: [container()] } })).toBe("Guaranteed");
+  const withEphemeral = { containers, ephemeralContainers: [container()] };
+  expect(qosClass({ spec: withEphemeral })).toBe("Guaranteed");
 });
 
 test.for(["Guaranteed", "Burstable", "BestEffort"] as const)(

@@ -1,12 +1,10 @@
-import type { Node, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { matchesNodeAffinity } from "./node-affinity.ts";
+import { matchesNodeAffinity, type NodePlacement, type NodeSelectorTerm, type SelectableNode } from "./node-affinity.ts";
 
-const node: Node = { metadata: { name: "vk", labels: { zone: "a", size: "10", empty: "" } } };
+const node: SelectableNode = { metadata: { name: "vk", labels: { zone: "a", size: "10", empty: "" } } };
 
-function requiring(...nodeSelectorTerms: { matchExpressions?: object[]; matchFields?: object[] }[]): Pod {
-  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
-  return { spec: { containers: [], affinity } } as Pod;
+function requiring(...nodeSelectorTerms: NodeSelectorTerm[]): NodePlacement {
+  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
 }
 
 function allows(...terms: Parameters<typeof requiring>): boolean {
@@ -43,6 +41,8 @@ describe("a requirement on a label", () => {
     ["size", "Gt", [], false],
     ["size", "Gt", ["9.5"], false],
     ["size", "Gt", ["9x"], false],
+    ["size", "Lt", ["9223372036854775807"], true],
+    ["size", "Lt", ["9223372036854775808"], false],
     ["size", "Gt", ["x9"], false],
     ["zone", "Gt", ["9"], false],
     ["none", "Gt", ["9"], false],
@@ -100,8 +100,8 @@ describe("terms", () => {
 });
 
 test("a node selector holds as a whole, and besides the affinity", () => {
-  const selecting = (nodeSelector: Record<string, string>, pod: Pod = { spec: { containers: [] } }): boolean =>
-    matchesNodeAffinity({ ...pod, spec: { ...pod.spec, containers: [], nodeSelector } }, node);
+  const selecting = (nodeSelector: Record<string, string>, spec: NodePlacement = {}): boolean =>
+    matchesNodeAffinity({ ...spec, nodeSelector }, node);
 
   expect([selecting({}), selecting({ zone: "a", size: "10" }), selecting({ zone: "a", size: "11" })]).toEqual([true, true, false]);
   expect(selecting({ zone: "b" }, requiring({ matchExpressions: [{ key: "zone", operator: "Exists" }] }))).toBe(false);
@@ -109,7 +109,7 @@ test("a node selector holds as a whole, and besides the affinity", () => {
 });
 
 test("a node without labels is allowed where nothing is asked of them", () => {
-  expect(matchesNodeAffinity({ spec: { containers: [] } }, {})).toBe(true);
+  expect(matchesNodeAffinity(undefined, {})).toBe(true);
   expect(matchesNodeAffinity(requiring({ matchExpressions: [{ key: "zone", operator: "DoesNotExist" }] }), {})).toBe(true);
-  expect(matchesNodeAffinity({ spec: { containers: [], nodeSelector: { zone: "a" } } }, {})).toBe(false);
+  expect(matchesNodeAffinity({ nodeSelector: { zone: "a" } }, {})).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { microTime, rfc3339 } from "./micro-time.ts";
+import { microTime, rfc3339 } from "./time.ts";
 
 test("microTime writes exactly six fractional digits", () => {
   expect(microTime(Date.UTC(2026, 0, 2, 3, 4, 5, 67))).toBe("2026-01-02T03:04:05.067000Z");
