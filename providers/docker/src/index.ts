@@ -13,3 +13,4 @@ export {
   type DockerPullConfig,
 } from "./config.ts";
 export type { DeviceSettings } from "./runtime-settings.ts";
+export type { CniSettings } from "./network/cni/cni-network.ts";
