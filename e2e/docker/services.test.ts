@@ -262,6 +262,8 @@ describe("with a second node", () => {
   function route(from: ServiceNode, to: ServiceNode): void {
     from.machine.run(`ip route add ${to.podRange} via ${to.address}; ip -6 route add ${to.podRangeV6} via ${to.addressV6}`);
     from.machine.run(`iptables -I DOCKER-USER -d ${from.podRange} -j ACCEPT`);
+    // Engines of today guard IPv6 as well.
+    from.machine.run(`! ip6tables -L DOCKER-USER >/dev/null 2>&1 || ip6tables -I DOCKER-USER -d ${from.podRangeV6} -j ACCEPT`);
   }
 
   beforeAll(async () => {

@@ -118,7 +118,9 @@ export class ServiceCluster implements AsyncDisposable {
     const [podRange, podRangeV6] = [this.#range(number), this.#rangeV6(number)];
     const [address, addressV6] = [this.#lan.address(number), this.#lan.addressV6(number)];
     const bridge = [`--bip=${podRange.replace(".0/24", ".1/24")}`, "--ipv6", `--fixed-cidr-v6=${podRangeV6}`, "--ip-masq=false"];
-    const engine = this.#resources.use(await PrivateEngine.start({ namespace: machine, flags: [...bridge, ...engineFlags] }));
+    // Engines from 28.2 on drop what comes for a container's address from outside, unless they are told.
+    const routing = machine.run("dockerd --help").includes("--allow-direct-routing") ? ["--allow-direct-routing"] : [];
+    const engine = this.#resources.use(await PrivateEngine.start({ namespace: machine, flags: [...bridge, ...routing, ...engineFlags] }));
     this.#resources.use(await importImages(engine.api));
     // So that pods reach the API server, and it them.
     this.outside.run(`ip route replace ${podRange} via ${address}; ip -6 route replace ${podRangeV6} via ${addressV6}`);
