@@ -52,7 +52,10 @@ async function scale(replicas: number): Promise<void> {
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "vk-local-path-"));
-  node = await DockerNode.start("docker-claims", { isNodeUser: true, providerConfig: { localPath: { root: join(root, "volumes") } } });
+  node = await DockerNode.start("docker-claims", {
+    isNodeUser: true,
+    providerConfig: { localPath: { root: join(root, "volumes") }, volumeDrivers: ["local"] },
+  });
   await node.apply(readFileSync(join(import.meta.dirname, "support/database.yaml"), "utf8"));
 });
 
@@ -126,6 +129,35 @@ test("a claim that is deleted takes its own folder with it, once its pod is gone
   expect(left).not.toContain(second!.metadata.name);
   expect(await journal("data-db-2")).toEqual(["db-2", "db-2"]);
   expect(await journal("data-db-0")).toEqual(["db-0", "db-0", "db-0"]);
+});
+
+test("a claim gets a volume of the engine by its class's driver, which keeps what is in it until the claim is deleted", async () => {
+  await node.apply(await readFile(join(import.meta.dirname, "support/engine-volume.yaml"), "utf8"));
+  const pod = (name: string): string => `apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{ name: data, persistentVolumeClaim: { claimName: engine } }]
+  containers:
+    - name: app
+      image: busybox:1.37
+      command: [sh, -c, "echo ${name} >> /data/journal; cat /data/journal; sleep 3600"]
+      volumeMounts: [{ name: data, mountPath: /data }]
+`;
+  await node.apply(pod("first"));
+  await node.say("wait", "pod/first", "--for=condition=Ready", `--timeout=${podTimeout}`);
+  await node.say("delete", "pod", "first", `--timeout=${podTimeout}`);
+  await node.apply(pod("second"));
+  await eventually(async () => expect(await node.say("logs", "second")).toBe("first\nsecond\n"), patience);
+  const { metadata } = await volumeOf("engine");
+  expect(await api.json("GET", `/volumes/${metadata.name}`)).toMatchObject({ Driver: "local", Name: metadata.name });
+
+  await node.say("delete", "pod", "second", `--timeout=${podTimeout}`);
+  await node.say("delete", "persistentvolumeclaim", "engine", `--timeout=${podTimeout}`);
+  await eventually(async () => expect((await volumes()).has("engine")).toBe(false), patience);
+  const { Volumes } = (await api.json("GET", "/volumes")) as { Volumes: { Name: string }[] | null };
+  expect((Volumes ?? []).map(({ Name }) => Name)).not.toContain(metadata.name);
 });
 
 test("the node's user was forbidden nothing that it did for volumes", () => {

@@ -19,6 +19,8 @@ export type {
   ContainerSpec,
   DnsSettings,
   HostAlias,
+  DriverVolume,
+  DriverVolumeMount,
   ImageMount,
   ResourceLimits,
   SandboxSpec,

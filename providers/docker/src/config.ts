@@ -30,6 +30,8 @@ export interface DockerConfig {
   readonly policy: PodPolicy;
   /** Makes volumes for claims in a folder of the machine; absent: it makes none. */
   readonly localPath?: DockerLocalPathConfig | undefined;
+  /** Volume drivers of the engine that PersistentVolumes and StorageClasses may name. */
+  readonly volumeDrivers: readonly string[];
   /** Whether each pod has a cgroup of its own. */
   readonly cgroupsPerQOS: boolean;
   /** What pods' cgroups are in; without {@link cgroupsPerQOS} what all containers are in. Absent: `/vkpods`, or the engine's. */
@@ -193,6 +195,10 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .describe(
       "Makes volumes for claims as folders of the machine, and removes them with their claims; {} takes the defaults; default: none are made",
     ),
+  volumeDrivers: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("Volume drivers of the engine that PersistentVolumes and StorageClasses may name, such as local; default: none"),
   cgroupsPerQOS: z.boolean().default(true).describe("Gives each pod a cgroup of its own, with what it may use as a whole"),
   cgroupParent: z
     .string()

@@ -49,6 +49,8 @@ import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node-de
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { podNetwork, policyAnnotations } from "./sandbox/network-annotation.ts";
 import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./sandbox/service-routing.ts";
+import { DockerVolumes } from "./volume/docker-volumes.ts";
+import { dockerVolumeDriver, driverVolumeOf } from "./volume/driver-volume.ts";
 
 /** How long after a failure the limit of all pods is written again, in milliseconds. Source: a kubelet. */
 const limitAgainMs = 60_000;
@@ -82,6 +84,7 @@ interface DockerProviderParts {
   readonly rules: EvictionRules;
   readonly endpoint: EngineEndpoint;
   readonly localPath: LocalPathVolumes | undefined;
+  readonly driverVolumes: DockerVolumes;
 }
 
 /**
@@ -117,6 +120,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
     get recursiveReadOnly() {
       return isAtLeast(runtime.knownFacts?.apiVersion ?? oldestApiVersion, "1.44");
     },
+    driverVolume: (claimed) => driverVolumeOf(claimed, config.volumeDrivers),
     resolvePod: (ref) => host.resolvePod(ref),
     recordEvent: (ref, event) => host.recordEvent(ref, event),
     evict: (ref, message) => void late.provider?.evictPod(ref, { message }),
@@ -126,6 +130,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   late.preparation = preparation;
   const cgroups = openCgroups(host, config, runtime);
   const localPath = openLocalPath(host, config, volumes);
+  const driverVolumes = new DockerVolumes({ engine, owner: host, drivers: config.volumeDrivers });
   late.provider = new DockerProvider({
     host,
     config,
@@ -138,6 +143,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
     rules,
     endpoint,
     localPath,
+    driverVolumes,
   });
   return late.provider;
 }
@@ -414,7 +420,8 @@ class DockerProvider extends PodRuntimeProvider {
   }
 
   #provisionerOf({ name, provisioner }: Pick<VolumeWish, "name" | "provisioner">): VolumeProvisioner {
-    const { localPath, config } = this.#parts;
+    const { localPath, driverVolumes, config } = this.#parts;
+    if (provisioner === dockerVolumeDriver && config.volumeDrivers.length > 0) return driverVolumes;
     if (localPath && provisioner === config.localPath?.provisioner) return localPath;
     throw new UnsupportedError(`volume ${name}: provisioner ${provisioner} is not configured on this node`);
   }

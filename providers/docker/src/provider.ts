@@ -1,6 +1,7 @@
 import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { dockerConfigSchema, type DockerConfig } from "./config.ts";
 import { policyAnnotations } from "./sandbox/network-annotation.ts";
+import { dockerVolumeDriver } from "./volume/driver-volume.ts";
 
 /** What pods may ask of a Docker engine; what of it gives them the machine, the configuration's policy decides. */
 const capabilities: Capabilities = {
@@ -30,7 +31,10 @@ export const provider: ProviderDefinition<DockerConfig> = {
   configSchema: dockerConfigSchema,
   policy: ({ policy }) => policy,
   policyAnnotations,
-  provisioners: ({ localPath }) => (localPath ? [localPath.provisioner] : []),
+  provisioners: ({ localPath, volumeDrivers }) => [
+    ...(localPath ? [localPath.provisioner] : []),
+    ...(volumeDrivers.length > 0 ? [dockerVolumeDriver] : []),
+  ],
   create: async (host, config) => (await import("./docker-provider.ts")).openDockerProvider(host, config),
   plan: async (...pod) => (await import("./plan/plan-docker-pod.ts")).planDockerPod(...pod),
 };

@@ -39,12 +39,28 @@ export interface ImageMount {
   readonly subPath: string;
 }
 
-/** A folder or file of the host in a container, or the files of an image. */
+/** A volume that the runtime has of a driver of its own; made, if it is not there, when a container is. */
+export interface DriverVolume {
+  readonly name: string;
+  readonly driver: string;
+  /** They mean what the driver says. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** A volume of a driver in a container. */
+export interface DriverVolumeMount extends DriverVolume {
+  /** Which part of it: relative, without `..`; empty: all. */
+  readonly subPath: string;
+}
+
+/** A folder or file of the host in a container, the files of an image, or a volume of a driver. */
 export interface ContainerMount {
-  /** Empty with {@link image}. */
+  /** Empty with {@link image} and {@link volume}. */
   readonly hostPath: string;
   /** What is mounted instead of a path of the host, always read-only; only for a runtime that has `canMountImages`. */
   readonly image?: ImageMount | undefined;
+  /** What is mounted instead of a path of the host; only where `VolumeManagerOptions.driverVolume` gives it. */
+  readonly volume?: DriverVolumeMount | undefined;
   readonly containerPath: string;
   readonly isReadOnly: boolean;
   /** Whether all that is mounted below is to be read-only, too; only with `isReadOnly`. Default `false`. */

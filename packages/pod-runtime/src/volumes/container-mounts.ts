@@ -49,8 +49,10 @@ export async function containerMounts(options: ContainerMountsOptions): Promise<
     }
     const volume = options.volumes.get(mount.name);
     if (!volume) throw new InvalidInputError(`cannot find volume "${mount.name}" to mount into container "${options.container.name}"`);
+    const { driverVolume } = volume;
     mounts.push({
-      hostPath: await hostPathOf(mount, { ...options, volume, index }),
+      hostPath: driverVolume ? "" : await hostPathOf(mount, { ...options, volume, index }),
+      ...(driverVolume && { volume: { ...driverVolume, subPath: subPathOf(mount, options.facts.environment) } }),
       containerPath: posix.join("/", mount.mountPath),
       isReadOnly: mount.readOnly === true || volume.isReadOnly === true,
       isRecursivelyReadOnly: isRecursivelyReadOnly(mount, options.recursiveReadOnly),

@@ -3,6 +3,7 @@ import type { ClaimedVolume, DeepReadonly, Logger, Pod, PodEvent, PodPolicy, Res
 import { messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { DriverVolume } from "../runtime/runtime-spec.ts";
 import { writePayload } from "./atomic-payload.ts";
 import type { ClaimedVolumes } from "./claimed/claimed-volumes.ts";
 import { makeMemoryDir, makeOpenDir, memoryDirBytes, sizeLimitBytes } from "./empty-dir.ts";
@@ -32,6 +33,8 @@ export interface ReadyVolume {
   readonly watchedLimitBytes: number | undefined;
   /** Folders of the node that it may be in; absent: it is in the pod's own folder. */
   readonly nodePaths?: readonly string[] | undefined;
+  /** What the runtime mounts instead of a path; the path is empty then. */
+  readonly driverVolume?: DriverVolume | undefined;
   /** Whether no container may write to it. Default: `false`. */
   readonly isReadOnly?: boolean | undefined;
 }

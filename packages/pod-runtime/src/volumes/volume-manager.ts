@@ -2,6 +2,7 @@ import { KeyedMutex } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   podRef,
+  type ClaimedVolume,
   type Container,
   type DeepReadonly,
   type Logger,
@@ -12,7 +13,7 @@ import {
   type ResolvedPod,
   type VolumeStats,
 } from "@virtual-kubelet/core";
-import type { ContainerMount } from "../runtime/runtime-spec.ts";
+import type { ContainerMount, DriverVolume } from "../runtime/runtime-spec.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
 import { ClaimedVolumes, usersOfVolume } from "./claimed/claimed-volumes.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
@@ -50,6 +51,12 @@ export interface VolumeManagerOptions {
   readonly sizeCheckMs?: number | undefined;
   /** Default: those of this machine. */
   readonly mounts?: HostMounts | undefined;
+  /**
+   * The volume of one of the runtime's own drivers behind a PersistentVolume; `undefined` where it is none. Default: none is.
+   *
+   * @throws an Error that says why it may not be had
+   */
+  readonly driverVolume?: ((claimed: ClaimedVolume) => DriverVolume | undefined) | undefined;
   /** As `ProviderHost.resolvePod`. */
   resolvePod(pod: PodRef): ResolvedPod;
   /** As `ProviderHost.recordEvent`. */
@@ -222,7 +229,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     if (held) return held.volumes;
     const { clock, random, policy, logger, resolvePod, recordEvent } = this.#options;
     const root = await this.#openRoot();
-    this.#claims ??= new ClaimedVolumes(root, clock);
+    this.#claims ??= new ClaimedVolumes(root, clock, this.#options.driverVolume);
     const volumes = new PodVolumes({
       uid: ref.uid,
       root,

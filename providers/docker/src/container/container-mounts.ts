@@ -1,4 +1,5 @@
-import type { ContainerMount } from "@virtual-kubelet/pod-runtime";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { ContainerMount, DriverVolumeMount } from "@virtual-kubelet/pod-runtime";
 import type { MountPropagation, MountSettings } from "dockerode";
 import { isAtLeast } from "../engine/api-version.ts";
 
@@ -10,7 +11,10 @@ import { isAtLeast } from "../engine/api-version.ts";
  * Source: `ImageOptions` of moby v28 api/types/mount/mount.go. Such a mount is read-only whatever is said.
  */
 export function containerMounts(mounts: readonly ContainerMount[], apiVersion: string): EngineMount[] {
-  return mounts.map((mount) => (mount.image ? imageMount(mount.containerPath, mount.image) : bindMount(mount, apiVersion)));
+  return mounts.map((mount) => {
+    if (mount.image) return imageMount(mount.containerPath, mount.image);
+    return mount.volume ? volumeMount(mount, mount.volume, apiVersion) : bindMount(mount, apiVersion);
+  });
 }
 
 /** A mount as dockerode knows it, or of an image, which it does not know. */
@@ -20,6 +24,37 @@ function imageMount(target: string, { id, subPath }: NonNullable<ContainerMount[
   // Its types are older than this one.
   const Type = "image" as MountSettings["Type"];
   return { Type, Source: id, Target: target, ReadOnly: true, ...(subPath !== "" && { ImageOptions: { Subpath: subPath } }) };
+}
+
+/** Older engines take a part for nothing, and mount all. Source: moby v26 api/types/mount/mount.go, `VolumeOptions.Subpath`. */
+const subPathApiVersion = "1.45";
+
+/**
+ * The engine makes the volume if it is not there. Nothing of the image is copied into it, as on a kubelet.
+ *
+ * @throws UnsupportedError for a part of it that the engine cannot mount
+ */
+function volumeMount(
+  { containerPath, isReadOnly }: ContainerMount,
+  { name, driver, options, subPath }: DriverVolumeMount,
+  apiVersion: string,
+): EngineMount {
+  if (subPath !== "" && !isAtLeast(apiVersion, subPathApiVersion)) {
+    throw new UnsupportedError(
+      `mount ${subPath} of volume ${name}: the engine has API ${apiVersion}, expected ${subPathApiVersion} or newer`,
+      {
+        fieldPath: "spec.containers[*].volumeMounts[*].subPath",
+      },
+    );
+  }
+  const driverConfig = { NoCopy: true, Labels: {}, DriverConfig: { Name: driver, Options: { ...options } } };
+  return {
+    Type: "volume",
+    Source: name,
+    Target: containerPath,
+    ReadOnly: isReadOnly,
+    VolumeOptions: { ...driverConfig, ...(subPath !== "" && { Subpath: subPath }) },
+  };
 }
 
 function bindMount(mount: ContainerMount, apiVersion: string): EngineMount {

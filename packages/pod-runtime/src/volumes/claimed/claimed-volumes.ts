@@ -4,6 +4,7 @@ import type { ClaimedVolume, DeepReadonly, Pod, PodEvent } from "@virtual-kubele
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { DriverVolume } from "../../runtime/runtime-spec.ts";
 import { hasFsCode } from "../fs-code.ts";
 import { makeHostPath } from "../host-path.ts";
 import { MountStepError } from "../mount-error.ts";
@@ -13,6 +14,9 @@ import type { VolumesRoot } from "../volumes-root.ts";
 import { ensureNfsMount } from "./nfs-mount.ts";
 import { giveToGroup, needsGroup } from "./volume-group.ts";
 
+/** As `VolumeManagerOptions.driverVolume`. */
+export type DriverVolumeOf = (claimed: ClaimedVolume) => DriverVolume | undefined;
+
 /** Who wants a claimed volume. */
 export interface ClaimUser {
   readonly pod: DeepReadonly<Pod>;
@@ -20,13 +24,14 @@ export interface ClaimUser {
   onEvent(event: PodEvent): void;
 }
 
-type MountedSource = Exclude<ClaimedVolume["source"], { readonly kind: "other" | "flexVolume" }>;
+type MountedSource = Exclude<ClaimedVolume["source"], { readonly kind: "other" }>;
 
 /** A kubelet's names for the kinds of volumes, as folders. */
 const folders: Readonly<Record<MountedSource["kind"], string>> = {
   hostPath: "kubernetes.io~host-path",
   local: "kubernetes.io~local-volume",
   nfs: "kubernetes.io~nfs",
+  flexVolume: "kubernetes.io~flexvolume",
 };
 
 /** How long it may take to give a volume to a group before people are told, in milliseconds. Source: as {@link giveToGroup}. */
@@ -39,11 +44,14 @@ const slowGroupMs = 30_000;
 export class ClaimedVolumes {
   readonly #root: VolumesRoot;
   readonly #clock: Clock;
+  readonly #driverVolume: DriverVolumeOf | undefined;
   readonly #mutex = new KeyedMutex();
 
-  constructor(root: VolumesRoot, clock: Clock) {
+  /** @param driverVolume - as `VolumeManagerOptions.driverVolume` */
+  constructor(root: VolumesRoot, clock: Clock, driverVolume: DriverVolumeOf | undefined) {
     this.#root = root;
     this.#clock = clock;
+    this.#driverVolume = driverVolume;
   }
 
   /**
@@ -56,7 +64,8 @@ export class ClaimedVolumes {
    */
   async make(name: string, claimed: ClaimedVolume, user: ClaimUser, signal: AbortSignal): Promise<ReadyVolume> {
     const { source } = claimed;
-    if (source.kind === "other" || source.kind === "flexVolume") throw notSupported(name, claimed);
+    const driverVolume = this.#driverVolume?.(claimed);
+    if (source.kind === "other" || (source.kind === "flexVolume" && !driverVolume)) throw notSupported(name, claimed);
     return this.#mutex.run(claimed.name, async () => {
       signal.throwIfAborted();
       const folder = user.directory.volume(folders[source.kind], claimed.name);
@@ -66,7 +75,8 @@ export class ClaimedVolumes {
       // With several modes nobody knows which one the pod means.
       if (mode === "ReadWriteOncePod" && otherModes.length === 0 && others.length > 0)
         throw new Error("volume uses the ReadWriteOncePod access mode and is already in use by another pod");
-      const ready = await this.#setUp(claimed, source, { user, folder, isFirst: isNew && others.length === 0, isNew }, signal);
+      const use = { user, folder, isFirst: isNew && others.length === 0, isNew };
+      const ready = await this.#setUp(claimed, source, use, signal);
       await mkdir(folder, { recursive: true, mode: 0o750 });
       return ready;
     });
@@ -78,6 +88,11 @@ export class ClaimedVolumes {
     if (source.kind === "nfs") {
       await ensureNfsMount({ ...source, options: mountOptions, isReadOnly, target: use.folder }, this.#root.mounts);
       return { ...ready, path: use.folder };
+    }
+    if (source.kind === "flexVolume") {
+      if (mountOptions.length > 0)
+        throw new MountStepError("MountVolume.MountOptionSupport check failed", "mount options are not supported for this volume type");
+      return { ...ready, path: "", driverVolume: this.#driverVolume?.(claimed) };
     }
     // Its path is an administrator's: that it is allowed follows from who may make PersistentVolumes.
     const nodePaths = [source.path];

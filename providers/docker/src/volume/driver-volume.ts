@@ -1,0 +1,34 @@
+import type { ClaimedVolume } from "@virtual-kubelet/core";
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { DriverVolume } from "@virtual-kubelet/pod-runtime";
+
+/** How a PersistentVolume of type flexVolume says that it is a volume of the engine. A real kubelet has no such driver, and refuses the pod. */
+export const dockerVolumeDriver = "virtual-kubelet.io/docker-volume";
+
+/**
+ * The engine's volume behind a PersistentVolume: it has the PersistentVolume's name, and the driver and the options that are the
+ * flexVolume's options.
+ *
+ * @param allowed - drivers that the configuration names
+ * @returns `undefined` for a PersistentVolume that is none of the engine's
+ * @throws InvalidInputError for one without a driver, or whose driver the configuration does not name
+ */
+export function driverVolumeOf({ name, source }: ClaimedVolume, allowed: readonly string[]): DriverVolume | undefined {
+  if (source.kind !== "flexVolume" || source.driver !== dockerVolumeDriver) return undefined;
+  return { name, ...checkedDriver(source.options, allowed) };
+}
+
+/** @throws InvalidInputError as {@link driverVolumeOf} */
+export function checkedDriver(
+  { driver, ...options }: Readonly<Record<string, string>>,
+  allowed: readonly string[],
+): Pick<DriverVolume, "driver" | "options"> {
+  if (driver === undefined || !allowed.includes(driver)) {
+    const got = driver === undefined ? "there is none" : `got ${JSON.stringify(driver)}`;
+    const expected = allowed.length > 0 ? allowed.join(" or ") : "none";
+    throw new InvalidInputError(
+      `option driver of a volume of the engine: ${got}, expected ${expected}: volumeDrivers of the provider's configuration says so`,
+    );
+  }
+  return { driver, options };
+}
