@@ -36,7 +36,7 @@ export {
   type ContainerIdentity,
 } from "./runtime/labels.ts";
 export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
-export { fileSystemRoom, inodeUse, type DiskUseOptions } from "./volumes/disk-use.ts";
+export { fileSystemRoom, inodeUse } from "./volumes/disk-use.ts";
 export { hasFsCode } from "./volumes/fs-code.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
 export type { MountedFolder } from "./volumes/volumes-root.ts";

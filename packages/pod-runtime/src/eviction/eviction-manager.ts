@@ -11,12 +11,13 @@ import {
 } from "@virtual-kubelet/core";
 import { TerminalError } from "@virtual-kubelet/errdefs";
 import { qosClass, toleratesTaint } from "@virtual-kubelet/kubernetes";
+import type { EvictionOptions } from "../provider/provider-options.ts";
 import { isCriticalPod } from "./critical-pod.ts";
 import { evictionMessage } from "./eviction-message.ts";
 import { rankForEviction, type Candidate } from "./eviction-rank.ts";
 import { observationsOf, signalFacts, type Observations, type PressureCondition } from "./eviction-signals.ts";
 import { calmState, evictionStep, isHard, metThresholds, type EvictionState } from "./eviction-step.ts";
-import type { EvictionRules, Threshold } from "./eviction-thresholds.ts";
+import type { Threshold } from "./eviction-thresholds.ts";
 import { exceededStorageLimit, hasStorageLimit } from "./storage-limits.ts";
 
 // Source of all: kubernetes v1.36.3 pkg/kubelet/eviction/eviction_manager.go, and evictionMonitoringPeriod of pkg/kubelet/kubelet.go.
@@ -48,8 +49,7 @@ export interface PodEviction {
 }
 
 /** What {@link EvictionManager} needs. */
-export interface EvictionManagerOptions {
-  readonly rules: EvictionRules;
+export interface EvictionManagerOptions extends EvictionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -63,10 +63,6 @@ export interface EvictionManagerOptions {
   evict(pod: PodRef, eviction: PodEviction): boolean;
   /** Whether all of an evicted pod has ended. */
   hasEnded(pod: PodRef): boolean;
-  /** Removes images that nobody uses. Default: they stay, and pods are evicted at once. */
-  readonly reclaimImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** Whether images and writable layers are on a file system of their own. Default: they are on the node's. */
-  readonly hasImageFs?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** The conditions have changed. Returns at once. */
   onConditions(): void;
 }

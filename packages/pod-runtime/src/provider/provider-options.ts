@@ -1,6 +1,5 @@
 import type { DeepReadonly, NodeStats, Pod, ProviderHost } from "@virtual-kubelet/core";
 import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
-import type { EvictionManagerOptions } from "../eviction/eviction-manager.ts";
 import type { EvictionRules } from "../eviction/eviction-thresholds.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
@@ -69,6 +68,10 @@ export interface PodRuntimeProviderOptions {
 }
 
 /** How a provider's node evicts pods. */
-export interface EvictionOptions extends Partial<Pick<EvictionManagerOptions, "reclaimImages" | "hasImageFs">> {
+export interface EvictionOptions {
   readonly rules: EvictionRules;
+  /** Removes images that nobody uses. Default: they stay, and pods are evicted at once. */
+  readonly reclaimImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+  /** Whether images and writable layers are on a file system of their own. Default: they are on the node's. */
+  readonly hasImageFs?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
 }

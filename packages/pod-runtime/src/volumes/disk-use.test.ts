@@ -26,12 +26,20 @@ test("a folder whose files have no end does not keep the others from being measu
   expect(runs).toEqual([paths, ["/c", "/d", "/e-endless"]]);
 });
 
-test("inodes are counted as bytes are", async () => {
-  const run: typeof runTool = async (_name, { args }) => ({ exitCode: 0, stdout: `4\t${args.join(" ")}\n`, stderr: "" });
+test("inodes are counted of each folder, the folder itself among them", async () => {
+  await using folder = await tempFolder();
+  const [one, two] = [join(folder.path, "one"), join(folder.path, "two")];
+  await Promise.all([mkdir(one), mkdir(two)]);
+  await Promise.all(["a", "b"].map((name) => writeFile(join(one, name), "x")));
 
-  const counted = await inodeUse(["/a"], { clock: new VirtualClock(), signal: new AbortController().signal, run });
+  const counted = await inodeUse([one, two], { clock: new VirtualClock(), signal: new AbortController().signal });
 
-  expect(counted).toEqual(new Map([["-sx --inodes -- /a", 4]]));
+  expect(counted).toEqual(
+    new Map([
+      [one, 3],
+      [two, 1],
+    ]),
+  );
 });
 
 test("folders are measured in one go, without what is mounted within, in bytes", async () => {

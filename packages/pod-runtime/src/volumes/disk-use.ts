@@ -25,9 +25,17 @@ export async function diskUse(paths: readonly string[], options: DiskUseOptions)
   return new Map([...(await measure("-skx", paths, options))].map(([path, kibibytes]) => [path, kibibytes * 1024]));
 }
 
-/** Inodes that folders take up, as {@link diskUse} measures bytes; empty where du cannot count them. */
-export async function inodeUse(paths: readonly string[], options: DiskUseOptions): Promise<ReadonlyMap<string, number>> {
-  return measure("-sx --inodes", paths, options);
+/**
+ * Inodes that folders take up on their disks, without what is mounted within; empty where the program du cannot count them. A folder that takes
+ * longer than ten seconds is left out.
+ *
+ * @param paths - without newlines
+ */
+export async function inodeUse(
+  paths: readonly string[],
+  options: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<ReadonlyMap<string, number>> {
+  return paths.length === 0 ? new Map() : measure("-sx --inodes", paths, options);
 }
 
 async function measure(
