@@ -130,7 +130,13 @@ export class ServiceCluster implements AsyncDisposable {
     const { host } = engine.api;
     writeFileSync(
       config,
-      JSON.stringify({ host, rootDirectory: join(directory, "root"), cgroupParent: controlGroupOf(host), ...providerConfig }),
+      JSON.stringify({
+        host,
+        rootDirectory: join(directory, "root"),
+        cgroupParent: controlGroupOf(host),
+        log: { folder: join(directory, "logs") },
+        ...providerConfig,
+      }),
     );
     const words = ["--kubeconfig", this.#kubeconfig(directory, "node", this.controlPlane.kubeconfig.text), "--nodename", name];
     const addresses = options.isIPv6First === true ? [addressV6, address] : [address, addressV6];
