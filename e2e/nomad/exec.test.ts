@@ -125,6 +125,25 @@ describe("output", () => {
     expect(sum()).toBe(100_000);
   });
 
+  test("that has lost its end is an error, and no success", async () => {
+    const sent: string[] = [];
+    const cutOff = (command: readonly string[]): Pick<NomadClient, "exec"> => ({
+      exec: (allocation, call, tenant) => (
+        sent.push(call.command),
+        client.exec(allocation, { ...call, command: JSON.stringify(command) }, tenant)
+      ),
+    });
+    const runCut = (command: readonly string[]): Promise<unknown> => {
+      const io: AttachIO = { stdin: undefined, stdout: new PassThrough(), stderr: new PassThrough(), tty: false, resizes: noSizes() };
+      const input = { client: cutOff(command), clock: systemClock, random: systemRandom, entry, container: "main", command: ["true"], io };
+      return execInTask(input, signal);
+    };
+
+    await expect(runCut(["sh", "-c", "echo some; exit 0"])).rejects.toThrow(/ended well, but the end of its output has not come/);
+    expect(await runCut(["sh", "-c", "exit 5"])).toEqual({ exitCode: 5 });
+    expect(sent).toHaveLength(2);
+  });
+
   test("has nothing of the shell that runs the command", async () => {
     expect(await sh("kill -9 $$")).toMatchObject({ exitCode: 137, out: "", err: "" });
     expect(await sh("exec >&- 2>&-; exit 4")).toMatchObject({ exitCode: 4, out: "", err: "" });

@@ -172,7 +172,10 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
         return socket.terminate();
       }
       if (event.kind === "exited") {
-        exitCode = marked?.exitCode ?? event.exitCode;
+        // The docker driver says so as well of a command that its engine is only about to start, and of one whose last output it has dropped.
+        if (marked && marked.exitCode === undefined && event.exitCode === 0)
+          failure = new UnavailableError(`${what}: Nomad says that the command has ended well, but the end of its output has not come`);
+        else exitCode = marked?.exitCode ?? event.exitCode;
         // Nomad breaks the connection off by itself, some time.
         socket.terminate();
       }
