@@ -1,7 +1,7 @@
-import { join } from "node:path";
-import { freePort } from "@virtual-kubelet/testing";
 import { provider } from "@virtual-kubelet/provider-nomad";
+import { freePort } from "@virtual-kubelet/testing";
 import { describeProvider, requiredFeatures, shellPrograms, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
+import { join } from "node:path";
 import { afterAll } from "vitest";
 import { openNomad, suiteJobId } from "../nomad/backend.ts";
 import { canOpenTerminals } from "../process-provider/spawn-command.ts";
@@ -70,7 +70,8 @@ await describeProvider({
   ...(nomad.kind === "fake"
     ? { report: reportFile("nomad"), against: { kind: "fake", name: "a fake of Nomad, held to answers that were recorded from an agent" } }
     : {
-        report: reportFile("nomad.real"),
+        // The record is that of raw_exec, which needs no engine.
+        report: reportFile(nomad.driver === "docker" ? "nomad-docker.real" : "nomad.real"),
         against: { kind: "real", name: `tasks of ${nomad.driver} on Nomad`, version: await agentVersion() },
       }),
 });

@@ -1,14 +1,17 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Container, Pod } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { eventually, freePort } from "@virtual-kubelet/testing";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findKubectl } from "../support/kubectl.ts";
 import { KubectlRunner } from "../interop/support/kubectl-runner.ts";
-import { Program } from "../support/program.ts";
 import { openNomad, type NomadBackend } from "../nomad/backend.ts";
+import { findKubectl } from "../support/kubectl.ts";
+import { Program } from "../support/program.ts";
+
+type Spec = NonNullable<Pod["spec"]>;
 
 // The whole way, by kubectl: the embedded API server, the program, and Nomad: the fake, or with E2E_NOMAD=real an agent.
 const kubectlHere = await findKubectl();
@@ -151,11 +154,67 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await eventually(
       async () =>
         expect(await run("get", "pod", "probed", "-o", "jsonpath={.status.containerStatuses[0].state.waiting}")).toMatch(
-          /ProviderUnsupported.*|.*livenessProbe/,
+          /livenessProbe.*ProviderUnsupported/s,
         ),
       soon,
     );
     await run("delete", "pod", "probed", "--grace-period=0", "--force");
+  });
+
+  test.each<readonly [string, RegExp, Partial<Spec>, Record<string, string>]>([
+    ["network", /hostNetwork.*policy\.hostNetwork allows it/s, { hostNetwork: true }, {}],
+    ["host-path", /hostPath.*policy\.hostPaths allows it/s, { volumes: [{ name: "root", hostPath: { path: "/" } }] }, {}],
+    ["driver", /annotations.*policy\.annotations allows it/s, {}, { "nomad.hashicorp.com/driver": "exec" }],
+    ["datacenters", /annotations.*policy\.annotations allows it/s, {}, { "nomad.hashicorp.com/datacenters": "*" }],
+    ["dns", /dnsConfig\.options\[0\]\.value/, { dnsConfig: { options: [{ name: "x", value: "${attr.kernel.version}" }] } }, {}],
+  ])("a pod that asks for what its client has, by its %s, is refused and has no job", async (name, said, spec, annotations) => {
+    const pod = `hostile-${name}`;
+    await apply(pod, { containers: [container("main", "sleep 60")], ...spec }, annotations);
+    const waiting = "jsonpath={.status.containerStatuses[0].state.waiting}";
+    await eventually(async () => expect(await run("get", "pod", pod, "-o", waiting)).toMatch(said), soon);
+
+    expect(await run("get", "pod", pod, "-o", waiting)).toContain("ProviderUnsupported");
+    expect(await jobsOf(pod)).toEqual([]);
+    await run("delete", "pod", pod, "--grace-period=0", "--force");
+  });
+
+  test("a container that cannot be started waits for another start, in one job", async () => {
+    const containers = [{ name: "main", image: "none", command: [join(folder, "no-such-program")] }];
+    await apply("typo", { restartPolicy: "Always", containers });
+    const status =
+      "jsonpath={.status.phase} {.status.containerStatuses[0].state.waiting.reason} {.status.containerStatuses[0].restartCount}";
+
+    await eventually(async () => expect(await run("get", "pod", "typo", "-o", status)).toMatch(/^Running CrashLoopBackOff [1-9]$/), soon);
+    expect(await jobsOf("typo")).toHaveLength(1);
+    await run("delete", "pod", "typo", "--wait=false");
+    await eventually(async () => expect(await jobsOf("typo")).toEqual([]), soon);
+  });
+
+  test("a copy of a pod's job takes nothing over, and outlives the pod", async () => {
+    await apply("copied", { containers: [container("main", "echo $NOMAD_JOB_ID; while :; do sleep 0.1; done")] });
+    await run("wait", "--for=condition=Ready", "pod/copied", "--timeout=60s");
+    const [own = ""] = await jobsOf("copied");
+    const copy = `${own}-copy`;
+    const { body } = await nomad.request("GET", `/job/${own}`);
+    await nomad.request("PUT", "/jobs", { Job: { ...(body as object), ID: copy } });
+    await eventually(async () => expect(await stateOf(copy)).toBe("running"), soon);
+
+    expect(await run("logs", "copied")).toBe(`${own}\n`);
+    await run("delete", "pod", "copied");
+    await eventually(async () => expect(await jobsOf("copied")).toEqual([copy]), soon);
+    expect(await stateOf(copy)).toBe("running");
+    await nomad.request("DELETE", `/job/${copy}?purge=true`);
+  });
+
+  test("hooks run after a container's start and before its end", async () => {
+    const file = (name: string): string => join(folder, `hook-${name}`);
+    const hook = (name: string): object => ({ exec: { command: ["touch", file(name)] } });
+    const script = `until [ -e ${file("start")} ]; do sleep 0.1; done; echo begun; trap '[ -e ${file("stop")} ] && touch ${file("end")}; exit' TERM; while :; do sleep 0.1; done`;
+    await apply("hooked", { containers: [container("main", script, { lifecycle: { postStart: hook("start"), preStop: hook("stop") } })] });
+    await eventually(async () => expect(await run("logs", "hooked")).toBe("begun\n"), soon);
+    await run("delete", "pod", "hooked");
+
+    expect(existsSync(file("end"))).toBe(true);
   });
 
   test("a restart of the program restarts no pod", async () => {
@@ -197,11 +256,11 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     );
   }
 
-  async function apply(name: string, spec: NonNullable<Pod["spec"]>): Promise<void> {
+  async function apply(name: string, spec: Spec, annotations: Record<string, string> = {}): Promise<void> {
     const pod: Pod = {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name },
+      metadata: { name, annotations },
       spec: { nodeName, restartPolicy: "Never", automountServiceAccountToken: false, terminationGracePeriodSeconds: 10, ...spec },
     };
     const { code, stderr } = await kubectl.run(["create", "-f", "-"], JSON.stringify(pod));
@@ -217,10 +276,25 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
   }
 
   /** Jobs of this test's node. */
-  async function ownJobs(): Promise<string[]> {
-    const filter = encodeURIComponent(`Meta["vk.node"] == "${nodeName}"`);
+  function ownJobs(): Promise<string[]> {
+    return jobsWith("vk.node", nodeName);
+  }
+
+  /** Ids of the jobs that say that they are a pod's. */
+  function jobsOf(pod: string): Promise<string[]> {
+    return jobsWith("vk.pod", pod);
+  }
+
+  async function jobsWith(key: string, value: string): Promise<string[]> {
+    const filter = encodeURIComponent(`Meta["${key}"] == "${value}"`);
     const { body } = await nomad.request("GET", `/jobs?meta=true&filter=${filter}`);
     return (body as { readonly ID: string }[]).map(({ ID }) => ID);
+  }
+
+  /** Status of a job's first allocation. */
+  async function stateOf(job: string): Promise<string | undefined> {
+    const { body } = await nomad.request("GET", `/job/${job}/allocations`);
+    return (body as { readonly ClientStatus: string }[])[0]?.ClientStatus;
   }
 });
 

@@ -214,6 +214,8 @@ describe("namespaces", () => {
   test("an id is unique in one namespace only: lists, reads and stops know the job and allocations of their own", async () => {
     const { id, allocations } = await runBoth(wait);
     expect(allocations.map(({ Namespace }) => Namespace)).toEqual([one.namespace, other.namespace]);
+    const { items: all } = await client.in("*").listJobs(`Meta["vk.job"] == ${JSON.stringify(id)}`, signal);
+    expect(all.map(({ Namespace }) => Namespace).toSorted()).toEqual([one.namespace, other.namespace].toSorted());
     await one.stopJob(id, { purge: true }, signal);
 
     await expect(one.readJob(id, signal)).rejects.toSatisfy(isNotFound);
