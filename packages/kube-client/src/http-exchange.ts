@@ -64,7 +64,8 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // It was given up before there was a connection for it.
-    if (this.#state === "failed") controller.abort(this.#error as Error);
+    // Thrown, it costs the request alone; an abort would cost the connection that others wait for.
+    if (this.#state === "failed") throw this.#error;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: HttpAnswer["headers"]): void {
@@ -123,9 +124,14 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
 
   async drain(): Promise<void> {
     let bytes = 0;
-    for await (const chunk of this) {
-      bytes += chunk.byteLength;
-      if (bytes > maxDrainedBytes) return;
+    try {
+      for await (const chunk of this) {
+        bytes += chunk.byteLength;
+        if (bytes > maxDrainedBytes) return;
+      }
+    } catch {
+      // What was not read is of no interest; the connection is gone.
+      this.#signal.throwIfAborted();
     }
   }
 

@@ -24,11 +24,11 @@ test("what is left is the same, whatever the object holds", () => {
       const { managedFields: _first, ...own } = first;
       const { metadata: _metadata, managedFields: _rest, ...others } = rest;
       const whole = { kind: "Pod", metadata: { name: "web", ...own, managedFields: entries }, ...others };
-      const parsed: unknown = JSON.parse(withoutManagedFields(JSON.stringify(whole)));
-      const { metadata } = parsed as { metadata: Record<string, unknown> };
-      const bare = { ...whole, metadata: { name: "web", ...own } };
-      // Where the metadata holds text like the key's own, the fields may stay; they are dropped once they are parsed.
-      expect(JSON.stringify(parsed)).toBe(JSON.stringify("managedFields" in metadata ? whole : bare));
+      const json = JSON.stringify(whole);
+      const bare = JSON.stringify({ ...whole, metadata: { name: "web", ...own } });
+      // Where the metadata holds text like the key's own, the fields may stay; they are dropped once they are parsed. Texts are compared:
+      // JSON.parse of Node.js 24 misreads a key that is an escape where it has seen one that ends in a backslash.
+      expect([bare, json]).toContain(withoutManagedFields(json));
     }),
     { numRuns: 2_000 },
   );
@@ -40,6 +40,7 @@ describe("nothing is taken out of", () => {
     ["a field of that name elsewhere", { metadata: { name: "web" }, spec: { size: 1, managedFields: [1] } }],
     ["a field of that name deeper in the metadata", { metadata: { annotations: { a: "1", managedFields: [1] } } }],
     ["a text that looks like it", { metadata: { name: "web", note: ',"managedFields":[1]' } }],
+    ["the metadata of something in the object", { spec: { metadata: { name: "t", managedFields: [1] } }, metadata: { name: "web" } }],
     ["a field of that name before the metadata", { spec: { size: 1, managedFields: [1] }, metadata: { name: "web" } }],
   ] as const)("%s", ([, object]) => {
     const json = JSON.stringify(object);

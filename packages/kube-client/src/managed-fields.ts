@@ -1,4 +1,5 @@
-const metadataKey = '"metadata":{';
+/** What the API server writes before the fields of an object's own metadata, in an answer and in a line of a watch. */
+const opening = /^(?:\{"type":"\w+","object":)?\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{/;
 const fieldsKey = ',"managedFields":[';
 
 const quote = 0x22;
@@ -13,10 +14,10 @@ const backslash = 0x5c;
 export function withoutManagedFields(json: string): string {
   const start = json.indexOf(fieldsKey);
   if (start < 0) return json;
-  const metadata = json.indexOf(metadataKey);
-  if (metadata < 0 || metadata > start) return json;
+  const metadata = opening.exec(json)?.[0].length;
+  if (metadata === undefined) return json;
   // The first one of that name must be directly in the metadata.
-  const before = scan(json, metadata + metadataKey.length, start);
+  const before = scan(json, metadata, start);
   if (before.depth !== 0) return json;
   const array = scan(json, start + fieldsKey.length, json.length);
   return array.depth === -1 ? json.slice(0, start) + json.slice(array.end) : json;

@@ -85,3 +85,19 @@ test("every metric that the packages count is described, with its type", () => {
   };
   expect(used.filter((metric) => !isDescribed(metric))).toEqual([]);
 });
+
+test.for([
+  ["a b", {}],
+  ["a_seconds", { "x-y": "1" }],
+  ["a_seconds", { le: "1" }],
+] as const)(
+  "a histogram of the name %j and the labels %j is left out: Prometheus would take no line of the answer",
+  async ([name, labels]) => {
+    using metrics = new PrometheusMetrics();
+    metrics.observe(name, 1, { ...labels });
+
+    const text = await metrics.render();
+    expect(text).toContain(`vk_metrics_dropped_total{name="${name}"} 1`);
+    expect(text).not.toContain(`${name}_bucket`);
+  },
+);

@@ -1,5 +1,5 @@
 import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
-import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Metric } from "prom-client";
 import { HistogramCells } from "./histogram-cells.ts";
 import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 
@@ -127,6 +127,8 @@ export class PrometheusMetrics implements Metrics, Disposable {
   }
 
   #createHistogram({ name, help, labelNames }: MetricHead, buckets: readonly number[] | undefined): HistogramCells {
+    // Refuses a name that is none, of the metric or of a label: one such line and Prometheus takes none of the others.
+    void new Histogram({ name, help, labelNames, registers: [] });
     const cells = new HistogramCells(name, labelNames, buckets);
     // The registry asks its metrics for nothing but this.
     const metric = { name, help, type: "histogram", get: async () => ({ name, help, type: "histogram", values: cells.lines() }) };

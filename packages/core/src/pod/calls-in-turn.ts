@@ -47,12 +47,13 @@ export class CallsInTurn {
     const { pod, end, takes } = how;
     using abort = new LinkedSignal(how.signal);
     const { signal } = abort;
-    const call = (): ProviderCall => ({ kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false });
-    states.dispatch(uid, { kind: "queued", call: call() });
+    // The wait for the turn is part of it: who looks at a slow start a second later must find it slow.
+    const call: ProviderCall = { kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false };
+    states.dispatch(uid, { kind: "queued", call });
     let event: PodEvent = { kind: "dequeued" };
     try {
       using _slot = await this.#turn(kind, slots[kind === "delete" ? "end" : "start"], pod, signal);
-      states.dispatch(uid, { kind: "called", call: call(), pod, end });
+      states.dispatch(uid, { kind: "called", call, pod, end });
       event = { kind: "failed", message: "the call was broken off" };
       using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
       try {

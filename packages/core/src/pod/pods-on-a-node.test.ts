@@ -72,6 +72,19 @@ describe("a creation", () => {
     expect(patchesOf(rig)).toBe(2);
   });
 
+  test("that waited for its turn shows the pod as being made all the same, a second after it was due", async () => {
+    await using rig = await new NodeRig({ pods: { workers: 1 } }).start();
+    const gate = Promise.withResolvers<void>();
+    rig.provider.script("createPod", (ref) => (ref?.name === "first" ? gate.promise : new Promise(() => {})));
+    await rig.createPod("first");
+    await rig.createPod("web");
+    await rig.settle(500);
+    gate.resolve();
+    await rig.settle(501);
+
+    expect(rig.waitingReason("web")).toBe("ContainerCreating");
+  });
+
   test("that fails although the pod was seen to run meanwhile does not show it as waiting", async () => {
     await using rig = await new NodeRig().start();
     const gate = Promise.withResolvers<void>();

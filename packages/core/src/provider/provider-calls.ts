@@ -123,6 +123,8 @@ export class ProviderCalls {
   ): Promise<T> {
     const { clock } = this.#deps;
     const timeoutMs = Math.min(this.#deps.timeoutMs, maxMs);
+    // A tracer may take its time before it begins.
+    if (outer.aborted) return Promise.reject(outer.reason as Error);
     return new Promise<T>((resolve, reject) => {
       const inner = new AbortController();
       let grace: Disposable | undefined;
@@ -140,8 +142,12 @@ export class ProviderCalls {
         inner.abort(reason);
         grace = clock.setTimer(abortGraceMs, () =>
           settle(() => {
-            this.#onAbandoned(method, ref, work);
-            reject(inner.signal.reason);
+            try {
+              this.#onAbandoned(method, ref, work);
+              reject(inner.signal.reason);
+            } catch (error) {
+              reject(error);
+            }
           }),
         );
       };
