@@ -120,15 +120,19 @@ test("a program that begins finds a pod that cannot be read there, as Kubernetes
   await eventually(async () => expect((await fresh.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"), soon);
 });
 
-test("a list with something that may be anybody's is not whole, and nothing is swept for it", async () => {
+test.each<[string, (labels: Fields) => unknown]>([
+  ["labels that are none", () => 7],
+  ["no node in its labels", (labels) => ({ ...labels, NodeName: "" })],
+])("a list with something that has %s, and may be anybody's, is not whole, and nothing is ended or swept for it", async (_what, change) => {
   const pod = await create({ containers: [running] }, { "zun.virtual-kubelet.io/subnets": "private-subnet" });
-  damage(pod, { labels: 7 }, "list");
+  const [object] = cloud.zun.containers.values();
+  damage(pod, { labels: change(object?.body["labels"] as Fields) }, "list");
   await using fresh = await openProvider({ ...cloud.config, pollInterval: "200ms" });
   fresh.provider.notifyPods?.(() => {});
   await moreLists(4);
 
   expect(await fresh.provider.getPods(signal)).toEqual({ pods: [], complete: false });
-  expect(cloud.neutron.tables["ports"]).toHaveLength(1);
+  expect([containers().length, cloud.neutron.tables["ports"]?.length]).toEqual([1, 1]);
 });
 
 test("an orphan that cannot be read is ended, and a pod that is deleted meanwhile, too", async () => {

@@ -71,6 +71,17 @@ test("a pod that is named is known also where the rest of its labels cannot be r
   expect(readLabels({ ...written, [`${domain}/containers`]: 7 }, owner)).toMatchObject({ kind: "unreadable", ref });
 });
 
+test.each([
+  ["node", { NodeName: "" }],
+  ["cluster", { ClusterName: 7 }],
+  ["manager", { [`${domain}/managed-by`]: {} }],
+])("labels that do not tell the %s name no pod that could be ended for an orphan", (_what, change) => {
+  expect(readLabels({ ...written, ...change }, owner)).toEqual({
+    kind: "unreadable",
+    why: expect.stringMatching(/whose it is/) as unknown,
+  });
+});
+
 test("whatever labels are, reading them ends with an answer, and never takes another's for the node's", () => {
   const change = fc.dictionary(fc.constantFrom(...Object.keys(written)), fc.oneof(fc.jsonValue(), fc.string()));
   fc.assert(

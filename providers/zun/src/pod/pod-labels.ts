@@ -59,7 +59,7 @@ export type LabelsMeaning =
   | { readonly kind: "pod"; readonly labels: PodLabels }
   /** It is no pod of the node. */
   | { readonly kind: "foreign" }
-  /** It is a pod of the node, or may be one. `ref`: the pod, where that can be read. */
+  /** It is a pod of the node, or may be one. `ref`: the pod, where it is the node's for certain and that can be read. */
   | { readonly kind: "unreadable"; readonly why: string; readonly ref?: PodRef };
 
 const name = z.string().min(1).max(253);
@@ -107,13 +107,14 @@ export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
   const { NodeName: nodeName, ClusterName: clusterId = "" } = labels;
   const isOthers = (own: string, told: unknown): boolean => typeof told === "string" && told !== "" && told !== own;
   if (isOthers(owner.nodeName, nodeName) || (typeof clusterId === "string" && clusterId !== owner.clusterId)) return { kind: "foreign" };
+  // A pod that it names is left out: who is told of it as the node's own would delete it as an orphan.
+  if (manager !== managedBy || typeof nodeName !== "string" || nodeName === "" || typeof clusterId !== "string")
+    return { kind: "unreadable", why: "labels: managed-by, NodeName and ClusterName: expected texts; whose it is cannot be told" };
   const ref = refSchema.safeParse(labels);
   const known = ref.success && {
     ref: { namespace: ref.data.Namespace, name: ref.data.PodName, uid: ref.data.UID },
   };
   const unreadable = (why: string): LabelsMeaning => ({ kind: "unreadable", why: `labels: ${why}`, ...known });
-  if (manager !== managedBy || typeof nodeName !== "string" || nodeName === "" || typeof clusterId !== "string")
-    return unreadable("managed-by, NodeName and ClusterName: expected texts; whose it is cannot be told");
   if (!known) return unreadable(problemOf(ref.error as z.ZodError));
   const prefix = `${domain}/`;
   const rest = ownSchema.safeParse(
