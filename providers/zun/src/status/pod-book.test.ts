@@ -174,3 +174,20 @@ test("a capsule that Zun has made no containers of yet waits with all of them", 
     "ContainerCreating",
   ]);
 });
+
+test("a container without probes may have the name of what each object of JavaScript has, beside one that is probed", () => {
+  const book = new PodBook(new VirtualClock());
+  const names = ["web", "constructor"];
+  const members = names.map((name) => ({ uuid: name, image: "nginx", status: "Running" }));
+  book.note(
+    observeCapsule(
+      { uuid: "k1", status: "Running", containers: members },
+      { ...labels, containers: names, probes: { web: ["readiness"] } },
+    ),
+  );
+
+  expect(book.status("u1")?.containerStatuses?.map(({ name, ready, restartCount }) => [name, ready, restartCount])).toEqual([
+    ["web", false, 0],
+    ["constructor", true, 0],
+  ]);
+});

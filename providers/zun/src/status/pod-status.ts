@@ -1,4 +1,5 @@
 import { computePhase, type ContainerStatus, type DeepReadonly, type Pod, type ProviderPodStatus } from "@virtual-kubelet/core";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import type { ProbeKind, ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { addressesOf, type Observation, type ObservedMember } from "./observation.ts";
@@ -29,7 +30,7 @@ export function toPodStatus(
     names.map((name, index) =>
       toContainerStatus(name, list[index] ?? absent(observed), {
         record: recordOf(name),
-        standing: standingOf(name) ?? unprobed(labels.probes?.[name]),
+        standing: standingOf(name) ?? unprobed(ownValue(labels.probes, name)),
       }),
     );
   const containerStatuses = toStatuses(labels.containers, members);
