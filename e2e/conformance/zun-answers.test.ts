@@ -190,11 +190,19 @@ test("a capsule that one answer shows without containers is not taken for one th
   expect(cloud.seen.filter(({ method }) => method === "DELETE")).toEqual([]);
 });
 
-test("a copy of a pod's container, of whatever age, takes nothing of the pod, and is not deleted", async () => {
-  const pod = await create();
+/** Somebody makes another container with the labels of the first. @returns the uuids of both */
+async function copyOfFirst(): Promise<readonly [original: string, copy: string]> {
   const [original] = cloud.zun.containers.values();
   assert.ok(original);
   await cloud.zun.answer({ method: "POST", path: "/containers/", query: { run: "true" }, body: { ...original.body, name: "copy" } });
+  const copy = [...cloud.zun.containers.values()].at(-1);
+  assert.ok(copy && copy !== original);
+  return [original.uuid, copy.uuid];
+}
+
+test("a copy of a pod's container, of whatever age, takes nothing of the pod, and is not deleted", async () => {
+  const pod = await create();
+  const [original] = await copyOfFirst();
   cloud.faults.alter = {
     method: "GET",
     path: /limit=500/,
@@ -209,8 +217,41 @@ test("a copy of a pod's container, of whatever age, takes nothing of the pod, an
   await moreLists(4);
 
   expect(containers()).toHaveLength(2);
-  expect((await statusOf(pod)).containerStatuses?.[0]?.containerID).toBe(`zun://${original.uuid}`);
+  expect((await statusOf(pod)).containerStatuses?.[0]?.containerID).toBe(`zun://${original}`);
   expect(opened.skipped).toEqual([expect.stringMatching(/its labels are those of pod .*it is a copy/)]);
+});
+
+test("a pod that cannot be read when the program begins is not taken for the duplicate of its copy later", async () => {
+  const pod = await create();
+  const [original, copy] = await copyOfFirst();
+  const body = (answer: unknown): Fields => {
+    const page = answer as { readonly containers?: readonly Fields[] };
+    return { ...page, containers: page.containers?.map((each) => (each["uuid"] === original ? { ...each, status: "Migrating" } : each)) };
+  };
+  cloud.faults.alter = { method: "GET", path: /limit=500/, body };
+  await using fresh = await openProvider({ ...cloud.config, pollInterval: "200ms" }, pods);
+  fresh.provider.notifyPods?.((update) => void fresh.updates.push(update));
+  await moreLists(4);
+  delete cloud.faults.alter;
+  await moreLists(4);
+
+  expect(containers()).toEqual([original, copy]);
+  expect((await fresh.provider.getPodStatus(refOf(pod), signal)).containerStatuses?.[0]?.containerID).toBe(`zun://${original}`);
+});
+
+test.each<[string, (pod: Pod, original: string) => Promise<unknown>]>([
+  ["was deleted in Kubernetes", (pod) => opened.provider.deletePod(refOf(pod), { gracePeriodSeconds: 0 }, signal)],
+  ["is lost in Zun", async (_pod, uuid) => cloud.zun.containers.get(uuid)?.lose()],
+])("the copy of a pod that %s is no pod of the node, and stays", async (_what, end) => {
+  const pod = await create();
+  const [original, copy] = await copyOfFirst();
+  await moreLists(2);
+  await end(pod, original);
+  await eventually(() => expect(gone()).toEqual([{ ref: refOf(pod), gone: true }]), soon);
+  await moreLists(4);
+
+  expect(await opened.provider.getPods(signal)).toEqual({ pods: [], complete: true });
+  expect([containers(), opened.updates.at(-1)]).toEqual([[copy], { ref: refOf(pod), gone: true }]);
 });
 
 test("a Neutron that knows no filters loses nobody's ports or floating IPs", async () => {

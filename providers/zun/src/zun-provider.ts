@@ -30,7 +30,7 @@ import { keptLimits } from "./lifecycle/kept-limits.ts";
 import { NetworkUpkeep } from "./lifecycle/network-upkeep.ts";
 import { PodCreator } from "./lifecycle/pod-creator.ts";
 import { PodEndings } from "./lifecycle/pod-endings.ts";
-import { needsLook, oldestFirst, PodFinder, type UnreadObject } from "./lifecycle/pod-finder.ts";
+import { needsLook, PodFinder } from "./lifecycle/pod-finder.ts";
 import { PodNetwork } from "./lifecycle/pod-network.ts";
 import { planPod } from "./lifecycle/pod-plan.ts";
 import { NeutronApi } from "./neutron/neutron-api.ts";
@@ -40,7 +40,7 @@ import { refuseChange } from "./pod/refused-changes.ts";
 import { refuseFields } from "./pod/refused-fields.ts";
 import { ContainerEnds } from "./probes/container-ends.ts";
 import { PodProbing } from "./probes/pod-probing.ts";
-import type { Observation } from "./status/observation.ts";
+import { oldestFirst, type Observation, type UnreadObject } from "./status/observation.ts";
 import { PodBook } from "./status/pod-book.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 import { uuidOf, ZunApi, type ZunObjectKind } from "./zun/zun-api.ts";
@@ -114,7 +114,6 @@ export class ZunProvider implements Provider {
       network,
       clock,
       logger,
-      reader,
       onChange: (uid) => this.#watch.tell(uid),
       onGone: (ref) => this.#watch.tellGone(ref),
     });

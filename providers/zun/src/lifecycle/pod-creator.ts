@@ -10,11 +10,11 @@ import {
   messageOf,
 } from "@virtual-kubelet/errdefs";
 import type { ZunConfig } from "../config/schema.ts";
-import { observeCapsule, observeContainer, type Observation } from "../status/observation.ts";
+import { observeCapsule, observeContainer, oldestFirst, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import { UnreadableError } from "../zun/unreadable-error.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
-import { oldestFirst, unreadMessage, type PodFinder } from "./pod-finder.ts";
+import { unreadMessage, type PodFinder } from "./pod-finder.ts";
 import type { PodNetwork } from "./pod-network.ts";
 import { requestOf, type PodPlan } from "./pod-plan.ts";
 

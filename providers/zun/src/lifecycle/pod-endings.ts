@@ -2,11 +2,11 @@ import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
-import { objectName, type PodLabels } from "../pod/pod-labels.ts";
+import type { PodLabels } from "../pod/pod-labels.ts";
 import { observeUnread, unreadStatus, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import { UnreadableError } from "../zun/unreadable-error.ts";
-import type { ZunApi, ZunObjectReader } from "../zun/zun-api.ts";
+import type { ZunApi } from "../zun/zun-api.ts";
 import { endStep, type EndStep } from "./end-step.ts";
 import type { PodFinder } from "./pod-finder.ts";
 import type { PodNetwork } from "./pod-network.ts";
@@ -23,8 +23,6 @@ export interface PodEndingsDeps {
   readonly network: PodNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Names what is left alone. */
-  readonly reader: Pick<ZunObjectReader, "skip">;
   /** Told of every change on the way. */
   readonly onChange: (uid: string) => void;
   /** Told when the pod is gone. */
@@ -47,8 +45,6 @@ export class PodEndings {
   readonly #deps: PodEndingsDeps;
   readonly #endings = new Map<string, Ending>();
   readonly #disposal = new AbortController();
-  /** Objects that were named as copies. */
-  readonly #copies = new Set<string>();
 
   constructor(deps: PodEndingsDeps) {
     this.#deps = deps;
@@ -89,16 +85,9 @@ export class PodEndings {
     await untilAborted(first.promise, signal);
   }
 
-  /** Two creates of one pod came through: the later is no pod of ours. What another than we has made with a pod's labels is left alone. */
-  async removeDuplicate({ kind, uuid, labels, name }: Observation, signal: AbortSignal): Promise<void> {
-    const { api, logger, reader } = this.#deps;
-    if (name !== objectName(labels.ref)) {
-      const pod = `${labels.ref.namespace}/${labels.ref.name}`;
-      if (this.#copies.has(uuid)) return;
-      this.#copies.add(uuid);
-      reader.skip(kind, uuid, `its labels are those of pod ${pod}, which runs in another ${kind}: it is a copy; delete it, or its labels`);
-      return;
-    }
+  /** Two creates of one pod came through: the later is no pod of ours. */
+  async removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
+    const { api, logger } = this.#deps;
     logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
     try {
       if (kind === "container") await api.deleteContainer(uuid, signal);

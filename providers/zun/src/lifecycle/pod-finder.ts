@@ -2,11 +2,12 @@ import { problemOf, type Owner, type PodRef } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { z } from "zod";
 import { objectName, readLabels, type PodLabels } from "../pod/pod-labels.ts";
-import { observeCapsule, observeContainer, type Observation } from "../status/observation.ts";
+import { observeCapsule, observeContainer, oldestFirst, type Observation, type UnreadObject } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import { UnreadableError } from "../zun/unreadable-error.ts";
 import { uuidOf, type ZunApi, type ZunObjectKind, type ZunObjectReader } from "../zun/zun-api.ts";
 import { capsuleSchema, containerSchema, identitySchema } from "../zun/zun-schemas.ts";
+import { copiesAmong } from "./pod-copies.ts";
 
 /** What {@link PodFinder} needs. */
 export interface PodFinderDeps {
@@ -17,24 +18,14 @@ export interface PodFinderDeps {
   readonly reader: Pick<ZunObjectReader, "skip" | "accept">;
 }
 
-/** An object in a list that is a pod of the node, or may be one, and that cannot be read. */
-export interface UnreadObject {
-  readonly kind: ZunObjectKind;
-  /** `undefined` where not even that can be read. */
-  readonly uuid: string | undefined;
-  /** The pod; `undefined` where nothing tells which it is, nor whether it is the node's. */
-  readonly ref: PodRef | undefined;
-  /** As they were read; `undefined` where they are what cannot be. */
-  readonly labels: PodLabels | undefined;
-  readonly name: string | undefined;
-  readonly why: string;
-}
-
-/** All that Zun holds of the node. */
+/** All that Zun holds of the node, without copies of its pods' objects. */
 export interface Listing {
   readonly pods: readonly Observation[];
   readonly unread: readonly UnreadObject[];
 }
+
+/** What one of Zun's lists holds of the node. */
+type Found = Observation | UnreadObject;
 
 /** Finds pods in Zun: by label in its lists, by uuid once they are known. What it finds is noted. */
 export class PodFinder {
@@ -47,15 +38,28 @@ export class PodFinder {
   }
 
   /**
-   * All containers and capsules of this cluster and node, as Zun's database has them: up to a minute old.
+   * All containers and capsules of this cluster and node, as Zun's database has them: up to a minute old. Copies of them are named, and left out.
    *
    * @param withCapsules - one more request
    */
   async list(signal: AbortSignal, { withCapsules }: { readonly withCapsules: boolean }): Promise<Listing> {
     const { api } = this.#deps;
     const [containers, capsules] = await Promise.all([api.listContainers(signal), withCapsules ? api.listCapsules(signal) : undefined]);
-    const listings = [this.#read("container", containers), ...(capsules ? [this.#read("capsule", capsules)] : [])];
-    return { pods: listings.flatMap(({ pods }) => pods), unread: listings.flatMap(({ unread }) => unread) };
+    const lists: ReadonlyMap<ZunObjectKind, readonly unknown[]> = new Map([
+      ["container", containers],
+      ...(capsules ? ([["capsule", capsules]] as const) : []),
+    ]);
+    const found = [...lists].flatMap(([kind, objects]) => this.#read(kind, objects));
+    const copies = copiesAmong([...found, ...(capsules ? [] : (this.#unread.get("capsule") ?? []))], this.#deps.book);
+    for (const each of found) this.#tell(each, copies.has(each));
+    const own = found.filter((each) => !copies.has(each));
+    const unread = own.filter(isUnread);
+    for (const kind of lists.keys())
+      this.#unread.set(
+        kind,
+        unread.filter((each) => each.kind === kind),
+      );
+    return { pods: own.flatMap((each) => (isUnread(each) || each.status === "Deleted" ? [] : [each])), unread };
   }
 
   /** What the last list held of the pod and could not be read. A pod that is among this is there. */
@@ -100,28 +104,28 @@ export class PodFinder {
     return undefined;
   }
 
-  #read(kind: ZunObjectKind, objects: readonly unknown[]): Listing {
-    const { reader, book } = this.#deps;
-    const known = new Map(book.all().map((each) => [each.uuid, each.labels]));
-    const pods: Observation[] = [];
-    const unread: UnreadObject[] = [];
-    for (const value of objects) {
-      const found = this.#meaningOf(kind, value, known);
-      if (!found) continue;
-      if ("status" in found) {
-        reader.accept(kind, found.uuid);
-        if (found.status !== "Deleted") pods.push(found);
-        continue;
-      }
-      reader.skip(kind, found.uuid ?? "without a UUID", found.why);
-      unread.push(found);
-    }
-    this.#unread.set(kind, unread);
-    return { pods, unread };
+  #read(kind: ZunObjectKind, objects: readonly unknown[]): readonly Found[] {
+    const known = new Map(this.#deps.book.all().map((each) => [each.uuid, each.labels]));
+    return objects.flatMap((value) => this.#meaningOf(kind, value, known) ?? []);
+  }
+
+  /** Names what is skipped, and what is good again. */
+  #tell(found: Found, isCopy: boolean): void {
+    const { reader } = this.#deps;
+    const { kind, uuid = "without a UUID" } = found;
+    const { namespace, name } = (isUnread(found) ? found.ref : found.labels.ref) ?? {};
+    if (isCopy)
+      reader.skip(
+        kind,
+        uuid,
+        `its labels are those of pod ${namespace}/${name}, whose ${kind} it is not: it is a copy; delete it, or its labels`,
+      );
+    else if (isUnread(found)) reader.skip(kind, uuid, found.why);
+    else reader.accept(kind, uuid);
   }
 
   /** @returns `undefined` for what is no pod of the node */
-  #meaningOf(kind: ZunObjectKind, value: unknown, all: ReadonlyMap<string, PodLabels>): Observation | UnreadObject | undefined {
+  #meaningOf(kind: ZunObjectKind, value: unknown, all: ReadonlyMap<string, PodLabels>): Found | undefined {
     const uuid = uuidOf(value);
     const known = all.get(uuid ?? "");
     const { name, labels } = identitySchema.safeParse(value).data ?? {};
@@ -140,6 +144,10 @@ export class PodFinder {
   }
 }
 
+function isUnread(found: Found): found is UnreadObject {
+  return !("status" in found);
+}
+
 /** @returns what is wrong with the object, or what it says */
 function readWith<T>(schema: z.ZodType<T>, value: unknown, observe: (object: T) => Observation): Observation | string {
   const { success, data, error } = schema.safeParse(value);
@@ -154,10 +162,4 @@ export function unreadMessage({ namespace, name }: PodRef, { kind, uuid = "witho
 /** In a list a container that has ended has no exit code, or that of an earlier end. */
 export function needsLook({ kind, status }: Observation): boolean {
   return kind === "container" && status === "Stopped";
-}
-
-/** The first stays where one pod has several: a create whose answer was lost may have come through. What Zun tells no age of comes last. */
-export function oldestFirst(observations: readonly Observation[]): readonly Observation[] {
-  const key = ({ createdAt = "unknown", uuid }: Observation): string => `${createdAt} ${uuid}`;
-  return observations.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }

@@ -1,3 +1,4 @@
+import type { PodRef } from "@virtual-kubelet/core";
 import { isIP } from "node:net";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import type { ObjectKind } from "../pod/pod-mode.ts";
@@ -21,6 +22,19 @@ export interface Observation {
   readonly interactive: boolean;
   /** Zun's name of the object. Zun does not hold names unique. */
   readonly name: string;
+}
+
+/** An object in a list that is a pod of the node, or may be one, and that cannot be read. */
+export interface UnreadObject {
+  readonly kind: ObjectKind;
+  /** `undefined` where not even that can be read. */
+  readonly uuid: string | undefined;
+  /** The pod; `undefined` where nothing tells which it is, nor whether it is the node's. */
+  readonly ref: PodRef | undefined;
+  /** As they were read; `undefined` where they are what cannot be. */
+  readonly labels: PodLabels | undefined;
+  readonly name: string | undefined;
+  readonly why: string;
 }
 
 /** Stands in place of Zun's word for the state of an object that cannot be read. */
@@ -102,4 +116,10 @@ export function addressesOf({ addresses }: Observation): readonly string[] {
 /** Ids of a pod's ports in Neutron. */
 export function portsOf({ addresses }: Observation): readonly string[] {
   return [...new Set(Object.values(addresses).flatMap((list) => list.flatMap(({ port }) => port ?? [])))];
+}
+
+/** The first stays where one pod has several: a create whose answer was lost may have come through. What Zun tells no age of comes last. */
+export function oldestFirst(observations: readonly Observation[]): readonly Observation[] {
+  const key = ({ createdAt = "unknown", uuid }: Observation): string => `${createdAt} ${uuid}`;
+  return observations.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }

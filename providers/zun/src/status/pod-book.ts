@@ -1,4 +1,5 @@
-import type { Clock, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import type { RunningContainer } from "@virtual-kubelet/pod-runtime/probes";
 import type { PodProbing } from "../probes/pod-probing.ts";
 import { zunTime } from "../zun/zun-objects.ts";
@@ -8,6 +9,9 @@ import { nextRecord, type RunRecord } from "./run-record.ts";
 
 /** What is told of the pods that the book knows. */
 export type BookProbing = Pick<PodProbing, "watch" | "standingOf" | "stop">;
+
+/** Maximum number of pods that are remembered as gone, so that memory stays bounded. */
+const maxGone = 10_000;
 
 /** What is known of one pod. */
 interface Entry {
@@ -20,6 +24,8 @@ export class PodBook {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #ending = new Set<string>();
+  /** UUIDs of what the pods that are gone were in Zun, by the pods' UIDs. */
+  readonly #gone = new Map<string, string>();
   readonly #probing: BookProbing;
 
   /** @param probing - probes what the book says that runs */
@@ -56,6 +62,9 @@ export class PodBook {
 
   /** The pod is gone. */
   forget(uid: string): void {
+    this.#gone.set(uid, this.lastUuid(uid) ?? "");
+    const [oldest] = this.#gone.keys();
+    if (this.#gone.size > maxGone && oldest !== undefined) this.#gone.delete(oldest);
     this.#entries.delete(uid);
     this.#probing.stop(uid);
     this.#ending.delete(uid);
@@ -64,6 +73,11 @@ export class PodBook {
   /** What Zun said last of the pod. */
   observed(uid: string): Observation | undefined {
     return this.#entries.get(uid)?.observed;
+  }
+
+  /** UUID of the pod's container or capsule, also of a pod that is gone, empty where it was never told; `undefined` for a pod that was never known. */
+  lastUuid(uid: string): string | undefined {
+    return this.#entries.get(uid)?.observed.uuid ?? this.#gone.get(uid);
   }
 
   /** What Zun said last, of all pods. */

@@ -2,8 +2,8 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { Logger, PodRef, PodUpdate } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
-import { needsLook, oldestFirst, type Listing, type PodFinder } from "../lifecycle/pod-finder.ts";
-import type { Observation } from "../status/observation.ts";
+import { needsLook, type Listing, type PodFinder } from "../lifecycle/pod-finder.ts";
+import { oldestFirst, type Observation } from "../status/observation.ts";
 import type { PodBook } from "../status/pod-book.ts";
 import { pollDelayMs } from "./poll-delay.ts";
 
