@@ -93,6 +93,11 @@ test.each<[string, Spec, object]>([
   ],
   ["spec.volumes[0].hostPath.path", { volumes: [{ name: "h", hostPath: { path: "/srv:/etc" } }] }, { policy: { hostPaths: ["/srv:"] } }],
   ["spec.volumes[0].persistentVolumeClaim.claimName", { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }] }, {}],
+  [
+    "spec.volumes[0].persistentVolumeClaim.claimName",
+    { volumes: [{ name: "d", persistentVolumeClaim: { claimName: "other/data" } }] },
+    { volumes: { "other/data": { type: "host", source: "disk" } } },
+  ],
   ["spec.volumes[0].emptyDir", { volumes: [{ name: "e", emptyDir: {} }], containers: [containerWith({ command: ["x"] })] }, rawExec],
   [
     "spec.volumes[0].emptyDir",

@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
-import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
+import { ownValue, parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { NomadTask, NomadTemplate, NomadVolume } from "../api/types.ts";
 import type { NomadVolumeConfig } from "../config.ts";
 import { containersOf } from "./pod-content.ts";
@@ -86,7 +86,9 @@ export function groupVolumes(pod: DeepReadonly<Pod>, settings: JobSettings): Rec
 
 /** What the configuration says a claim is in Nomad. */
 export function volumeOfClaim(pod: DeepReadonly<Pod>, claim: string, { config }: JobSettings): NomadVolumeConfig | undefined {
-  return config.volumes[`${pod.metadata?.namespace ?? "default"}/${claim}`] ?? config.volumes[claim];
+  // The API server takes a slash in a pod's claim, which would name the claim of another namespace.
+  if (claim.includes("/")) return undefined;
+  return ownValue(config.volumes, `${pod.metadata?.namespace ?? "default"}/${claim}`) ?? ownValue(config.volumes, claim);
 }
 
 /** The pod's empty folders that its containers share. */
