@@ -42,6 +42,22 @@ test("no text of a pod has any put into it", async () => {
   expect(JSON.parse(shape)).toMatchObject({ containers: [{ image: `registry/${text}` }] });
 });
 
+test("dollar signs before a secret's value stay what they are", async () => {
+  const env = [
+    { name: "S", valueFrom: { secretKeyRef: { name: "s", key: "s" } } },
+    { name: "D", value: "$" },
+  ];
+  const words = ["cost=$$$(S)", "$(D)$(S)$(S)", "$$$$$(S)$$", "%$(S)%$$"];
+  const script = words.map((_, index) => `printf "%s\\n" "$${index}"`).join("; ");
+
+  expect(await jobs.linesOf(planned(script, { command: words, env }, { env: { S: "hidden" } }))).toEqual([
+    "cost=$hidden",
+    "$hiddenhidden",
+    "$$hidden$",
+    "%hidden%$",
+  ]);
+});
+
 test.for(jobs.dockerNetworks)(
   "Nomad puts them into the DNS options of a task with network %s, for which the provider refuses them",
   async (network) => {

@@ -18,19 +18,25 @@ const soon = { timeoutMs: 60_000, intervalMs: 50 };
 export interface PlannedInput {
   /** Configuration of the provider, besides small resources. */
   readonly config?: object;
+  /** Values of the container's variables, by name, in place of what the container says. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Contents of the pod's volumes: texts by path, by volume. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly volumes?: NonNullable<NonNullable<Pod["spec"]>["volumes"]>;
 }
 
 /** What the provider makes of a pod of one container, `main`, that runs a script; the words of the container's command follow it. */
-export function planned(script: string, fields: Partial<Container>, { config = {}, files = {}, volumes = [] }: PlannedInput = {}): JobPlan {
+export function planned(
+  script: string,
+  fields: Partial<Container>,
+  { config = {}, env = {}, files = {}, volumes = [] }: PlannedInput = {},
+): JobPlan {
   const container = { name: "main", command: ["sh", "-c", script, ...(fields.command ?? [])] };
   const pod: Pod = {
     metadata: { namespace: "shop", name: "web", uid: randomUUID() },
     spec: { restartPolicy: "Never", containers: [{ ...fields, ...container }], volumes },
   };
-  return planOf(pod, { driver: "raw_exec", defaultCpu: "10m", defaultMemory: "32Mi", ...config }, { files });
+  return planOf(pod, { driver: "raw_exec", defaultCpu: "10m", defaultMemory: "32Mi", ...config }, { env, files });
 }
 
 /** Runs jobs past the provider's watch, and purges them. */

@@ -10,10 +10,14 @@ export function replaceVariables(text: string, ...sources: readonly Values[]): s
 
 /** A text of a driver's configuration, as far as jobs of the tests have HCL in it. */
 export function evaluateText(text: string, env: Values): string {
-  return text.replaceAll(/\$\$\{|%%\{|\$\{(?:env\["([^"]+)"\]|([\w.-]+))\}/g, (whole, variable?: string, name = "") => {
-    if (whole === "$${" || whole === "%%{") return whole.slice(1);
-    return (variable === undefined ? (env[name as string] ?? clientAttributes[name as string]) : env[variable]) ?? "";
-  });
+  return text.replaceAll(
+    /\$\$\{|%%\{|\$\{(?:env\["([^"]+)"\]|"(\$+)"|([\w.-]+))\}/g,
+    (whole, variable?: string, quoted?: string, name = "") => {
+      if (whole === "$${" || whole === "%%{") return whole.slice(1);
+      if (quoted !== undefined) return quoted;
+      return (variable === undefined ? (env[name as string] ?? clientAttributes[name as string]) : env[variable]) ?? "";
+    },
+  );
 }
 
 /** The variables of a task that tell its job's meta. Source: Nomad, `buildEnv` in client/taskenv. */

@@ -11,7 +11,6 @@ import type { TaskVolumes } from "./task-volumes.ts";
 export interface DriverInput {
   readonly pod: DeepReadonly<Pod>;
   readonly container: DeepReadonly<Container>;
-  readonly fieldPath: string;
   readonly settings: JobSettings;
   readonly environment: TaskEnvironment;
   readonly volumes: TaskVolumes;
@@ -27,18 +26,18 @@ export function driverConfig(input: DriverInput): Record<string, unknown> {
 }
 
 /** `exec` and `raw_exec`: a command of the client's own. */
-function execConfig({ container, environment, fieldPath }: DriverInput): Record<string, unknown> {
-  const [command = "", ...args] = environment.words([...(container.command ?? []), ...(container.args ?? [])], fieldPath);
+function execConfig({ container, environment }: DriverInput): Record<string, unknown> {
+  const [command = "", ...args] = [...environment.words("command"), ...environment.words("args")];
   return { command, ...setFields({ args, work_dir: container.workingDir && escapeInterpolation(container.workingDir) }) };
 }
 
 function dockerConfig(input: DriverInput): Record<string, unknown> {
-  const { container, environment, login, fieldPath } = input;
+  const { container, environment, login } = input;
   return {
     image: escapeInterpolation(container.image ?? ""),
     ...setFields({
-      entrypoint: environment.words(container.command ?? [], fieldPath),
-      args: environment.words(container.args ?? [], fieldPath),
+      entrypoint: environment.words("command"),
+      args: environment.words("args"),
       work_dir: container.workingDir && escapeInterpolation(container.workingDir),
       auth: login && [login.auth],
       ...escapeAll(dockerSettings(input)),

@@ -70,7 +70,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
       Name: container.name,
       Driver: driver,
       ...userOf(pod, container),
-      Config: driverConfig({ pod, container, fieldPath, settings, environment, volumes, login, ports }),
+      Config: driverConfig({ pod, container, settings, environment, volumes, login, ports }),
       Env: environment.env,
       ...(role !== "main" && { Lifecycle: { Hook: "prestart", Sidecar: role === "sidecar" } }),
       // A sidecar is started again whatever the pod's policy.

@@ -7,8 +7,12 @@ import { InlineBook, type ItemBook } from "./variable-items.ts";
 export interface TaskEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly templates: readonly NomadTemplate[];
-  /** What the words of a command come to; what is confidential in them is put in by the client. */
-  words(raw: readonly string[], fieldPath: string): readonly string[];
+  /**
+   * The words of the container's `command` or `args`. What is confidential in them is put in by the client.
+   *
+   * @throws UnsupportedError for a NUL byte in a word
+   */
+  words(field: "command" | "args"): readonly string[];
 }
 
 /** Names that a client takes from a template. Source: hashicorp/go-envparse v0.1.0. */
@@ -55,7 +59,10 @@ export function taskEnvironment(
   return {
     env,
     templates: [...template("confidential", confidential), ...template("literal", literal)],
-    words: (raw) => raw.map((word) => taskWord(word, values, (name) => isConfidential(container, name))),
+    words: (field) =>
+      (container[field] ?? []).map((raw, index) =>
+        taskWord({ raw, fieldPath: `${fieldPath}.${field}[${index}]` }, values, (name) => isConfidential(container, name)),
+      ),
   };
 }
 
@@ -73,15 +80,41 @@ export function escapeAll<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, escapeAll<unknown>(each)])) as T;
 }
 
-/** Stands for a confidential value until the rest is escaped; no word holds it. */
+/** Encloses the name of a confidential variable until the rest is escaped. A word that holds one is refused. */
 const mark = "\u0000";
 
-function taskWord(raw: string, values: ReadonlyMap<string, string>, isHidden: (name: string) => boolean): string {
-  const expanded = expand(raw, (name) => (values.has(name) && isHidden(name) ? `${mark}${name}${mark}` : values.get(name)));
-  return expanded
-    .split(mark)
-    .map((part, index) => (index % 2 === 0 ? escapeInterpolation(part) : `\${env["${part}"]}`))
+interface RawWord {
+  readonly raw: string;
+  readonly fieldPath: string;
+}
+
+function taskWord({ raw, fieldPath }: RawWord, values: ReadonlyMap<string, string>, isHidden: (name: string) => boolean): string {
+  const withoutMark = (text: string, what: string): string => {
+    if (!text.includes(mark)) return text;
+    throw new UnsupportedError(`${fieldPath}: a NUL byte in ${what}; expected a word without one, as programs end their words by it`, {
+      fieldPath,
+    });
+  };
+  const expanded = expand(withoutMark(raw, "the word"), (name) => {
+    const value = values.get(name);
+    if (value === undefined) return undefined;
+    return isHidden(name) ? `${mark}${name}${mark}` : withoutMark(value, `the value of $(${name})`);
+  });
+  const parts = expanded.split(mark);
+  return parts
+    .map((part, index) => {
+      if (index % 2 === 1) return `\${env["${part}"]}`;
+      return index === parts.length - 1 ? escapeInterpolation(part) : withQuotedDollars(escapeInterpolation(part));
+    })
     .join("");
+}
+
+/** The text with the dollar signs at its end as an expression: before `${` HCL would take them for an escape. */
+function withQuotedDollars(text: string): string {
+  // A regular expression would look at a long run of them once for each of its signs.
+  let end = text.length;
+  while (text[end - 1] === "$") end -= 1;
+  return end === text.length ? text : `${text.slice(0, end)}\${"${text.slice(end)}"}`;
 }
 
 /** Whether a variable's value is, or may be made of, what a secret or config map says. */
