@@ -131,6 +131,10 @@ describe("of a status", () => {
     [{ allocatedResources: { memory: {} } }, `allocatedResources.memory = object, ${quantity}`],
     [inContainer({ state: "running" }), 'containerStatuses[0].state = "running", expected an object with running, waiting or terminated'],
     [inContainer({ lastState: [] }), "containerStatuses[0].lastState = object, expected an object with running"],
+    [inContainer({ restartCount: "1" }), 'containerStatuses[0].restartCount = "1", expected a whole number, 0 or more'],
+    [inContainer({ restartCount: -1 }), "containerStatuses[0].restartCount = number, expected a whole number, 0 or more"],
+    [inContainer({ restartCount: 0.5 }), "containerStatuses[0].restartCount = number, expected a whole number, 0 or more"],
+    [inContainer({ restartCount: Number.NaN }), "containerStatuses[0].restartCount = number, expected a whole number, 0 or more"],
     [inContainer({ resources: "1" }), 'containerStatuses[0].resources = "1", expected an object'],
     [inContainer({ resources: { limits: { cpu: "x" } } }), `containerStatuses[0].resources.limits.cpu = "x", ${quantity}`],
     [inContainer({ allocatedResources: { cpu: "x" } }), `containerStatuses[0].allocatedResources.cpu = "x", ${quantity}`],
@@ -147,7 +151,9 @@ describe("of a status", () => {
     condition({ status: "Unknown" }),
     { resources: null, allocatedResources: null },
     { resources: { limits: { cpu: "500m" }, requests: null }, allocatedResources: { memory: "1Gi" } },
-    inContainer({ state: null, lastState: null, resources: null, allocatedResources: null }),
+    inContainer({ restartCount: 0 }),
+    inContainer({ restartCount: 3 }),
+    inContainer({ state: null, restartCount: null, lastState: null, resources: null, allocatedResources: null }),
     inContainer({ state: { running: {} }, resources: { requests: { cpu: "1" } }, allocatedResources: { cpu: "1" } }),
   ])("%j is taken as it is", (status) => {
     expect(checkStatus(status, "getPodStatus")).toEqual(status);

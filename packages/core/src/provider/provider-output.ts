@@ -29,6 +29,7 @@ export function checkStatus(status: unknown, source: string): ProviderPodStatus 
         throw malformed(source, `${path}.name`, name, "the container's name");
       for (const field of ["state", "lastState"])
         checkOptional(source, `${path}.${field}`, entry[field], isObject, "an object with running, waiting or terminated");
+      checkOptional(source, `${path}.restartCount`, entry["restartCount"], isCount, "a whole number, 0 or more");
       checkResources(source, `${path}.resources`, entry["resources"]);
       checkQuantities(source, `${path}.allocatedResources`, entry["allocatedResources"]);
     }
@@ -130,6 +131,10 @@ function checkQuantities(source: string, path: string, quantities: unknown): voi
 
 function isString(value: unknown): value is string {
   return typeof value === "string" && value !== "";
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0;
 }
 
 function isTime(value: unknown): boolean {

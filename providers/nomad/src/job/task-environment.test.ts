@@ -51,3 +51,10 @@ test("a NUL byte in a secret's value is not put in here, and refuses nothing", (
 
   expect(taskOf(planOf(pod, {}, { env: { S: "a\u0000b" } })).Config["args"]).toEqual(['${env["S"]}']);
 });
+
+test("a variable named as what every object inherits is in the environment", () => {
+  const env = ["__proto__", "constructor"].map((name) => ({ name, value: "x" }));
+  const { Env } = taskOf(planOf(podWith({ containers: [containerWith({ env })] })));
+
+  expect(JSON.stringify(Env)).toBe('{"__proto__":"x","constructor":"x"}');
+});

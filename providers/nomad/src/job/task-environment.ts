@@ -28,7 +28,7 @@ export function taskEnvironment(
   environment: readonly ResolvedEnvVar[],
   { book, path, fieldPath }: { readonly book: ItemBook; readonly path: string; readonly fieldPath: string },
 ): TaskEnvironment {
-  const env: Record<string, string> = {};
+  const env = new Map<string, string>();
   const confidential: string[] = [];
   const literal: string[] = [];
   const inJob = new InlineBook();
@@ -36,7 +36,7 @@ export function taskEnvironment(
     const isHidden = isConfidential(container, name);
     // Nomad would put its own variables in for `${NAME}`, in names as in values.
     if (!isHidden && !`${name}${value}`.includes("${")) {
-      env[name] = value;
+      env.set(name, value);
       continue;
     }
     if (!templateName.test(name)) {
@@ -57,7 +57,7 @@ export function taskEnvironment(
       ? []
       : [{ EmbeddedTmpl: `${lines.join("\n")}\n`, DestPath: `secrets/vk-${file}.env`, ChangeMode: "noop", Perms: "0400", Envvars: true }];
   return {
-    env,
+    env: Object.fromEntries(env),
     templates: [...template("confidential", confidential), ...template("literal", literal)],
     words: (field) =>
       (container[field] ?? []).map((raw, index) =>

@@ -1,4 +1,6 @@
-import type { Clock, ContainerStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { ContainerStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { AllocationStats, ResourceUsage } from "../api/types.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
@@ -60,7 +62,7 @@ export class PodMeter {
     }
     const containers = Object.entries(allocation.TaskStates ?? {}).flatMap(([name, { State, StartedAt }]) => {
       if (State !== "running" || !StartedAt) return [];
-      const usage = stats.Tasks?.[name]?.ResourceUsage;
+      const usage = ownValue(stats.Tasks ?? undefined, name)?.ResourceUsage;
       // The client measures every second: of one that has just started there is nothing yet.
       return [usage ? this.#container(`${allocation.ID}/${name}`, name, usage, StartedAt) : { name, startTime: StartedAt }];
     });

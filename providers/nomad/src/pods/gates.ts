@@ -1,6 +1,7 @@
 import type { Allocation, TaskState } from "../api/types.ts";
 import { gatedContainers, prestartContainers, type ContainerShape, type PodShape } from "../job/pod-shape.ts";
 import { lastEndOf } from "../status/container-status.ts";
+import { taskStateOf } from "../status/task-state.ts";
 
 /**
  * The containers whose turn has come: all before them are through. Nomad starts what comes before the main containers at
@@ -13,11 +14,10 @@ export function gatesToOpen(
   allocation: Allocation | undefined,
   isStarted: (container: string) => boolean,
 ): readonly string[] {
-  const tasks = allocation?.TaskStates;
-  if (!tasks) return [];
-  const gated = gatedContainers(shape).filter(({ name }) => !tasks[name]?.StartedAt);
+  if (!allocation?.TaskStates) return [];
+  const gated = gatedContainers(shape).filter(({ name }) => !taskStateOf(allocation, name)?.StartedAt);
   const prestart = prestartContainers(shape);
-  const through = prestart.findIndex((container) => !isThrough(container, tasks[container.name], isStarted));
+  const through = prestart.findIndex((container) => !isThrough(container, taskStateOf(allocation, container.name), isStarted));
   // Main containers wait for all of them, and those for the ones before.
   const isDue = ({ role, name }: ContainerShape): boolean =>
     through < 0 || (role !== "main" && prestart.findIndex((container) => container.name === name) <= through);

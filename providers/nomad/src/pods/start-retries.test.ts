@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation, TaskState } from "../api/types.ts";
 import { readJobMeta } from "../job/job-meta.ts";
-import { namespaceOf, owner, planOf, podWith } from "../test-support/pods.ts";
+import { containerWith, namespaceOf, owner, planOf, podWith } from "../test-support/pods.ts";
 import { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import { PodTable } from "./pod-table.ts";
@@ -99,6 +99,19 @@ test("the back-off doubles from start to start up to five minutes, and begins an
     reason: "BackOff",
     message: "Back-off 20s before the pod is started again: no such file",
     container: "main",
+  });
+});
+
+test("restarts of a container named as what every object inherits are counted", async () => {
+  const named = planOf(podWith({ containers: [containerWith({ name: "constructor" })] })).shape;
+  entry = Object.assign(entry, { shape: named });
+  fail(1, 0, { constructor: failedTask() });
+  await clock.advance(10_000);
+
+  expect(entry.attempt.restarts).toEqual({ constructor: 1 });
+  expect(readJobMeta({ ID: job.ID, Namespace: "default", Meta: meta }, owner, namespaceOf)).toMatchObject({
+    kind: "pod",
+    attempt: { restarts: { constructor: 1 } },
   });
 });
 

@@ -1,4 +1,6 @@
-import type { Clock, Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { Owner, PodEvent, PodRef } from "@virtual-kubelet/core";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { variablePaths } from "../job/job-id.ts";
@@ -6,6 +8,7 @@ import { attemptMeta, readJobMeta, type NamespaceOf, type PodAttempt } from "../
 import { gatedContainers } from "../job/pod-shape.ts";
 import { restartsOnceMore, startFailureOf } from "../status/container-status.ts";
 import { isToStartAgain } from "../status/pod-status.ts";
+import { taskStateOf } from "../status/task-state.ts";
 import type { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodTable } from "./pod-table.ts";
@@ -50,13 +53,18 @@ export class StartRetries {
   schedule(entry: PodEntry): void {
     const { clock, background, recordEvent } = this.#deps;
     const delayMs = this.delayOf(entry);
-    const tasks = entry.allocation?.TaskStates ?? {};
     // Nomad is still ending the containers beside the one that failed.
-    if (delayMs === undefined || entry.nextStart || Object.values(tasks).some(({ State }) => State === "running")) return;
+    if (
+      delayMs === undefined ||
+      entry.nextStart ||
+      Object.values(entry.allocation?.TaskStates ?? {}).some(({ State }) => State === "running")
+    )
+      return;
     const timer = clock.setTimer(delayMs, () => background.run(`start ${entry.jobId} again`, (signal) => this.#start(entry, signal)));
     entry.nextStart = { delayMs, timer };
-    const { name } = entry.shape.containers.find((each) => startFailureOf(tasks[each.name]) !== undefined) ?? {};
-    const why = name === undefined ? (entry.allocation?.ClientDescription ?? "") : (startFailureOf(tasks[name]) ?? "");
+    const { name } = entry.shape.containers.find((each) => startFailureOf(taskStateOf(entry.allocation, each.name)) !== undefined) ?? {};
+    const why =
+      name === undefined ? (entry.allocation?.ClientDescription ?? "") : (startFailureOf(taskStateOf(entry.allocation, name)) ?? "");
     const message = `Back-off ${delayMs / 1000}s before the pod is started again: ${why}`;
     recordEvent(entry.shape.ref, { type: "Warning", reason: "BackOff", message, container: name });
   }
@@ -104,7 +112,10 @@ function failuresBefore({ allocation, attempt }: PodEntry): number {
 
 function attemptAfter(entry: PodEntry, failed: Allocation): PodAttempt {
   const { shape, attempt } = entry;
-  const restarts = shape.containers.map(({ name }) => [name, restartsOnceMore(failed.TaskStates?.[name], attempt.restarts[name] ?? 0)]);
+  const restarts = shape.containers.map(({ name }) => [
+    name,
+    restartsOnceMore(taskStateOf(failed, name), ownValue(attempt.restarts, name) ?? 0),
+  ]);
   return {
     failures: failuresBefore(entry) + 1,
     after: failed.CreateIndex,

@@ -1,9 +1,11 @@
-import type { Clock, PodRef } from "@virtual-kubelet/core";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { PodRef } from "@virtual-kubelet/core";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Background } from "../pods/background.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
+import { taskStateOf } from "../status/task-state.ts";
 import { instanceId } from "./running-containers.ts";
 
 /** What {@link TaskEnds} needs. */
@@ -67,8 +69,8 @@ export class TaskEnds {
   async #runs({ entry, allocation, failed }: EndedTask, signal: AbortSignal): Promise<boolean> {
     if (entry.ending) return false;
     try {
-      const { TaskStates } = await this.#deps.clientOf(entry.shape.ref).readAllocation(allocation, signal);
-      const task = TaskStates?.[failed.name];
+      const current = await this.#deps.clientOf(entry.shape.ref).readAllocation(allocation, signal);
+      const task = taskStateOf(current, failed.name);
       return task?.State === "running" && task.StartedAt ? instanceId(allocation, failed.name, task.StartedAt) === failed.id : false;
     } catch (error) {
       // What cannot be read was named, and would be no better the next time.

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
 import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
+import { expect, test } from "vitest";
 import type { Allocation, TaskEvent, TaskState } from "../api/types.ts";
 import type { ContainerRole, PodShape, ProbeName } from "../job/pod-shape.ts";
 import { readFixture } from "../test-support/fixtures.ts";
@@ -353,4 +353,13 @@ test("a running container is started and ready when its probes say so, and until
   expect(shown(["startup"])).toEqual([false, false]);
   expect(shown(["startup", "readiness"], { isStarted: true, isReady: false })).toEqual([true, false]);
   expect(shown(["readiness"], { isStarted: true, isReady: true })).toEqual([true, true]);
+});
+
+test("a container named as what every object inherits has a status of its own", () => {
+  const shape = shapeWith({ constructor: "main" as const }, { restartPolicy: "Always" });
+  const statusOf = (tasks: Readonly<Record<string, TaskState>>): unknown =>
+    podStatusOf(view({ shape, allocation: allocationWith(tasks) })).containerStatuses?.[0];
+
+  expect(statusOf({})).toMatchObject({ name: "constructor", restartCount: 0, state: { waiting: { reason: "ContainerCreating" } } });
+  expect(statusOf({ constructor: task("running", [], { Restarts: 2 }) })).toMatchObject({ restartCount: 2, ready: true });
 });

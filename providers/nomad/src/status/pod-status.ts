@@ -1,8 +1,10 @@
 import { computePhase, type ContainerStatus, type DeepReadonly, type Pod, type ProviderPodStatus } from "@virtual-kubelet/core";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { Allocation } from "../api/types.ts";
 import { prestartContainers, type PodShape } from "../job/pod-shape.ts";
 import { containerStatusOf, type Terminated } from "./container-status.ts";
+import { taskStateOf } from "./task-state.ts";
 
 /** Why a pod is over, though it was not deleted and its containers did not end. */
 export interface PodVerdict {
@@ -40,11 +42,11 @@ export function podStatusOf(view: PodView): ProviderPodStatus {
     const status = containerStatusOf({
       shape: container,
       allocationId: allocation?.ID,
-      task: allocation?.TaskStates?.[container.name],
+      task: taskStateOf(allocation, container.name),
       remembered: remembered.get(container.name),
       waitsForInit,
       over,
-      restarts: view.restarts[container.name] ?? 0,
+      restarts: ownValue(view.restarts, container.name) ?? 0,
       backOffMs: view.backOffMs,
       standing: view.standings.get(container.name),
     });
