@@ -31,6 +31,8 @@ import type {
 
 /** How many entries of a list are asked for at once. */
 const pageSize = 1000;
+/** Pages after which a list is given up, so that a fault of an agent or a proxy does not fill the memory. */
+const maxPages = 200;
 
 /** A list, and the index from which on it has changed. */
 export interface IndexedList<T> {
@@ -367,12 +369,14 @@ export class NomadClient {
     return object;
   }
 
+  /** All pages of a list. @throws UnavailableError also for pages without end */
   async #list<T>(request: NomadRequest, kind: ObjectKind, schema: z.ZodType<T>, signal: AbortSignal): Promise<IndexedList<T>> {
     const items: T[] = [];
     const skipped: (string | undefined)[] = [];
     let index: number | undefined;
     let nextToken: string | undefined;
-    do {
+    const tokens = new Set<string>();
+    for (;;) {
       const query = { ...request.query, per_page: pageSize, next_token: nextToken };
       const page: NomadAnswer<unknown> = await this.#json<unknown>({ ...request, query }, signal);
       const read = this.#read(page, request, kind, schema);
@@ -381,8 +385,11 @@ export class NomadClient {
       // What changed while the pages were read is after the first.
       index ??= page.index;
       nextToken = page.nextToken;
-    } while (nextToken !== undefined);
-    return { items, index, skipped };
+      if (nextToken === undefined) return { items, index, skipped };
+      if (tokens.has(nextToken)) throw new UnavailableError(`${request.what}: Nomad names the same next page twice`);
+      if (tokens.add(nextToken).size === maxPages)
+        throw new UnavailableError(`${request.what}: Nomad's list has more than ${maxPages} pages of ${pageSize} entries`);
+    }
   }
 
   /** The objects of a list that can be read. @throws UnavailableError for an answer that is no list */
