@@ -1,5 +1,5 @@
+import { Semaphore } from "@virtual-kubelet/async";
 import { expect, test } from "vitest";
-import { Semaphore } from "./semaphore.ts";
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -79,4 +79,23 @@ test("a group whose work never ends leaves a quarter of the permits to others, a
   ends[0]?.();
   await turn();
   expect(begun).toEqual(["a", "a", "a", "b", "b", "a"]);
+});
+
+test("work that is aborted just as it has its permit gives that back, and nobody else's turn is lost", async () => {
+  const semaphore = new Semaphore(1);
+  const free = semaphore.tryAcquire();
+  const abort = new AbortController();
+  const begun: string[] = [];
+  const run = (name: string, signal: AbortSignal): Promise<unknown> =>
+    semaphore.run(async () => begun.push(name), signal).catch((error: unknown) => error);
+  const first = run("first", abort.signal);
+  const second = run("second", never);
+
+  free?.();
+  abort.abort(new Error("given up"));
+  await turn();
+
+  expect(begun).toEqual(["second"]);
+  expect([await first, await second]).toEqual([new Error("given up"), 1]);
+  expect(semaphore.tryAcquire()).toBeDefined();
 });

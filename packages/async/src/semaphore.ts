@@ -30,6 +30,7 @@ export class Semaphore {
     if (this.#hasPermitFor(group)) this.#take(group);
     else await this.#wait(signal, group);
     try {
+      signal.throwIfAborted();
       return await work();
     } finally {
       this.#release(group);
@@ -84,12 +85,14 @@ export class Semaphore {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { group, begin: resolve };
     const onAbort = (): void => {
-      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      const index = this.#waiting.indexOf(waiting);
+      // It has its permit already, and only its continuation is still to run.
+      if (index < 0) return;
+      this.#waiting.splice(index, 1);
       reject(signal.reason);
     };
     this.#waiting.push(waiting);
     signal.addEventListener("abort", onAbort, { once: true });
-    // Work that has its permit is in the queue no more.
     await promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
 }
