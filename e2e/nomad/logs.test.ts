@@ -130,7 +130,7 @@ test("a follower outlives an agent that is away, and misses and repeats nothing"
 
 test("followers have the connections that are left for them, no namespace has them all, and the node's own requests go on", async () => {
   await rig[Symbol.asyncDispose]();
-  // Four are the node's own, and one is for commands of probes: eight are left, of which a namespace may have six.
+  // Four are the node's own, and one is for commands of probes: eight are left, the last two of them for namespaces with less than two.
   rig = await NomadRig.open({ maxSockets: 4, maxConnections: 17 });
   rig.nomad.maxConnections = 17;
   const names = ["a", "b", "c", "d"];
@@ -146,7 +146,7 @@ test("followers have the connections that are left for them, no namespace has th
   await eventually(() => expect(followed()).toBe(6));
 
   await expect(following(ref, {}, "d").done).rejects.toSatisfy(isQuotaExceeded);
-  await expect(shell(ref, "a")).rejects.toThrow(/there are 8, of which namespace default may have three quarters/);
+  await expect(shell(ref, "a")).rejects.toThrow(/there are 8, the last quarter of them for namespaces with less than two/);
   expect(await shell(neighbour, "a")).toEqual({ exitCode: 7 });
   readers.push(following(neighbour, {}, "a"));
   await eventually(() => expect(followed()).toBe(8));

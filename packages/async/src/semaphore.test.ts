@@ -36,7 +36,7 @@ test("as many works as there are permits run at once, the others in the order th
 
 test("a place can be had without waiting, or not at all, and is free once, for whoever waits", async () => {
   const semaphore = new Semaphore(2);
-  const [first, second] = [semaphore.tryAcquire("a"), semaphore.tryAcquire("a")];
+  const [first, second] = [semaphore.tryAcquire("a"), semaphore.tryAcquire("c")];
   let hasBegun = false;
   const passed = semaphore.run(async () => (hasBegun = true), never);
   await turn();
@@ -51,14 +51,50 @@ test("a place can be had without waiting, or not at all, and is free once, for w
   expect(semaphore.tryAcquire("c")).toEqual(expect.any(Function));
 });
 
-test("of places that are had without waiting, a group has three quarters", () => {
+test.each([
+  [1, 1, [1, 0, 0]],
+  [2, 1, [1, 1, 0]],
+  [3, 1, [2, 1, 0]],
+  [4, 1, [3, 1, 0]],
+  [8, 1, [6, 1, 1]],
+  [8, 2, [6, 2, 0]],
+  [56, 1, [42, 1, 1]],
+  [56, 2, [42, 2, 2]],
+])("of %d places that are had without waiting, %d for each group, groups that take all they get have %j", (permits, perGroup, expected) => {
+  const semaphore = new Semaphore(permits, { perGroup });
+  const countOf = (group: string): number => {
+    let count = 0;
+    while (semaphore.tryAcquire(group)) count++;
+    return count;
+  };
+
+  expect(["a", "b", "c"].map(countOf)).toEqual(expected);
+});
+
+test("a group that gives a place back may take one again", () => {
   const semaphore = new Semaphore(4);
   const taken = Array.from({ length: 4 }, () => semaphore.tryAcquire("a"));
 
   expect(taken.map(Boolean)).toEqual([true, true, true, false]);
-  expect(semaphore.tryAcquire("b")).toBeDefined();
   taken[0]?.();
-  expect(semaphore.tryAcquire("a")).toBeDefined();
+  expect([semaphore.tryAcquire("a"), semaphore.tryAcquire("a")]).toEqual([expect.any(Function), undefined]);
+  expect(semaphore.tryAcquire("b")).toBeDefined();
+});
+
+test("where a permit that is given back makes room for two, both begin", async () => {
+  const semaphore = new Semaphore(8);
+  const held = Array.from({ length: 5 }, () => semaphore.tryAcquire("a"));
+  const last = semaphore.tryAcquire("b");
+  const begun: string[] = [];
+  const run = (group: string): void => void semaphore.run(() => (begun.push(group), new Promise(() => {})), never, group);
+  run("a");
+  run("b");
+  await turn();
+  expect([held.every(Boolean), begun]).toEqual([true, []]);
+
+  last?.();
+  await turn();
+  expect(begun).toEqual(["a", "b"]);
 });
 
 test("a group whose work never ends leaves a quarter of the permits to others, and has its turn when one of its own has ended", async () => {

@@ -5,25 +5,31 @@ interface Waiting {
 }
 
 /**
- * Limits how much work runs at once; the rest waits in the order it came. The work of one group holds at most three quarters of the
- * permits, so that a group whose work never ends does not stop the others.
+ * Limits how much work runs at once; the rest waits in the order it came. The last quarter of the permits, rounded up, is kept for groups
+ * that hold fewer than `perGroup`, so that a few groups whose work never ends do not stop the others.
  */
 export class Semaphore {
   readonly #waiting: Waiting[] = [];
   readonly #held = new Map<string, number>();
-  readonly #maxOfGroup: number;
+  /** Size of the last quarter. */
+  readonly #kept: number;
+  readonly #perGroup: number;
   #free: number;
 
-  /** @param permits - maximum number of works at once, 1 or more */
-  constructor(permits: number) {
+  /**
+   * @param permits - maximum number of works at once, 1 or more
+   * @param options - `perGroup`: number of permits up to which a group may take from the last quarter; default: 1
+   */
+  constructor(permits: number, { perGroup = 1 }: { readonly perGroup?: number } = {}) {
     this.#free = permits;
-    this.#maxOfGroup = Math.ceil((permits * 3) / 4);
+    this.#kept = Math.ceil(permits / 4);
+    this.#perGroup = perGroup;
   }
 
   /**
    * Runs the work as soon as there is a permit for it.
    *
-   * @param group - the group that the work counts for, such as a namespace. Default: none, which may hold all permits
+   * @param group - the group that the work counts for, such as a namespace. Default: none, which may take any permit
    * @throws `signal.reason` when aborted before the work begins; else what the work throws
    */
   async run<T>(work: () => Promise<T>, signal: AbortSignal, group?: string): Promise<T> {
@@ -54,7 +60,8 @@ export class Semaphore {
   }
 
   #hasPermitFor(group: string | undefined): boolean {
-    return this.#free > 0 && (group === undefined || this.#heldBy(group) < this.#maxOfGroup);
+    const mayTakeKept = group === undefined || this.#heldBy(group) < this.#perGroup;
+    return this.#free > (mayTakeKept ? 0 : this.#kept);
   }
 
   #take(group: string | undefined): void {
@@ -69,11 +76,14 @@ export class Semaphore {
       if (left > 0) this.#held.set(group, left);
       else this.#held.delete(group);
     }
-    const index = this.#waiting.findIndex((each) => this.#hasPermitFor(each.group));
-    const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    if (!next) return;
-    this.#take(next.group);
-    next.begin();
+    // Two may begin: one with the permit, and one of this group, which may take from the last quarter again.
+    for (;;) {
+      const index = this.#waiting.findIndex((each) => this.#hasPermitFor(each.group));
+      const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
+      if (!next) return;
+      this.#take(next.group);
+      next.begin();
+    }
   }
 
   #heldBy(group: string): number {

@@ -310,7 +310,7 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
       .min(16)
       .default(100)
       .describe(
-        "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands, an eighth of it for those of probes; of the rest, and of the eighth, one namespace of Kubernetes has three quarters at most",
+        "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands, an eighth of it for those of probes; the last quarter of the rest is for namespaces of Kubernetes that have less than two, and the last quarter of the eighth for those that have none",
       ),
   })
   .refine((config) => streamShares(config).users >= minStreams, {

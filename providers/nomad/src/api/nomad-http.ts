@@ -8,6 +8,8 @@ import type { TokenSource } from "./token-source.ts";
 
 const connectTimeoutMs = 10_000;
 const answerTimeoutMs = 30_000;
+/** Connections that following one container takes: one for each of its outputs. */
+const streamsOfLog = 2;
 /** The longest answer that is read to the end, in bytes. */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
@@ -22,7 +24,7 @@ export interface NomadHttpOptions {
   readonly tls: NomadTls;
   /** Most connections for short requests at once; those that last come on top. */
   readonly maxSockets: number;
-  /** Most connections for users' logs and commands at once, of which one tenant has three quarters at most. */
+  /** Most connections for users' logs and commands at once, the last quarter of them for tenants who have fewer than `streamsOfLog`. */
   readonly maxStreams: number;
 }
 
@@ -75,7 +77,7 @@ export class NomadHttp implements AsyncDisposable {
     const url = parseAddress(options.address);
     this.#socketPath = url.protocol === "unix:" ? decodeURIComponent(url.pathname) : undefined;
     this.#origin = this.#socketPath === undefined ? url.origin : "http://localhost";
-    this.#streams = new Semaphore(options.maxStreams);
+    this.#streams = new Semaphore(options.maxStreams, { perGroup: streamsOfLog });
     this.#short = this.#open(options.maxSockets, answerTimeoutMs);
     this.#long = this.#open(null, 0);
   }
@@ -145,7 +147,7 @@ export class NomadHttp implements AsyncDisposable {
     if (free) return free;
     const { maxStreams, address } = this.#options;
     throw new QuotaExceededError(
-      `${what}: the connections to Nomad at ${address} for logs and commands are in use: there are ${maxStreams}, of which namespace ${tenant} may have three quarters; maxConnections and maxSockets say how many there are`,
+      `${what}: the connections to Nomad at ${address} for logs and commands that namespace ${tenant} may have are in use: there are ${maxStreams}, the last quarter of them for namespaces with less than two; maxConnections and maxSockets say how many there are`,
     );
   }
 
