@@ -116,6 +116,11 @@ test.each<[string, Spec, object]>([
     { terminationGracePeriodSeconds: 10, containers: [containerWith({ livenessProbe: { exec, terminationGracePeriodSeconds: 11 } })] },
     {},
   ],
+  [
+    "spec.containers[0].readinessProbe.timeoutSeconds",
+    { containers: [containerWith({ readinessProbe: { exec, timeoutSeconds: 31 } })] },
+    {},
+  ],
   ["spec.containers[0].readinessProbe.httpGet", { containers: [containerWith({ readinessProbe: { httpGet: { port: 80 } } })] }, alone],
   ["spec.containers[0].startupProbe.tcpSocket", { containers: [containerWith({ startupProbe: { tcpSocket: { port: 80 } } })] }, alone],
   ["spec.containers[0].livenessProbe.grpc", { containers: [containerWith({ livenessProbe: { grpc: { port: 80 } } })] }, alone],
@@ -173,6 +178,8 @@ test.each<[string, Spec, object, Record<string, string>?]>([
   ],
   ["a folder of the client", { volumes: [{ name: "h", hostPath: { path: "/srv/data" } }] }, { policy: { hostPaths: ["/srv"] } }],
   ["a hook that runs a command", { containers: [containerWith({ lifecycle: { postStart: { exec: { command: ["true"] } } } })] }, {}],
+  ["a command of a probe that has half a minute", { containers: [containerWith({ startupProbe: { exec, timeoutSeconds: 30 } })] }, {}],
+  ["a probe by HTTP that has longer", { containers: [containerWith({ startupProbe: { httpGet: { port: 80 }, timeoutSeconds: 31 } })] }, {}],
   ["pull secrets that are to be ignored", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "ignore" }],
   ["pull secrets that are to be used", { imagePullSecrets: [{ name: "registry" }] }, { imagePullSecrets: "use" }],
 ])("%s is taken", (_name, spec, config, annotations) => {

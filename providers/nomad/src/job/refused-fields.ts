@@ -38,6 +38,9 @@ export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): Re
   ];
 }
 
+/** Longest time-out of a probe's command, in seconds: others wait for its connection meanwhile. */
+const maxExecSeconds = 30;
+
 /** Says in the annotations that the containers of a pod need no common localhost. */
 const localhostAnnotation = `${annotationDomain}/shared-localhost`;
 
@@ -174,10 +177,19 @@ function refusedProbes(
       if (!probe) return [];
       const action = (["httpGet", "tcpSocket", "grpc"] as const).find((each) => probe[each]);
       const isUnreachable = action !== undefined && settings.network === "none" && !probe.httpGet?.host && !probe.tcpSocket?.host;
+      const isSlow = probe.exec !== undefined && (probe.timeoutSeconds ?? 1) > maxExecSeconds;
       const isLonger = (probe.terminationGracePeriodSeconds ?? 0) > graceSeconds;
       return [
         ...(isUnreachable
           ? [{ fieldPath: `${path}.${field}.${action}`, message: "a pod with network: none has no address; use exec, or network: bridge" }]
+          : []),
+        ...(isSlow
+          ? [
+              {
+                fieldPath: `${path}.${field}.timeoutSeconds`,
+                message: `a command has ${maxExecSeconds} s at most: commands of probes share a few connections to Nomad`,
+              },
+            ]
           : []),
         ...(isLonger
           ? [
