@@ -114,6 +114,18 @@ test.each([
   ]);
 });
 
+test("a pod that asks for a Windows node itself is refused where pods of Windows run, and means nothing elsewhere", async () => {
+  const securityContext = { windowsOptions: { hostProcess: true } };
+  const pod = podOf({ ...container({ securityContext }), securityContext });
+  const refused = ["spec", "spec.containers[0]"].map((owner) => ({
+    fieldPath: `${owner}.securityContext.windowsOptions.hostProcess`,
+    message: "asks for all of the node, which this node does not allow; policy.privileged allows it",
+  }));
+
+  expect(await refusalsOf(closed["mock"] as Setup, pod)).toEqual(refused);
+  expect(await refusalsOf(closed["docker"] as Setup, pod)).toEqual([]);
+});
+
 test("a pod as the level baseline has it is refused by none", async () => {
   const securityContext = { runAsUser: 1000, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
   const plain = podOf({});

@@ -177,7 +177,7 @@ class DockerProvider extends PodRuntimeProvider {
       storage: volumes,
       cgroups,
       checkPod: (pod) => {
-        checkPolicy(pod, config.policy, policyAnnotations);
+        checkPolicy(pod, config.policy, policyAnnotations, ["linux"]);
         checkEngineLimits(pod, runtime.knownFacts);
         podNetwork(pod, config);
       },

@@ -1,5 +1,5 @@
-import type { Container, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
+import type { Container, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { checkPolicy, policyVerdict } from "./check-policy.ts";
 import { isAllowedHostPath, type PodPolicy } from "./pod-policy.ts";
@@ -63,6 +63,12 @@ const refused: readonly [string, Partial<PodSpec>, PodPolicy][] = [
     { hostNetwork: true },
   ],
   ["spec.securityContext.seLinuxOptions.type", { securityContext: { seLinuxOptions: { type: "spc_t" } } }, { unconfined: true }],
+  ["spec.securityContext.windowsOptions.hostProcess", { securityContext: { windowsOptions: { hostProcess: true } } }, { privileged: true }],
+  [
+    "spec.containers[0].securityContext.windowsOptions.hostProcess",
+    withContext({ windowsOptions: { hostProcess: true } }),
+    { privileged: true },
+  ],
   ["spec.volumes[0].hostPath.path", { volumes: [{ name: "v", hostPath: { path: "/var/log/app" } }] }, { hostPaths: ["/var/log/"] }],
   [
     "spec.containers[0].ports[0].hostPort",
@@ -108,6 +114,7 @@ describe("checkPolicy", () => {
           livenessProbe: { httpGet: { host: "", port: 80 } },
           securityContext: {
             privileged: false,
+            windowsOptions: { hostProcess: false },
             procMount: "Default",
             capabilities: { add: ["NET_BIND_SERVICE", "CAP_CHOWN"], drop: ["ALL"] },
           },
@@ -137,10 +144,13 @@ describe("checkPolicy", () => {
     expect(error).toMatchObject({ fieldPath, message: expect.stringContaining("; no setting allows it)") });
   });
 
-  test("what is said for Windows nodes means nothing on this one, as with a kubelet", () => {
+  test("what is said for Windows nodes means nothing on Linux, as with a kubelet", () => {
     const windowsOptions = { hostProcess: true, runAsUserName: "NT AUTHORITY\\SYSTEM" };
-    expect(errorOf({ securityContext: { windowsOptions } })).toBeUndefined();
-    expect(errorOf(withContext({ windowsOptions }))).toBeUndefined();
+    for (const spec of [{ securityContext: { windowsOptions } }, withContext({ windowsOptions })]) {
+      const pod = { spec: { containers: [{ name: "app" }], ...spec } };
+      expect(policyVerdict(pod, {}, [], ["linux"])).toEqual({ kind: "allowed" });
+      expect(policyVerdict(pod, {}, [], ["linux", "windows"])).toMatchObject({ kind: "refused" });
+    }
   });
 
   test("a container that debugs others of its pod may trace them, and nobody else", () => {

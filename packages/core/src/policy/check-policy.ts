@@ -1,5 +1,6 @@
-import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { TerminalError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
+import type { Capabilities } from "../provider/capabilities.ts";
 import { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation } from "./pod-policy.ts";
 import { forbiddenSysctl } from "./pod-sysctls.ts";
 
@@ -28,9 +29,15 @@ type SecurityContext = NonNullable<Container["securityContext"]> | NonNullable<P
  * Whether a policy allows what a pod asks of its node.
  *
  * @param annotations - those by which a pod chooses how its provider runs it; others mean nothing to a policy. Default: none
+ * @param operatingSystems - those whose pods the provider runs: fields for Windows mean nothing where it is not among them. Default: any
  */
-export function policyVerdict(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations: readonly PolicyAnnotation[] = []): PolicyVerdict {
-  const [first, ...others] = refusalsOf(pod, policy, annotations);
+export function policyVerdict(
+  pod: DeepReadonly<Pod>,
+  policy: PodPolicy,
+  annotations: readonly PolicyAnnotation[] = [],
+  operatingSystems?: Capabilities["operatingSystems"],
+): PolicyVerdict {
+  const [first, ...others] = [...refusalsOf(pod, policy, annotations), ...hostProcessRefusals(pod, policy, operatingSystems)];
   if (first) return { kind: "refused", refusals: [first, ...others] };
   const forbidden = forbiddenSysctl(pod, policy.sysctls ?? []);
   if (forbidden === undefined) return { kind: "allowed" };
@@ -59,8 +66,13 @@ function remedy(setting: string | undefined): string {
  * @throws UnsupportedError naming all fields that are not allowed and how each can be allowed; its `fieldPath` is the first of them
  * @throws TerminalError with the reason `SysctlForbidden`, where only sysctls are to blame, as a kubelet
  */
-export function checkPolicy(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations?: readonly PolicyAnnotation[]): void {
-  const verdict = policyVerdict(pod, policy, annotations);
+export function checkPolicy(
+  pod: DeepReadonly<Pod>,
+  policy: PodPolicy,
+  annotations?: readonly PolicyAnnotation[],
+  operatingSystems?: Capabilities["operatingSystems"],
+): void {
+  const verdict = policyVerdict(pod, policy, annotations, operatingSystems);
   if (verdict.kind === "refused")
     throw new UnsupportedError(refusalMessage(verdict.refusals), { fieldPath: verdict.refusals[0].fieldPath });
   if (verdict.kind === "rejected") throw new TerminalError(verdict.message, { reason: verdict.reason });
@@ -93,6 +105,29 @@ function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations: read
     for (const [index, container] of containers.entries()) checkContainer(container, `spec.${list}[${index}]`, spec, policy, refuse);
   }
   return refusals;
+}
+
+/**
+ * HostProcess containers own a Windows node. A kubelet on Linux does not look at the field, and pods for both carry it.
+ * Source: k8s.io/pod-security-admission v0.36.3 policy/check_windowsHostProcess.go.
+ */
+function hostProcessRefusals(
+  { spec }: DeepReadonly<Pod>,
+  { privileged }: PodPolicy,
+  operatingSystems?: Capabilities["operatingSystems"],
+): readonly PolicyRefusal[] {
+  if (privileged || operatingSystems?.includes("windows") === false) return [];
+  const owners: readonly (readonly [path: string, owner: { readonly securityContext?: DeepReadonly<SecurityContext> | undefined }])[] = [
+    ["spec", spec ?? {}],
+    ...(["initContainers", "containers", "ephemeralContainers"] as const).flatMap((list) =>
+      (spec?.[list] ?? []).map((container, index) => [`spec.${list}[${index}]`, container] as const),
+    ),
+  ];
+  return owners.flatMap(([path, { securityContext }]) =>
+    securityContext?.windowsOptions?.hostProcess === true
+      ? [{ fieldPath: `${path}.securityContext.windowsOptions.hostProcess`, what: "all of the node", setting: "privileged" }]
+      : [],
+  );
 }
 
 function checkContainer(

@@ -4,7 +4,7 @@
  * {@link podPolicySchema}, and names it in its definition; pods that it does not allow never reach the provider.
  */
 export interface PodPolicy {
-  /** Whether containers may be privileged: they own the node. Default `false`. */
+  /** Whether containers may be privileged, or HostProcess containers of Windows: they own the node. Default `false`. */
   readonly privileged?: boolean | undefined;
   /**
    * Folders of the node that pods may mount, with all that is below: absolute paths; `/` is everything. A pod that may

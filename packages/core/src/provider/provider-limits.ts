@@ -15,7 +15,7 @@ export interface ProviderLimits {
 export function limitsOf<Config>(definition: ProviderDefinition<Config>, config: Config): ProviderLimits {
   const { capabilities, policyAnnotations } = definition;
   const policy = definition.policy?.(config);
-  return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, policyAnnotations)) };
+  return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, policyAnnotations, capabilities.operatingSystems)) };
 }
 
 /** What the policy does not allow of what a pod asks for. */
