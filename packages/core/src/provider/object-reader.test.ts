@@ -59,11 +59,32 @@ test("what has no ID is named all the same, and its values are not", () => {
   expect(JSON.stringify(warned)).not.toContain("password");
 });
 
-test("of very many objects the oldest are forgotten, so that memory stays bounded", () => {
-  const { reader, warned } = open();
-  for (let number = 0; number <= 1000; number++) reader.skip("job", `vk-${number}`, "it is a copy");
-  reader.skip("job", "vk-1000", "it is a copy");
-  reader.skip("job", "vk-0", "it is a copy");
+test("of very many objects the first are named, once in however many lists, and one line says that there are others", () => {
+  const { reader, warned, counted } = open();
+  for (let list = 0; list < 3; list++) for (let number = 0; number < 1002; number++) reader.skip("job", `vk-${number}`, "it is a copy");
 
-  expect(warned).toHaveLength(1002);
+  expect(counted).toHaveLength(1000);
+  expect(warned).toHaveLength(1001);
+  expect(warned.at(-1)).toEqual({ named: 1000, message: "more objects of Nomad are skipped; the others are not named" });
+
+  reader.accept("job", "vk-0");
+  reader.skip("job", "vk-1001", "it is a copy");
+  expect(warned.at(-1)).toMatchObject({ job: "vk-1001" });
+});
+
+test("of one object at most eight reasons are named until it is good again", () => {
+  const { reader, warned } = open();
+  for (let number = 0; number < 100; number++) reader.skip("job", "vk-1", `its version is ${number}`);
+  expect(warned).toHaveLength(8);
+
+  reader.accept("job", "vk-1");
+  reader.skip("job", "vk-1", "its version is 99");
+  expect(warned).toHaveLength(9);
+});
+
+test("a long ID and a long reason are cut", () => {
+  const { reader, warned } = open();
+  reader.skip("job", "i".repeat(1_000_000), "w".repeat(1_000_000));
+
+  expect(warned).toMatchObject([{ job: `${"i".repeat(200)}…`, why: `${"w".repeat(500)}…` }]);
 });

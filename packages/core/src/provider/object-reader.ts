@@ -1,8 +1,13 @@
 import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { z } from "zod";
 
-/** Maximum number of objects that are remembered as named, so that memory stays bounded. */
+/** Maximum number of objects that are remembered as named, so that memory stays bounded; further ones are not named. */
 const maxNamed = 1000;
+/** Maximum number of reasons that are named of one object until it is good again. */
+const maxReasons = 8;
+/** Maximum lengths in characters, because the back end's users write both. A reason may hold a pod's namespace and name. */
+const maxId = 200;
+const maxReason = 500;
 
 /** What an {@link ObjectReader} needs. */
 export interface ObjectReaderOptions {
@@ -16,7 +21,8 @@ export interface ObjectReaderOptions {
 
 /**
  * Reads a back end's objects by their schemas. One that cannot be read is skipped, and named once for each reason until it is good again,
- * in the log and in the counter `vk_BACKEND_skipped_objects_total`; the others of a list are read all the same.
+ * in the log and in the counter `vk_BACKEND_skipped_objects_total`; the others of a list are read all the same. At most 1,000 objects are
+ * named at once, each with at most 8 reasons, so that neither the log nor memory grows without end.
  *
  * @typeParam Kind - the kinds of objects, as the log and the counter's label `kind` name them
  */
@@ -25,6 +31,7 @@ export class ObjectReader<Kind extends string> {
   /** Reasons that were named, by object: those of the schemas, and those of {@link skip}. */
   readonly #unread = new Map<string, Set<string>>();
   readonly #skipped = new Map<string, Set<string>>();
+  #isFull = false;
 
   constructor(options: ObjectReaderOptions) {
     this.#options = options;
@@ -34,7 +41,7 @@ export class ObjectReader<Kind extends string> {
   read<T>(kind: Kind, schema: z.ZodType<T>, value: unknown, id: string = this.#options.idOf(value) ?? "without an ID"): T | undefined {
     const { success, data, error } = schema.safeParse(value);
     if (success) {
-      this.#unread.delete(keyOf(kind, id));
+      this.#forget(this.#unread, kind, id);
       return data;
     }
     this.#name(this.#unread, kind, id, problemOf(error));
@@ -52,24 +59,41 @@ export class ObjectReader<Kind extends string> {
 
   /** An object is good: what is wrong with it later is named again. */
   accept(kind: Kind, id: string): void {
-    this.#skipped.delete(keyOf(kind, id));
+    this.#forget(this.#skipped, kind, id);
   }
 
-  #name(named: Map<string, Set<string>>, kind: Kind, id: string, why: string): void {
+  #name(named: Map<string, Set<string>>, kind: Kind, id: string, reason: string): void {
     const key = keyOf(kind, id);
+    const why = cut(reason, maxReason);
+    const reasons = named.get(key);
+    if (!reasons && named.size >= maxNamed) return this.#nameFull();
+    if (reasons && (reasons.has(why) || reasons.size >= maxReasons)) return;
     const isKnown = [this.#unread, this.#skipped].some((each) => each.get(key)?.has(why));
-    named.set(key, (named.get(key) ?? new Set()).add(why));
-    const [oldest] = named.keys();
-    if (named.size > maxNamed && oldest !== undefined) named.delete(oldest);
+    named.set(key, (reasons ?? new Set()).add(why));
     if (isKnown) return;
     const { logger, metrics, backEnd } = this.#options;
     metrics.count(`vk_${backEnd.toLowerCase()}_skipped_objects_total`, { kind });
-    logger.warn({ [kind]: id, why }, `an object of ${backEnd} is skipped`);
+    logger.warn({ [kind]: cut(id, maxId), why }, `an object of ${backEnd} is skipped`);
+  }
+
+  /** Says once, until an object is good again, that there are more objects than are named. */
+  #nameFull(): void {
+    if (this.#isFull) return;
+    this.#isFull = true;
+    this.#options.logger.warn({ named: maxNamed }, `more objects of ${this.#options.backEnd} are skipped; the others are not named`);
+  }
+
+  #forget(named: Map<string, Set<string>>, kind: Kind, id: string): void {
+    if (named.delete(keyOf(kind, id))) this.#isFull = false;
   }
 }
 
 function keyOf(kind: string, id: string): string {
-  return `${kind} ${id}`;
+  return `${kind} ${cut(id, maxId)}`;
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 /** The first thing that is wrong, without the value: it may be a secret. */
