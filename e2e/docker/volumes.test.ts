@@ -191,9 +191,8 @@ test("a claimed folder of the node has its first pod's group, keeps what is in i
   const first = claimant("first");
   const run = await rig.start(first);
 
-  expect(
-    await run("app", "echo kept > /mine/file; cat /read/own/part/file; stat -c %a:%g /all /all/own/part/file; touch /read/no"),
-  ).toMatch(/^kept\n2775:2000\n644:2000\n.*Read-only file system/);
+  const written = "echo kept > /mine/file; cat /read/own/part/file; stat -c %a:%g /all /all/own/part/file; touch /read/no 2>&1";
+  expect(await run("app", written)).toMatch(/^kept\n2775:2000\n644:2000\n.*Read-only file system/);
   await run("app", "ln -s /etc /all/link");
   const escape = container("escape", {});
   escape.volumeMounts?.push({ name: "data", mountPath: "/mine", subPath: "link" });
