@@ -41,3 +41,26 @@ test("a pod's probes are counted until it is gone", () => {
   counts.forget(other);
   expect(counts.families()).toEqual([]);
 });
+
+test("durations of two pods of one name, one of which is still ending, are one histogram, and results are counted for each", () => {
+  const counts = new ProbeCounts();
+  for (const [uid, seconds] of [
+    ["u1", 0.01],
+    ["u2", 0.3],
+    ["u2", 60],
+  ] as const)
+    counts.count({ ...web, uid }, { container: "app", kind: "liveness", outcome: "success", seconds });
+  counts.count({ ...web, name: "other", uid: "u3" }, { container: "app", kind: "liveness", outcome: "success", seconds: 1 });
+
+  const [total, duration] = counts.families();
+
+  expect(total?.samples.map(({ labels: each, value }) => [each?.["pod_uid"], value])).toEqual([
+    ["u1", 1],
+    ["u2", 2],
+    ["u3", 1],
+  ]);
+  const names = duration?.samples.map(({ suffix, labels: each }) => JSON.stringify([suffix, each])) ?? [];
+  expect(new Set(names).size).toBe(names.length);
+  const ofWeb = duration?.samples.filter(({ labels: each }) => each?.["pod"] === "web");
+  expect(ofWeb?.map(({ value }) => Math.round(value * 100) / 100)).toEqual([0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 60.31, 3]);
+});

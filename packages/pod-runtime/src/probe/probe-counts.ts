@@ -80,14 +80,32 @@ export class ProbeCounts {
         name: "prober_probe_duration_seconds",
         help: "[ALPHA] Duration in seconds for a probe response.",
         type: "histogram",
-        samples: all.filter(({ successful }) => successful > 0).flatMap(histogram),
+        samples: byLabels(all.filter(({ successful }) => successful > 0)).flatMap(histogram),
       },
     ];
     return families.filter(({ samples }) => samples.length > 0);
   }
 }
 
-function histogram({ labels, successful, within, seconds }: Series): readonly MetricSample[] {
+type Durations = Pick<Series, "labels" | "successful" | "within" | "seconds">;
+
+/** Adds up the durations of pods of one name, such as an ending one and its successor: a kubelet's histogram has no UID. */
+function byLabels(all: readonly Series[]): readonly Durations[] {
+  const sums = new Map<string, Durations>();
+  for (const { labels, successful, within, seconds } of all) {
+    const key = JSON.stringify(labels);
+    const sum = sums.get(key);
+    sums.set(key, {
+      labels,
+      successful: successful + (sum?.successful ?? 0),
+      within: within.map((count, index) => count + (sum?.within[index] ?? 0)),
+      seconds: seconds + (sum?.seconds ?? 0),
+    });
+  }
+  return [...sums.values()];
+}
+
+function histogram({ labels, successful, within, seconds }: Durations): readonly MetricSample[] {
   let sum = 0;
   const bounds = within.map((count, index): MetricSample => {
     const bound = buckets[index];
