@@ -58,17 +58,16 @@ export const statsChecks: readonly Check[] = [
     const several = rig.options.provider.capabilities.multipleContainers === true && rig.options.lacksInSeveral?.stats === undefined;
     const names = several ? ["a", "b", "c"] : ["main"];
     const ref = await rig.run({ containers: names.map((name) => ({ name })) });
+    const pod = await statsOf(rig, ref.uid);
+    assert.deepEqual(pod.podRef, { name: ref.name, namespace: ref.namespace, uid: ref.uid });
+    assert.deepEqual(pod.containers.map(({ name }) => name).toSorted(), names);
+    assert.ok(isTime(pod.startTime), `startTime is ${pod.startTime}`);
     // A process that has just been started may not have been loaded yet.
-    await rig.eventually(
-      async () => {
-        const pod = await statsOf(rig, ref.uid);
-        assert.deepEqual(pod.podRef, { name: ref.name, namespace: ref.namespace, uid: ref.uid });
-        assert.deepEqual(pod.containers.map(({ name }) => name).toSorted(), names);
-        assert.ok(isTime(pod.startTime), `startTime is ${pod.startTime}`);
-        for (const container of pod.containers) checkContainer(container);
-      },
-      { timeoutMs: rig.timeouts.startMs, intervalMs: 200 },
-    );
+    await rig.eventually(async () => (await statsOf(rig, ref.uid)).containers.forEach(checkContainer), {
+      timeoutMs: rig.timeouts.startMs,
+      intervalMs: 200,
+      describe: "the containers to be measured",
+    });
     const { node } = (await rig.provider.getStatsSummary?.(rig.signal)) ?? {};
     if (node) assert.equal(node.nodeName, rig.nodeName, "the summary is of another node");
     await checkOwnFigures(rig, ref.name, names.length);
