@@ -14,8 +14,6 @@ import type { PackedPackages } from "./packed-packages.ts";
 import { run } from "./run.ts";
 import { scope } from "./scope.ts";
 
-const nodeName = "created-1";
-
 /** Does what the guide "Writing a provider" says of packages that are not published yet, for each kind of provider. */
 export async function checkCreatedProjects(packed: PackedPackages): Promise<CheckResult[]> {
   const folder = mkdtempSync(join(tmpdir(), "vk-created-"));
@@ -148,6 +146,8 @@ async function runPod(kind: Kind, cwd: string): Promise<readonly string[]> {
   await using api = kind === "remote" ? start("node", ["test/run-fake-api.ts", "0"], cwd) : undefined;
   const address = api && (await eventually(() => found(/http:\S+\d/, api.output()), { timeoutMs: 60_000 }));
   writeFileSync(join(cwd, "provider.json"), JSON.stringify(address === undefined ? {} : { address }));
+  // The kinds run at once, and a host runs a node only once.
+  const nodeName = `created-${kind}`;
   const words = ["run", "--provider", "./", "--provider-config", "provider.json", "--nodename", nodeName, "--kubeconfig", "kubeconfig"];
   await using node = start(program(cwd), [...words, "--kubelet-port", "0", "--health-addr", "off"], cwd);
   try {
