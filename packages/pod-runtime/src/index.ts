@@ -93,7 +93,7 @@ export type {
   Trouble,
 } from "./pod/container-life.ts";
 export type { Resources } from "./pod/resources.ts";
-export type { ContainerRole, PlannedContainer, PodPlan } from "./pod/pod-plan.ts";
+export type { ContainerRole, DesiredContainer as PlannedContainer, DesiredPod as PodPlan } from "./pod/desired-pod.ts";
 export { checkHostPorts } from "./prepare/host-ports.ts";
 export { imageVolumesOf, type ImageVolume } from "./pod/image-volumes.ts";
 export {

@@ -17,7 +17,7 @@ import { imageFailureEvent } from "./image-failure.ts";
 import type { Instant } from "./instant.ts";
 import type { Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
-import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
+import { terminationGraceMs, type DesiredContainer } from "./desired-pod.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { resizeEnded } from "./resize.ts";
 import { kubeletBackoff } from "./restart-backoff.ts";
@@ -81,12 +81,12 @@ type InstanceEvent = Of<"exited" | "stopFailed" | "resized" | "resizeFailed" | "
 type ContainerEvent = InstanceEvent | Of<"imageReady" | "imageFailed" | "started" | "startFailed">;
 
 function applyToContainer(state: PodState, event: ContainerEvent, now: Instant): Step<PodState> {
-  const planned = state.plan.containers.find(({ name }) => name === event.container);
+  const desired = state.desired.containers.find(({ name }) => name === event.container);
   const record = state.containers.get(event.container);
-  if (!planned || !record) return { state, effects: event.kind === "started" ? [{ kind: "removeContainer", id: event.id }] : [] };
-  const context = { plan: state.plan, planned, now, isEnding: state.ending !== undefined };
+  if (!desired || !record) return { state, effects: event.kind === "started" ? [{ kind: "removeContainer", id: event.id }] : [] };
+  const context = { desiredPod: state.desired, desired, now, isEnding: state.ending !== undefined };
   const step = containerStep(record, event, { ...context, stage: state.stage });
-  return { state: { ...state, containers: new Map(state.containers).set(planned.name, step.state) }, effects: step.effects };
+  return { state: { ...state, containers: new Map(state.containers).set(desired.name, step.state) }, effects: step.effects };
 }
 
 type StagedContext = ContainerContext & Pick<PodState, "stage">;
@@ -110,10 +110,10 @@ function containerStep(record: ContainerRecord, event: ContainerEvent, context: 
   }
 }
 
-function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned, stage }: StagedContext): Step<ContainerRecord> {
-  if (record.life.kind !== "pulling" || event.specHash !== planned.specHash || stage.kind !== "up") return { state: record, effects: [] };
+function imageReady(record: ContainerRecord, event: Of<"imageReady">, { desired, stage }: StagedContext): Step<ContainerRecord> {
+  if (record.life.kind !== "pulling" || event.specHash !== desired.specHash || stage.kind !== "up") return { state: record, effects: [] };
   const attempt = record.attempt + 1;
-  const { specHash, name, container, effective } = planned;
+  const { specHash, name, container, effective } = desired;
   const { resources } = container;
   return {
     state: {
@@ -133,29 +133,29 @@ function imageReady(record: ContainerRecord, event: Of<"imageReady">, { planned,
   };
 }
 
-function imageFailed(record: ContainerRecord, event: Of<"imageFailed">, { planned, now }: StagedContext): Step<ContainerRecord> {
-  if (record.life.kind !== "pulling" || event.specHash !== planned.specHash) return { state: record, effects: [] };
+function imageFailed(record: ContainerRecord, event: Of<"imageFailed">, { desired, now }: StagedContext): Step<ContainerRecord> {
+  if (record.life.kind !== "pulling" || event.specHash !== desired.specHash) return { state: record, effects: [] };
   const { initialMs, maxMs } = kubeletBackoff;
   const isPull = event.reason === "ErrImagePull";
   const delayMs = isPull ? (record.pullBackoff?.delayMs ?? initialMs) : retryMs;
   const { reason, message, volumeImage } = event;
   const sinceMs = now.monotonicMs;
-  const { reason: toldReason, message: told } = imageFailureEvent(planned.container.image ?? "", event);
+  const { reason: toldReason, message: told } = imageFailureEvent(desired.container.image ?? "", event);
   return {
     state: {
       ...record,
       life: { kind: "waiting", reason, message, volumeImage, sinceMs, untilMs: sinceMs + delayMs },
       pullBackoff: { delayMs: Math.min(maxMs, delayMs * 2), usedAtMs: sinceMs },
     },
-    effects: volumeImage === undefined ? [warning(toldReason, told, planned), warning("Failed", `Error: ${reason}`, planned)] : [],
+    effects: volumeImage === undefined ? [warning(toldReason, told, desired), warning("Failed", `Error: ${reason}`, desired)] : [],
   };
 }
 
 function startFailed(record: ContainerRecord, event: Of<"startFailed">, context: StagedContext): Step<ContainerRecord> {
   if (record.life.kind !== "starting" || record.attempt !== event.attempt) return { state: record, effects: [] };
-  const { planned, now } = context;
+  const { desired, now } = context;
   const { reason, message } = event;
-  const effects = [warning("Failed", `Error: ${message}`, planned)];
+  const effects = [warning("Failed", `Error: ${message}`, desired)];
   const mayGoWell = reason === "CreateContainerConfigError" && record.life.hasNewConfig;
   const sinceMs = now.monotonicMs;
   const waiting = { kind: "waiting", reason, message, sinceMs, untilMs: sinceMs + (mayGoWell ? 0 : retryMs) } as const;
@@ -195,27 +195,27 @@ function instanceStep(record: ContainerRecord, event: InstanceEvent, context: Co
 
 function hookEnded(record: ContainerRecord, event: Of<"hookEnded">, context: ContainerContext): Step<ContainerRecord> {
   const { life } = record;
-  const { planned } = context;
+  const { desired } = context;
   if (event.hook === "preStop" && life.kind === "preStop") {
-    const failed = event.error === undefined ? [] : [warning("FailedPreStopHook", "PreStopHook failed", planned)];
+    const failed = event.error === undefined ? [] : [warning("FailedPreStopHook", "PreStopHook failed", desired)];
     return { state: { ...record, life: { ...life, isHookOver: true } }, effects: failed };
   }
   if (event.hook !== "postStart" || life.kind !== "postStart") return { state: record, effects: [] };
-  if (event.error === undefined) return { state: nowRunning(record, life.instance, planned), effects: [] };
+  if (event.error === undefined) return { state: nowRunning(record, life.instance, desired), effects: [] };
   const trouble = { reason: "PostStartHookError", message: hookFailure(event.error, context) };
   const stop = beginStop({ ...record, trouble }, stopWish("postStart", "FailedPostStartHook", context), context);
   // What the hook wrote may be secret: events do not have it, as with a kubelet.
-  return { state: stop.state, effects: [warning("FailedPostStartHook", "PostStartHook failed", planned), ...stop.effects] };
+  return { state: stop.state, effects: [warning("FailedPostStartHook", "PostStartHook failed", desired), ...stop.effects] };
 }
 
 function probed(record: ContainerRecord, event: Of<"probed">, context: ContainerContext): Step<ContainerRecord> {
   const { life } = record;
-  const { planned } = context;
+  const { desired } = context;
   if (life.kind !== "running" && life.kind !== "preStop" && life.kind !== "stopping") return { state: record, effects: [] };
   if (event.probe !== "readiness" && life.kind !== "running") return { state: record, effects: [] };
-  const standing = standingAfter(life, planned.container, { kind: event.probe, isSuccess: event.isSuccess });
+  const standing = standingAfter(life, desired.container, { kind: event.probe, isSuccess: event.isSuccess });
   if (!standing) {
-    const about = { name: planned.name, isSidecar: planned.role === "sidecar", isRestarted: restartsAfterProbe(context) };
+    const about = { name: desired.name, isSidecar: desired.role === "sidecar", isRestarted: restartsAfterProbe(context) };
     return beginStop(
       record,
       stopWish(event.probe === "startup" ? "startup" : "liveness", killMessage(about, event.probe), context),
@@ -224,19 +224,19 @@ function probed(record: ContainerRecord, event: Of<"probed">, context: Container
   }
   const { isStarted, isReady } = standing;
   if (isStarted === life.isStarted && isReady === life.isReady) return { state: record, effects: [] };
-  const isInitialized = record.isInitialized || (planned.role === "sidecar" && isStarted);
+  const isInitialized = record.isInitialized || (desired.role === "sidecar" && isStarted);
   return { state: { ...record, isInitialized, life: { ...life, isStarted, isReady } }, effects: [] };
 }
 
 function stopWish(
   why: "liveness" | "startup" | "postStart",
   message: string,
-  { plan, planned, now }: ContainerContext,
+  { desiredPod, desired, now }: ContainerContext,
 ): { why: typeof why; message: string; deadlineMs: number } {
-  return { why, message, deadlineMs: now.monotonicMs + probeGraceMs(planned, why, terminationGraceMs(plan.pod)) };
+  return { why, message, deadlineMs: now.monotonicMs + probeGraceMs(desired, why, terminationGraceMs(desiredPod.pod)) };
 }
 
-function probeGraceMs({ container }: PlannedContainer, why: string, defaultMs: number): number {
+function probeGraceMs({ container }: DesiredContainer, why: string, defaultMs: number): number {
   const probe = why === "liveness" ? container.livenessProbe : why === "startup" ? container.startupProbe : undefined;
   return probe?.terminationGracePeriodSeconds === undefined ? defaultMs : probe.terminationGracePeriodSeconds * 1000;
 }

@@ -1,14 +1,14 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { begunAnew, newContainer, type ContainerRecord } from "./container-life.ts";
 import type { Instant } from "./instant.ts";
-import { planPod } from "./pod-plan.ts";
+import { desiredPodOf } from "./desired-pod.ts";
 import type { PodState } from "./pod-state.ts";
 
 /** The state of a pod whose spec, labels or annotations have changed. */
 export function withPod(state: PodState, pod: DeepReadonly<Pod>): PodState {
-  const plan = planPod(pod);
-  const before = new Map(state.plan.containers.map((planned) => [planned.name, planned.specHash]));
-  const containers = plan.containers.map(({ name, specHash }): [string, ContainerRecord] => {
+  const desired = desiredPodOf(pod);
+  const before = new Map(state.desired.containers.map(({ name, specHash }) => [name, specHash]));
+  const containers = desired.containers.map(({ name, specHash }): [string, ContainerRecord] => {
     const held = state.containers.get(name) ?? newContainer;
     // A change of resources that has failed may go well now.
     const record = held.resize?.retryAtMs === undefined ? held : { ...held, resize: undefined };
@@ -16,7 +16,7 @@ export function withPod(state: PodState, pod: DeepReadonly<Pod>): PodState {
     const isBegun = record.life.kind === "waiting" || record.life.kind === "pulling";
     return [name, { ...(isBegun ? begunAnew(record) : record), crashBackoff: undefined, pullBackoff: undefined }];
   });
-  return { ...state, plan, containers: new Map(containers) };
+  return { ...state, desired, containers: new Map(containers) };
 }
 
 /**

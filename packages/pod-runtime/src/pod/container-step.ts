@@ -3,7 +3,7 @@ import { freshStanding } from "../probe/probe-standing.ts";
 import type { ContainerLife, ContainerRecord, StopReason, Termination } from "./container-life.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
-import type { PlannedContainer, PodPlan } from "./pod-plan.ts";
+import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 
 /** Least time a container has between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
@@ -13,8 +13,8 @@ export const retryMs = 10_000;
 
 /** A container of a pod, and what is asked of it. */
 export interface ContainerContext {
-  readonly plan: PodPlan;
-  readonly planned: PlannedContainer;
+  readonly desiredPod: DesiredPod;
+  readonly desired: DesiredContainer;
   readonly now: Instant;
   /** Whether the pod's containers are to end. */
   readonly isEnding: boolean;
@@ -31,9 +31,9 @@ export function afterEnd(record: ContainerRecord, termination: Termination, cont
 }
 
 function whatNext(record: ContainerRecord, termination: Termination, context: ContainerContext): Step<ContainerRecord> {
-  const { planned, now, isEnding } = context;
+  const { desired, now, isEnding } = context;
   const why = "why" in record.life ? record.life.why : undefined;
-  const isDone = planned.role === "init" && termination.exitCode === 0;
+  const isDone = desired.role === "init" && termination.exitCode === 0;
   const ended: ContainerRecord = {
     ...record,
     life: { kind: "ended" },
@@ -41,7 +41,7 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
     lastTermination: termination,
     isReplaced: undefined,
     resize: undefined,
-    isInitialized: isDone || (planned.role === "sidecar" && record.isInitialized),
+    isInitialized: isDone || (desired.role === "sidecar" && record.isInitialized),
   };
   if (isDone || isEnding || !mayRestart(context, termination.exitCode, why)) return { state: ended, effects: [] };
   const again: ContainerRecord = { ...ended, isReplaced: !isRestarted(context, termination.exitCode), life: { kind: "idle" } };
@@ -67,20 +67,20 @@ function agoOf({ finishedAtMs }: Termination, now: Instant): number {
 }
 
 function backOff(record: ContainerRecord, endedAtMs: number, context: ContainerContext): Step<ContainerRecord> {
-  const { plan, planned, now } = context;
+  const { desiredPod, desired, now } = context;
   const { dueMs, delayMs, next } = backoffAfter(record.crashBackoff, endedAtMs);
   if (dueMs <= now.monotonicMs) return { state: { ...record, life: { kind: "idle" }, crashBackoff: next }, effects: [] };
-  const pod = podName(plan);
-  const message = `back-off ${goSeconds(delayMs)} restarting failed container=${planned.name} pod=${pod}`;
+  const pod = podName(desiredPod);
+  const message = `back-off ${goSeconds(delayMs)} restarting failed container=${desired.name} pod=${pod}`;
   const life: ContainerLife = { kind: "waiting", reason: "CrashLoopBackOff", message, untilMs: dueMs, sinceMs: now.monotonicMs };
   return {
     state: { ...record, life, crashBackoff: next },
-    effects: [warning("BackOff", `Back-off restarting failed container ${planned.name} in pod ${pod}`, planned)],
+    effects: [warning("BackOff", `Back-off restarting failed container ${desired.name} in pod ${pod}`, desired)],
   };
 }
 
 /** A pod as a kubelet writes it in messages. */
-export function podName({ pod }: PodPlan): string {
+export function podName({ pod }: DesiredPod): string {
   const { name, namespace, uid } = pod.metadata ?? {};
   return `${name}_${namespace}(${uid})`;
 }
@@ -91,20 +91,20 @@ export function podName({ pod }: PodPlan): string {
  * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 function mayRestart(context: ContainerContext, exitCode: number, why: StopReason | undefined): boolean {
-  const { role } = context.planned;
+  const { role } = context.desired;
   if (role === "ephemeral" || (role === "init" && exitCode === 0)) return false;
   if (why === "changed" || ((why === "liveness" || why === "startup") && restartsAfterProbe(context))) return true;
   return isRestarted(context, exitCode);
 }
 
 /** By its policy alone. */
-function isRestarted({ plan, planned }: ContainerContext, exitCode: number): boolean {
-  return shouldRestart(planned.container, plan.pod.spec ?? { containers: [] }, exitCode);
+function isRestarted({ desiredPod, desired }: ContainerContext, exitCode: number): boolean {
+  return shouldRestart(desired.container, desiredPod.pod.spec ?? { containers: [] }, exitCode);
 }
 
 /** Whether a container whose liveness or startup probe fails is begun again in any case. */
-export function restartsAfterProbe({ plan, planned: { container } }: ContainerContext): boolean {
-  return (container.restartPolicy ?? plan.pod.spec?.restartPolicy) !== "Never";
+export function restartsAfterProbe({ desiredPod, desired: { container } }: ContainerContext): boolean {
+  return (container.restartPolicy ?? desiredPod.pod.spec?.restartPolicy) !== "Never";
 }
 
 /** The record of a container that runs now; without a postStart hook it counts as running at once. */
@@ -113,29 +113,29 @@ export function afterStart(
   instance: { id: string; startedAtMs: number },
   context: ContainerContext,
 ): Step<ContainerRecord> {
-  const { planned } = context;
+  const { desired } = context;
   const started: PodEffect = {
     kind: "event",
     type: "Normal",
     reason: "Started",
     message: "Container started",
-    container: planned.name,
+    container: desired.name,
   };
-  if (planned.container.lifecycle?.postStart) {
-    const effects: PodEffect[] = [started, { kind: "runHook", container: planned.name, id: instance.id, hook: "postStart" }];
+  if (desired.container.lifecycle?.postStart) {
+    const effects: PodEffect[] = [started, { kind: "runHook", container: desired.name, id: instance.id, hook: "postStart" }];
     return { state: { ...record, life: { kind: "postStart", instance } }, effects };
   }
-  return { state: nowRunning(record, instance, planned), effects: [started] };
+  return { state: nowRunning(record, instance, desired), effects: [started] };
 }
 
 /** The record of a container whose postStart hook, if any, is through. */
 export function nowRunning(
   record: ContainerRecord,
   instance: { id: string; startedAtMs: number },
-  planned: PlannedContainer,
+  desired: DesiredContainer,
 ): ContainerRecord {
-  const standing = freshStanding(planned.container);
-  const isInitialized = record.isInitialized || (planned.role === "sidecar" && standing.isStarted);
+  const standing = freshStanding(desired.container);
+  const isInitialized = record.isInitialized || (desired.role === "sidecar" && standing.isStarted);
   return { ...record, life: { kind: "running", instance, ...standing }, trouble: undefined, isInitialized };
 }
 
@@ -151,12 +151,12 @@ export interface StopWish {
 }
 
 /** Begins to stop a container that runs: its preStop hook first, if there is time. */
-export function beginStop(record: ContainerRecord, wish: StopWish, { planned, now }: ContainerContext): Step<ContainerRecord> {
+export function beginStop(record: ContainerRecord, wish: StopWish, { desired, now }: ContainerContext): Step<ContainerRecord> {
   const { life } = record;
   if (life.kind !== "running" && life.kind !== "postStart") return { state: record, effects: [] };
   const flags = life.kind === "running" ? life : { isStarted: false, isReady: false };
   const leftMs = wish.deadlineMs - now.monotonicMs;
-  const killing: PodEffect = { kind: "event", type: "Normal", reason: "Killing", message: wish.message, container: planned.name };
+  const killing: PodEffect = { kind: "event", type: "Normal", reason: "Killing", message: wish.message, container: desired.name };
   const stop = {
     instance: life.instance,
     isStarted: flags.isStarted,
@@ -164,27 +164,27 @@ export function beginStop(record: ContainerRecord, wish: StopWish, { planned, no
     why: wish.why,
     deadlineMs: wish.deadlineMs,
   };
-  if (planned.container.lifecycle?.preStop && leftMs > 0) {
-    const hook: PodEffect = { kind: "runHook", container: planned.name, id: life.instance.id, hook: "preStop" };
+  if (desired.container.lifecycle?.preStop && leftMs > 0) {
+    const hook: PodEffect = { kind: "runHook", container: desired.name, id: life.instance.id, hook: "preStop" };
     return { state: { ...record, life: { kind: "preStop", ...stop } }, effects: [killing, hook] };
   }
   if (wish.hasToWait && leftMs > 0)
     return { state: { ...record, life: { kind: "preStop", ...stop, isHookOver: true } }, effects: [killing] };
   const stopping: ContainerLife = { kind: "stopping", ...stop };
-  return { state: { ...record, life: stopping }, effects: [killing, stopEffect(planned, stopping, now)] };
+  return { state: { ...record, life: stopping }, effects: [killing, stopEffect(desired, stopping, now)] };
 }
 
 /** The call that stops a container with what is left of its grace. */
 export function stopEffect(
-  planned: PlannedContainer,
+  desired: DesiredContainer,
   life: { readonly instance: { readonly id: string }; readonly deadlineMs: number },
   now: Instant,
 ): PodEffect {
   const graceMs = Math.max(minGraceMs, life.deadlineMs - now.monotonicMs);
-  return { kind: "stopContainer", container: planned.name, id: life.instance.id, graceMs };
+  return { kind: "stopContainer", container: desired.name, id: life.instance.id, graceMs };
 }
 
 /** A warning for people about a container. */
-export function warning(reason: string, message: string, planned?: PlannedContainer): PodEffect {
-  return { kind: "event", type: "Warning", reason, message, container: planned?.name };
+export function warning(reason: string, message: string, desired?: DesiredContainer): PodEffect {
+  return { kind: "event", type: "Warning", reason, message, container: desired?.name };
 }

@@ -4,12 +4,12 @@ import { podName, type ContainerContext } from "./container-step.ts";
  * What the status of a container says whose postStart hook has failed.
  * Source: HandlerRunner.Run in kubernetes v1.36.3 pkg/kubelet/lifecycle/handlers.go.
  */
-export function hookFailure(error: string, { plan, planned: { name, container } }: ContainerContext): string {
+export function hookFailure(error: string, { desiredPod, desired: { name, container } }: ContainerContext): string {
   const { exec, httpGet, sleep } = container.lifecycle?.postStart ?? {};
   const what = exec
     ? `Exec lifecycle hook ([${exec.command?.join(" ") ?? ""}])`
     : httpGet
       ? `HTTP lifecycle hook (${httpGet.path ?? ""})`
       : `Sleep lifecycle hook (${sleep?.seconds ?? 0})`;
-  return `${what} for Container "${name}" in Pod "${podName(plan)}" failed - error: ${error}`;
+  return `${what} for Container "${name}" in Pod "${podName(desiredPod)}" failed - error: ${error}`;
 }

@@ -4,8 +4,8 @@ import type { PodState } from "./pod-state.ts";
 export const pullErrorShownMs = 2_000;
 
 /** When `activeDeadlineSeconds` is over; monotonic. */
-export function activeDeadlineMs({ plan, activeSinceMs }: PodState): number | undefined {
-  const seconds = plan.pod.spec?.activeDeadlineSeconds;
+export function activeDeadlineMs({ desired, activeSinceMs }: PodState): number | undefined {
+  const seconds = desired.pod.spec?.activeDeadlineSeconds;
   return seconds === undefined ? undefined : activeSinceMs + seconds * 1000;
 }
 

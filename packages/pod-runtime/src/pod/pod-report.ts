@@ -10,7 +10,7 @@ import {
 } from "@virtual-kubelet/core";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { instanceOf, isLive, isUp, newContainer, troubleOf, type ContainerRecord, type Termination } from "./container-life.ts";
-import type { ContainerRole, PlannedContainer } from "./pod-plan.ts";
+import type { ContainerRole, DesiredContainer } from "./desired-pod.ts";
 import type { PodStage, PodState } from "./pod-state.ts";
 import { isShown } from "./whole-pod.ts";
 import { allocatedResources } from "./whole-resources.ts";
@@ -23,14 +23,14 @@ import { allocatedResources } from "./whole-resources.ts";
  * @param scheme - of container ids, such as `docker`
  */
 export function podReport(state: PodState, scheme: string): ProviderPodStatus {
-  const { stage, ending, plan } = state;
+  const { stage, ending, desired } = state;
   const isStopped = [...state.containers.values()].every(({ life }) => !isLive(life)) && !holdsNetwork(state);
   const ips = stage.kind === "up" ? stage.ips : [];
   const list = (...roles: ContainerRole[]): readonly DeepReadonly<ContainerStatus>[] =>
-    plan.containers.filter(({ role }) => roles.includes(role)).map((planned) => containerStatus(state, planned, scheme));
+    desired.containers.filter(({ role }) => roles.includes(role)).map((container) => containerStatus(state, container, scheme));
   const [initContainerStatuses, containerStatuses] = [list("init", "sidecar"), list("main")];
   const computed = computePhase(
-    plan.pod,
+    desired.pod,
     new Map([...initContainerStatuses, ...containerStatuses].map((status) => [status.name, status])),
     ending !== undefined,
   );
@@ -43,22 +43,22 @@ export function podReport(state: PodState, scheme: string): ProviderPodStatus {
     initContainerStatuses,
     containerStatuses,
     ephemeralContainerStatuses: list("ephemeral"),
-    ...(plan.pod.spec?.resources && { resources: state.whole.resources, allocatedResources: allocatedResources(plan.pod) }),
+    ...(desired.pod.spec?.resources && { resources: state.whole.resources, allocatedResources: allocatedResources(desired.pod) }),
     endsWhenGone: true,
   };
 }
 
 /** Whether a sandbox may have ports and addresses of the node. A pod whose phase is final has none, also if an earlier program wrote that. */
-export function holdsNetwork({ stage, plan }: Pick<PodState, "stage" | "plan">): boolean {
-  return !isTerminalPhase(plan.pod.status?.phase) && !withoutSandbox.includes(stage.kind);
+export function holdsNetwork({ stage, desired }: Pick<PodState, "stage" | "desired">): boolean {
+  return !isTerminalPhase(desired.pod.status?.phase) && !withoutSandbox.includes(stage.kind);
 }
 
 const withoutSandbox: readonly PodStage["kind"][] = ["finished", "removing", "gone"];
 
 /** A pod whose sidecars or sandbox still run has not ended. */
-function phaseOf(computed: PodPhase, { plan, containers }: PodState, isStopped: boolean): PodPhase {
+function phaseOf(computed: PodPhase, { desired, containers }: PodState, isStopped: boolean): PodPhase {
   if (!isTerminalPhase(computed) || isStopped) return computed;
-  const hasRun = plan.containers.some(({ name, role }) => role === "main" && containers.get(name)?.lastTermination);
+  const hasRun = desired.containers.some(({ name, role }) => role === "main" && containers.get(name)?.lastTermination);
   return hasRun ? "Running" : "Pending";
 }
 
@@ -82,37 +82,37 @@ function conditions({ stage, containers, whole, ending }: PodState): PodConditio
   ];
 }
 
-function containerStatus(state: PodState, planned: PlannedContainer, scheme: string): DeepReadonly<ContainerStatus> {
-  const record = state.containers.get(planned.name) ?? newContainer;
+function containerStatus(state: PodState, desired: DesiredContainer, scheme: string): DeepReadonly<ContainerStatus> {
+  const record = state.containers.get(desired.name) ?? newContainer;
   const { life } = record;
   const shown = shownState(state, record, scheme);
   const isShown = isUp(life);
   const last = shown.terminated || (shown.running && !isShown) ? record.previousTermination : record.lastTermination;
   const id = isShown ? instanceOf(life)?.id : record.lastTermination?.id;
   return {
-    name: planned.name,
-    image: record.image?.name ?? planned.container.image ?? "",
+    name: desired.name,
+    image: record.image?.name ?? desired.container.image ?? "",
     imageID: record.image?.id ?? "",
     containerID: id === undefined ? undefined : `${scheme}://${id}`,
     restartCount: restartCount(record),
-    ready: isShown ? life.isReady : planned.role === "init" && record.isInitialized,
+    ready: isShown ? life.isReady : desired.role === "init" && record.isInitialized,
     started: isShown && life.isStarted,
     state: shown,
     lastState: last ? { terminated: terminated(last, scheme) } : {},
-    ...(isShown ? whatItRunsWith(planned, record) : {}),
-    ...(id === undefined ? {} : { volumeMounts: volumeMounts(planned) }),
+    ...(isShown ? whatItRunsWith(desired, record) : {}),
+    ...(id === undefined ? {} : { volumeMounts: volumeMounts(desired) }),
   };
 }
 
 function whatItRunsWith(
-  { container }: PlannedContainer,
+  { container }: DesiredContainer,
   { resources, user }: ContainerRecord,
 ): Pick<DeepReadonly<ContainerStatus>, "resources" | "allocatedResources" | "user"> {
   return { resources: resources ?? {}, allocatedResources: container.resources?.requests, ...(user && { user: { linux: user } }) };
 }
 
 /** The mounts as a kubelet shows them: recursive only where that was asked for. */
-function volumeMounts({ container: { volumeMounts: mounts } }: PlannedContainer): DeepReadonly<ContainerStatus>["volumeMounts"] {
+function volumeMounts({ container: { volumeMounts: mounts } }: DesiredContainer): DeepReadonly<ContainerStatus>["volumeMounts"] {
   return mounts?.map(({ name, mountPath, readOnly, recursiveReadOnly }) => ({
     name,
     mountPath,
@@ -134,7 +134,7 @@ function shownState(state: PodState, record: ContainerRecord, scheme: string): C
   if (record.isReplaced && life.kind !== "ended" && lastTermination?.startedAtMs !== undefined)
     return { running: { startedAt: rfc3339(lastTermination.startedAtMs) } };
   if (lastTermination) return { terminated: terminated(lastTermination, scheme) };
-  const hasInit = (state.plan.pod.spec?.initContainers?.length ?? 0) > 0;
+  const hasInit = (state.desired.pod.spec?.initContainers?.length ?? 0) > 0;
   return { waiting: { reason: hasInit ? "PodInitializing" : "ContainerCreating" } };
 }
 

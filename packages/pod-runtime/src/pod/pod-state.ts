@@ -1,5 +1,5 @@
 import type { ContainerRecord } from "./container-life.ts";
-import type { PodPlan } from "./pod-plan.ts";
+import type { DesiredPod } from "./desired-pod.ts";
 import type { WholePod } from "./whole-pod.ts";
 
 /** The pod's place in the runtime. `untilMs` is monotonic. */
@@ -41,13 +41,13 @@ export interface PodEnding {
 
 /** All that is known of a pod. Never changed in place. */
 export interface PodState {
-  readonly plan: PodPlan;
+  readonly desired: DesiredPod;
   readonly stage: PodStage;
   /** Number of the newest sandbox; -1 before the first. */
   readonly sandboxAttempt: number;
   /** Sandboxes that died and in which something may run on; they are stopped before another is made. */
   readonly deadSandboxes: readonly string[];
-  /** By name; every container of the plan has one. */
+  /** By name; every desired container has one. */
   readonly containers: ReadonlyMap<string, ContainerRecord>;
   /** Its resources as a whole. */
   readonly whole: WholePod;

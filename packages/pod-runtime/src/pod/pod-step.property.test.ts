@@ -88,7 +88,7 @@ function fail(rig: PodRig, effect: PodEffect): void {
 }
 
 function play(rig: PodRig, step: Move): void {
-  const { containers } = rig.state.plan;
+  const { containers } = rig.state.desired;
   switch (step.kind) {
     case "answer": {
       const [effect] = rig.asked.splice(step.pick % Math.max(1, rig.asked.length), 1);
@@ -122,7 +122,7 @@ function play(rig: PodRig, step: Move): void {
 }
 
 function statuses(rig: PodRig): StatusByName {
-  return new Map(rig.state.plan.containers.map(({ name }) => [name, rig.status(name)]));
+  return new Map(rig.state.desired.containers.map(({ name }) => [name, rig.status(name)]));
 }
 
 /** What must hold between one report and the next. */
@@ -136,7 +136,7 @@ function checkStatus(before: DeepReadonly<ContainerStatus> | undefined, after: D
 
 function checkOrder(rig: PodRig): void {
   let isBlocked = false;
-  for (const { name, role } of rig.state.plan.containers) {
+  for (const { name, role } of rig.state.desired.containers) {
     const record = rig.state.containers.get(name);
     const isBegun = record?.life.kind === "pulling" || (record !== undefined && isLive(record.life));
     if (isBlocked) expect(isBegun, `${name} runs before its turn`).toBe(false);

@@ -3,20 +3,20 @@ import { newContainer } from "./container-life.ts";
 import type { Instant } from "./instant.ts";
 import type { Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
-import type { PodPlan } from "./pod-plan.ts";
+import type { DesiredPod } from "./desired-pod.ts";
 import type { PodState } from "./pod-state.ts";
 import { settle } from "./settle.ts";
 import { settledWhole } from "./whole-pod.ts";
 
 /** A pod the runtime holds nothing of. The first event, a tick too, sets it going. */
-export function newPod(plan: PodPlan, now: Instant): PodState {
+export function newPod(desired: DesiredPod, now: Instant): PodState {
   return {
-    plan,
+    desired,
     stage: { kind: "noSandbox", failures: 0 },
     sandboxAttempt: -1,
     deadSandboxes: [],
-    containers: new Map(plan.containers.map(({ name }) => [name, newContainer])),
-    whole: settledWhole(plan),
+    containers: new Map(desired.containers.map(({ name }) => [name, newContainer])),
+    whole: settledWhole(desired),
     isDeleted: false,
     activeSinceMs: now.monotonicMs,
   };

@@ -3,29 +3,29 @@ import { retryMs, warning } from "./container-step.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
-import type { PlannedContainer } from "./pod-plan.ts";
+import type { DesiredContainer } from "./desired-pod.ts";
 import { changedResources, needsRestart } from "./resources.ts";
 
 /** What is to be done about a running container's resources. */
 export type ResizeWish = "nothing" | "resize" | "restart";
 
 /** Compares what a container runs with to its spec; while the runtime is at it, or has to be given time, nothing is to be done. */
-export function resizeWish({ life, effective, resize }: ContainerRecord, planned: PlannedContainer, now: Instant): ResizeWish {
+export function resizeWish({ life, effective, resize }: ContainerRecord, desired: DesiredContainer, now: Instant): ResizeWish {
   if (life.kind !== "running") return "nothing";
-  const { container } = planned;
-  const changed = changedResources(effective, planned.effective);
+  const { container } = desired;
+  const changed = changedResources(effective, desired.effective);
   if (changed.length === 0) return "nothing";
   if (needsRestart(container, changed) || resize?.isRestartNeeded) return "restart";
   return resize === undefined || (resize.retryAtMs !== undefined && resize.retryAtMs <= now.monotonicMs) ? "resize" : "nothing";
 }
 
 /** Begins to change a running container's resources in place. */
-export function beginResize(record: ContainerRecord, planned: PlannedContainer): Step<ContainerRecord> {
+export function beginResize(record: ContainerRecord, desired: DesiredContainer): Step<ContainerRecord> {
   const { life } = record;
   if (life.kind !== "running") return { state: record, effects: [] };
-  const target = { own: planned.container.resources ?? {}, effective: planned.effective };
-  const effects: PodEffect[] = [{ kind: "resizeContainer", container: planned.name, id: life.instance.id }];
-  if (!record.resize) effects.push(told(planned, "ResizeStarted", `Resize of container ${planned.name} started`));
+  const target = { own: desired.container.resources ?? {}, effective: desired.effective };
+  const effects: PodEffect[] = [{ kind: "resizeContainer", container: desired.name, id: life.instance.id }];
+  if (!record.resize) effects.push(told(desired, "ResizeStarted", `Resize of container ${desired.name} started`));
   return { state: { ...record, resize: { target } }, effects };
 }
 
@@ -33,22 +33,22 @@ export function beginResize(record: ContainerRecord, planned: PlannedContainer):
 export function resizeEnded(
   record: ContainerRecord,
   event: Extract<PodEvent, { readonly kind: "resized" | "resizeFailed" }>,
-  { planned, now }: { readonly planned: PlannedContainer; readonly now: Instant },
+  { desired, now }: { readonly desired: DesiredContainer; readonly now: Instant },
 ): Step<ContainerRecord> {
   const { resize } = record;
   if (!resize) return { state: record, effects: [] };
   if (event.kind === "resized") {
-    const effects = [told(planned, "ResizeCompleted", `Resize of container ${planned.name} completed`)];
+    const effects = [told(desired, "ResizeCompleted", `Resize of container ${desired.name} completed`)];
     const { own: resources, effective } = resize.target;
     return { state: { ...record, resources, effective, resize: undefined }, effects };
   }
   const { message, isRestartNeeded } = event;
   return {
     state: { ...record, resize: { ...resize, message, isRestartNeeded, retryAtMs: now.monotonicMs + retryMs } },
-    effects: [warning("ResizeError", `Resize of container ${planned.name} failed: ${message}`, planned)],
+    effects: [warning("ResizeError", `Resize of container ${desired.name} failed: ${message}`, desired)],
   };
 }
 
-function told({ name }: PlannedContainer, reason: string, message: string): PodEffect {
+function told({ name }: DesiredContainer, reason: string, message: string): PodEffect {
   return { kind: "event", type: "Normal", reason, message, container: name };
 }

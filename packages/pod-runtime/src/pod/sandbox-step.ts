@@ -87,13 +87,13 @@ function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<Pod
     effects.push({ kind: "event", type: "Normal", reason: "SandboxChanged", message });
   }
   const containers = new Map(state.containers);
-  for (const planned of state.plan.containers) {
-    const record = containers.get(planned.name) ?? newContainer;
-    const ended = endedWithSandbox(record, { plan: state.plan, planned, now, isEnding });
+  for (const desired of state.desired.containers) {
+    const record = containers.get(desired.name) ?? newContainer;
+    const ended = endedWithSandbox(record, { desiredPod: state.desired, desired, now, isEnding });
     effects.push(...ended.effects);
-    const isInit = planned.role === "init" || planned.role === "sidecar";
+    const isInit = desired.role === "init" || desired.role === "sidecar";
     const runsAgain = isInit && !isEnding && ended.state.isInitialized && ended.state.life.kind === "ended";
-    containers.set(planned.name, {
+    containers.set(desired.name, {
       ...ended.state,
       isInitialized: isInit && !isEnding ? false : ended.state.isInitialized,
       life: runsAgain ? { kind: "idle" } : ended.state.life,

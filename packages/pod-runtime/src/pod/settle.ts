@@ -4,7 +4,7 @@ import type { Instant } from "./instant.ts";
 import { activeDeadlineMs, pullErrorShownMs } from "./next-due.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import { beginResize, resizeWish } from "./resize.ts";
-import { terminationGraceMs, type PlannedContainer } from "./pod-plan.ts";
+import { terminationGraceMs, type DesiredContainer } from "./desired-pod.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { hasItsResources, settledWhole, wholeStep } from "./whole-pod.ts";
 
@@ -40,7 +40,7 @@ class Draft {
   endIfDue(): void {
     if (this.#state.ending) return;
     const nowMs = this.#now.monotonicMs;
-    const deadlineMs = nowMs + terminationGraceMs(this.#state.plan.pod);
+    const deadlineMs = nowMs + terminationGraceMs(this.#state.desired.pod);
     const activeUntilMs = activeDeadlineMs(this.#state);
     if (activeUntilMs !== undefined && activeUntilMs <= nowMs) {
       const message = "Pod was active on the node longer than the specified deadline";
@@ -62,20 +62,20 @@ class Draft {
   /** What has waited long enough may begin; in an ending pod nothing begins any more. */
   endWaits(): void {
     const nowMs = this.#now.monotonicMs;
-    for (const { planned, record } of this.#all()) {
+    for (const { desired, record } of this.#all()) {
       const { life } = record;
       if (this.#state.ending) {
         if (life.kind === "idle" || life.kind === "pulling" || life.kind === "waiting")
-          this.#set(planned, { ...record, life: { kind: "ended" } });
-      } else if (life.kind === "waiting" && life.untilMs <= nowMs) this.#set(planned, begunAnew(record));
+          this.#set(desired, { ...record, life: { kind: "ended" } });
+      } else if (life.kind === "waiting" && life.untilMs <= nowMs) this.#set(desired, begunAnew(record));
       else if (life.kind === "waiting" && life.reason === "ErrImagePull" && life.sinceMs + pullErrorShownMs <= nowMs) {
-        const message = `Back-off pulling image "${life.volumeImage ?? planned.container.image}"`;
-        this.#set(planned, {
+        const message = `Back-off pulling image "${life.volumeImage ?? desired.container.image}"`;
+        this.#set(desired, {
           ...record,
           life: { ...life, reason: "ImagePullBackOff", message: `${message}: ErrImagePull: ${life.message}` },
         });
         // What concerns a volume's image is told of the pod, as with a kubelet.
-        const about = life.volumeImage === undefined ? planned : undefined;
+        const about = life.volumeImage === undefined ? desired : undefined;
         this.#effects.push({ kind: "event", type: "Normal", reason: "BackOff", message, container: about?.name });
         if (about) this.#effects.push(warning("Failed", "Error: ImagePullBackOff", about));
       }
@@ -84,12 +84,12 @@ class Draft {
 
   /** The pod as a whole grows before its containers, and shrinks after them. */
   resizePod(): void {
-    const { stage, ending, plan, whole } = this.#state;
+    const { stage, ending, desired, whole } = this.#state;
     if (ending || stage.kind !== "up") return;
     const next = wholeStep(whole, {
-      target: plan.whole,
+      target: desired.whole,
       sandboxId: stage.sandboxId,
-      areContainersDone: () => this.#all().every(({ planned, record }) => hasItsResources(record, planned)),
+      areContainersDone: () => this.#all().every(({ desired, record }) => hasItsResources(record, desired)),
       now: this.#now,
     });
     this.#state = { ...this.#state, whole: next.whole };
@@ -99,43 +99,43 @@ class Draft {
   /** Changes resources in place where the container lets it. */
   resizeContainers(): void {
     if (this.#state.ending || this.#state.whole.change?.step === "growing") return;
-    for (const { planned, record } of this.#all()) {
-      if (record.specHash !== planned.specHash || resizeWish(record, planned, this.#now) !== "resize") continue;
-      const resize = beginResize(record, planned);
-      this.#set(planned, resize.state);
+    for (const { desired, record } of this.#all()) {
+      if (record.specHash !== desired.specHash || resizeWish(record, desired, this.#now) !== "resize") continue;
+      const resize = beginResize(record, desired);
+      this.#set(desired, resize.state);
       this.#effects.push(...resize.effects);
     }
   }
 
   stopContainers(): void {
-    for (const { planned, record } of this.#all()) this.#goOnStopping(planned, record);
-    for (const { planned, record } of this.#toStop()) {
+    for (const { desired, record } of this.#all()) this.#goOnStopping(desired, record);
+    for (const { desired, record } of this.#toStop()) {
       const { ending } = this.#state;
-      const why = isChanged({ planned, record }) ? "definition changed, will be restarted" : "resize requires restart";
-      const message = ending ? `Stopping container ${planned.name}` : `Container ${planned.name} ${why}`;
-      const deadlineMs = ending?.deadlineMs ?? this.#now.monotonicMs + terminationGraceMs(this.#state.plan.pod);
-      const hasToWait = ending !== undefined && !this.#isItsTurn(planned);
+      const why = isChanged({ desired, record }) ? "definition changed, will be restarted" : "resize requires restart";
+      const message = ending ? `Stopping container ${desired.name}` : `Container ${desired.name} ${why}`;
+      const deadlineMs = ending?.deadlineMs ?? this.#now.monotonicMs + terminationGraceMs(this.#state.desired.pod);
+      const hasToWait = ending !== undefined && !this.#isItsTurn(desired);
       const wish = { why: ending ? ("podEnding" as const) : ("changed" as const), deadlineMs, message, hasToWait };
-      const stop = beginStop(record, wish, this.#context(planned));
-      this.#set(planned, stop.state);
+      const stop = beginStop(record, wish, this.#context(desired));
+      this.#set(desired, stop.state);
       this.#effects.push(...stop.effects);
     }
   }
 
   /** Less grace, a hook that is through or takes too long, others that have ended, a stop that failed. */
-  #goOnStopping(planned: PlannedContainer, record: ContainerRecord): void {
+  #goOnStopping(desired: DesiredContainer, record: ContainerRecord): void {
     const { life } = record;
     if (life.kind !== "preStop" && life.kind !== "stopping") return;
     const nowMs = this.#now.monotonicMs;
     const deadlineMs = Math.min(life.deadlineMs, this.#state.ending?.deadlineMs ?? Infinity);
     const isShorter = deadlineMs < life.deadlineMs;
     const isRetry = life.retryAtMs !== undefined && life.retryAtMs <= nowMs;
-    const mayStop = life.isHookOver && (life.why !== "podEnding" || this.#isItsTurn(planned));
+    const mayStop = life.isHookOver && (life.why !== "podEnding" || this.#isItsTurn(desired));
     const isStop = life.kind === "preStop" && (mayStop || deadlineMs <= nowMs);
     if (!isShorter && !isRetry && !isStop) return;
     const next = { ...life, kind: isStop ? ("stopping" as const) : life.kind, deadlineMs, retryAtMs: undefined };
-    this.#set(planned, { ...record, life: next });
-    if (next.kind === "stopping") this.#effects.push(stopEffect(planned, next, this.#now));
+    this.#set(desired, { ...record, life: next });
+    if (next.kind === "stopping") this.#effects.push(stopEffect(desired, next, this.#now));
   }
 
   /** In an ending pod all. Else what has changed. */
@@ -143,8 +143,8 @@ class Draft {
     const all = this.#all();
     if (this.#state.ending) return all;
     return all.filter(
-      ({ planned, record }) =>
-        record.life.kind === "running" && (isChanged({ planned, record }) || resizeWish(record, planned, this.#now) === "restart"),
+      ({ desired, record }) =>
+        record.life.kind === "running" && (isChanged({ desired, record }) || resizeWish(record, desired, this.#now) === "restart"),
     );
   }
 
@@ -152,10 +152,10 @@ class Draft {
    * A sidecar ends when the main containers and the sidecars after it have, or when the grace is over; all others at once.
    * Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
    */
-  #isItsTurn({ name, role }: PlannedContainer): boolean {
+  #isItsTurn({ name, role }: DesiredContainer): boolean {
     if (role !== "sidecar") return true;
     const sidecars = this.#of("sidecar");
-    const later = sidecars.slice(sidecars.findIndex(({ planned }) => planned.name === name) + 1);
+    const later = sidecars.slice(sidecars.findIndex(({ desired }) => desired.name === name) + 1);
     return [...this.#of("main"), ...later].every(({ record }) => !isLive(record.life));
   }
 
@@ -181,7 +181,7 @@ class Draft {
 
   #createSandbox(failures: number): void {
     const attempt = this.#state.sandboxAttempt + 1;
-    const whole = settledWhole(this.#state.plan);
+    const whole = settledWhole(this.#state.desired);
     this.#state = { ...this.#state, whole, sandboxAttempt: attempt, stage: { kind: "creatingSandbox", attempt, failures } };
     this.#effects.push({ kind: "createSandbox", attempt });
   }
@@ -205,11 +205,11 @@ class Draft {
     if (this.#state.stage.kind !== "up" || this.#state.ending) return;
     for (const entry of this.#of("ephemeral")) this.#begin(entry);
     for (const entry of this.#all()) {
-      if (entry.planned.role === "ephemeral") continue;
+      if (entry.desired.role === "ephemeral") continue;
       // A sidecar that was started once is started again at any time.
-      if (entry.planned.role !== "init" || !entry.record.isInitialized) this.#begin(entry);
-      if (entry.planned.role !== "main" && !entry.record.isInitialized) return;
-      if (entry.planned.role === "main" && this.#isBeingStarted(entry.planned)) return;
+      if (entry.desired.role !== "init" || !entry.record.isInitialized) this.#begin(entry);
+      if (entry.desired.role !== "main" && !entry.record.isInitialized) return;
+      if (entry.desired.role === "main" && this.#isBeingStarted(entry.desired)) return;
     }
   }
 
@@ -217,42 +217,42 @@ class Draft {
    * With its postStart hook, by which some proxies let their pod wait for them, and the end of one whose hook has failed. A start
    * that has failed otherwise is not waited for.
    */
-  #isBeingStarted({ name }: PlannedContainer): boolean {
+  #isBeingStarted({ name }: DesiredContainer): boolean {
     const { life } = this.#state.containers.get(name) ?? newContainer;
     return life.kind === "pulling" || (isLive(life) && !isUp(life));
   }
 
-  #begin({ planned, record }: Entry): void {
+  #begin({ desired, record }: Entry): void {
     if (record.life.kind !== "idle") return;
-    this.#set(planned, { ...record, life: { kind: "pulling" } });
-    this.#effects.push({ kind: "ensureImage", container: planned.name, specHash: planned.specHash });
+    this.#set(desired, { ...record, life: { kind: "pulling" } });
+    this.#effects.push({ kind: "ensureImage", container: desired.name, specHash: desired.specHash });
   }
 
-  #context(planned: PlannedContainer): ContainerContext {
-    return { plan: this.#state.plan, planned, now: this.#now, isEnding: this.#state.ending !== undefined };
+  #context(desired: DesiredContainer): ContainerContext {
+    return { desiredPod: this.#state.desired, desired, now: this.#now, isEnding: this.#state.ending !== undefined };
   }
 
-  #set(planned: PlannedContainer, record: ContainerRecord): void {
-    this.#state = { ...this.#state, containers: new Map(this.#state.containers).set(planned.name, record) };
+  #set(desired: DesiredContainer, record: ContainerRecord): void {
+    this.#state = { ...this.#state, containers: new Map(this.#state.containers).set(desired.name, record) };
   }
 
   #all(): readonly Entry[] {
-    return this.#state.plan.containers.map((planned) => ({ planned, record: this.#state.containers.get(planned.name) ?? newContainer }));
+    return this.#state.desired.containers.map((desired) => ({ desired, record: this.#state.containers.get(desired.name) ?? newContainer }));
   }
 
-  #of(role: PlannedContainer["role"]): readonly Entry[] {
-    return this.#all().filter(({ planned }) => planned.role === role);
+  #of(role: DesiredContainer["role"]): readonly Entry[] {
+    return this.#all().filter(({ desired }) => desired.role === role);
   }
 }
 
 interface Entry {
-  readonly planned: PlannedContainer;
+  readonly desired: DesiredContainer;
   readonly record: ContainerRecord;
 }
 
 /** Whether it runs with another spec than it should; an init container may end with the one it began with. */
-function isChanged({ planned, record }: Entry): boolean {
-  return planned.role !== "init" && record.specHash !== planned.specHash;
+function isChanged({ desired, record }: Entry): boolean {
+  return desired.role !== "init" && record.specHash !== desired.specHash;
 }
 
 function isDue(untilMs: number | undefined, nowMs: number): boolean {

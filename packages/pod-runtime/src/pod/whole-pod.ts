@@ -3,7 +3,7 @@ import { retryMs, warning } from "./container-step.ts";
 import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
-import type { PlannedContainer, PodPlan } from "./pod-plan.ts";
+import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { changedResources, type Resources } from "./resources.ts";
 
 /**
@@ -30,7 +30,7 @@ export interface WholeChange {
 }
 
 /** What a pod has whose cgroup is made of its spec now. */
-export function settledWhole({ whole }: PodPlan): WholePod {
+export function settledWhole({ whole }: DesiredPod): WholePod {
   return { resources: whole, isSure: true };
 }
 
@@ -83,7 +83,7 @@ export function wholeStepEnded(
 }
 
 /** Whether a container that runs has what its spec says; what does not run will have it. */
-export function hasItsResources({ life, effective }: ContainerRecord, { effective: wanted }: PlannedContainer): boolean {
+export function hasItsResources({ life, effective }: ContainerRecord, { effective: wanted }: DesiredContainer): boolean {
   return !isLive(life) || changedResources(effective, wanted).length === 0;
 }
 

@@ -82,10 +82,10 @@ test("a plan is what the preparation comes to on a node, labels and the image's 
   const sandbox = await preparation.sandbox(rig.state, 0, signal);
   rig.send({ kind: "sandboxCreated", attempt: 0, sandboxId: "s1", ips: ["10.0.0.1"] });
   const containers: ContainerSpec[] = [];
-  for (const planned of rig.state.plan.containers)
+  for (const desired of rig.state.desired.containers)
     containers.push(
       await preparation.container(
-        { state: rig.state, planned, attempt: 0, imageId: planned.container.image ?? "", volumeImages: new Map([["model", "model:1"]]) },
+        { state: rig.state, desired, attempt: 0, imageId: desired.container.image ?? "", volumeImages: new Map([["model", "model:1"]]) },
         signal,
       ),
     );

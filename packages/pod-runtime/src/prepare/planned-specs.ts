@@ -11,7 +11,7 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { qosClass } from "@virtual-kubelet/kubernetes";
 import { join, posix } from "node:path";
 import type { CgroupNames } from "../cgroup/cgroup-names.ts";
-import { planPod, type ContainerRole, type PlannedContainer } from "../pod/pod-plan.ts";
+import { desiredPodOf, type ContainerRole, type DesiredContainer } from "../pod/desired-pod.ts";
 import { containerLabels, originLabels, podLabels } from "../runtime/labels.ts";
 import type { ContainerMount, ContainerSpec, SandboxSpec } from "../runtime/runtime-spec.ts";
 import { PodDirectory } from "../volumes/pod-directory.ts";
@@ -68,15 +68,15 @@ export async function planSpecs(pod: DeepReadonly<Pod>, options: PlanSpecsOption
     pod,
   };
   const containers = [];
-  for (const planned of planPod(pod).containers) {
-    if (planned.role !== "ephemeral") containers.push({ role: planned.role, spec: await planContainer(pod, planned, options, signal) });
+  for (const desired of desiredPodOf(pod).containers) {
+    if (desired.role !== "ephemeral") containers.push({ role: desired.role, spec: await planContainer(pod, desired, options, signal) });
   }
   return { sandbox, containers };
 }
 
 async function planContainer(
   pod: DeepReadonly<Pod>,
-  { name, role, container, specHash }: PlannedContainer,
+  { name, role, container, specHash }: DesiredContainer,
   { resolved, owner, root, settings, memoryBytes }: PlanSpecsOptions,
   signal: AbortSignal,
 ): Promise<ContainerSpec> {

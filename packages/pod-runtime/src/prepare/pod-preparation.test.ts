@@ -38,16 +38,16 @@ class PreparationRig {
       kind: "sandboxCreated",
       attempt,
       sandboxId: "s1",
-      ips: this.pods.state.plan.pod.spec?.hostNetwork ? [] : ["10.0.0.1"],
+      ips: this.pods.state.desired.pod.spec?.hostNetwork ? [] : ["10.0.0.1"],
     });
     return spec;
   }
 
   container(name = "app", attempt = 0): Promise<ContainerSpec> {
     const { state } = this.pods;
-    const planned = state.plan.containers.find((candidate) => candidate.name === name);
-    if (!planned) throw new Error(`no container ${name}`);
-    return (this.#made ??= this.#preparation()).container({ state, planned, attempt, imageId: "app@sha256:1" }, signal);
+    const desired = state.desired.containers.find((candidate) => candidate.name === name);
+    if (!desired) throw new Error(`no container ${name}`);
+    return (this.#made ??= this.#preparation()).container({ state, desired, attempt, imageId: "app@sha256:1" }, signal);
   }
 
   /** What of ours a container mounts, by path. */
@@ -114,7 +114,7 @@ describe("a sandbox", () => {
         options: ["ndots:5"],
       },
       hosts: hostAliases,
-      pod: rig.pods.state.plan.pod,
+      pod: rig.pods.state.desired.pod,
     });
     expect(rig.events).toEqual([]);
   });

@@ -74,7 +74,7 @@ class KubeletPreparation implements PodPreparation {
     this.#keychain = new RegistryKeychain({ host, configFile: settings.registryConfig });
   }
 
-  async sandbox({ plan: { pod } }: PodState, _attempt: number, signal: AbortSignal): Promise<SandboxSpec> {
+  async sandbox({ desired: { pod } }: PodState, _attempt: number, signal: AbortSignal): Promise<SandboxSpec> {
     const hostname = pod.spec?.hostNetwork ? "" : podHostname(pod, this.#host.clusterDomain).kernelHostname;
     const { dns, warnings } = await this.#dns(pod, signal);
     for (const warning of warnings) this.#host.recordEvent(podRef(pod), warning);
@@ -82,9 +82,9 @@ class KubeletPreparation implements PodPreparation {
     return { labels: {}, hostname, dns, hosts: hostAliases(pod), pod };
   }
 
-  async container({ state, planned, attempt, imageId, volumeImages }: ContainerStart, signal: AbortSignal): Promise<ContainerSpec> {
-    const { pod } = state.plan;
-    const { container, name } = planned;
+  async container({ state, desired, attempt, imageId, volumeImages }: ContainerStart, signal: AbortSignal): Promise<ContainerSpec> {
+    const { pod } = state.desired;
+    const { container, name } = desired;
     const podIPs = state.stage.kind === "up" ? state.stage.ips : [];
     const resolved = this.#host.resolvePod(podRef(pod));
     const known = podIPs.length > 0 ? { podIPs } : undefined;

@@ -8,8 +8,8 @@ import type { PodState } from "../pod/pod-state.ts";
  *
  * @throws InvalidInputError if the container it names does not run
  */
-export function targetContainerId({ plan, containers }: PodState, name: string): string | undefined {
-  const target = targetNameOf(plan.pod, name);
+export function targetContainerId({ desired, containers }: PodState, name: string): string | undefined {
+  const target = targetNameOf(desired.pod, name);
   if (!target) return undefined;
   const record = containers.get(target);
   const instance = record && instanceOf(record.life);

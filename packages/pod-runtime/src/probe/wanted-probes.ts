@@ -1,4 +1,4 @@
-import type { PlannedContainer } from "../pod/pod-plan.ts";
+import type { DesiredContainer } from "../pod/desired-pod.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import type { WantedProbe } from "./prober.ts";
 import { dueProbes } from "./probe-standing.ts";
@@ -8,10 +8,10 @@ import { dueProbes } from "./probe-standing.ts";
  * stopped is still asked whether it is ready.
  */
 export function wantedProbes(state: PodState): readonly WantedProbe[] {
-  return state.plan.containers.flatMap((planned) => probesOf(planned, state));
+  return state.desired.containers.flatMap((desired) => probesOf(desired, state));
 }
 
-function probesOf({ name, role, container }: PlannedContainer, state: PodState): WantedProbe[] {
+function probesOf({ name, role, container }: DesiredContainer, state: PodState): WantedProbe[] {
   const life = state.containers.get(name)?.life;
   if (!life || !("isReady" in life) || role === "init" || role === "ephemeral") return [];
   const isStopping = life.kind !== "running" || state.ending !== undefined;

@@ -15,12 +15,12 @@ export function checkedPreparation(
 ): PodPreparation {
   return {
     async sandbox(state, attempt, signal) {
-      check(withOnly(state.plan.pod, undefined));
-      checkPorts(state.plan.pod);
+      check(withOnly(state.desired.pod, undefined));
+      checkPorts(state.desired.pod);
       return preparation.sandbox(state, attempt, signal);
     },
     async container(start, signal) {
-      check(withOnly(start.state.plan.pod, start.planned.name));
+      check(withOnly(start.state.desired.pod, start.desired.name));
       return preparation.container(start, signal);
     },
     limits: (pod, container) => preparation.limits(pod, container),

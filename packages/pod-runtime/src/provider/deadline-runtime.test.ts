@@ -10,10 +10,10 @@ import { withDeadlines } from "./deadline-runtime.ts";
 
 const signal = new AbortController().signal;
 const { state } = new PodRig(podWith({}));
-const [planned] = state.plan.containers;
-if (!planned) throw new Error("the pod has no container");
+const [desired] = state.desired.containers;
+if (!desired) throw new Error("the pod has no container");
 const sandboxSpec = await plainPreparation.sandbox(state, 0, signal);
-const containerSpec = await plainPreparation.container({ state, planned, attempt: 0, imageId: "i" }, signal);
+const containerSpec = await plainPreparation.container({ state, desired, attempt: 0, imageId: "i" }, signal);
 
 type Call = (runtime: ContainerRuntime) => Promise<unknown>;
 

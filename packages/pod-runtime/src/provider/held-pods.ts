@@ -10,7 +10,7 @@ import {
 import type { RuntimePresence } from "./runtime-presence.ts";
 import { groupByPod, type RuntimePod } from "./runtime-pods.ts";
 import type { Instant } from "../pod/instant.ts";
-import { planPod } from "../pod/pod-plan.ts";
+import { desiredPodOf } from "../pod/desired-pod.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import type { ProbeCounts } from "../probe/probe-counts.ts";
@@ -209,7 +209,7 @@ export class HeldPods implements AsyncDisposable {
     const { signal } = this.#end;
     while (!signal.aborted && this.#pods.get(held.ref.uid) === held && !held.worker.state.ending) {
       try {
-        return await storage.prepare(held.worker.state.plan.pod, signal);
+        return await storage.prepare(held.worker.state.desired.pod, signal);
       } catch (error) {
         if (signal.aborted) return;
         logger.warn(
@@ -223,9 +223,9 @@ export class HeldPods implements AsyncDisposable {
 
   async #readMessages(pod: DeepReadonly<Pod>, { ref, inventory }: RuntimePod): Promise<ReadonlyMap<string, string>> {
     const { runtime, storage, host } = this.#options;
-    const planned = new Map(planPod(pod).containers.map((container) => [container.name, container]));
+    const desired = new Map(desiredPodOf(pod).containers.map((container) => [container.name, container]));
     const read = endedUnheard(pod, inventory).map(async ({ container, attempt, id, exit }): Promise<[string, string]> => {
-      const ended = { ref, planned: planned.get(container), container, attempt, id };
+      const ended = { ref, desired: desired.get(container), container, attempt, id };
       return [id, await writtenMessage(ended, exit, { runtime, storage, clock: host.clock, logger: host.logger }, this.#end.signal)];
     });
     return new Map(await Promise.all(read));

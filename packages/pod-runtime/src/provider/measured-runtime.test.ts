@@ -89,12 +89,12 @@ test("calls have the names of CRI's", async () => {
 test("calls that make something have the names of CRI's, too, and give what the runtime gives", async () => {
   const { runtime, counted } = setUp();
   const { state } = new PodRig(podWith({}));
-  const [planned] = state.plan.containers;
-  if (!planned) throw new Error("the pod has no container");
+  const [desired] = state.desired.containers;
+  if (!desired) throw new Error("the pod has no container");
   const sandbox = await runtime.createSandbox(await plainPreparation.sandbox(state, 0, signal), signal);
   const id = await runtime.createContainer(
     sandbox.id,
-    await plainPreparation.container({ state, planned, attempt: 0, imageId: "i" }, signal),
+    await plainPreparation.container({ state, desired, attempt: 0, imageId: "i" }, signal),
     signal,
   );
   await runtime.resizeContainer(id, {}, signal);

@@ -145,7 +145,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       metrics: host.metrics,
       nodeStats,
       podStats: async (signal) => (await this.#stats.measured(signal)).pods,
-      pods: () => this.#pods.values().flatMap(({ worker: { state } }) => (isActive(state) ? [state.plan.pod] : [])),
+      pods: () => this.#pods.values().flatMap(({ worker: { state } }) => (isActive(state) ? [state.desired.pod] : [])),
       evict: (ref, how) => this.evictPod(ref, how),
       hasEnded: ({ uid }) => {
         const state = this.#pods.get(uid)?.worker.state;
@@ -231,7 +231,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   evictPod(ref: PodRef, { reason = "Evicted", message, graceMs = 0, isDisruption }: Eviction): boolean {
     const worker = this.#pods.get(ref.uid)?.worker;
     if (!worker || worker.state.ending) return false;
-    if (isCriticalPod(worker.state.plan.pod)) {
+    if (isCriticalPod(worker.state.desired.pod)) {
       this.options.host.logger.error({ pod: `${ref.namespace}/${ref.name}`, message }, "a critical pod cannot be evicted");
       return false;
     }
@@ -302,7 +302,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       const wanted = host.findPod(ref);
       // The API server may have let go of it before we are told to end it.
       const isGoing = state.ending !== undefined || !wanted || wanted.metadata?.deletionTimestamp !== undefined;
-      return isGoing === isEnding ? [state.plan.pod] : [];
+      return isGoing === isEnding ? [state.desired.pod] : [];
     });
   }
 
@@ -329,7 +329,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** Has a worker run the pod as it is now: a list may have taken it over meanwhile with the spec of before. */
   async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<void> {
     const { worker } = await this.#pods.take(pod, found);
-    if (worker.state.plan.pod !== pod) worker.send({ kind: "updated", pod });
+    if (worker.state.desired.pod !== pod) worker.send({ kind: "updated", pod });
   }
 
   async #takeToEnd(ref: PodRef, graceMs: number, signal: AbortSignal): Promise<HeldPod> {

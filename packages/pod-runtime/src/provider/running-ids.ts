@@ -30,15 +30,15 @@ export function runningId(state: PodState, container: string): string {
 }
 
 /** The id of the sandbox that the pod runs in. @throws NotFoundError if there is none now */
-export function sandboxId({ stage, plan }: PodState, ref: PodRef): string {
+export function sandboxId({ stage, desired }: PodState, ref: PodRef): string {
   if (stage.kind === "up") return stage.sandboxId;
-  throw new NotFoundError(`pod "${plan.pod.metadata?.name ?? ref.name}" does not run: it has no sandbox`);
+  throw new NotFoundError(`pod "${desired.pod.metadata?.name ?? ref.name}" does not run: it has no sandbox`);
 }
 
 function recordOf({ containers }: PodState, container: string): ContainerRecord {
   return containers.get(container) ?? newContainer;
 }
 
-function nameOf({ plan }: PodState): string {
-  return plan.pod.metadata?.name ?? "";
+function nameOf({ desired }: PodState): string {
+  return desired.pod.metadata?.name ?? "";
 }

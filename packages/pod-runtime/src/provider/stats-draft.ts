@@ -71,7 +71,7 @@ export class StatsDraft {
     const network = draft.network ?? before.pod?.network;
     const volume = draft.volume ?? before.pod?.volume;
     const nodeFs = (this.node ?? before.node)?.fs;
-    const storage = nodeFs && ephemeralStorage(worker.state.plan.pod, { containers, volumes: volume ?? [], nodeFs });
+    const storage = nodeFs && ephemeralStorage(worker.state.desired.pod, { containers, volumes: volume ?? [], nodeFs });
     return [
       {
         podRef: ref,

@@ -94,7 +94,7 @@ export class StatsReader {
   /** @returns what has a rate: the pod, and its containers */
   async #pod(draft: StatsDraft, { ref, worker }: HeldPod, limit: Semaphore): Promise<readonly string[]> {
     const { runtime, storage, cgroups, clock, signal } = this.#options;
-    const { stage, containers: records, plan } = worker.state;
+    const { stage, containers: records, desired } = worker.state;
     if (stage.kind !== "up") return [];
     const running = [...records].flatMap(([name, { life }]) => {
       const id = instanceOf(life)?.id;
@@ -112,7 +112,7 @@ export class StatsReader {
       stats.volume = storage && (await this.#try(draft, what, () => storage.stats(ref, signal)));
     };
     const whole = async (): Promise<void> => {
-      const usage = await this.#try(draft, what, async () => cgroups?.usage?.(plan.pod, signal));
+      const usage = await this.#try(draft, what, async () => cgroups?.usage?.(desired.pod, signal));
       stats.usage = usage && { ...usage, cpu: this.#rates.complete(ref.uid, usage.cpu, clock.monotonic()) };
     };
     await Promise.all([

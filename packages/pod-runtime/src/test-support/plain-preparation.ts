@@ -2,8 +2,8 @@ import type { PodPreparation } from "../worker/preparation.ts";
 
 /** Prepares pods without looking anything up. */
 export const plainPreparation: PodPreparation = {
-  sandbox: async ({ plan: { pod } }) => ({ labels: {}, hostname: pod.metadata?.name ?? "", hosts: [], pod }),
-  container: async ({ state, planned, imageId }) => ({
+  sandbox: async ({ desired: { pod } }) => ({ labels: {}, hostname: pod.metadata?.name ?? "", hosts: [], pod }),
+  container: async ({ state, desired, imageId }) => ({
     labels: {},
     imageId,
     command: [],
@@ -12,8 +12,8 @@ export const plainPreparation: PodPreparation = {
     mounts: [],
     limits: {},
     oomScoreAdjustment: 1000,
-    pod: state.plan.pod,
-    container: planned.container,
+    pod: state.desired.pod,
+    container: desired.container,
   }),
   limits: () => ({}),
   credentials: async () => [],

@@ -2,7 +2,7 @@ import type { ContainerStatus, Pod, PodSpec, ProviderPodStatus } from "@virtual-
 import type { Instant } from "../pod/instant.ts";
 import type { PodEffect, PodNotice } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
-import { planPod } from "../pod/pod-plan.ts";
+import { desiredPodOf } from "../pod/desired-pod.ts";
 import { podReport } from "../pod/pod-report.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { newPod, podStep } from "../pod/pod-step.ts";
@@ -32,7 +32,7 @@ export class PodRig {
   #ids = 0;
 
   constructor(pod: Pod) {
-    this.state = newPod(planPod(pod), this.now);
+    this.state = newPod(desiredPodOf(pod), this.now);
     this.send({ kind: "tick" });
   }
 

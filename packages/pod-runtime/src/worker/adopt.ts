@@ -2,7 +2,7 @@ import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { newContainer, type ContainerLife, type ContainerRecord, type Termination } from "../pod/container-life.ts";
 import { afterEnd } from "../pod/container-step.ts";
 import type { Instant } from "../pod/instant.ts";
-import { planPod, type PlannedContainer, type PodPlan } from "../pod/pod-plan.ts";
+import { desiredPodOf, type DesiredContainer, type DesiredPod } from "../pod/desired-pod.ts";
 import type { PodEnding, PodState } from "../pod/pod-state.ts";
 import { newPod } from "../pod/pod-step.ts";
 import { withPodLimits, type Resources } from "../pod/resources.ts";
@@ -31,30 +31,30 @@ export interface Adoption {
  * Nothing that runs is disturbed; what the runtime does not hold begins anew.
  */
 export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map() }: Adoption, now: Instant): PodState {
-  const plan = planPod(pod);
-  const fresh = newPod(plan, now);
+  const desiredPod = desiredPodOf(pod);
+  const fresh = newPod(desiredPod, now);
   const sandbox = newestReady(inventory);
   const found = newestAttempts(inventory.containers);
   const ending = endingOf(pod, now);
-  const hasBegunMain = plan.containers.some(
+  const hasBegunMain = desiredPod.containers.some(
     ({ name, role }) => role === "main" && sandbox !== undefined && found.get(name)?.container.sandboxId === sandbox.id,
   );
-  const adopt = (planned: PlannedContainer, isThrough: boolean): ContainerRecord =>
+  const adopt = (desired: DesiredContainer, isThrough: boolean): ContainerRecord =>
     adoptContainer(
-      { plan, planned, now, messages, sandbox, hasBegunMain: hasBegunMain || isThrough, isEnding: isThrough || ending !== undefined },
-      found.get(planned.name),
+      { desiredPod, desired, now, messages, sandbox, hasBegunMain: hasBegunMain || isThrough, isEnding: isThrough || ending !== undefined },
+      found.get(desired.name),
     );
-  const mains = plan.containers.filter(({ role }) => role === "main");
+  const mains = desiredPod.containers.filter(({ role }) => role === "main");
   // A pod whose main containers have all ended for good has done with its sandbox, and with what comes before them.
-  const isThrough = mains.every((planned) => adopt(planned, false).life.kind === "ended");
-  const containers = plan.containers.map((planned): [string, ContainerRecord] => [planned.name, adopt(planned, isThrough)]);
+  const isThrough = mains.every((desired) => adopt(desired, false).life.kind === "ended");
+  const containers = desiredPod.containers.map((desired): [string, ContainerRecord] => [desired.name, adopt(desired, isThrough)]);
   return {
     ...fresh,
     stage: sandbox ? { kind: "up", sandboxId: sandbox.id, ips: sandbox.ips } : fresh.stage,
     sandboxAttempt: Math.max(-1, ...inventory.sandboxes.map(({ labels }) => tryAttempt(labels) ?? -1)),
     deadSandboxes: sandbox ? [] : sandboxIds(inventory),
     containers: new Map(containers),
-    whole: { resources: heardWhole(pod) ?? plan.whole, isSure: false },
+    whole: { resources: heardWhole(pod) ?? desiredPod.whole, isSure: false },
     ending,
     isDeleted: pod.metadata?.deletionTimestamp !== undefined,
     activeSinceMs: monotonicOf(pod.status?.startTime, now) ?? now.monotonicMs,
@@ -81,8 +81,8 @@ function sandboxIds({ sandboxes, containers }: RuntimeInventory): readonly strin
 }
 
 interface AdoptContext {
-  readonly plan: PodPlan;
-  readonly planned: PlannedContainer;
+  readonly desiredPod: DesiredPod;
+  readonly desired: DesiredContainer;
   readonly now: Instant;
   readonly sandbox: RuntimeSandbox | undefined;
   /** Whether a main container was begun in the sandbox, or all have ended, so that all before it must be through. */
@@ -92,16 +92,16 @@ interface AdoptContext {
 }
 
 function adoptContainer(context: AdoptContext, found: Found | undefined): ContainerRecord {
-  const { plan, planned, hasBegunMain } = context;
-  const stored = storedStatus(plan.pod, planned.name);
-  const isInit = planned.role === "init" || planned.role === "sidecar";
+  const { desiredPod, desired, hasBegunMain } = context;
+  const stored = storedStatus(desiredPod.pod, desired.name);
+  const isInit = desired.role === "init" || desired.role === "sidecar";
   const isInitialized = isInit && hasBegunMain;
   const hasRun = stored?.state?.running ?? stored?.state?.terminated ?? stored?.lastState?.terminated;
   const storedAttempt = hasRun ? (stored?.restartCount ?? 0) : -1;
   const blank = { ...newContainer, isInitialized, attempt: storedAttempt };
   if (found) return adoptFound(blank, found, { ...context, stored });
   const heard = heardEnd(stored, context.now);
-  if (planned.role === "init" && isInitialized) return { ...blank, life: { kind: "ended" }, lastTermination: heard };
+  if (desired.role === "init" && isInitialized) return { ...blank, life: { kind: "ended" }, lastTermination: heard };
   // What the API server heard of, and the runtime does not hold, has ended: a pod that never restarts must not run twice.
   return heard ? againAfter(blank, heard, context) : blank;
 }
@@ -111,7 +111,7 @@ function adoptFound(
   { identity, container, before }: Found,
   context: AdoptContext & { readonly stored: DeepReadonly<ContainerStatus> | undefined },
 ): ContainerRecord {
-  const { plan, sandbox, now, stored } = context;
+  const { desiredPod, sandbox, now, stored } = context;
   const { id, state } = container;
   const resources = knownResources(container, stored);
   const termination = (exit: RuntimeExit): Termination => {
@@ -127,7 +127,7 @@ function adoptFound(
     image: { name: readOrigin(container.labels).image || container.image, id: container.imageId },
     user: container.user,
     resources,
-    effective: withPodLimits(resources, (heardWhole(plan.pod) ?? plan.pod.spec?.resources)?.limits),
+    effective: withPodLimits(resources, (heardWhole(desiredPod.pod) ?? desiredPod.pod.spec?.resources)?.limits),
     lastTermination: before && endOf(before, stored),
   };
   const isHere = sandbox !== undefined && container.sandboxId === sandbox.id;
@@ -190,13 +190,13 @@ function timeOf(time: string | undefined): number | undefined {
 function adoptRunning(
   record: ContainerRecord,
   instance: { readonly id: string; readonly startedAtMs: number },
-  { planned, stored }: { readonly planned: PlannedContainer; readonly stored: DeepReadonly<ContainerStatus> | undefined },
+  { desired, stored }: { readonly desired: DesiredContainer; readonly stored: DeepReadonly<ContainerStatus> | undefined },
 ): ContainerRecord {
   const isSame = stored?.containerID?.endsWith(`://${instance.id}`) ?? false;
-  const isStarted = planned.container.startupProbe === undefined || (isSame && stored?.started === true);
-  const isReady = isStarted && (planned.container.readinessProbe === undefined || (isSame && stored?.ready === true));
+  const isStarted = desired.container.startupProbe === undefined || (isSame && stored?.started === true);
+  const isReady = isStarted && (desired.container.readinessProbe === undefined || (isSame && stored?.ready === true));
   const life: ContainerLife = { kind: "running", instance, isStarted, isReady };
-  return { ...record, life, isInitialized: record.isInitialized || (planned.role === "sidecar" && isStarted) };
+  return { ...record, life, isInitialized: record.isInitialized || (desired.role === "sidecar" && isStarted) };
 }
 
 /** The newest sandbox; of two of one attempt, where a call had an unclear outcome, the one that was gone on with. */

@@ -2,7 +2,7 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { planPod } from "../pod/pod-plan.ts";
+import { desiredPodOf } from "../pod/desired-pod.ts";
 import type { RuntimeExit } from "../runtime/container-runtime.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 import { readEnd, writtenMessage, type EndReader } from "./container-end.ts";
@@ -22,10 +22,10 @@ class EndRig {
   policy: string | undefined = "FallbackToLogsOnError";
 
   read(exit: Partial<RuntimeExit> = {}, signal = never): Promise<string> {
-    const [planned] = planPod(
+    const [desired] = desiredPodOf(
       podWith({ containers: [{ name: "app", ...(this.policy && { terminationMessagePolicy: this.policy }) }] }),
     ).containers;
-    return writtenMessage({ ref, planned, container: "app", attempt: 3, id: "c1" }, { ...failed, ...exit }, this.#reader(), signal);
+    return writtenMessage({ ref, desired, container: "app", attempt: 3, id: "c1" }, { ...failed, ...exit }, this.#reader(), signal);
   }
 
   #reader(): EndReader {
@@ -108,7 +108,7 @@ test("a message is read also of a container that ended well, or that the spec do
   expect(await rig.read({ exitCode: 0 })).toBe("done");
 
   const storage = { terminationMessage: async () => "gone" };
-  const end = { ref, planned: undefined, container: "app", attempt: 0, id: "c1" };
+  const end = { ref, desired: undefined, container: "app", attempt: 0, id: "c1" };
   const refuse = (): never => {
     throw new Error("not asked for");
   };

@@ -2,7 +2,7 @@ import { withDeadline } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerLogs, Logger, PodRef } from "@virtual-kubelet/core";
 import type { Termination } from "../pod/container-life.ts";
-import type { PlannedContainer } from "../pod/pod-plan.ts";
+import type { DesiredContainer } from "../pod/desired-pod.ts";
 import { toTermination } from "../pod/termination.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
 import type { PodStorage } from "./pod-storage.ts";
@@ -18,7 +18,7 @@ const maxReadMs = 10_000;
 export interface EndedContainer {
   readonly ref: PodRef;
   /** Absent where the spec does not name it any more. */
-  readonly planned: PlannedContainer | undefined;
+  readonly desired: DesiredContainer | undefined;
   readonly container: string;
   readonly attempt: number;
   readonly id: string;
@@ -46,9 +46,9 @@ export async function readEnd(ended: EndedContainer, exit: RuntimeExit, reader: 
 export async function writtenMessage(ended: EndedContainer, exit: RuntimeExit, reader: EndReader, signal: AbortSignal): Promise<string> {
   // What never ran has written nothing.
   if (exit.startedAtMs === undefined) return "";
-  const { ref, container, attempt, id, planned } = ended;
+  const { ref, container, attempt, id, desired } = ended;
   const { runtime, storage, clock } = reader;
-  const takesLog = planned?.container.terminationMessagePolicy === "FallbackToLogsOnError" && exit.exitCode !== 0;
+  const takesLog = desired?.container.terminationMessagePolicy === "FallbackToLogsOnError" && exit.exitCode !== 0;
   if (!storage && !takesLog) return "";
   try {
     return await withDeadline(

@@ -12,7 +12,7 @@ import { startContainer } from "./start-container.ts";
 import { UnderWay } from "./under-way.ts";
 import type { PodEffect, PodNotice } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
-import type { PlannedContainer } from "../pod/pod-plan.ts";
+import type { DesiredContainer } from "../pod/desired-pod.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import { toTermination } from "../pod/termination.ts";
 import type { RuntimePresence } from "../provider/runtime-presence.ts";
@@ -131,18 +131,18 @@ export class EffectRunner {
 
   async #ensureImage({ container, specHash }: EffectOf<"ensureImage">, state: PodState): Promise<void> {
     const { runtime, presence, prepare, send, tell, clock } = this.#options;
-    const planned = plannedOf(state, container);
+    const desired = plannedOf(state, container);
     using pull = this.#pulls.begin(container);
     try {
       await presence?.untilBack(pull.signal);
       const { imageId, volumeImages } = await ensureImages(
-        state.plan.pod,
-        planned.container,
-        { runtime, clock, tell, credentials: (image, inner) => prepare.credentials(state.plan.pod, image, inner) },
+        state.desired.pod,
+        desired.container,
+        { runtime, clock, tell, credentials: (image, inner) => prepare.credentials(state.desired.pod, image, inner) },
         pull.signal,
       );
       await this.#checkSandbox(container, state, pull.signal);
-      const image = { name: planned.container.image ?? "", id: imageId };
+      const image = { name: desired.container.image ?? "", id: imageId };
       send({ kind: "imageReady", container, specHash, image, volumeImages });
     } catch (error) {
       if (pull.signal.aborted) return;
@@ -178,11 +178,11 @@ export class EffectRunner {
 
   async #containerSpec(container: string, attempt: number, state: PodState): Promise<ContainerSpec> {
     const { prepare, signal, ref, owner } = this.#options;
-    const planned = plannedOf(state, container);
+    const desired = plannedOf(state, container);
     const { image, volumeImages } = state.containers.get(container) ?? {};
-    const spec = await prepare.container({ state, planned, attempt, imageId: image?.id ?? "", volumeImages }, signal);
-    const identity = { container, attempt, specHash: planned.specHash };
-    const labels = { ...spec.labels, ...containerLabels(ref, owner, identity), ...originLabels(planned.role, planned.container) };
+    const spec = await prepare.container({ state, desired, attempt, imageId: image?.id ?? "", volumeImages }, signal);
+    const identity = { container, attempt, specHash: desired.specHash };
+    const labels = { ...spec.labels, ...containerLabels(ref, owner, identity), ...originLabels(desired.role, desired.container) };
     return { ...spec, labels };
   }
 
@@ -217,7 +217,7 @@ export class EffectRunner {
     }
   }
 
-  async #resizePod({ kind, sandboxId }: EffectOf<"growPod" | "fitPod">, { plan: { pod } }: PodState): Promise<void> {
+  async #resizePod({ kind, sandboxId }: EffectOf<"growPod" | "fitPod">, { desired: { pod } }: PodState): Promise<void> {
     const { cgroups, signal, send } = this.#options;
     const isGrowing = kind === "growPod";
     try {
@@ -233,7 +233,7 @@ export class EffectRunner {
   async #resizeContainer({ container, id }: EffectOf<"resizeContainer">, state: PodState): Promise<void> {
     const { runtime, prepare, signal, send } = this.#options;
     try {
-      await runtime.resizeContainer(id, prepare.limits(state.plan.pod, plannedOf(state, container).container), signal);
+      await runtime.resizeContainer(id, prepare.limits(state.desired.pod, plannedOf(state, container).container), signal);
       send({ kind: "resized", container, id });
     } catch (error) {
       this.#failed({ kind: "resizeFailed", container, id, message: messageOf(error), isRestartNeeded: isUnsupported(error) }, error);
@@ -242,11 +242,11 @@ export class EffectRunner {
 
   async #runHook({ container, id, hook }: EffectOf<"runHook">, state: PodState): Promise<void> {
     const { runtime, clock, send, podIP, logger, tell } = this.#options;
-    const planned = plannedOf(state, container);
-    const spec = planned.container.lifecycle?.[hook];
+    const desired = plannedOf(state, container);
+    const spec = desired.container.lifecycle?.[hook];
     using begun = this.#hooks.begin(`${hook} ${container}`);
     try {
-      if (spec) await runHook(spec, { runtime, id, container: planned.container, podIP: podIP(state), clock, tell }, begun.signal);
+      if (spec) await runHook(spec, { runtime, id, container: desired.container, podIP: podIP(state), clock, tell }, begun.signal);
       send({ kind: "hookEnded", container, id, hook });
     } catch (error) {
       if (this.#options.signal.aborted) return;
@@ -256,8 +256,8 @@ export class EffectRunner {
   }
 }
 
-function plannedOf({ plan }: PodState, container: string): PlannedContainer {
-  const found = plan.containers.find(({ name }) => name === container);
+function plannedOf({ desired }: PodState, container: string): DesiredContainer {
+  const found = desired.containers.find(({ name }) => name === container);
   if (!found) throw new Error(`find container ${container}: it is not in the pod's spec`);
   return found;
 }

@@ -100,8 +100,8 @@ export class PodObserver {
   async #note({ container, attempt, instance: { id } }: Watched, found: RuntimeContainerState, signal: AbortSignal): Promise<void> {
     if (found.kind !== "exited") return;
     const { ref, runtime, storage, clock, logger, state, send } = this.#options;
-    const planned = state()?.plan.containers.find(({ name }) => name === container);
-    const termination = await readEnd({ ref, planned, container, attempt, id }, found, { runtime, storage, clock, logger }, signal);
+    const desired = state()?.desired.containers.find(({ name }) => name === container);
+    const termination = await readEnd({ ref, desired, container, attempt, id }, found, { runtime, storage, clock, logger }, signal);
     send({ kind: "exited", container, id, termination });
   }
 

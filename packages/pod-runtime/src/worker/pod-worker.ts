@@ -189,13 +189,13 @@ export class PodWorker {
   }
 
   #probe(probe: WantedProbe, signal: AbortSignal): ReturnType<typeof probeOnce> {
-    const container = this.#state.plan.containers.find(({ name }) => name === probe.container)?.container;
+    const container = this.#state.desired.containers.find(({ name }) => name === probe.container)?.container;
     if (!container) return Promise.reject(new Error(`probe container ${probe.container}: it is not in the pod`));
     const target = { runtime: this.#options.runtime, id: probe.id, container, podIP: this.#podIP(this.#state) };
     return probeOnce(probe.spec, target, signal);
   }
 
-  #podIP({ stage, plan: { pod } }: PodState): string | undefined {
+  #podIP({ stage, desired: { pod } }: PodState): string | undefined {
     const own = stage.kind === "up" ? stage.ips[0] : undefined;
     return own ?? (isOnHostNetwork(pod) ? this.#options.hostIP : undefined);
   }

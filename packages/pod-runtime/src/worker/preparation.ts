@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly, Pod, RegistryCredentials } from "@virtual-kubelet/core";
-import type { PlannedContainer } from "../pod/pod-plan.ts";
+import type { DesiredContainer } from "../pod/desired-pod.ts";
 import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
@@ -22,7 +22,7 @@ export interface PodPreparation {
 /** One start of a container. */
 export interface ContainerStart {
   readonly state: PodState;
-  readonly planned: PlannedContainer;
+  readonly desired: DesiredContainer;
   readonly attempt: number;
   /** By content. */
   readonly imageId: string;

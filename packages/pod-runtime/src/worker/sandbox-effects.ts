@@ -39,12 +39,12 @@ export class SandboxEffects {
     const { runtime, prepare, storage, cgroups, signal, send, ref, owner } = this.#options;
     let reason: "FailedMount" | "FailedCreatePodSandBox" | undefined = "FailedMount";
     try {
-      await storage?.prepare(state.plan.pod, signal);
+      await storage?.prepare(state.desired.pod, signal);
       reason = "FailedCreatePodSandBox";
       const spec = await prepare.sandbox(state, attempt, signal);
       const begun = state.deadSandboxes.length > 0 ? await this.#endAllBefore(state) : undefined;
       const labels = { ...spec.labels, ...podLabels(ref, owner, attempt) };
-      const cgroupParent = (await cgroups?.prepare(state.plan.pod, signal)) ?? spec.cgroupParent;
+      const cgroupParent = (await cgroups?.prepare(state.desired.pod, signal)) ?? spec.cgroupParent;
       const { id, ips } = await runtime.createSandbox({ ...spec, labels, ...(cgroupParent !== undefined && { cgroupParent }) }, signal);
       send({ kind: "sandboxCreated", attempt, sandboxId: id, ips, begun });
     } catch (error) {
