@@ -3,19 +3,19 @@ import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { PodState } from "../pod/pod-state.ts";
 import type { RuntimeInventory } from "../runtime/container-runtime.ts";
-import type { HeldPod, HeldPods } from "./held-pods.ts";
+import type { RegisteredPod, PodRegistry } from "./pod-registry.ts";
 import type { RuntimePod } from "./runtime-pods.ts";
 
 const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 
 /** What is on the node: of the pods that a worker runs, what it knows; of all others, what the runtime holds. */
 export class PodInventory {
-  readonly #pods: HeldPods;
+  readonly #pods: PodRegistry;
   readonly #host: ProviderHost;
   readonly #closed: AbortSignal;
 
   /** @param closed - ends what is looked at beside a list */
-  constructor(pods: HeldPods, host: ProviderHost, closed: AbortSignal) {
+  constructor(pods: PodRegistry, host: ProviderHost, closed: AbortSignal) {
     this.#pods = pods;
     this.#host = host;
     this.#closed = closed;
@@ -23,17 +23,17 @@ export class PodInventory {
 
   /** As `PodLifecycleHandler.getPod`. */
   async pod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    const held = this.#pods.get(ref.uid);
-    return held ? this.#describeHeld(held) : this.#describeFound(await this.find(ref, signal));
+    const registered = this.#pods.get(ref.uid);
+    return registered ? this.#describeRegistered(registered) : this.#describeFound(await this.find(ref, signal));
   }
 
   /** As `PodLifecycleHandler.getPods`, after {@link lookAtAll}. */
   async list(signal: AbortSignal): Promise<ProviderPodList> {
     const found = await this.lookAtAll(signal);
-    const unheld = [...found.values()].filter(({ ref }) => !this.#pods.get(ref.uid));
-    const held = this.#pods.values();
+    const unregistered = [...found.values()].filter(({ ref }) => !this.#pods.get(ref.uid));
+    const registered = this.#pods.values();
     return {
-      pods: [...held.map((pod) => this.#describeHeld(pod)), ...unheld.map((pod) => this.#describeFound(pod))],
+      pods: [...registered.map((pod) => this.#describeRegistered(pod)), ...unregistered.map((pod) => this.#describeFound(pod))],
       complete: true,
     };
   }
@@ -70,7 +70,7 @@ export class PodInventory {
     return found;
   }
 
-  #describeHeld({ ref, worker, createdAtMs }: HeldPod): ProviderPod {
+  #describeRegistered({ ref, worker, createdAtMs }: RegisteredPod): ProviderPod {
     return { ref, owner: this.#pods.owner, createdAt: rfc3339(createdAtMs), status: structuredClone(worker.report) };
   }
 

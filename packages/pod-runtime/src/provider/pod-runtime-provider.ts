@@ -29,7 +29,7 @@ import { ProbeCounts } from "../probe/probe-counts.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { checkedPreparation } from "./checked-preparation.ts";
 import { withDeadlines } from "./deadline-runtime.ts";
-import { HeldPods, type HeldPod } from "./held-pods.ts";
+import { PodRegistry, type RegisteredPod } from "./pod-registry.ts";
 import { withSandboxesAtOnce } from "./limited-runtime.ts";
 import { withMeasurements } from "./measured-runtime.ts";
 import { PodInventory, unknownPod } from "./pod-inventory.ts";
@@ -65,7 +65,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   /** What it was made with. */
   protected readonly options: PodRuntimeProviderOptions;
   readonly #runtime: ContainerRuntime;
-  readonly #pods: HeldPods;
+  readonly #pods: PodRegistry;
   readonly #inventory: PodInventory;
   readonly #watch: RuntimeWatch;
   readonly #stats: StatsReader;
@@ -85,7 +85,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     this.#runtime = withSandboxesAtOnce(measured, settings.sandboxesAtOnce ?? Infinity);
     const runtime = this.#runtime;
     const presence = new RuntimePresence();
-    this.#pods = new HeldPods({
+    this.#pods = new PodRegistry({
       ...options,
       runtime,
       probeCounts: this.#probeCounts,
@@ -115,8 +115,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
       logger,
       presence,
       onEvent: (event) => {
-        const held = this.#pods.values().find(({ worker }) => worker.isWatched(event.id));
-        void held?.worker.runtimeEvent(event, this.#end.signal);
+        const registered = this.#pods.values().find(({ worker }) => worker.isWatched(event.id));
+        void registered?.worker.runtimeEvent(event, this.#end.signal);
       },
       relist: async (signal) => void (await this.#inventory.lookAtAll(signal)),
     });
@@ -202,8 +202,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const graceMs = gracePeriodSeconds * 1000;
-    const held = this.#pods.get(ref.uid) ?? (await this.#takeToEnd(ref, graceMs, signal));
-    held.worker.send({ kind: "deleted", graceMs });
+    const registered = this.#pods.get(ref.uid) ?? (await this.#takeToEnd(ref, graceMs, signal));
+    registered.worker.send({ kind: "deleted", graceMs });
   }
 
   /** As `PodLifecycleHandler.getPod`. */
@@ -321,9 +321,9 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
 
   /** @returns whether a worker runs the pod */
   #update({ uid }: PodRef, pod: DeepReadonly<Pod>): boolean {
-    const held = this.#pods.get(uid);
-    held?.worker.send({ kind: "updated", pod });
-    return held !== undefined;
+    const registered = this.#pods.get(uid);
+    registered?.worker.send({ kind: "updated", pod });
+    return registered !== undefined;
   }
 
   /** Has a worker run the pod as it is now: a list may have taken it over meanwhile with the spec of before. */
@@ -332,7 +332,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     if (worker.state.desired.pod !== pod) worker.send({ kind: "updated", pod });
   }
 
-  async #takeToEnd(ref: PodRef, graceMs: number, signal: AbortSignal): Promise<HeldPod> {
+  async #takeToEnd(ref: PodRef, graceMs: number, signal: AbortSignal): Promise<RegisteredPod> {
     const found = await this.#pods.find(ref, signal);
     if (found) return this.#pods.take(asDeleted(this.#pods.podOf(found), this.options.host.clock.now() + graceMs), found);
     // Its containers are gone, and what it had on the disk may be left.

@@ -2,7 +2,7 @@ import type { ContainerStats, NetworkStats, NodeStats, PodStats, StatsSummary, V
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import { ephemeralStorage } from "./ephemeral-storage.ts";
-import type { HeldPod } from "./held-pods.ts";
+import type { RegisteredPod } from "./pod-registry.ts";
 
 /** What was measured of a pod so far. */
 export interface PodDraft {
@@ -24,13 +24,13 @@ interface Before {
 
 /** A summary while it is being measured. */
 export class StatsDraft {
-  readonly pods: readonly HeldPod[];
+  readonly pods: readonly RegisteredPod[];
   node: NodeStats | undefined;
   /** What could not be measured, and why. */
   readonly failures: string[] = [];
   readonly #drafts = new Map<string, PodDraft>();
 
-  constructor(pods: readonly HeldPod[]) {
+  constructor(pods: readonly RegisteredPod[]) {
     this.pods = pods;
   }
 
@@ -62,7 +62,7 @@ export class StatsDraft {
     };
   }
 
-  #pod({ ref, createdAtMs, worker }: HeldPod, before: Before): readonly PodStats[] {
+  #pod({ ref, createdAtMs, worker }: RegisteredPod, before: Before): readonly PodStats[] {
     const draft = this.#drafts.get(ref.uid);
     if (!draft) return [];
     const containers = draft.running.flatMap(

@@ -5,7 +5,7 @@ import { isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { instanceOf } from "../pod/container-life.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
-import type { HeldPod } from "./held-pods.ts";
+import type { RegisteredPod } from "./pod-registry.ts";
 import type { PodCgroupMeter } from "./provider-options.ts";
 import { StatsDraft } from "./stats-draft.ts";
 import { UsageRates } from "./usage-rates.ts";
@@ -27,7 +27,7 @@ export interface StatsReaderOptions {
   readonly concurrency: number;
   /** Ends a measurement; those who ask do not. */
   readonly signal: AbortSignal;
-  pods(): readonly HeldPod[];
+  pods(): readonly RegisteredPod[];
 }
 
 /**
@@ -92,7 +92,7 @@ export class StatsReader {
   }
 
   /** @returns what has a rate: the pod, and its containers */
-  async #pod(draft: StatsDraft, { ref, worker }: HeldPod, limit: Semaphore): Promise<readonly string[]> {
+  async #pod(draft: StatsDraft, { ref, worker }: RegisteredPod, limit: Semaphore): Promise<readonly string[]> {
     const { runtime, storage, cgroups, clock, signal } = this.#options;
     const { stage, containers: records, desired } = worker.state;
     if (stage.kind !== "up") return [];

@@ -20,7 +20,7 @@ import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 import { PodDirectory } from "./pod-directory.ts";
 import { listPodFolders, removePodFolder } from "./pod-folders.ts";
-import { PodVolumes } from "./pod-volumes.ts";
+import { PodVolumesOnDisk } from "./pod-volumes-on-disk.ts";
 import type { PreparedVolumes } from "./prepared-volumes.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
@@ -75,7 +75,7 @@ export interface VolumeManagerOptions {
  */
 export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposable {
   readonly #options: VolumeManagerOptions;
-  readonly #pods = new Map<string, { readonly ref: PodRef; readonly volumes: PodVolumes }>();
+  readonly #pods = new Map<string, { readonly ref: PodRef; readonly volumes: PodVolumesOnDisk }>();
   readonly #mutex = new KeyedMutex();
   readonly #sizes: SizeWatch;
   readonly #use: VolumeUse;
@@ -224,13 +224,13 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     return this.#root;
   }
 
-  async #volumesOf(ref: PodRef): Promise<PodVolumes> {
+  async #volumesOf(ref: PodRef): Promise<PodVolumesOnDisk> {
     const held = this.#pods.get(ref.uid);
     if (held) return held.volumes;
     const { clock, random, policy, logger, resolvePod, recordEvent } = this.#options;
     const root = await this.#openRoot();
     this.#claims ??= new ClaimedVolumes(root, clock, this.#options.driverVolume);
-    const volumes = new PodVolumes({
+    const volumes = new PodVolumesOnDisk({
       uid: ref.uid,
       root,
       claims: this.#claims,

@@ -1,7 +1,7 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { FsStats, VolumeStats } from "@virtual-kubelet/core";
 import { diskUse, fileSystemRoom } from "./disk-use.ts";
-import type { ReadyVolume } from "./pod-volumes.ts";
+import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
 import type { runTool } from "./run-tool.ts";
 
 /** How long a measurement counts, in milliseconds. Source: VolumeStatsAggPeriod of a kubelet. */

@@ -9,7 +9,7 @@ import type { PodPreparation } from "./preparation.ts";
 import { runHook } from "./run-hook.ts";
 import { SandboxEffects } from "./sandbox-effects.ts";
 import { startContainer } from "./start-container.ts";
-import { UnderWay } from "./under-way.ts";
+import { CallsInProgress } from "./calls-in-progress.ts";
 import type { PodEffect, PodNotice } from "../pod/pod-effect.ts";
 import type { PodEvent } from "../pod/pod-event.ts";
 import type { DesiredContainer } from "../pod/desired-pod.ts";
@@ -48,9 +48,9 @@ export class EffectRunner {
   readonly #options: EffectRunnerOptions;
   readonly #sandboxes: SandboxEffects;
   /** By container. */
-  readonly #pulls: UnderWay;
-  readonly #hooks: UnderWay;
-  readonly #stops: UnderWay;
+  readonly #pulls: CallsInProgress;
+  readonly #hooks: CallsInProgress;
+  readonly #stops: CallsInProgress;
   /** The change of the pod's cgroup that is under way. */
   #cgroup: Promise<void> | undefined;
   /** Containers, by id, whose start may have reached the runtime without our knowing. */
@@ -60,9 +60,9 @@ export class EffectRunner {
   constructor(options: EffectRunnerOptions, mayHaveBegun: Iterable<string>) {
     this.#options = options;
     this.#sandboxes = new SandboxEffects({ ...options, failed: (event, error) => this.#failed(event, error) });
-    this.#pulls = new UnderWay(options.signal);
-    this.#hooks = new UnderWay(options.signal);
-    this.#stops = new UnderWay(options.signal);
+    this.#pulls = new CallsInProgress(options.signal);
+    this.#hooks = new CallsInProgress(options.signal);
+    this.#stops = new CallsInProgress(options.signal);
     this.#mayHaveBegun = new Set(mayHaveBegun);
   }
 
@@ -76,14 +76,14 @@ export class EffectRunner {
   /** Gives up pulls and hooks that the pod does not wait for any more. */
   dropUnwanted(state: PodState): void {
     const lifeOf = (name: string): string => state.containers.get(name)?.life.kind ?? "";
-    this.#pulls.giveUpUnless((name) => lifeOf(name) === "pulling", new Error("the image is not wanted any more"));
+    this.#pulls.abortUnless((name) => lifeOf(name) === "pulling", new Error("the image is not wanted any more"));
     const isHookWanted = (name: string): boolean => {
       const [hook = "", container = ""] = name.split(" ");
       const life = lifeOf(container);
       // A preStop hook that has used up the grace runs on until its container ends, as with a kubelet.
       return life === hook || (hook === "preStop" && life === "stopping");
     };
-    this.#hooks.giveUpUnless(isHookWanted, new Error("the hook is not waited for any more"));
+    this.#hooks.abortUnless(isHookWanted, new Error("the hook is not waited for any more"));
   }
 
   async #carryOut(effect: Runnable, state: PodState): Promise<void> {
@@ -206,7 +206,7 @@ export class EffectRunner {
     const { runtime, observer } = this.#options;
     const stopSignal = plannedOf(state, container).container.lifecycle?.stopSignal;
     // A later stop has less grace and takes the place of the one before.
-    this.#stops.giveUp(container, new Error("a stop with less grace has come"));
+    this.#stops.abort(container, new Error("a stop with less grace has come"));
     using stop = this.#stops.begin(container);
     try {
       await runtime.stopContainer(id, { graceMs, stopSignal }, stop.signal);

@@ -30,15 +30,15 @@ const prepareAgainMs = 10_000;
 const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 
 /** A pod that a worker runs. */
-export interface HeldPod {
+export interface RegisteredPod {
   readonly ref: PodRef;
   readonly worker: PodWorker;
   /** Wall-clock milliseconds since the epoch. */
   readonly createdAtMs: number;
 }
 
-/** What {@link HeldPods} needs. */
-export interface HeldPodsOptions {
+/** What {@link PodRegistry} needs. */
+export interface PodRegistryOptions {
   readonly host: ProviderHost;
   readonly runtime: ContainerRuntime;
   readonly presence: RuntimePresence;
@@ -57,18 +57,18 @@ export interface HeldPodsOptions {
  * The pods of a node on a runtime: each by its UID, with a worker for those that run, and for all others what the runtime
  * itself tells.
  */
-export class HeldPods implements AsyncDisposable {
-  readonly #options: HeldPodsOptions;
+export class PodRegistry implements AsyncDisposable {
+  readonly #options: PodRegistryOptions;
   readonly #owner: Owner;
-  readonly #pods = new Map<string, HeldPod>();
-  readonly #taking = new Map<string, Promise<HeldPod>>();
+  readonly #pods = new Map<string, RegisteredPod>();
+  readonly #taking = new Map<string, Promise<RegisteredPod>>();
   readonly #running = new Set<Promise<void>>();
   /** For each list that is under way, the pods that ended since it was asked for: it may still hold them. */
   readonly #endedSince = new Set<Set<string>>();
   readonly #end = new AbortController();
   #listed: ReadonlySet<string> | undefined;
 
-  constructor(options: HeldPodsOptions) {
+  constructor(options: PodRegistryOptions) {
     this.#options = options;
     this.#owner = { clusterId: options.host.clusterId, nodeName: options.host.nodeName };
   }
@@ -78,11 +78,11 @@ export class HeldPods implements AsyncDisposable {
     return this.#owner;
   }
 
-  get(uid: string): HeldPod | undefined {
+  get(uid: string): RegisteredPod | undefined {
     return this.#pods.get(uid);
   }
 
-  values(): readonly HeldPod[] {
+  values(): readonly RegisteredPod[] {
     return [...this.#pods.values()];
   }
 
@@ -104,14 +104,14 @@ export class HeldPods implements AsyncDisposable {
   }
 
   /**
-   * Has a worker run the pod, from where the runtime has it; one that is held already stays as it is.
+   * Has a worker run the pod, from where the runtime has it; one that is registered already stays as it is.
    *
    * @param found - what the runtime holds of the pod
    */
-  take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
+  take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<RegisteredPod> {
     const uid = pod.metadata?.uid ?? "";
-    const held = this.#pods.get(uid);
-    if (held) return Promise.resolve(held);
+    const registered = this.#pods.get(uid);
+    if (registered) return Promise.resolve(registered);
     const taking = this.#taking.get(uid) ?? this.#take(pod, found).finally(() => this.#taking.delete(uid));
     this.#taking.set(uid, taking);
     return taking;
@@ -149,7 +149,7 @@ export class HeldPods implements AsyncDisposable {
     }
   }
 
-  async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<HeldPod> {
+  async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<RegisteredPod> {
     const { host, runtime, presence, preparation, storage, cgroups, onReport } = this.#options;
     const ref = podRef(pod);
     const messages = found ? await this.#readMessages(pod, found) : undefined;
@@ -174,11 +174,11 @@ export class HeldPods implements AsyncDisposable {
       onProbe: (probe) => this.#options.probeCounts?.count(ref, probe),
       onNotice: ({ type, reason, message, container }) => host.recordEvent(ref, { type, reason, message, container }),
     });
-    const held = { ref, worker, createdAtMs: found?.createdAtMs ?? host.clock.now() };
-    this.#pods.set(ref.uid, held);
-    this.#track(this.#run(held));
-    if (state.stage.kind === "up" && storage) this.#track(this.#keepPrepared(held, storage));
-    return held;
+    const registered = { ref, worker, createdAtMs: found?.createdAtMs ?? host.clock.now() };
+    this.#pods.set(ref.uid, registered);
+    this.#track(this.#run(registered));
+    if (state.stage.kind === "up" && storage) this.#track(this.#keepPrepared(registered, storage));
+    return registered;
   }
 
   #track(work: Promise<void>): void {
@@ -187,8 +187,8 @@ export class HeldPods implements AsyncDisposable {
   }
 
   /** Never rejects. */
-  async #run(held: HeldPod): Promise<void> {
-    const { ref, worker } = held;
+  async #run(registered: RegisteredPod): Promise<void> {
+    const { ref, worker } = registered;
     const { signal } = this.#end;
     try {
       await worker.run(signal);
@@ -204,16 +204,16 @@ export class HeldPods implements AsyncDisposable {
   }
 
   /** Volumes of a pod that was taken over are followed again. Never rejects. */
-  async #keepPrepared(held: HeldPod, storage: PodStorage): Promise<void> {
+  async #keepPrepared(registered: RegisteredPod, storage: PodStorage): Promise<void> {
     const { clock, logger } = this.#options.host;
     const { signal } = this.#end;
-    while (!signal.aborted && this.#pods.get(held.ref.uid) === held && !held.worker.state.ending) {
+    while (!signal.aborted && this.#pods.get(registered.ref.uid) === registered && !registered.worker.state.ending) {
       try {
-        return await storage.prepare(held.worker.state.desired.pod, signal);
+        return await storage.prepare(registered.worker.state.desired.pod, signal);
       } catch (error) {
         if (signal.aborted) return;
         logger.warn(
-          { pod: `${held.ref.namespace}/${held.ref.name}`, err: error },
+          { pod: `${registered.ref.namespace}/${registered.ref.name}`, err: error },
           "the volumes of a pod are not kept up to date; tried again",
         );
         await clock.sleep(prepareAgainMs, signal).catch(() => {});

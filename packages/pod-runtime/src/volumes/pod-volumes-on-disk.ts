@@ -39,8 +39,8 @@ export interface ReadyVolume {
   readonly isReadOnly?: boolean | undefined;
 }
 
-/** What {@link PodVolumes} needs. */
-export interface PodVolumesOptions {
+/** What {@link PodVolumesOnDisk} needs. */
+export interface PodVolumesOnDiskOptions {
   readonly uid: string;
   readonly root: VolumesRoot;
   readonly clock: Clock;
@@ -54,14 +54,14 @@ export interface PodVolumesOptions {
 }
 
 /** The volumes of one pod: made once, and those with files from the API server kept up to date. */
-export class PodVolumes implements AsyncDisposable {
+export class PodVolumesOnDisk implements AsyncDisposable {
   readonly directory: PodDirectory;
-  readonly #options: PodVolumesOptions;
+  readonly #options: PodVolumesOnDiskOptions;
   readonly #ready = new Map<string, ReadyVolume>();
   readonly #stop = new AbortController();
   readonly #following = new Set<Promise<void>>();
 
-  constructor(options: PodVolumesOptions) {
+  constructor(options: PodVolumesOnDiskOptions) {
     this.#options = options;
     this.directory = new PodDirectory(options.root.path, options.uid);
   }
