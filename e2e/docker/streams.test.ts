@@ -7,18 +7,19 @@ import { containerLabels, podLabels } from "@virtual-kubelet/pod-runtime";
 import { eventually, leakCheck } from "@virtual-kubelet/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { capture } from "../../packages/testing/src/conformance/checks/capture.ts";
+import type { DockerRuntime } from "../../providers/docker/src/docker-runtime.ts";
 import type { DockerEngine } from "../../providers/docker/src/engine/docker-engine.ts";
-import { ContainerStreams } from "../../providers/docker/src/streams/container-streams.ts";
 import { connectShared, sharedApi } from "./support/docker-engine.ts";
+import { RuntimeRig } from "./support/runtime-rig.ts";
 
 const api = sharedApi();
 const { signal: never } = new AbortController();
 const image = "busybox:1.37";
-const owner = { clusterId: "streams", nodeName: "streams" };
 const pod: PodRef = { namespace: "default", name: "streams", uid: "5ee0e5a5-0000-4000-8000-000000000001" };
 
 let engine: DockerEngine & Disposable;
-let streams: ContainerStreams;
+let owner: RuntimeRig["owner"];
+let streams: DockerRuntime;
 let made: string[] = [];
 
 beforeAll(async () => {
@@ -27,8 +28,8 @@ beforeAll(async () => {
   await engine.apiVersion(never);
 });
 
-beforeEach(() => {
-  streams = new ContainerStreams(engine);
+beforeEach(async () => {
+  ({ owner, runtime: streams } = await RuntimeRig.open("streams", { engine }));
 });
 
 afterEach(async () => {

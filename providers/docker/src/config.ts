@@ -3,7 +3,7 @@ import { defaultEvictionHard, evictionRules, evictionSignals, type EvictionRules
 import { z } from "zod";
 import type { CniSettings } from "./network/cni/cni-network.ts";
 import type { DeviceSettings } from "./runtime-settings.ts";
-import { isNetworkName, networkAnnotation, policyAnnotations } from "./sandbox/network-annotation.ts";
+import { isNetworkName, networkAnnotation, policyAnnotations } from "./network/network-annotation.ts";
 
 /** The parsed configuration, with its defaults. */
 export interface DockerConfig {

@@ -35,7 +35,7 @@ import {
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type DockerConfig, dockerEvictionRules } from "./config.ts";
-import { hostGpus } from "./container/host-gpus.ts";
+import { hostGpus } from "./node/host-gpus.ts";
 import { DockerRuntime } from "./docker-runtime.ts";
 import { isAtLeast, oldestApiVersion } from "./engine/api-version.ts";
 import { connectEngine } from "./engine/connect-engine.ts";
@@ -44,11 +44,11 @@ import { resolveEndpoint } from "./engine/engine-endpoint.ts";
 import { checkEngineLimits, engineLimits } from "./engine/engine-limits.ts";
 import { checkLocality } from "./engine/engine-locality.ts";
 import { engineProcess } from "./engine/engine-process.ts";
-import { LogLinks } from "./log-links/log-links.ts";
-import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node-description.ts";
+import { LogLinks } from "./logs/log-links.ts";
+import { describeNode, diskSize, nodeResources, type NodeFacts } from "./node/node-description.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
-import { podNetwork, policyAnnotations } from "./sandbox/network-annotation.ts";
-import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./sandbox/service-routing.ts";
+import { podNetwork, policyAnnotations } from "./network/network-annotation.ts";
+import { serviceRouting, serviceRoutingCondition, type NodeCondition } from "./node/service-routing.ts";
 import { DockerVolumes } from "./volume/docker-volumes.ts";
 import { dockerVolumeDriver, driverVolumeOf } from "./volume/driver-volume.ts";
 

@@ -9,17 +9,18 @@ import type {
   RegistryCredentials,
 } from "@virtual-kubelet/core";
 import { isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
-import type {
-  ContainerRuntime,
-  ContainerSpec,
-  ResourceLimits,
-  RuntimeContainer,
-  RuntimeEvent,
-  RuntimeImage,
-  RuntimeInventory,
-  RuntimeSandbox,
-  SandboxSpec,
-  StopContainerOptions,
+import {
+  CgroupMeter,
+  type ContainerRuntime,
+  type ContainerSpec,
+  type ResourceLimits,
+  type RuntimeContainer,
+  type RuntimeEvent,
+  type RuntimeImage,
+  type RuntimeInventory,
+  type RuntimeSandbox,
+  type SandboxSpec,
+  type StopContainerOptions,
 } from "@virtual-kubelet/pod-runtime";
 import { isIPv6 } from "node:net";
 import type { Duplex } from "node:stream";
@@ -28,20 +29,25 @@ import { GpuAllocator } from "./container/gpu-allocator.ts";
 import type { DockerEngine } from "./engine/docker-engine.ts";
 import { readEngineFacts, type EngineFacts } from "./engine/engine-facts.ts";
 import { EngineObjects } from "./engine/engine-objects.ts";
+import { attachContainer } from "./exec/attach-container.ts";
+import { execCommand } from "./exec/exec-command.ts";
 import { ImageVolumes } from "./image-volume/image-volumes.ts";
 import { EngineImages } from "./image/engine-images.ts";
 import { engineEvents } from "./inventory/engine-events.ts";
 import { EngineInventory } from "./inventory/engine-inventory.ts";
-import type { LogLinks } from "./log-links/log-links.ts";
+import type { LogLinks } from "./logs/log-links.ts";
+import { containerLogs } from "./logs/container-logs.ts";
 import { CniNetwork } from "./network/cni/cni-network.ts";
 import { pluginRunner } from "./network/cni/run-plugin.ts";
 import { EngineNetwork } from "./network/engine-network.ts";
 import type { NetworkFacts, PodNetwork } from "./network/pod-network.ts";
-import { dockerLabels } from "./object-names.ts";
+import { dockerLabels } from "./engine/object-names.ts";
+import { forwardPort } from "./port-forward/forward-port.ts";
+import { NamespaceDialers } from "./port-forward/namespace-dialers.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { DockerSandboxes, type SandboxCredentials } from "./sandbox/docker-sandboxes.ts";
-import { ContainerStreams } from "./streams/container-streams.ts";
-import { isHostProcess } from "./streams/host-process.ts";
+import { StatsReader } from "./stats/stats-reader.ts";
+import { isHostProcess } from "./engine/host-process.ts";
 
 /** What {@link DockerRuntime} needs. */
 export interface DockerRuntimeOptions {
@@ -73,7 +79,8 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   readonly #cni: CniNetwork;
   readonly #sandboxes: DockerSandboxes;
   readonly #containers: DockerContainers;
-  readonly #streams: ContainerStreams;
+  readonly #stats: StatsReader;
+  readonly #dialers = new NamespaceDialers();
   readonly #imageVolumes: ImageVolumes;
   #facts: EngineFacts | undefined;
 
@@ -92,7 +99,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
       mainFamily: isIPv6(options.nodeAddress ?? "") ? 6 : 4,
       addressesOf: (id) => cni.addresses(id),
       onLog: logLinks && ((log) => logLinks.link(log)),
-      onInspected: (answer) => this.#streams.noteInspected(answer),
+      onInspected: (answer) => this.#stats.noteInspected(answer),
     });
     const objects = new EngineObjects(engine, logLinks && ((id) => logLinks.unlink(id)));
     const images = new EngineImages({
@@ -112,7 +119,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
       facts: (signal) => this.facts(signal),
       gpus: new GpuAllocator({ gpus, taken: (signal) => this.#labelsWithGpus(signal) }),
     });
-    this.#streams = new ContainerStreams(engine, ownerLabels);
+    this.#stats = new StatsReader({ engine, meter: new CgroupMeter({ clock: engine.clock }), labels: ownerLabels });
   }
 
   /** What the engine is; asked once, and again after {@link forgetFacts}. */
@@ -242,37 +249,37 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
 
   /** As `ContainerRuntime.exec`. */
   exec(id: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
-    return this.#streams.exec(id, command, io, signal);
+    return execCommand(this.#options.engine, id, command, io, signal);
   }
 
   /** As `ContainerRuntime.attach`. */
   attach(id: string, io: AttachIO, signal: AbortSignal): Promise<void> {
-    return this.#streams.attach(id, io, signal);
+    return attachContainer(this.#options.engine, id, io, signal);
   }
 
   /** As `ContainerRuntime.logs`. */
   logs(id: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
-    return this.#streams.logs(id, options, signal);
+    return containerLogs(this.#options.engine, id, options, signal);
   }
 
   /** As `ContainerRuntime.portForward`. */
   portForward(sandboxId: string, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
-    return this.#streams.portForward(sandboxId, port, stream, signal);
+    return forwardPort({ engine: this.#options.engine, dialers: this.#dialers }, sandboxId, port, stream, signal);
   }
 
   /** As `ContainerRuntime.stats`. */
   stats(id: string, signal: AbortSignal): Promise<ContainerStats> {
-    return this.#streams.stats(id, signal);
+    return this.#stats.container(id, signal);
   }
 
   /** As `ContainerRuntime.network`. */
   network(sandboxId: string, signal: AbortSignal): Promise<NetworkStats> {
-    return this.#streams.network(sandboxId, signal);
+    return this.#stats.network(sandboxId, signal);
   }
 
   /** What the engine's images take up, and the disk they are on, as last measured; `undefined` until they were. */
   imageFs(): FsStats | undefined {
-    return this.#streams.imageFs();
+    return this.#stats.images();
   }
 
   /** Removes what was kept of images for volumes that no container has any more. */
@@ -280,10 +287,11 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     return this.#imageVolumes.collect(signal);
   }
 
-  /** Ends what is being measured aside, and what is made for volumes. Containers go on. */
+  /** Ends measurements, files that are being made for volumes, and processes that dial into pods. Containers go on. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#imageVolumes[Symbol.asyncDispose]();
-    await this.#streams[Symbol.asyncDispose]();
+    this.#dialers[Symbol.dispose]();
+    await this.#stats[Symbol.asyncDispose]();
   }
 
   /** Path of a sandbox's network namespace. @throws UnsupportedError for an engine on another machine */

@@ -1,6 +1,6 @@
 import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { dockerConfigSchema, type DockerConfig } from "./config.ts";
-import { policyAnnotations } from "./sandbox/network-annotation.ts";
+import { policyAnnotations } from "./network/network-annotation.ts";
 import { dockerVolumeDriver } from "./volume/driver-volume.ts";
 
 /** What pods may ask of a Docker engine; what of it gives them the machine, the configuration's policy decides. */

@@ -4,7 +4,7 @@ import type { ContainerCreateOptions, HostConfig } from "dockerode";
 import { containerMounts } from "./container-mounts.ts";
 import { containerUser } from "./container-user.ts";
 import { securityOptions, type Confinement } from "./security-options.ts";
-import { dockerLabels } from "../object-names.ts";
+import { dockerLabels } from "../engine/object-names.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
 
 /** What a container's body needs besides its spec. */

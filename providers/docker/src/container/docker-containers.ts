@@ -10,7 +10,7 @@ import type { ImageVolumes } from "../image-volume/image-volumes.ts";
 import type { EngineImages } from "../image/engine-images.ts";
 import { readState } from "../inventory/container-reading.ts";
 import type { EngineInventory } from "../inventory/engine-inventory.ts";
-import { isSameObject, objectName } from "../object-names.ts";
+import { isSameObject, objectName } from "../engine/object-names.ts";
 import type { DockerRuntimeSettings } from "../runtime-settings.ts";
 import type { DockerSandboxes } from "../sandbox/docker-sandboxes.ts";
 import { ociRuntime } from "../sandbox/runtime-class.ts";

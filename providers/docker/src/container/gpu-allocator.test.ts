@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { containerSpec, podWith } from "../test-support/specs.ts";
 import { devicesOf, GpuAllocator, unitsOf } from "./gpu-allocator.ts";
-import { hostGpus } from "./host-gpus.ts";
+import { hostGpus } from "../node/host-gpus.ts";
 
 const { signal: never } = new AbortController();
 const label = "virtual-kubelet.io/gpus";

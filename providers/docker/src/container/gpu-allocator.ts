@@ -1,7 +1,7 @@
 import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import { ConflictError, NotFoundError } from "@virtual-kubelet/errdefs";
 import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
-import { dockerLabels, isSameObject } from "../object-names.ts";
+import { dockerLabels, isSameObject } from "../engine/object-names.ts";
 
 /** The extended resource of GPUs that are handed out one by one. */
 export const gpuResource = "nvidia.com/gpu";

@@ -4,7 +4,7 @@ import type { ContainerMount, ImageMount } from "@virtual-kubelet/pod-runtime";
 import { isAtLeast } from "../engine/api-version.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import type { EngineImages } from "../image/engine-images.ts";
-import { dockerLabels } from "../object-names.ts";
+import { dockerLabels } from "../engine/object-names.ts";
 import { ImageExports, type ImageExportsOptions } from "./export-image.ts";
 import { ImageFolders } from "./image-folders.ts";
 import { imageSubPath } from "./image-sub-path.ts";

@@ -1,4 +1,4 @@
-import { dockerLabels } from "../object-names.ts";
+import { dockerLabels } from "../engine/object-names.ts";
 
 /** Ids of the images that a container mounts, from its labels. */
 export function volumeImagesOf(labels: Readonly<Record<string, string>>): readonly string[] {

@@ -1,7 +1,7 @@
 import { labelNames, type RuntimeContainer, type RuntimeContainerState, type RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import { isIP } from "node:net";
-import { dockerLabels } from "../object-names.ts";
+import { dockerLabels } from "../engine/object-names.ts";
 
 /** Whether labels are those of one of our containers, and not of a sandbox. */
 export function isContainer(labels: Readonly<Record<string, string>>): boolean {

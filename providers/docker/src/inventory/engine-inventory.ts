@@ -2,7 +2,7 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
-import type { EngineLog } from "../log-links/log-links.ts";
+import type { EngineLog } from "../logs/log-links.ts";
 import {
   isContainer,
   readContainer,

@@ -2,7 +2,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
-import { podNetwork } from "../sandbox/network-annotation.ts";
+import { podNetwork } from "./network-annotation.ts";
 import type { NetworkFacts, PodNetwork } from "./pod-network.ts";
 
 /** How long an engine may take to tell of a network, in milliseconds. */

@@ -13,8 +13,8 @@ import { devicesOf, gpuResource, unitsOf } from "../container/gpu-allocator.ts";
 import { localSeccompProfile } from "../container/security-options.ts";
 import { newestApiVersion } from "../engine/api-version.ts";
 import { parseImageReference } from "../image/image-reference.ts";
-import { objectName } from "../object-names.ts";
-import { podNetwork } from "../sandbox/network-annotation.ts";
+import { objectName } from "../engine/object-names.ts";
+import { podNetwork } from "../network/network-annotation.ts";
 import { ociRuntime } from "../sandbox/runtime-class.ts";
 import { sandboxBody } from "../sandbox/sandbox-body.ts";
 

@@ -8,7 +8,7 @@ import type { EngineObjects } from "../engine/engine-objects.ts";
 import type { EngineImages } from "../image/engine-images.ts";
 import type { EngineInventory } from "../inventory/engine-inventory.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
-import { isSameObject, objectName } from "../object-names.ts";
+import { isSameObject, objectName } from "../engine/object-names.ts";
 import type { DockerRuntimeSettings } from "../runtime-settings.ts";
 import { ociRuntime } from "./runtime-class.ts";
 import { sandboxBody } from "./sandbox-body.ts";

@@ -1,7 +1,7 @@
 import { isUnsupported } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { podWith, sandboxSpec } from "../test-support/specs.ts";
-import { networkAnnotation, podNetwork } from "./network-annotation.ts";
+import { networkAnnotation, podNetwork } from "../network/network-annotation.ts";
 import { ociRuntime } from "./runtime-class.ts";
 import { sandboxBody } from "./sandbox-body.ts";
 

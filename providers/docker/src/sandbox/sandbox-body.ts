@@ -2,7 +2,7 @@ import { podSysctls } from "@virtual-kubelet/core";
 import type { SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import type { ContainerCreateOptions } from "dockerode";
 import { logConfig } from "../container/container-body.ts";
-import { dockerLabels } from "../object-names.ts";
+import { dockerLabels } from "../engine/object-names.ts";
 import { hostPorts, type HostPort } from "./host-ports.ts";
 
 /** What a sandbox's body needs besides its spec. */

@@ -1,6 +1,6 @@
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import type { DockerEngine } from "../engine/docker-engine.ts";
-import { inspectForStreams } from "./inspected-container.ts";
+import { inspectContainer } from "../container/inspected-container.ts";
 import { framedEntries, terminalEntries } from "./log-entries.ts";
 import { endsLine, timeOf, type LogEntry } from "./log-entry.ts";
 import { linesSince, logLines } from "./log-lines.ts";
@@ -26,7 +26,7 @@ export async function containerLogs(
   options: ContainerLogOptions,
   signal: AbortSignal,
 ): Promise<ContainerLogs> {
-  const { tty } = await inspectForStreams(engine, id, signal);
+  const { tty } = await inspectContainer(engine, id, signal);
   const source = new LogSource(engine, { id, tty }, signal);
   const entries = linesSince(source.entries(options), options.sinceTime);
   return { data: logLines(entries), timestamps: true, applied: ["tailLines", "sinceTime"] };

@@ -1,9 +1,9 @@
 import { evictionRules } from "@virtual-kubelet/pod-runtime";
 import { expect, test } from "vitest";
-import type { EngineFacts } from "./engine/engine-facts.ts";
+import type { EngineFacts } from "../engine/engine-facts.ts";
 import { describeNode, nodeResources } from "./node-description.ts";
-import { isSameObject, objectName } from "./object-names.ts";
-import { containerSpec, sandboxSpec } from "./test-support/specs.ts";
+import { isSameObject, objectName } from "../engine/object-names.ts";
+import { containerSpec, sandboxSpec } from "../test-support/specs.ts";
 
 const facts: EngineFacts = {
   id: "e",

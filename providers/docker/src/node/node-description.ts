@@ -1,9 +1,9 @@
 import type { NodeDescription, NodeImage } from "@virtual-kubelet/core";
 import { nodeAllocatable, type Allocatable, type HostMachine, type Threshold } from "@virtual-kubelet/pod-runtime";
 import { statfs } from "node:fs/promises";
-import type { DockerConfig } from "./config.ts";
-import { gpuResource } from "./container/gpu-allocator.ts";
-import type { EngineFacts } from "./engine/engine-facts.ts";
+import type { DockerConfig } from "../config.ts";
+import { gpuResource } from "../container/gpu-allocator.ts";
+import type { EngineFacts } from "../engine/engine-facts.ts";
 
 /** Prefix of the node's labels that say which OCI runtimes the engine has; for a RuntimeClass's `nodeSelector`. */
 export const runtimeLabelPrefix = "runtime.docker.virtual-kubelet.io/";

@@ -1,6 +1,6 @@
 import type { AttachIO } from "@virtual-kubelet/core";
 import type { Writable } from "node:stream";
-import type { OutputSink } from "./container-output.ts";
+import type { OutputSink } from "../engine/copy-output.ts";
 
 /** Writes a process's output to its client, at the client's pace. A client that is gone takes nothing, and holds nobody up. */
 export class ClientOutput {

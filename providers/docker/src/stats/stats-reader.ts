@@ -5,8 +5,8 @@ import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { DiskSizes } from "./disk-sizes.ts";
 import { networkStatsOf, tryParseStats, type EngineStats } from "./engine-stats.ts";
-import { inspectForStreams, tryInspected, type InspectedContainer } from "./inspected-container.ts";
-import { logStats } from "./log-sizes.ts";
+import { inspectContainer, tryInspected, type InspectedContainer } from "../container/inspected-container.ts";
+import { logStats } from "./log-stats.ts";
 
 const infoSchema = z.object({ MemTotal: z.number().default(0) });
 
@@ -84,7 +84,7 @@ export class StatsReader implements AsyncDisposable {
   async #inspect(id: string, signal: AbortSignal): Promise<InspectedContainer> {
     const known = this.#known.get(id);
     if (known) return known;
-    const inspected = await inspectForStreams(this.#engine, id, signal);
+    const inspected = await inspectContainer(this.#engine, id, signal);
     if (!inspected.isRunning) throw new NotFoundError(`measure container ${id}: it does not run`);
     this.#remember(inspected);
     return inspected;

@@ -1,4 +1,4 @@
-import { FrameDecoder } from "./frame-decoder.ts";
+import { FrameDecoder } from "../engine/frame-decoder.ts";
 import { maxTimeBytes, parseLogEntry, type LogEntry } from "./log-entry.ts";
 
 /** Most that Docker puts in one entry of a terminal's log; a longer line has several. Source: moby v20.10 daemon/logger. */

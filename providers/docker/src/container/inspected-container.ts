@@ -32,7 +32,7 @@ const schema = z.object({
 });
 
 /** Looks at a container. @throws NotFoundError, UnavailableError */
-export async function inspectForStreams(engine: DockerEngine, id: string, signal: AbortSignal): Promise<InspectedContainer> {
+export async function inspectContainer(engine: DockerEngine, id: string, signal: AbortSignal): Promise<InspectedContainer> {
   const answer = await engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/json` }, signal);
   return read(schema.parse(answer));
 }

@@ -3,8 +3,8 @@ import { NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { DockerEngine } from "../engine/docker-engine.ts";
-import { isHostProcess } from "./host-process.ts";
-import { inspectForStreams } from "./inspected-container.ts";
+import { isHostProcess } from "../engine/host-process.ts";
+import { inspectContainer } from "../container/inspected-container.ts";
 import { connectLoopback } from "./loopback.ts";
 import type { NamespaceDialers } from "./namespace-dialers.ts";
 
@@ -38,7 +38,7 @@ async function connectSandbox(
   port: number,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const { id, isRunning, pid, networkMode } = await inspectForStreams(engine, sandboxId, signal);
+  const { id, isRunning, pid, networkMode } = await inspectContainer(engine, sandboxId, signal);
   if (!isRunning) throw new NotFoundError(`forward port ${port}: the pod's sandbox ${sandboxId} does not run`);
   if (!(await isHostProcess(pid, id)))
     throw new UnsupportedError(`forward port ${port}: the Docker engine runs on another machine, and the pod's network is there`);

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { startFakeEngine } from "../test-support/fake-engine-server.ts";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { DiskSizes } from "./disk-sizes.ts";
-import { logStats } from "./log-sizes.ts";
+import { logStats } from "./log-stats.ts";
 
 const time = "2026-01-01T00:00:00.000Z";
 

@@ -1,9 +1,9 @@
 import type { AttachIO, TerminalSize } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DockerEngine } from "../engine/docker-engine.ts";
-import { inspectForStreams } from "./inspected-container.ts";
-import { joinStreams } from "./joined-streams.ts";
-import { retryResize } from "./resize.ts";
+import { inspectContainer } from "../container/inspected-container.ts";
+import { joinStreams } from "./join-streams.ts";
+import { resizeTerminal } from "./terminal-size.ts";
 
 /**
  * Keys that part a client from a terminal. The engine insists on some, and its own are used in shells; a client ends its
@@ -18,14 +18,14 @@ const detachKeys = "ctrl-^,ctrl-@,ctrl-^,ctrl-@,ctrl-^,ctrl-@";
  * @throws NotFoundError for a container that is not there or does not run; `signal.reason`
  */
 export async function attachContainer(engine: DockerEngine, id: string, io: AttachIO, signal: AbortSignal): Promise<void> {
-  const { isRunning, tty, openStdin } = await inspectForStreams(engine, id, signal);
+  const { isRunning, tty, openStdin } = await inspectContainer(engine, id, signal);
   if (!isRunning) throw new NotFoundError(`attach to container ${id}: it does not run`);
   const stdin = openStdin ? io.stdin : undefined;
   const query = { stream: true, stdin: stdin !== undefined, stdout: true, stderr: true, detachKeys };
   const connection = await engine.upgrade({ method: "POST", path: `/containers/${id}/attach`, query }, signal);
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
-  const resize = (size: TerminalSize): Promise<void> => retryResize(engine, `/containers/${id}/resize`, size, until);
+  const resize = (size: TerminalSize): Promise<void> => resizeTerminal(engine, `/containers/${id}/resize`, size, until);
   try {
     await joinStreams(connection, { ...io, stdin }, { tty, resize }, signal);
   } finally {

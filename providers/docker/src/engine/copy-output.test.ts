@@ -2,8 +2,8 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { frame } from "../test-support/frames.ts";
-import { ClientOutput } from "./client-output.ts";
-import { copyOutput, type OutputSink } from "./container-output.ts";
+import { ClientOutput } from "../exec/client-output.ts";
+import { copyOutput, type OutputSink } from "./copy-output.ts";
 
 /** Writes standard output to the stream, and drops the rest. */
 function into(stdout: Writable): OutputSink {

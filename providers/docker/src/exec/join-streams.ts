@@ -1,10 +1,10 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import type { AttachIO, TerminalSize } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
-import { copyInput } from "./client-input.ts";
+import { copyInput } from "./copy-input.ts";
 import { ClientOutput } from "./client-output.ts";
-import { copyOutput, type OutputSink } from "./container-output.ts";
-import { followSizes } from "./terminal-sizes.ts";
+import { copyOutput, type OutputSink } from "../engine/copy-output.ts";
+import { followSizes } from "./terminal-size.ts";
 
 /** What {@link joinStreams} has to know besides the streams. */
 export interface JoinOptions {

@@ -3,9 +3,9 @@ import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubel
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { ClientOutput } from "./client-output.ts";
-import { isHostProcess, killProcessGroup } from "./host-process.ts";
-import { joinStreams } from "./joined-streams.ts";
-import { retryResize } from "./resize.ts";
+import { isHostProcess, killProcessGroup } from "../engine/host-process.ts";
+import { joinStreams } from "./join-streams.ts";
+import { resizeTerminal } from "./terminal-size.ts";
 import { startFailureCode, tryStartFailure } from "./start-failure.ts";
 
 /** A command as the engine knows it. */
@@ -77,7 +77,7 @@ async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signa
   try {
     const request = { method: "POST", path: `/exec/${execId}/start`, body: { Detach: false, Tty: io.tty } } as const;
     const connection = await engine.upgrade(request, signal);
-    const resize = (size: TerminalSize): Promise<void> => retryResize(engine, `/exec/${execId}/resize`, size, until);
+    const resize = (size: TerminalSize): Promise<void> => resizeTerminal(engine, `/exec/${execId}/resize`, size, until);
     const filter = (bytes: Buffer): boolean => {
       if (isFirst) failure = tryStartFailure(bytes);
       isFirst = false;
