@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { MemoryFiles } from "./files/memory-files.ts";
 import type { Machine } from "./shell/command.ts";
+import { builtins } from "./shell/builtins.ts";
 import { Shell } from "./shell/shell.ts";
 import { BrokenPipeError, Input, type Output } from "./shell/streams.ts";
 import { Terminal } from "./shell/terminal.ts";
@@ -64,7 +65,7 @@ export async function runCommand(
   ]);
   try {
     await sizes?.first;
-    const shell = new Shell({ machine, env, directory, signal: running });
+    const shell = new Shell({ builtins, machine, env, directory, signal: running });
     const exitCode = await shell.runWords(command, streams, env).catch(exitCodeOf);
     running.throwIfAborted();
     return { exitCode };

@@ -1,11 +1,8 @@
 import { posix } from "node:path";
-import { UsageError, type CommandContext } from "./command.ts";
+import { UsageError } from "./command.ts";
 import { nestedShell } from "./nested-shell.ts";
-import type { Shell } from "./shell.ts";
+import type { Builtin } from "./shell.ts";
 import { ExitSignal, LoopSignal, signalNumber } from "./signals.ts";
-
-/** A command that reads or changes the shell that runs it. */
-export type Builtin = (shell: Shell, context: CommandContext) => Promise<number>;
 
 const cd: Builtin = async (shell, { args, machine }) => {
   const target = args[1] ?? shell.variable("HOME") ?? "/";

@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import { FileError } from "../files/memory-node.ts";
-import { builtins } from "./builtins.ts";
-import { pathOf, UsageError, type Machine, type Streams } from "./command.ts";
+import { pathOf, UsageError, type CommandContext, type Machine, type Streams } from "./command.ts";
 import { commands } from "./commands/command-table.ts";
 import { openInput } from "./commands/text-commands.ts";
 import { expandText, expandWords, type Expander } from "./expand.ts";
@@ -10,8 +9,12 @@ import { ExitSignal, LoopSignal } from "./signals.ts";
 import { BrokenPipeError, Collector, emptyInput, Pipe, toBytes, type Output } from "./streams.ts";
 import { SyntaxProblem, type Command, type Pipeline, type Redirect, type RedirectedCommand, type Script } from "./syntax.ts";
 
-/** What a shell starts with. */
+/** A command that reads or changes the shell that runs it. */
+export type Builtin = (shell: Shell, context: CommandContext) => Promise<number>;
+
 export interface ShellOptions {
+  /** By name. */
+  readonly builtins: Readonly<Record<string, Builtin>>;
   readonly machine: Machine;
   readonly env: ReadonlyMap<string, string>;
   readonly directory: string;
@@ -71,7 +74,7 @@ export class Shell {
 
   /** Runs one command with its words as they are. */
   async runWords(args: readonly string[], streams: Streams, env: ReadonlyMap<string, string> = this.environment()): Promise<number> {
-    const { machine } = this.#options;
+    const { machine, builtins } = this.#options;
     const signal = this.#signal;
     signal.throwIfAborted();
     const name = args[0] ?? "";
