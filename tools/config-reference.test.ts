@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Flag } from "../packages/cli/src/flag.ts";
+import type { Flag } from "../packages/cli/src/command-line/flag.ts";
 import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
 
 const flags: readonly Flag[] = [

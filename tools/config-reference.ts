@@ -1,6 +1,6 @@
 import { exitCodes } from "../packages/cli/src/exit-codes.ts";
-import type { Flag } from "../packages/cli/src/flag.ts";
-import { envNamesOf, flags, obsoleteEnv } from "../packages/cli/src/flags.ts";
+import type { Flag } from "../packages/cli/src/command-line/flag.ts";
+import { envNamesOf, flags, obsoleteEnv } from "../packages/cli/src/command-line/flags.ts";
 
 /** A Markdown table; `|` in a cell is escaped. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

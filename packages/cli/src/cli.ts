@@ -1,10 +1,10 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { commandNames, findCommand, type Command } from "./commands.ts";
+import { commandNames, findCommand, type Command } from "./command-line/commands.ts";
 import type { Context } from "./context.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { isOn, parseFlags } from "./flag-parser.ts";
-import { loadCommand } from "./load-command.ts";
-import { didYouMean } from "./nearest.ts";
+import { isOn, parseFlags } from "./command-line/flag-parser.ts";
+import { loadCommand } from "./commands/load-command.ts";
+import { didYouMean } from "./command-line/nearest.ts";
 import { ProgramError, UsageError } from "./program-error.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function runProgram(words: readonly string[], context: Context): Pr
     const { command, rest } = chooseCommand(words);
     const line = parseFlags(command.name, rest);
     if (isOn(line, "help")) {
-      const { commandHelp } = await import("./help-text.ts");
+      const { commandHelp } = await import("./command-line/help-text.ts");
       context.stdout.write(commandHelp(command.name));
       return exitCodes.ok.code;
     }

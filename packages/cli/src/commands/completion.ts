@@ -1,7 +1,7 @@
-import { bashCompletion, fishCompletion, zshCompletion } from "../completion.ts";
+import { bashCompletion, fishCompletion, zshCompletion } from "../command-line/completion.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import type { CommandLine } from "../flag-parser.ts";
+import type { CommandLine } from "../command-line/flag-parser.ts";
 
 /** `completion bash|zsh|fish`. */
 export async function execute({ args }: CommandLine, { stdout }: Context): Promise<number> {

@@ -5,9 +5,9 @@ import { redact } from "../config/redact.ts";
 import { configJsonSchema } from "../config/schema.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { choiceOf, type CommandLine } from "../flag-parser.ts";
-import { checkRun } from "../check-run.ts";
-import { planNodes } from "../plan-nodes.ts";
+import { choiceOf, type CommandLine } from "../command-line/flag-parser.ts";
+import { checkRun } from "../dry-run/check-run.ts";
+import { planNodes } from "../nodes/plan-nodes.ts";
 
 /** `config validate`, `config print` and `config schema`; the first two take all of run's flags. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {

@@ -13,10 +13,10 @@ import { demoAddress, freePort, serveDemoNode } from "../demo/demo-kubelet.ts";
 import { DemoScreen } from "../demo/demo-screen.ts";
 import { watchPods } from "../demo/watch-pods.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { isOn, valueOf, type CommandLine } from "../flag-parser.ts";
+import { isOn, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { ConfigError, ProgramError } from "../program-error.ts";
-import { runNodes } from "../run-nodes.ts";
+import { runNodes } from "../nodes/run-nodes.ts";
 import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
 /** How long all of it may take. */

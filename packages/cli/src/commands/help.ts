@@ -1,9 +1,9 @@
-import { commandNames, findCommand } from "../commands.ts";
+import { commandNames, findCommand } from "../command-line/commands.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import type { CommandLine } from "../flag-parser.ts";
-import { commandHelp, programHelp } from "../help-text.ts";
-import { didYouMean } from "../nearest.ts";
+import type { CommandLine } from "../command-line/flag-parser.ts";
+import { commandHelp, programHelp } from "../command-line/help-text.ts";
+import { didYouMean } from "../command-line/nearest.ts";
 import { UsageError } from "../program-error.ts";
 
 /** `help` and `help COMMAND`. */

@@ -1,9 +1,9 @@
 import { loadSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { choiceOf, valueOf, type CommandLine } from "../flag-parser.ts";
+import { choiceOf, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { nodeManifest, renderManifests, rightsManifest, toList, type Manifest } from "../manifests/render-manifests.ts";
-import { planNodes } from "../plan-nodes.ts";
+import { planNodes } from "../nodes/plan-nodes.ts";
 import { UsageError } from "../program-error.ts";
 import { tryDescription } from "../providers/try-provider.ts";
 

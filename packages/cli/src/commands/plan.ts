@@ -3,7 +3,7 @@ import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import { loadSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { choiceOf, type CommandLine } from "../flag-parser.ts";
+import { choiceOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { readManifests } from "../plan/read-manifests.ts";
 import { renderPlan, withoutSecrets, type ShownPlan } from "../plan/render-plan.ts";
 import { ProgramError, UsageError } from "../program-error.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { choiceOf, type CommandLine } from "../flag-parser.ts";
+import { choiceOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { versionInfo } from "../version-info.ts";
 
 /** `version`. */

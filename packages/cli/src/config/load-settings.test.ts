@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseFlags } from "../flag-parser.ts";
+import { parseFlags } from "../command-line/flag-parser.ts";
 import { testContext } from "../test-support/test-context.ts";
 import { effectiveSettings, formatSource } from "./effective.ts";
 import { formatPath } from "./layers.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Context } from "../context.ts";
-import { valueOf, type CommandLine } from "../flag-parser.ts";
+import { valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { ConfigError } from "../program-error.ts";
 import { mergeLayers, valueAt, type ConfigPath, type Merged, type Source } from "./layers.ts";
 import { describeProblems, nameBySource } from "./problems.ts";

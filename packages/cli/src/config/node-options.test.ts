@@ -1,7 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { NodeOptions, ProviderDefinition } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { parseFlags } from "../flag-parser.ts";
+import { parseFlags } from "../command-line/flag-parser.ts";
 import { testContext } from "../test-support/test-context.ts";
 import { loadSettings } from "./load-settings.ts";
 import { toNodeOptions } from "./node-options.ts";

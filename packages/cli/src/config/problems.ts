@@ -1,6 +1,6 @@
 import { redact } from "./redact.ts";
-import { flags } from "../flags.ts";
-import { didYouMean } from "../nearest.ts";
+import { flags } from "../command-line/flags.ts";
+import { didYouMean } from "../command-line/nearest.ts";
 import { formatPath, valueAt, type ConfigPath, type Source } from "./layers.ts";
 
 /** What a schema says is wrong with one place: the part of a zod issue that is used. */

@@ -2,8 +2,8 @@ import { ignorableFields, ignoreProblem, tryDurationMs } from "@virtual-kubelet/
 import { knownCipherSuites } from "@virtual-kubelet/kubelet-api";
 import { isIP } from "node:net";
 import { z } from "zod";
-import { helpOf } from "../flags.ts";
-import { didYouMean } from "../nearest.ts";
+import { helpOf } from "../command-line/flags.ts";
+import { didYouMean } from "../command-line/nearest.ts";
 import { defaults } from "./defaults.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
 

@@ -1,7 +1,7 @@
-import { parseBoolean, type GivenFlag } from "../flag-parser.ts";
-import type { Flag } from "../flag.ts";
-import { envNamesOf, flags, obsoleteEnv } from "../flags.ts";
-import { didYouMean } from "../nearest.ts";
+import { parseBoolean, type GivenFlag } from "../command-line/flag-parser.ts";
+import type { Flag } from "../command-line/flag.ts";
+import { envNamesOf, flags, obsoleteEnv } from "../command-line/flags.ts";
+import { didYouMean } from "../command-line/nearest.ts";
 import { ConfigError } from "../program-error.ts";
 import type { ConfigPath, LayerEntry, Source } from "./layers.ts";
 

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { loadSettings } from "../config/load-settings.ts";
-import { parseFlags } from "../flag-parser.ts";
-import { lockNode } from "../node-lock.ts";
-import { planNodes } from "../plan-nodes.ts";
+import { parseFlags } from "../command-line/flag-parser.ts";
+import { lockNode } from "../nodes/node-lock.ts";
+import { planNodes } from "../nodes/plan-nodes.ts";
 import { testContext } from "../test-support/test-context.ts";
 import { dryRun, type DryRun } from "./dry-run.ts";
 

@@ -5,9 +5,9 @@ import { resources, type KubeClient, type Lease, type Node } from "@virtual-kube
 import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Connection } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { lockHolder } from "../node-lock.ts";
+import { lockHolder } from "../nodes/node-lock.ts";
 import { tryDescription, type TriedNode } from "../providers/try-provider.ts";
-import { certDirectoryOf } from "../state-directory.ts";
+import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 
 /** How long the API server may take to answer one question, in milliseconds. */
 const requestTimeoutMs = 10_000;

@@ -14,7 +14,7 @@ import {
 } from "@virtual-kubelet/kubelet-api";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
-import { certDirectoryOf } from "../state-directory.ts";
+import { certDirectoryOf } from "./cert-directory.ts";
 
 /** What certificates need besides the settings. */
 export interface CertificateDeps {

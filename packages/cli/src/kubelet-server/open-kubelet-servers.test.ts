@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { loadSettings } from "../config/load-settings.ts";
-import { parseFlags } from "../flag-parser.ts";
+import { parseFlags } from "../command-line/flag-parser.ts";
 import { ConfigError } from "../program-error.ts";
 import { testContext } from "../test-support/test-context.ts";
 import { openKubeletServers, type ServableNode } from "./open-kubelet-servers.ts";

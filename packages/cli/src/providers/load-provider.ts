@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire, findPackageJSON } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { didYouMean } from "../nearest.ts";
+import { didYouMean } from "../command-line/nearest.ts";
 import { ConfigError } from "../program-error.ts";
 import { builtInProvider, builtInProviders, loadBuiltIn, packageScope } from "./registry.ts";
 

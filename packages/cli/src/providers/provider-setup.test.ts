@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadSettings } from "../config/load-settings.ts";
-import { parseFlags } from "../flag-parser.ts";
+import { parseFlags } from "../command-line/flag-parser.ts";
 import { testContext } from "../test-support/test-context.ts";
 import { setUpProvider } from "./provider-setup.ts";
 

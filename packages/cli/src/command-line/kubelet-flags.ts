@@ -1,4 +1,4 @@
-import { defaults } from "./config/defaults.ts";
+import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag } from "./flag.ts";
 
 const commands: readonly CommandName[] = ["run", "config", "manifests"];

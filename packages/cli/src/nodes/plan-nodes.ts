@@ -1,10 +1,10 @@
 import type { NodeOptions, PodOptions } from "@virtual-kubelet/core";
-import type { LoadedSettings } from "./config/load-settings.ts";
-import { toNodeOptions, toPodOptions } from "./config/node-options.ts";
-import type { Context } from "./context.ts";
-import { defaultNodeAddress } from "./kubelet-server/node-address.ts";
-import { setUpProvider, type ProviderSetup } from "./providers/provider-setup.ts";
-import { kubeletVersionOf, versionInfo } from "./version-info.ts";
+import type { LoadedSettings } from "../config/load-settings.ts";
+import { toNodeOptions, toPodOptions } from "../config/node-options.ts";
+import type { Context } from "../context.ts";
+import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
+import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
+import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
 /** One node, ready to be made. */
 export interface PlannedNode {

@@ -5,16 +5,16 @@ import { access, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { once } from "node:events";
-import type { LoadedSettings } from "./config/load-settings.ts";
-import { parseHostPort } from "./config/schema.ts";
-import { connect } from "./connect.ts";
-import type { Context } from "./context.ts";
-import { openConfiguredClientCa, openConfiguredKeyPair } from "./kubelet-server/certificate-source.ts";
-import { isEveryAddress } from "./kubelet-server/node-address.ts";
-import { lockHolder } from "./node-lock.ts";
-import { ConfigError } from "./program-error.ts";
-import { certDirectoryOf } from "./state-directory.ts";
-import { tryProvider, type TriedNode } from "./providers/try-provider.ts";
+import type { LoadedSettings } from "../config/load-settings.ts";
+import { parseHostPort } from "../config/schema.ts";
+import { connect } from "../connect.ts";
+import type { Context } from "../context.ts";
+import { openConfiguredClientCa, openConfiguredKeyPair } from "../kubelet-server/certificate-source.ts";
+import { isEveryAddress } from "../kubelet-server/node-address.ts";
+import { lockHolder } from "../nodes/node-lock.ts";
+import { ConfigError } from "../program-error.ts";
+import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
+import { tryProvider, type TriedNode } from "../providers/try-provider.ts";
 
 /** How long a kubeconfig's credential command may take, in milliseconds. */
 const credentialsTimeoutMs = 10_000;

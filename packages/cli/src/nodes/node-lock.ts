@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { askDecision, askPid, Claim, claimsIn, removeUnfinished, type ClaimFolder } from "./node-claim.ts";
-import { ConfigError } from "./program-error.ts";
+import { ConfigError } from "../program-error.ts";
 
 /** Longest node name that is part of a file's name as it stands. */
 const maxNameLength = 40;

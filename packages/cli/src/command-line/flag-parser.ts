@@ -1,7 +1,7 @@
 import type { CommandName, Flag } from "./flag.ts";
 import { flagsOf } from "./flags.ts";
 import { didYouMean } from "./nearest.ts";
-import { UsageError } from "./program-error.ts";
+import { UsageError } from "../program-error.ts";
 
 /** One flag as it was given. */
 export interface GivenFlag {

@@ -2,8 +2,8 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { NodeHeldError } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
-import { exitCodes } from "./exit-codes.ts";
-import { ConfigError } from "./program-error.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { ConfigError } from "../program-error.ts";
 
 /** The part of a {@link "@virtual-kubelet/core"!VirtualNode} that is used here. */
 export interface RunnableNode {

@@ -1,5 +1,5 @@
 import { commands, findCommand } from "./commands.ts";
-import { exitCodes } from "./exit-codes.ts";
+import { exitCodes } from "../exit-codes.ts";
 import type { CommandName, Flag } from "./flag.ts";
 import { envNamesOf, flagsOf } from "./flags.ts";
 

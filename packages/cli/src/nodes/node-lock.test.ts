@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lockNode, type NodeLockOptions } from "./node-lock.ts";
-import { ConfigError } from "./program-error.ts";
+import { ConfigError } from "../program-error.ts";
 
 let folder = "";
 

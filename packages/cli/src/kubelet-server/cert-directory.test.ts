@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultCertDirectory } from "./state-directory.ts";
+import { defaultCertDirectory } from "./cert-directory.ts";
 
 test.for([
   [{}, true, "/var/lib/virtual-kubelet/vk/pki"],

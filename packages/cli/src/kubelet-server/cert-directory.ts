@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
-import type { LoadedSettings } from "./config/load-settings.ts";
-import type { Context } from "./context.ts";
+import type { LoadedSettings } from "../config/load-settings.ts";
+import type { Context } from "../context.ts";
 
 /** The folder of the program's state as root, by the Filesystem Hierarchy Standard. */
 const systemStateDirectory = "/var/lib/virtual-kubelet";

@@ -1,4 +1,4 @@
-import { defaults } from "./config/defaults.ts";
+import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { configJsonSchema } from "./config/schema.ts";
-import { valueAt } from "./config/layers.ts";
+import { configJsonSchema } from "../config/schema.ts";
+import { valueAt } from "../config/layers.ts";
 import { flags } from "./flags.ts";
 
 const settings = flags.filter(({ path }) => path !== undefined);

@@ -1,7 +1,7 @@
 import { commandNames, commands, findCommand } from "./commands.ts";
 import type { CommandName, Flag } from "./flag.ts";
 import { flagsOf } from "./flags.ts";
-import { builtInProviders } from "./providers/registry.ts";
+import { builtInProviders } from "../providers/registry.ts";
 
 /**
  * A script for bash. Source it, or put it into a folder of bash-completion.

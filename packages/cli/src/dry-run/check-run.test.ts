@@ -6,10 +6,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runProgram } from "./cli.ts";
-import { flagsOf } from "./flags.ts";
-import { lockNode } from "./node-lock.ts";
-import { testContext } from "./test-support/test-context.ts";
+import { runProgram } from "../cli.ts";
+import { flagsOf } from "../command-line/flags.ts";
+import { lockNode } from "../nodes/node-lock.ts";
+import { testContext } from "../test-support/test-context.ts";
 
 let folder = "";
 
