@@ -1,5 +1,5 @@
 import { renderConfigTable } from "@virtual-kubelet/testing/conformance";
-import { scriptFields, scriptKeys } from "../providers/mock/src/script-fields.ts";
+import { scriptFields, scriptKeys } from "../providers/mock/src/script/script-fields.ts";
 
 /** The keys of a provider's configuration, from its schema; `folder` is relative to the top. */
 export async function renderProviderConfig(folder: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { podPolicySchema, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
 import { z } from "zod";
-import { PodAddresses } from "./pod-addresses.ts";
-import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
+import { PodAddresses } from "./pod/pod-addresses.ts";
+import { scriptFields, scriptKeys, type MockScriptSettings } from "./script/script-fields.ts";
 
 /** How large the mock's node is. Amounts are Kubernetes quantities. */
 export interface MockNodeConfig {

@@ -15,4 +15,4 @@ export {
 export { MockProvider } from "./mock-provider.ts";
 export type { MockHost } from "./mock-host.ts";
 export { provider } from "./provider.ts";
-export type { MockFailure, MockScriptSettings } from "./script-fields.ts";
+export type { MockFailure, MockScriptSettings } from "./script/script-fields.ts";

@@ -20,17 +20,17 @@ import {
 import { NotFoundError, TerminalError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { nodeConfigOf, type MockConfig, type ResolvedMockNodeConfig } from "./config.ts";
-import type { Instant } from "./container-state.ts";
-import { readContainerLogs } from "./container-logs.ts";
-import { payloadVolumesOf, surroundingsOf } from "./container-surroundings.ts";
-import { LoadMeter } from "./load-meter.ts";
+import type { Instant } from "./container/container-state.ts";
+import { readContainerLogs } from "./container/container-logs.ts";
+import { containerSpecsOf, payloadVolumesOf } from "./container/container-spec.ts";
+import { LoadMeter } from "./stats/load-meter.ts";
 import type { MockHost } from "./mock-host.ts";
-import { changed, type MockPod } from "./mock-pod.ts";
-import { attach, exec, forward, logSourceOf } from "./pod-access.ts";
-import { PodAddresses } from "./pod-addresses.ts";
-import { hasEnded, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod-model.ts";
-import { toPodStatus } from "./pod-status.ts";
-import { annotationDomain, scriptOf, type PodScript } from "./script.ts";
+import { changed, type MockPod } from "./pod/mock-pod.ts";
+import { attach, exec, forward, logSourceOf } from "./pod/pod-access.ts";
+import { PodAddresses } from "./pod/pod-addresses.ts";
+import { hasEnded, newPodModel, podDueMs, settle, stopPod, updatePodModel, type PodModel } from "./pod/pod-model.ts";
+import { toPodStatus } from "./pod/pod-status.ts";
+import { annotationDomain, scriptOf, type PodScript } from "./script/script.ts";
 
 /**
  * Plays pods in memory: no container runs, nothing outlives the process. A pod without a script is running when
@@ -74,7 +74,7 @@ export class MockProvider implements Provider, AsyncDisposable {
       createdAt: now.time,
       createdMs: now.ms,
       ownIP,
-      surroundings: surroundingsOf(pod),
+      containerSpecs: containerSpecsOf(pod),
       payloadVolumes: payloadVolumesOf(pod),
       model: newPodModel(pod, script, now),
       deleted: false,

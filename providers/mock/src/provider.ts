@@ -1,7 +1,7 @@
 import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { mockConfigSchema, type MockConfig } from "./config.ts";
 import { MockProvider } from "./mock-provider.ts";
-import { planMockPod } from "./plan.ts";
+import { planMockPod } from "./plan-pod.ts";
 
 /** All of a pod's fields are taken; none of them runs anything. */
 const capabilities: Capabilities = {

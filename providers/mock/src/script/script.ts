@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
-import type { MockStage, MockStageMatch } from "./config.ts";
+import type { MockStage, MockStageMatch } from "../config.ts";
 import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
 
 /** Prefix of the annotations that script a pod; `NAME.` before it scripts one container. */

@@ -9,29 +9,29 @@ export interface Mount {
 }
 
 /** The little of a container's spec that its logs, commands and streams need; it is kept for as long as the pod is. */
-export interface Surroundings {
+export interface ContainerSpec {
   readonly ports: readonly number[];
   readonly mounts: readonly Mount[];
   readonly workingDir: string | undefined;
   readonly tty: boolean;
 }
 
-const none: ReadonlyMap<string, Surroundings> = new Map();
-const plain: Surroundings = { ports: [], mounts: [], workingDir: undefined, tty: false };
+const none: ReadonlyMap<string, ContainerSpec> = new Map();
+const plain: ContainerSpec = { ports: [], mounts: [], workingDir: undefined, tty: false };
 
-/** The surroundings of a pod's containers by name; those that have none of their own are not in it. */
-export function surroundingsOf({ spec }: DeepReadonly<Pod>): ReadonlyMap<string, Surroundings> {
-  const surroundings = new Map<string, Surroundings>();
+/** The spec of a pod's containers by name; those that have none of their own are not in it. */
+export function containerSpecsOf({ spec }: DeepReadonly<Pod>): ReadonlyMap<string, ContainerSpec> {
+  const specs = new Map<string, ContainerSpec>();
   for (const container of [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])]) {
-    const own = surroundingsOfContainer(container);
-    if (own !== plain) surroundings.set(container.name, own);
+    const own = neededSpecOf(container);
+    if (own !== plain) specs.set(container.name, own);
   }
   // Pods are many, and most have nothing to keep here.
-  return surroundings.size > 0 ? surroundings : none;
+  return specs.size > 0 ? specs : none;
 }
 
-/** The surroundings of a container that needs none. */
-export function plainSurroundings(): Surroundings {
+/** The spec of a container that needs none. */
+export function emptyContainerSpec(): ContainerSpec {
   return plain;
 }
 
@@ -43,7 +43,7 @@ export function payloadVolumesOf({ spec }: DeepReadonly<Pod>): readonly string[]
     .map(({ name }) => name);
 }
 
-function surroundingsOfContainer({ ports, volumeMounts, workingDir, tty }: DeepReadonly<ApiContainer>): Surroundings {
+function neededSpecOf({ ports, volumeMounts, workingDir, tty }: DeepReadonly<ApiContainer>): ContainerSpec {
   if (!ports?.length && !volumeMounts?.length && !workingDir && !tty) return plain;
   return {
     ports: (ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP").map(({ containerPort }) => containerPort),

@@ -1,14 +1,14 @@
 import type { AttachIO, Clock, ExecResult } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
-import { PodFiles } from "./container-files.ts";
-import { defaultLines, readContainerLogs, type LogSource, type RunLog } from "./container-logs.ts";
-import { runCommand, toOutput, untilAborted } from "./container-exec.ts";
-import type { Container, FinishedRun } from "./container-state.ts";
-import { plainSurroundings } from "./container-surroundings.ts";
-import { respondHttp } from "./http-responder.ts";
+import { PodFiles } from "../container/container-files.ts";
+import { defaultLines, readContainerLogs, type LogSource, type RunLog } from "../container/container-logs.ts";
+import { runCommand, toOutput, untilAborted } from "../container/container-exec.ts";
+import type { Container, FinishedRun } from "../container/container-state.ts";
+import { emptyContainerSpec } from "../container/container-spec.ts";
+import { respondHttp } from "../container/http-responder.ts";
 import { watchPod, type MockPod } from "./mock-pod.ts";
-import type { MockHost } from "./mock-host.ts";
+import type { MockHost } from "../mock-host.ts";
 
 /** A container that runs. */
 type RunningContainer = Container & { readonly state: Container["state"] & { readonly kind: "running" } };
@@ -51,10 +51,10 @@ export async function exec(
   signal: AbortSignal,
 ): Promise<ExecResult> {
   const container = runningContainer(pod, name);
-  const surroundings = pod.surroundings.get(name) ?? plainSurroundings();
+  const spec = pod.containerSpecs.get(name) ?? emptyContainerSpec();
   pod.files ??= new PodFiles(pod.ref, host.clock);
   const volumes = { payloads: pod.payloadVolumes, resolvePod: host.resolvePod };
-  const files = await pod.files.open(container, surroundings, volumes, signal);
+  const files = await pod.files.open(container, spec, volumes, signal);
   const environment = await host
     .resolvePod(pod.ref)
     .environment(name, signal, pod.ownIP === undefined ? undefined : { podIPs: [pod.ownIP] });
@@ -63,8 +63,8 @@ export async function exec(
     if (!stillRuns(pod, container)) ended.abort(new UnavailableError(`container ${name} has ended`));
   });
   try {
-    const directory = surroundings.workingDir ?? "/";
-    if (surroundings.workingDir !== undefined) files.makeDirectory(directory, { parents: true });
+    const directory = spec.workingDir ?? "/";
+    if (spec.workingDir !== undefined) files.makeDirectory(directory, { parents: true });
     return await runCommand(
       command,
       io,
@@ -113,7 +113,7 @@ export async function attach(
 /** Answers HTTP on a port that a running container of the pod names. */
 export async function forward(pod: MockPod, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
   const listens = pod.model.containers.some(
-    ({ name, state }) => state.kind === "running" && (pod.surroundings.get(name)?.ports.includes(port) ?? false),
+    ({ name, state }) => state.kind === "running" && (pod.containerSpecs.get(name)?.ports.includes(port) ?? false),
   );
   const what = `pod ${pod.ref.namespace}/${pod.ref.name}, port ${port}`;
   if (!listens) throw new UnavailableError(`${what}: connection refused: no running container of the pod names it in its ports`);

@@ -1,7 +1,7 @@
 import type { DeepReadonly, PlanContext, PlannedRequest, Pod, ResolvedPod } from "@virtual-kubelet/core";
 import type { MockConfig } from "./config.ts";
-import { newPodModel } from "./pod-model.ts";
-import { scriptOf } from "./script.ts";
+import { newPodModel } from "./pod/pod-model.ts";
+import { scriptOf } from "./script/script.ts";
 
 /** What the mock plays for a pod: there is no back end, so that its script stands where a request would. */
 export async function planMockPod(

@@ -1,15 +1,15 @@
 import type { AttachIO, Clock, ExecResult, ResolvedEnvVar, TerminalSize } from "@virtual-kubelet/core";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import type { MemoryFiles } from "./files/memory-files.ts";
-import type { Machine } from "./shell/command.ts";
-import { builtins } from "./shell/builtins.ts";
-import { Shell } from "./shell/shell.ts";
-import { BrokenPipeError, Input, type Output } from "./shell/streams.ts";
-import { Terminal } from "./shell/terminal.ts";
+import type { MemoryFiles } from "../files/memory-files.ts";
+import type { Machine } from "../shell/command.ts";
+import { builtins } from "../shell/builtins.ts";
+import { Shell } from "../shell/shell.ts";
+import { BrokenPipeError, Input, type Output } from "../shell/streams.ts";
+import { Terminal } from "../shell/terminal.ts";
 
 /** What a command runs in. */
-export interface ExecSurroundings {
+export interface ExecContext {
   readonly hostname: string;
   readonly files: MemoryFiles;
   readonly clock: Clock;
@@ -24,7 +24,7 @@ const defaultSize: TerminalSize = { width: 80, height: 24 };
 export async function runCommand(
   command: readonly string[],
   io: AttachIO,
-  { hostname, files, clock, environment, directory }: ExecSurroundings,
+  { hostname, files, clock, environment, directory }: ExecContext,
   signal: AbortSignal,
 ): Promise<ExecResult> {
   const interrupt = new AbortController();

@@ -1,7 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import { MockRig, podOf, refOf, type PodShape } from "./test-support/mock-rig.ts";
+import { MockRig, podOf, refOf, type PodShape } from "../test-support/mock-rig.ts";
 
 /** What is shown after each of some waits, in milliseconds. */
 const scripts: readonly {

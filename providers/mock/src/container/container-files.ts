@@ -1,9 +1,9 @@
 import type { Clock, PodRef, ProviderHost } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
-import type { Surroundings } from "./container-surroundings.ts";
-import { MemoryFiles } from "./files/memory-files.ts";
-import { Device, MemoryDirectory, MemoryFile, Quota } from "./files/memory-node.ts";
-import { subPathOf, toDirectory } from "./files/volume-tree.ts";
+import type { ContainerSpec } from "./container-spec.ts";
+import { MemoryFiles } from "../files/memory-files.ts";
+import { Device, MemoryDirectory, MemoryFile, Quota } from "../files/memory-node.ts";
+import { subPathOf, toDirectory } from "../files/volume-tree.ts";
 
 /** Bytes that the containers of one pod may write. */
 const maxBytesOfPod = 64 * 1024 ** 2;
@@ -30,7 +30,7 @@ export class PodFiles {
   /** The container's files, with what its volumes hold now. */
   async open(
     { name, restartCount }: ContainerRun,
-    { mounts }: Surroundings,
+    { mounts }: ContainerSpec,
     volumes: { readonly payloads: readonly string[]; readonly resolvePod: ProviderHost["resolvePod"] },
     signal: AbortSignal,
   ): Promise<MemoryFiles> {

@@ -1,8 +1,8 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isDeepStrictEqual } from "node:util";
-import type { Container, Instant } from "./container-state.ts";
-import { dueMs, replaceContainer, startContainer, stepContainer, stopContainer } from "./container-step.ts";
-import { plainContainer, plainInitContainer, type ContainerRole, type ContainerScript, type PodScript } from "./script.ts";
+import type { Container, Instant } from "../container/container-state.ts";
+import { dueMs, replaceContainer, startContainer, stepContainer, stopContainer } from "../container/container-step.ts";
+import { plainContainer, plainInitContainer, type ContainerRole, type ContainerScript, type PodScript } from "../script/script.ts";
 
 /** A pod as the mock plays it. */
 export interface PodModel {

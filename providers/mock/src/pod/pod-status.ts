@@ -1,5 +1,5 @@
 import type { PodRef, ProviderPodStatus, ContainerState as ApiState, ContainerStatus } from "@virtual-kubelet/core";
-import type { Container, FinishedRun } from "./container-state.ts";
+import type { Container, FinishedRun } from "../container/container-state.ts";
 import { hasEnded, phaseOf, type PodModel } from "./pod-model.ts";
 
 /** What the pod's status says of its end and of its address. */

@@ -1,4 +1,4 @@
-import type { ContainerRole, ContainerScript } from "./script.ts";
+import type { ContainerRole, ContainerScript } from "../script/script.ts";
 
 /** A moment, on both clocks: one to reckon with, one to show. */
 export interface Instant {

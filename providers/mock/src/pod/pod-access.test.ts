@@ -6,7 +6,7 @@ import { duplexPair, PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { extract } from "tar-stream";
 import { beforeEach, describe, expect, test } from "vitest";
-import { captureIO, MockRig, podOf } from "./test-support/mock-rig.ts";
+import { captureIO, MockRig, podOf } from "../test-support/mock-rig.ts";
 
 const plain: ContainerLogOptions = { follow: false, previous: false, timestamps: false };
 let clock: VirtualClock;

@@ -1,6 +1,6 @@
 import type { PodRef } from "@virtual-kubelet/core";
-import type { PodFiles } from "./container-files.ts";
-import type { Surroundings } from "./container-surroundings.ts";
+import type { PodFiles } from "../container/container-files.ts";
+import type { ContainerSpec } from "../container/container-spec.ts";
 import type { PodModel } from "./pod-model.ts";
 
 /** A pod of the mock. */
@@ -11,7 +11,7 @@ export interface MockPod {
   readonly createdMs: number;
   /** Of this pod alone; a pod on the host's network has the node's. */
   readonly ownIP: string | undefined;
-  readonly surroundings: ReadonlyMap<string, Surroundings>;
+  readonly containerSpecs: ReadonlyMap<string, ContainerSpec>;
   readonly payloadVolumes: readonly string[];
   model: PodModel;
   deleted: boolean;

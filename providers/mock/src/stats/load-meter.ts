@@ -1,7 +1,7 @@
 import type { ContainerStats, PodStats, StatsSummary } from "@virtual-kubelet/core";
-import type { Container, Instant } from "./container-state.ts";
-import type { MockPod } from "./mock-pod.ts";
-import type { PodModel } from "./pod-model.ts";
+import type { Container, Instant } from "../container/container-state.ts";
+import type { MockPod } from "../pod/mock-pod.ts";
+import type { PodModel } from "../pod/pod-model.ts";
 import { containerStats, cpuOf, loadLevelOf, podTraffic, type MeasuredRun } from "./stats.ts";
 
 /** Memory that the node itself uses. */
