@@ -3,10 +3,16 @@
  *
  * @packageDocumentation
  */
-export { metricsContentType, renderMetrics, renderResourceMetrics } from "./exposition.ts";
-export { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
+export { metricsContentType, renderMetrics, renderResourceMetrics } from "./prometheus/exposition.ts";
+export { metricCatalogue, type MetricDefinition } from "./prometheus/metric-catalogue.ts";
 export { nodeMetrics, type CountedNode } from "./node-metrics.ts";
-export { cpuAndMemoryOnly, kubeletSummary, NodeStatsReader, type FullStatsSummary, type NodeStatsReaderOptions } from "./node-stats.ts";
+export {
+  cpuAndMemoryOnly,
+  kubeletSummary,
+  NodeStatsReader,
+  type FullStatsSummary,
+  type NodeStatsReaderOptions,
+} from "./usage/node-stats.ts";
 export { openTelemetryTracer } from "./open-telemetry-tracer.ts";
-export { PrometheusMetrics, type PrometheusMetricsOptions } from "./prometheus-metrics.ts";
-export { resourceMetrics, resourceScrapeError } from "./resource-metrics.ts";
+export { PrometheusMetrics, type PrometheusMetricsOptions } from "./prometheus/prometheus-metrics.ts";
+export { resourceMetrics, resourceScrapeError } from "./usage/resource-metrics.ts";

@@ -1,7 +1,7 @@
 import type { ContainerState, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
 import { nodeMetrics } from "./node-metrics.ts";
-import { renderMetrics } from "./exposition.ts";
+import { renderMetrics } from "./prometheus/exposition.ts";
 
 function pod(...states: ContainerState[]): DeepReadonly<Pod> {
   const containerStatuses = states.map((state, index) => ({

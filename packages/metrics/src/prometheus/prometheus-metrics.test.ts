@@ -69,7 +69,7 @@ test("two of them know nothing of each other", async () => {
 });
 
 test("every metric that the packages count is described, with its type", () => {
-  const packages = join(import.meta.dirname, "../..");
+  const packages = join(import.meta.dirname, "../../..");
   const files = globSync("*/src/**/*.ts", { cwd: packages }).filter((file) => !/\.test\.ts$|test-support|prometheus-metrics/.test(file));
   const types = { count: "counter", gauge: "gauge", observe: "histogram", "sampled?.": "gauge" } as const;
   const used = files.flatMap((file) => {

@@ -1,6 +1,6 @@
 import type { PodStats } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import { renderMetrics, renderResourceMetrics } from "./exposition.ts";
+import { renderMetrics, renderResourceMetrics } from "../prometheus/exposition.ts";
 import type { FullStatsSummary } from "./node-stats.ts";
 import { resourceMetrics, resourceScrapeError } from "./resource-metrics.ts";
 
