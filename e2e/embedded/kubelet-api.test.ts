@@ -565,7 +565,7 @@ describe("who cannot behave", () => {
   });
 
   test("loses the oldest of the connections a stranger may have to the next caller of that address, whoever it is", async () => {
-    await using rig = await KubeletRig.open({ limits: { maxStrangersPerAddress: 2 } });
+    await using rig = await KubeletRig.open({ limits: { maxUnauthorizedPerAddress: 2 } });
     const strangers = [await rig.connect(), await rig.connect()];
 
     expect((await rig.get("/healthz")).status).toBe(200);
@@ -575,11 +575,11 @@ describe("who cannot behave", () => {
     other?.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     expect(String(await once(other!, "data"))).toContain("200 OK");
     other?.destroy();
-    expect(rig.lines).toContainEqual(expect.objectContaining({ limit: "maxStrangersPerAddress", max: 2 }));
+    expect(rig.lines).toContainEqual(expect.objectContaining({ limit: "maxUnauthorizedPerAddress", max: 2 }));
   });
 
   test("loses it also where TLS never comes about", async () => {
-    await using rig = await KubeletRig.open({ limits: { maxStrangersPerAddress: 2 } });
+    await using rig = await KubeletRig.open({ limits: { maxUnauthorizedPerAddress: 2 } });
     const silent = [connectPlain(rig.port, "127.0.0.1"), connectPlain(rig.port, "127.0.0.1")];
     await Promise.all(
       silent.map((socket) =>

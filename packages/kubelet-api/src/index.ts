@@ -3,15 +3,7 @@
  *
  * @packageDocumentation
  */
-export type {
-  AccessAttributes,
-  AccessControl,
-  AccessDecision,
-  CredentialSource,
-  ServingCertificate,
-  ServingTls,
-  User,
-} from "./access-control.ts";
+export type { AccessAttributes, AccessControl, AccessDecision, CredentialSource, User } from "./access-control/access-control.ts";
 export { ClientCaConfigMap, type ClientCaConfigMapOptions } from "./authentication/client-ca-config-map.ts";
 export { openClientCaFile, type ClientCaFileOptions } from "./authentication/client-ca-file.ts";
 export { noClientCa, type ClientCa } from "./authentication/client-ca.ts";
@@ -26,8 +18,8 @@ export {
 } from "./certificates/certificate-store.ts";
 export type { KeyPair, KeyPairSource } from "./certificates/key-pair.ts";
 export { servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
-export { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";
-export { createServingCertificate } from "./create-serving-certificate.ts";
+export { createAccessControl, type AccessControlOptions } from "./access-control/create-access-control.ts";
+export { createServingCertificate, type ServingCertificate, type ServingTls } from "./certificates/serving-certificate.ts";
 export type { HealthCheck } from "./routes/health.ts";
 export type { ServedNode } from "./routes/served-node.ts";
 export { startKubeletServer, type KubeletServer, type KubeletServerOptions } from "./server/kubelet-server.ts";

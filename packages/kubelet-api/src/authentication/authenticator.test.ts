@@ -1,6 +1,6 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import type { User } from "../access-control.ts";
+import type { User } from "../access-control/access-control.ts";
 import { Authenticator } from "./authenticator.ts";
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
-import type { CredentialSource, User } from "../access-control.ts";
+import type { CredentialSource, User } from "../access-control/access-control.ts";
 import { bearerTokenOf } from "./bearer-token.ts";
 import type { ClientCertificates } from "./client-certificate.ts";
 import type { TokenReviews } from "./token-reviews.ts";

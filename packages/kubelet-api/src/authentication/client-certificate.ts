@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { X509Certificate } from "node:crypto";
 import type { PeerCertificate } from "node:tls";
 import type { Metrics } from "@virtual-kubelet/kube-client";
-import type { CredentialSource, User } from "../access-control.ts";
+import type { CredentialSource, User } from "../access-control/access-control.ts";
 import { parseCaBundle } from "./ca-bundle.ts";
 import type { ClientCa } from "./client-ca.ts";
 

@@ -7,7 +7,7 @@ import { TokenReviews } from "./token-reviews.ts";
 
 const { signal } = new AbortController();
 
-function rig(answer: (token: string) => TokenReview["status"], ttlMs?: number) {
+function rig(answer: (token: string) => TokenReview["status"] | Promise<never>, ttlMs?: number) {
   const [clock, metrics] = [new VirtualClock(), new RecordingMetrics()];
   const lifetime = new AbortController();
   let given: AbortSignal | undefined;
@@ -17,7 +17,7 @@ function rig(answer: (token: string) => TokenReview["status"], ttlMs?: number) {
     given = options.signal;
     expect(object.spec.audiences).toBeUndefined();
     asked.push(object.spec.token ?? "");
-    return { ...object, status: answer(object.spec.token ?? "") };
+    return { ...object, status: await answer(object.spec.token ?? "") };
   };
   const client = { create } as unknown as KubeClient;
   const reviews = new TokenReviews({ client, clock, random: new SeededRandom(1), metrics, ttlMs, lifetime: lifetime.signal });
@@ -111,14 +111,17 @@ test("it is counted what was kept, what was asked for, and how that went", async
 });
 
 test("a question ends with the program, not with who asked", async () => {
-  const { lifetime, reviews, given } = rig(() => undefined);
+  const { lifetime, reviews, given } = rig(() => new Promise(() => {}));
   const caller = new AbortController();
-  await reviews.authenticate("t", caller.signal);
+  const abandoned = reviews.authenticate("t", caller.signal);
+  const joined = reviews.authenticate("t", signal);
 
-  caller.abort();
+  caller.abort(new Error("client is gone"));
+  await expect(abandoned).rejects.toThrow("client is gone");
   expect(given()?.aborted).toBe(false);
-  lifetime.abort();
+  lifetime.abort(new Error("stopping"));
 
+  await expect(joined).rejects.toThrow("stopping");
   expect(given()?.aborted).toBe(true);
 });
 
@@ -129,6 +132,6 @@ test("no more than a hundred questions are under way at once", async () => {
   );
 
   expect((await Promise.all(answers)).filter((answer) => answer !== undefined)).toEqual([
-    expect.objectContaining({ message: "ask the API server: 100 questions are under way already" }),
+    expect.objectContaining({ message: "ask the API server: 100 reviews are in progress already" }),
   ]);
 });

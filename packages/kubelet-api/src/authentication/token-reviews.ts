@@ -1,7 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createHmac, randomBytes } from "node:crypto";
 import { resources, type KubeClient, type Metrics, type TokenReview } from "@virtual-kubelet/kube-client";
-import type { User } from "../access-control.ts";
+import type { User } from "../access-control/access-control.ts";
 import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";
 
@@ -35,7 +35,7 @@ export class TokenReviews {
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
-    this.#verdicts = new ReviewCache({ capacity, maxPending, clock: options.clock });
+    this.#verdicts = new ReviewCache({ ...options, capacity, maxPending });
   }
 
   /**
@@ -47,11 +47,11 @@ export class TokenReviews {
     const key = createHmac("sha256", this.#hashKey).update(token).digest("base64");
     const status = this.#verdicts.has(key) ? "hit" : "miss";
     this.#options.metrics.count("authentication_token_cache_request_total", { status });
-    return this.#verdicts.get(key, () => this.#review(token), signal);
+    return this.#verdicts.get(key, (lifetime) => this.#review(token, lifetime), signal);
   }
 
-  async #review(token: string): Promise<Review<User | undefined>> {
-    const { client, metrics, lifetime, ttlMs = defaultTokenTtlMs } = this.#options;
+  async #review(token: string, lifetime: AbortSignal): Promise<Review<User | undefined>> {
+    const { client, metrics, ttlMs = defaultTokenTtlMs } = this.#options;
     let status = "error";
     try {
       const review = await callReview((signal) => client.create(resources.tokenReviews, { spec: { token } }, { signal }), {

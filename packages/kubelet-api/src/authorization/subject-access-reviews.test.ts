@@ -2,14 +2,17 @@ import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { KubeClient, SubjectAccessReview } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import type { User } from "../access-control.ts";
+import type { User } from "../access-control/access-control.ts";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { SubjectAccessReviews } from "./subject-access-reviews.ts";
 
 const { signal } = new AbortController();
 const ann: User = { name: "ann", uid: "u-1", groups: ["dev"], extra: { a: ["b"] } };
 
-function rig(answer: (subresource: string) => SubjectAccessReview["status"], ttl: { allowedTtlMs?: number; deniedTtlMs?: number } = {}) {
+function rig(
+  answer: (subresource: string) => SubjectAccessReview["status"] | Promise<never>,
+  ttl: { allowedTtlMs?: number; deniedTtlMs?: number } = {},
+) {
   const [clock, metrics] = [new VirtualClock(), new RecordingMetrics()];
   const lifetime = new AbortController();
   let given: AbortSignal | undefined;
@@ -18,7 +21,7 @@ function rig(answer: (subresource: string) => SubjectAccessReview["status"], ttl
     expect(resource.plural).toBe("subjectaccessreviews");
     given = options.signal;
     asked.push(object.spec);
-    return { ...object, status: answer(object.spec.resourceAttributes?.subresource ?? "") };
+    return { ...object, status: await answer(object.spec.resourceAttributes?.subresource ?? "") };
   };
   const client = { create } as unknown as KubeClient;
   const random = new SeededRandom(1);
@@ -202,11 +205,12 @@ test("questions are counted by how they went", async () => {
 });
 
 test("a question ends with the program", async () => {
-  const { lifetime, may, given } = rig(() => ({ allowed: true }));
-  await may(["proxy"]);
+  const { lifetime, may, given } = rig(() => new Promise(() => {}));
+  const answer = may(["proxy"]);
 
-  lifetime.abort();
+  lifetime.abort(new Error("stopping"));
 
+  await expect(answer).rejects.toThrow("stopping");
   expect(given()?.aborted).toBe(true);
 });
 
@@ -215,6 +219,6 @@ test("no more than a hundred questions are under way at once", async () => {
   const answers = Array.from({ length: 101 }, (_, index) => may([`sub-${index}`]).catch((error: unknown) => error));
 
   expect((await Promise.all(answers)).filter((answer) => answer instanceof Error)).toEqual([
-    expect.objectContaining({ message: "ask the API server: 100 questions are under way already" }),
+    expect.objectContaining({ message: "ask the API server: 100 reviews are in progress already" }),
   ]);
 });

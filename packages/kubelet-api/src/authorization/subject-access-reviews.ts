@@ -1,7 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
 import { resources, type KubeClient, type Metrics } from "@virtual-kubelet/kube-client";
-import type { AccessAttributes, AccessDecision, User } from "../access-control.ts";
+import type { AccessAttributes, AccessDecision, User } from "../access-control/access-control.ts";
 import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";
 
@@ -40,7 +40,7 @@ export class SubjectAccessReviews {
 
   constructor(options: SubjectAccessReviewsOptions) {
     this.#options = options;
-    this.#decisions = new ReviewCache({ capacity, maxPending, clock: options.clock });
+    this.#decisions = new ReviewCache({ ...options, capacity, maxPending });
   }
 
   /**
@@ -68,11 +68,11 @@ export class SubjectAccessReviews {
     const spec = { user, uid, groups: [...groups], extra: copyOf(extra), resourceAttributes };
     const question = JSON.stringify(spec);
     const key = createHash("sha256").update(question).digest("base64");
-    return this.#decisions.get(key, () => this.#review(spec, question.length <= maxKeptLength), signal);
+    return this.#decisions.get(key, (lifetime) => this.#review(spec, question.length <= maxKeptLength, lifetime), signal);
   }
 
-  async #review(spec: Spec, mayKeep: boolean): Promise<Review<AccessDecision>> {
-    const { client, lifetime, allowedTtlMs = defaultAllowedTtlMs, deniedTtlMs = defaultDeniedTtlMs } = this.#options;
+  async #review(spec: Spec, mayKeep: boolean, lifetime: AbortSignal): Promise<Review<AccessDecision>> {
+    const { client, allowedTtlMs = defaultAllowedTtlMs, deniedTtlMs = defaultDeniedTtlMs } = this.#options;
     const { status } = await callReview((signal) => client.create(resources.subjectAccessReviews, { spec }, { signal }), {
       ...this.#options,
       what: `review the access of user ${JSON.stringify(spec.user)} to node ${spec.resourceAttributes.name}`,

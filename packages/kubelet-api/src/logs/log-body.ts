@@ -3,7 +3,7 @@ import type { BudgetShare } from "@virtual-kubelet/streaming";
 import { parseLogTime } from "./log-time.ts";
 import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
 import { TimedLines } from "./timed-lines.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { iterateUntilAborted } from "./iterate-until-aborted.ts";
 
 /** How much of a tail is held in memory; a larger one is read twice. */
 const defaultMaxTailBytes = 16 * 1024 * 1024;
@@ -92,5 +92,5 @@ async function* source(
 }
 
 async function* bytesOf(chunks: AsyncIterable<Uint8Array | string>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const chunk of untilAborted(chunks, signal)) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+  for await (const chunk of iterateUntilAborted(chunks, signal)) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }

@@ -7,7 +7,7 @@ const { signal } = new AbortController();
 function rig({ capacity = 10, maxPending = 10 } = {}) {
   const clock = new VirtualClock();
   const asked: string[] = [];
-  const cache = new ReviewCache<string>({ capacity, maxPending, clock });
+  const cache = new ReviewCache<string>({ capacity, maxPending, clock, lifetime: new AbortController().signal });
   const ask = (key: string, ttlMs = 1000) => {
     return cache.get(
       key,
@@ -95,7 +95,7 @@ test("too many questions under way are refused at once", async () => {
   const never = new Promise<never>(() => {});
   void cache.get("a", () => never, signal);
 
-  await expect(cache.get("b", () => never, signal)).rejects.toThrow("1 questions are under way already");
+  await expect(cache.get("b", () => never, signal)).rejects.toThrow("1 reviews are in progress already");
 });
 
 test("who gives up gets their reason, and the answer is kept for the next one", async () => {

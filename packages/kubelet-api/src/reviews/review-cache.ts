@@ -1,4 +1,4 @@
-import { untilAborted } from "@virtual-kubelet/async";
+import { SingleFlight, untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 
@@ -16,12 +16,11 @@ export interface ReviewCacheOptions {
   /** Questions that are under way at most, so that a flood of made-up credentials is no flood for the API server. */
   readonly maxPending: number;
   readonly clock: Clock;
+  /** Ends the calls in progress. */
+  readonly lifetime: AbortSignal;
 }
 
-/** Whether an answer was kept or had to be asked for. */
-export type ReviewOrigin = "hit" | "miss";
-
-interface Kept<T> {
+interface CachedAnswer<T> {
   readonly answer: T;
   readonly untilMs: number;
 }
@@ -32,8 +31,9 @@ interface Kept<T> {
  */
 export class ReviewCache<T> {
   readonly #options: ReviewCacheOptions;
-  readonly #kept = new Map<string, Kept<T>>();
-  readonly #pending = new Map<string, Promise<T>>();
+  readonly #cached = new Map<string, CachedAnswer<T>>();
+  readonly #calls = new SingleFlight<T>();
+  #pending = 0;
 
   constructor(options: ReviewCacheOptions) {
     this.#options = options;
@@ -41,54 +41,55 @@ export class ReviewCache<T> {
 
   /** How many answers are kept, those that no longer count among them. */
   get size(): number {
-    return this.#kept.size;
+    return this.#cached.size;
   }
 
   /** Whether the answer is there and counts. */
   has(key: string): boolean {
-    const kept = this.#kept.get(key);
-    return kept !== undefined && this.#options.clock.monotonic() < kept.untilMs;
+    const cached = this.#cached.get(key);
+    return cached !== undefined && this.#options.clock.monotonic() < cached.untilMs;
   }
 
   /**
-   * The answer kept, else that of the question under way, else that of `ask`.
+   * Returns the cached answer, or else joins the call in progress for the key, or else calls `ask`.
    *
-   * @throws UnavailableError if too many questions are under way; what `ask` throws; `signal.reason` when aborted
+   * @throws UnavailableError if too many calls are in progress; what `ask` throws; `signal.reason` when aborted
    */
-  async get(key: string, ask: () => Promise<Review<T>>, signal: AbortSignal): Promise<T> {
+  async get(key: string, ask: (lifetime: AbortSignal) => Promise<Review<T>>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
-    const kept = this.#kept.get(key);
-    if (kept) {
-      this.#kept.delete(key);
-      if (this.#options.clock.monotonic() < kept.untilMs) {
-        this.#kept.set(key, kept);
-        return kept.answer;
+    const cached = this.#cached.get(key);
+    if (cached) {
+      this.#cached.delete(key);
+      if (this.#options.clock.monotonic() < cached.untilMs) {
+        this.#cached.set(key, cached);
+        return cached.answer;
       }
     }
-    return untilAborted(this.#pending.get(key) ?? this.#start(key, ask), signal);
+    const { lifetime } = this.#options;
+    return untilAborted(
+      this.#calls.run(key, (callSignal) => this.#ask(key, ask, callSignal), lifetime),
+      signal,
+    );
   }
 
-  #start(key: string, ask: () => Promise<Review<T>>): Promise<T> {
-    const { maxPending } = this.#options;
-    if (this.#pending.size >= maxPending)
-      return Promise.reject(new UnavailableError(`ask the API server: ${maxPending} questions are under way already`));
-    const answer = this.#ask(key, ask).finally(() => this.#pending.delete(key));
-    // A failure is for those who wait; here it only must not go unhandled.
-    answer.catch(() => {});
-    this.#pending.set(key, answer);
-    return answer;
-  }
-
-  async #ask(key: string, ask: () => Promise<Review<T>>): Promise<T> {
-    const { capacity, clock } = this.#options;
-    const { answer, ttlMs } = await ask();
-    if (ttlMs > 0) {
-      this.#kept.set(key, { answer, untilMs: clock.monotonic() + ttlMs });
-      for (const oldest of this.#kept.keys()) {
-        if (this.#kept.size <= capacity) break;
-        this.#kept.delete(oldest);
-      }
+  async #ask(key: string, ask: (lifetime: AbortSignal) => Promise<Review<T>>, signal: AbortSignal): Promise<T> {
+    const { capacity, maxPending, clock } = this.#options;
+    if (this.#pending >= maxPending) throw new UnavailableError(`ask the API server: ${maxPending} reviews are in progress already`);
+    this.#pending++;
+    try {
+      const { answer, ttlMs } = await ask(signal);
+      if (ttlMs > 0) this.#keep(key, { answer, untilMs: clock.monotonic() + ttlMs }, capacity);
+      return answer;
+    } finally {
+      this.#pending--;
     }
-    return answer;
+  }
+
+  #keep(key: string, answer: CachedAnswer<T>, capacity: number): void {
+    this.#cached.set(key, answer);
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= capacity) break;
+      this.#cached.delete(oldest);
+    }
   }
 }

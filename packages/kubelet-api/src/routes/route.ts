@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { IncomingUpgrade } from "@virtual-kubelet/streaming";
-import type { User } from "../access-control.ts";
+import type { User } from "../access-control/access-control.ts";
 import type { Answer } from "../server/answer.ts";
 import type { ServedNode } from "./served-node.ts";
 

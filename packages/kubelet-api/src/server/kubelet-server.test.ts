@@ -103,7 +103,7 @@ describe("a connection", () => {
   });
 
   test("that fails in every way a stranger can think of leaves room in the log for what tells of limits", async () => {
-    await using limited = await TestServer.open({ limits: { maxStrangersPerAddress: 1 } });
+    await using limited = await TestServer.open({ limits: { maxUnauthorizedPerAddress: 1 } });
     const hello = Buffer.from(`160301003f0100003b0303${"00".repeat(32)}000002c02b01000010000a000400020017000d000400020403`, "hex");
     const alerts = [10, 20, 21, 22, 30, 40, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 60, 70, 71, 80, 86, 90, 100, 110, 112, 113, 114, 115];
     for (const alert of alerts) {
@@ -116,7 +116,7 @@ describe("a connection", () => {
     await limited.connect();
     await limited.connect();
 
-    expect(limited.logger.fields).toContainEqual(expect.objectContaining({ limit: "maxStrangersPerAddress" }));
+    expect(limited.logger.fields).toContainEqual(expect.objectContaining({ limit: "maxUnauthorizedPerAddress" }));
   });
 
   test("with a TLS of before 1.2 is refused", async () => {
@@ -546,7 +546,7 @@ describe("limits", () => {
     // What has ended is seen by who reads.
     for (const socket of refused) socket.resume();
     await vi.waitFor(() => expect(refused.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(256));
-    expect(limited.logger.fields).toContainEqual({ limit: "maxStrangersPerAddress", max: 256, address: "127.0.0.1" });
+    expect(limited.logger.fields).toContainEqual({ limit: "maxUnauthorizedPerAddress", max: 256, address: "127.0.0.1" });
     for (const socket of refused) socket.destroy();
   });
 

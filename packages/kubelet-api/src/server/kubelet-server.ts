@@ -8,7 +8,8 @@ import { createSecureContext, type SecureContextOptions, type TLSSocket } from "
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import { noMetrics, noTracer, silentLogger, type Logger, type Metrics, type Tracer } from "@virtual-kubelet/kube-client";
 import { isSpdyRequest, isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
-import type { AccessControl, ServingCertificate } from "../access-control.ts";
+import type { AccessControl } from "../access-control/access-control.ts";
+import type { ServingCertificate } from "../certificates/serving-certificate.ts";
 import type { HealthCheck } from "../routes/health.ts";
 import { routeTable } from "../routes/route-table.ts";
 import { Router } from "../routes/router.ts";
@@ -18,15 +19,15 @@ import { StreamBudgets } from "../streams/stream-budgets.ts";
 import { StreamSlots } from "../streams/stream-slots.ts";
 import { text, type Answer } from "./answer.ts";
 import { ClientErrors } from "./client-errors.ts";
-import { FrontDoor, type IncomingCall } from "./front-door.ts";
+import { RequestPipeline, type IncomingRequest } from "./request-pipeline.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { peerKey } from "./peer.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { refuseOnSocket, sendAnswer } from "./send-answer.ts";
 import { resolveServerLimits, type ResolvedServerLimits, type ServerLimits } from "./server-limits.ts";
-import { Strangers } from "./strangers.ts";
-import { SparseLog } from "./sparse-log.ts";
+import { UnauthorizedConnections } from "./unauthorized-connections.ts";
+import { ThrottledLog } from "./throttled-log.ts";
 import { secureContextOptions, tlsProtocolOptions, type TlsSettings } from "./tls-options.ts";
 
 /** What {@link startKubeletServer} serves, and where. */
@@ -90,16 +91,16 @@ const upgradeRoots: ReadonlySet<string | undefined> = new Set(["exec", "attach",
 
 class RunningServer implements KubeletServer {
   readonly #server: Server;
-  readonly #door: FrontDoor;
+  readonly #pipeline: RequestPipeline;
   readonly #limits: ResolvedServerLimits;
   readonly #tls: TlsSettings;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #strangers: Strangers;
+  readonly #unauthorized: UnauthorizedConnections;
   readonly #idle = new IdleConnections();
-  readonly #sparseLog: SparseLog;
+  readonly #throttledLog: ThrottledLog;
   /** Apart from the others: a stranger chooses by what a handshake fails, and must not use up the kinds that tell of limits. */
-  readonly #handshakeLog: SparseLog;
+  readonly #handshakeLog: ThrottledLog;
   readonly #requests = new OpenRequests();
   readonly #clientErrors: ClientErrors;
   readonly #certificateChanges: Disposable;
@@ -126,17 +127,17 @@ class RunningServer implements KubeletServer {
     this.#clock = clock;
     this.#logger = logger;
     this.#limits = resolveServerLimits(options.limits);
-    this.#strangers = new Strangers(this.#limits.maxStrangersPerAddress);
-    this.#sparseLog = new SparseLog({ clock, logger });
-    this.#handshakeLog = new SparseLog({ clock, logger });
+    this.#unauthorized = new UnauthorizedConnections(this.#limits.maxUnauthorizedPerAddress);
+    this.#throttledLog = new ThrottledLog({ clock, logger });
+    this.#handshakeLog = new ThrottledLog({ clock, logger });
     this.#clientErrors = new ClientErrors(clock, this.#requests);
     const directory = new NodeDirectory(nodes);
     const routes = routeTable({
       directory,
       clock,
       logger,
-      slots: new StreamSlots({ max: this.#limits.maxStreams, clock, sparseLog: this.#sparseLog }),
-      budgets: new StreamBudgets({ ...this.#limits, sparseLog: this.#sparseLog }),
+      slots: new StreamSlots({ max: this.#limits.maxStreams, clock, throttledLog: this.#throttledLog }),
+      budgets: new StreamBudgets({ ...this.#limits, throttledLog: this.#throttledLog }),
       streaming: this.#limits.streaming,
       audit: options.audit,
       logProblem: options.logProblem,
@@ -146,13 +147,13 @@ class RunningServer implements KubeletServer {
       renderOwnMetrics: options.renderMetrics ?? (() => ""),
       healthChecks: options.healthChecks ?? [],
     });
-    this.#door = new FrontDoor({
+    this.#pipeline = new RequestPipeline({
       accessControl,
       directory,
       router: new Router(routes),
       metrics: new RequestMetrics({ metrics, clock }),
       logger,
-      sparseLog: this.#sparseLog,
+      throttledLog: this.#throttledLog,
       tracer,
     });
     this.#judge = certificate.current().clientCa;
@@ -222,7 +223,7 @@ class RunningServer implements KubeletServer {
     // Before https' own listener, which ends the connection: its address is unknown then.
     server.prependListener("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
       const { code = "UNKNOWN" } = error;
-      this.#handshakeLog.tell("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
+      this.#handshakeLog.log("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
     });
     server.on("clientError", (error, socket) => this.#clientErrors.handle(error, socket));
     server.on("request", (request, response) => this.#onRequest(request, response));
@@ -232,8 +233,8 @@ class RunningServer implements KubeletServer {
 
   /** Lets a connection in, and ends another one for it where there are too many. */
   #makeRoom(socket: Socket): void {
-    const tell = (limit: "maxStrangersPerAddress" | "maxConnections"): void =>
-      this.#sparseLog.tell(
+    const tell = (limit: "maxUnauthorizedPerAddress" | "maxConnections"): void =>
+      this.#throttledLog.log(
         "warn",
         limit,
         { limit, max: this.#limits[limit], address: socket.remoteAddress },
@@ -241,12 +242,12 @@ class RunningServer implements KubeletServer {
       );
     if (this.#connections.size > this.#limits.maxConnections) {
       tell("maxConnections");
-      if (!this.#strangers.evictOldest() && !this.#idle.evictOldest()) {
+      if (!this.#unauthorized.evictOldest() && !this.#idle.evictOldest()) {
         socket.destroy();
         return;
       }
     }
-    if (this.#strangers.admit(socket)) tell("maxStrangersPerAddress");
+    if (this.#unauthorized.add(socket)) tell("maxUnauthorizedPerAddress");
   }
 
   #reload(certificate: ServingCertificate): void {
@@ -325,8 +326,8 @@ class RunningServer implements KubeletServer {
     }
     const socket = request.socket as TLSSocket;
     const { method = "", url = "", headers } = request;
-    const call: IncomingCall = { method, url, headers, socket, judgedBy: this.#judges.get(peerKey(socket)), upgrade, signal };
-    await this.#door.handle(call, send, () => this.#strangers.letIn(socket));
+    const incoming: IncomingRequest = { method, url, headers, socket, judgedBy: this.#judges.get(peerKey(socket)), upgrade, signal };
+    await this.#pipeline.handle(incoming, send, () => this.#unauthorized.delete(socket));
   }
 }
 

@@ -23,7 +23,7 @@ export interface ServerLimits {
    * Connections at once from one address (with IPv6, one network of 64 bits) on which nobody has been let in; default: 256. For one more
    * the oldest ends.
    */
-  readonly maxStrangersPerAddress?: number | undefined;
+  readonly maxUnauthorizedPerAddress?: number | undefined;
   /**
    * Logs, commands and sessions of port-forward at once; default: 1,024, an eighth of which only logs get. Beyond that the idlest of who
    * holds most is ended, or the new one is refused where nobody holds more.
@@ -63,7 +63,7 @@ export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLi
     maxHeaderBytes: limits.maxHeaderBytes ?? 64 * 1024,
     maxHeaders: limits.maxHeaders ?? 512,
     maxConnections: limits.maxConnections ?? 2 * maxStreams,
-    maxStrangersPerAddress: limits.maxStrangersPerAddress ?? 256,
+    maxUnauthorizedPerAddress: limits.maxUnauthorizedPerAddress ?? 256,
     maxStreams,
     maxForwardsPerSession: limits.maxForwardsPerSession ?? 256,
     maxForwards: limits.maxForwards ?? 1_024,

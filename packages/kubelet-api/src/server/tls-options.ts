@@ -1,7 +1,7 @@
 import { constants } from "node:crypto";
 import type { SecureContextOptions } from "node:tls";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { ServingTls } from "../access-control.ts";
+import type { ServingTls } from "../certificates/serving-certificate.ts";
 
 /** Which TLS the server speaks. */
 export interface TlsSettings {

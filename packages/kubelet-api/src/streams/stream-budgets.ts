@@ -1,6 +1,6 @@
 import { SharedBudget, type StreamingShare } from "@virtual-kubelet/streaming";
 import type { KubeletRequest } from "../routes/route.ts";
-import type { SparseLog } from "../server/sparse-log.ts";
+import type { ThrottledLog } from "../server/throttled-log.ts";
 
 /** What {@link StreamBudgets} share out. */
 export interface StreamBudgetsOptions {
@@ -8,7 +8,7 @@ export interface StreamBudgetsOptions {
   readonly maxSharedBytes: number;
   readonly maxForwards: number;
   readonly maxForwardsPerSession: number;
-  readonly sparseLog: SparseLog;
+  readonly throttledLog: ThrottledLog;
 }
 
 /** What all execs, attaches and port-forwards of the server have together. */
@@ -17,14 +17,14 @@ export class StreamBudgets {
   readonly #bytes: SharedBudget;
   readonly #forwards: SharedBudget;
   readonly #maxForwardsPerSession: number;
-  readonly #sparseLog: SparseLog;
+  readonly #throttledLog: ThrottledLog;
 
-  constructor({ maxSharedStreams, maxSharedBytes, maxForwards, maxForwardsPerSession, sparseLog }: StreamBudgetsOptions) {
+  constructor({ maxSharedStreams, maxSharedBytes, maxForwards, maxForwardsPerSession, throttledLog }: StreamBudgetsOptions) {
     this.#streams = new SharedBudget(maxSharedStreams);
     this.#bytes = new SharedBudget(maxSharedBytes);
     this.#forwards = new SharedBudget(maxForwards);
     this.#maxForwardsPerSession = maxForwardsPerSession;
-    this.#sparseLog = sparseLog;
+    this.#throttledLog = throttledLog;
   }
 
   /** The share of a request's caller. Streams are counted for port-forwards: a command has a few, and its slot stands for them. */
@@ -53,7 +53,7 @@ export class StreamBudgets {
   /** Says in the log, once a minute, that somebody met a limit. */
   tellLimit(limit: string, { user, params }: Pick<KubeletRequest, "user" | "params">): void {
     const { namespace, pod } = params;
-    this.#sparseLog.tell(
+    this.#throttledLog.log(
       "warn",
       limit,
       { limit, user: user.name, pod: `${namespace}/${pod}` },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { testSlots } from "../test-support/test-budgets.ts";
-import { SparseLog } from "../server/sparse-log.ts";
+import { ThrottledLog } from "../server/throttled-log.ts";
 import type { StreamOwner, StreamSlot, StreamSlots } from "./stream-slots.ts";
 
 function owner(user: string, namespace = "default", pod = "web"): StreamOwner {
@@ -84,7 +84,7 @@ test("many pods of one namespace count as one against another namespace", () => 
 
 test("the idlest is ended, with words for its client and a line for the log", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
-  const slots = testSlots(3, { reservedForLogs: 0, clock, sparseLog: new SparseLog({ clock, logger }) });
+  const slots = testSlots(3, { reservedForLogs: 0, clock, throttledLog: new ThrottledLog({ clock, logger }) });
   const [first, second, third] = [0, 1, 2].map(() => slots.take(owner("api", "tenant"), others));
   await clock.advance(10);
   first?.touch();

@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { KubeletRequest } from "../routes/route.ts";
 import { Refusal } from "../server/refusal.ts";
-import type { SparseLog } from "../server/sparse-log.ts";
+import type { ThrottledLog } from "../server/throttled-log.ts";
 
 /** What {@link StreamSlots} go by. */
 export interface StreamSlotsOptions {
@@ -11,7 +11,7 @@ export interface StreamSlotsOptions {
   /** How many of them are kept for logs. Default: an eighth. */
   readonly reservedForLogs?: number | undefined;
   readonly clock: Clock;
-  readonly sparseLog: SparseLog;
+  readonly throttledLog: ThrottledLog;
 }
 
 /** Whose stream it is. */
@@ -59,16 +59,16 @@ export class StreamSlots {
   readonly #max: number;
   readonly #maxOthers: number;
   readonly #clock: Clock;
-  readonly #sparseLog: SparseLog;
+  readonly #throttledLog: ThrottledLog;
   readonly #held = new Set<HeldSlot>();
   /** Evicted, and not ended yet. */
   readonly #ending = new Set<HeldSlot>();
 
-  constructor({ max, reservedForLogs = Math.floor(max / 8), clock, sparseLog }: StreamSlotsOptions) {
+  constructor({ max, reservedForLogs = Math.floor(max / 8), clock, throttledLog }: StreamSlotsOptions) {
     this.#max = max;
     this.#maxOthers = max - reservedForLogs;
     this.#clock = clock;
-    this.#sparseLog = sparseLog;
+    this.#throttledLog = throttledLog;
   }
 
   /**
@@ -105,12 +105,12 @@ export class StreamSlots {
     const fields = { limit: "maxStreams", max: this.#max, user: user.name, pod: `${params["namespace"]}/${params["pod"]}` };
     const tooManyEnd = !slot.isLog && this.#ending.size >= Math.max(1, this.#max / endingPart);
     if (!victim || tooManyEnd) {
-      this.#sparseLog.tell("warn", "maxStreams", fields, "a stream is refused: too many are open");
+      this.#throttledLog.log("warn", "maxStreams", fields, "a stream is refused: too many are open");
       throw new Refusal(503, `too many streams are open, at most ${this.#max}`, { headers: { "retry-after": "5" } });
     }
     this.#held.delete(victim);
     this.#ending.add(victim);
-    this.#sparseLog.tell("warn", "evicted", fields, "a stream is evicted: too many are open, and its caller holds most");
+    this.#throttledLog.log("warn", "evicted", fields, "a stream is evicted: too many are open, and its caller holds most");
     victim.controller.abort(
       new UnavailableError(`evicted: ${this.#max} streams are open, and this one was the idlest of the caller that holds most of them`),
     );

@@ -21,7 +21,7 @@ import {
   Validity,
   Version,
 } from "@peculiar/asn1-x509";
-import type { CredentialSource } from "../access-control.ts";
+import type { CredentialSource } from "../access-control/access-control.ts";
 
 /** Extended key usages of RFC 5280. */
 export const usages = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;

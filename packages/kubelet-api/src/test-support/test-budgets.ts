@@ -1,18 +1,18 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { resolveServerLimits, type ServerLimits } from "../server/server-limits.ts";
-import { SparseLog } from "../server/sparse-log.ts";
+import { ThrottledLog } from "../server/throttled-log.ts";
 import { StreamSlots, type StreamSlotsOptions } from "../streams/stream-slots.ts";
 import { StreamBudgets } from "../streams/stream-budgets.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** The server's budgets, as large as they are by default unless said otherwise. */
 export function testBudgets(limits: ServerLimits = {}, logger: Logger = new RecordingLogger()): StreamBudgets {
-  return new StreamBudgets({ ...resolveServerLimits(limits), sparseLog: new SparseLog({ clock: new VirtualClock(), logger }) });
+  return new StreamBudgets({ ...resolveServerLimits(limits), throttledLog: new ThrottledLog({ clock: new VirtualClock(), logger }) });
 }
 
 /** Slots for so many streams. */
 export function testSlots(max: number, options: Partial<StreamSlotsOptions> = {}): StreamSlots {
   const clock = new VirtualClock();
-  return new StreamSlots({ max, clock, sparseLog: new SparseLog({ clock, logger: new RecordingLogger() }), ...options });
+  return new StreamSlots({ max, clock, throttledLog: new ThrottledLog({ clock, logger: new RecordingLogger() }), ...options });
 }

@@ -57,20 +57,3 @@ export interface AccessControl {
    */
   authorize(user: User, attributes: AccessAttributes, signal: AbortSignal): Promise<AccessDecision>;
 }
-
-/** What the server's side of TLS stands on, in PEM. */
-export interface ServingTls {
-  /** The serving certificate, and its chain if it has one. */
-  readonly certificate: string;
-  readonly key: string;
-  /** Certificates that client certificates must come from; without any, none counts. */
-  readonly clientCa?: string | undefined;
-}
-
-/** The server's certificate and client CA, which may be replaced while it runs. */
-export interface ServingCertificate {
-  /** What new connections are to use from now on. */
-  current(): ServingTls;
-  /** Calls back when {@link current} has changed; connections that are open go on. @returns what ends that */
-  onChange(listener: () => void): Disposable;
-}

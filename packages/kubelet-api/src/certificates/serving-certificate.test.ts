@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { noClientCa } from "./authentication/client-ca.ts";
-import { createServingCertificate } from "./create-serving-certificate.ts";
-import { Listeners } from "./listeners.ts";
+import { noClientCa } from "../authentication/client-ca.ts";
+import { createServingCertificate } from "./serving-certificate.ts";
+import { Listeners } from "../listeners.ts";
 
 test("it is the pair's certificate and the client CA, and changes with each of them until nobody wants to know", async () => {
   const [pairs, authorities] = [new Listeners(), new Listeners()];

@@ -8,7 +8,7 @@ const intervalMs = 60_000;
 const maxKinds = 16;
 
 /** Tells of what strangers can cause, each kind once a minute: whoever scans ports must not fill the log. */
-export class SparseLog {
+export class ThrottledLog {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #kinds = new Map<string, { readonly toldMs: number; untold: number }>();
@@ -19,7 +19,7 @@ export class SparseLog {
   }
 
   /** Something has happened. `more` is how often it did since it was last told of. */
-  tell(level: "info" | "warn", kind: string, fields: LogFields, message: string): void {
+  log(level: "info" | "warn", kind: string, fields: LogFields, message: string): void {
     const key = this.#kinds.has(kind) || this.#kinds.size < maxKinds ? kind : "OTHER";
     const known = this.#kinds.get(key);
     const nowMs = this.#clock.monotonic();

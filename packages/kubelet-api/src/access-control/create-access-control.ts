@@ -1,11 +1,11 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { KubeClient, Metrics } from "@virtual-kubelet/kube-client";
 import type { AccessControl } from "./access-control.ts";
-import { Authenticator } from "./authentication/authenticator.ts";
-import { ClientCertificates } from "./authentication/client-certificate.ts";
-import type { ClientCa } from "./authentication/client-ca.ts";
-import { TokenReviews } from "./authentication/token-reviews.ts";
-import { SubjectAccessReviews } from "./authorization/subject-access-reviews.ts";
+import { Authenticator } from "../authentication/authenticator.ts";
+import { ClientCertificates } from "../authentication/client-certificate.ts";
+import type { ClientCa } from "../authentication/client-ca.ts";
+import { TokenReviews } from "../authentication/token-reviews.ts";
+import { SubjectAccessReviews } from "../authorization/subject-access-reviews.ts";
 
 /** Who may call a node's server, in a kubelet's terms. Times are in milliseconds. */
 export interface AccessControlOptions {

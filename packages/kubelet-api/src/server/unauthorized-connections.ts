@@ -1,7 +1,7 @@
 import { isIPv6, type Socket } from "node:net";
 import { peerKey, type Peer } from "./peer.ts";
 
-interface Stranger {
+interface UnauthorizedConnection {
   readonly address: string;
   readonly socket: Socket;
 }
@@ -11,10 +11,10 @@ interface Stranger {
  * can use up neither the connections of those who can nor their way in. A connection counts from its first packet: TLS may never come
  * about.
  */
-export class Strangers {
+export class UnauthorizedConnections {
   readonly #max: number;
   /** In the order they came. */
-  readonly #unknown = new Map<string, Stranger>();
+  readonly #connections = new Map<string, UnauthorizedConnection>();
   readonly #byAddress = new Map<string, Set<string>>();
 
   /** @param max - connections of one address; of one network of 64 bits, where addresses are IPv6 */
@@ -23,49 +23,49 @@ export class Strangers {
   }
 
   /** A TCP connection has come. @returns whether another one of its address was ended for it */
-  admit(socket: Socket): boolean {
+  add(socket: Socket): boolean {
     const address = networkOf(socket.remoteAddress ?? "");
     const key = peerKey(socket);
     const known = this.#byAddress.get(address) ?? new Set();
     const [oldest] = known;
     const evicts = known.size >= this.#max && oldest !== undefined;
     if (evicts) this.#end(oldest);
-    const stranger = { address, socket };
+    const connection = { address, socket };
     // Another one may have had the same port.
     this.#forget(key);
-    this.#unknown.set(key, stranger);
+    this.#connections.set(key, connection);
     this.#byAddress.set(address, known.add(key));
     socket.once("close", () => {
-      if (this.#unknown.get(key) === stranger) this.#forget(key);
+      if (this.#connections.get(key) === connection) this.#forget(key);
     });
     return evicts;
   }
 
   /** Somebody was let in on the connection. */
-  letIn(socket: Peer): void {
+  delete(socket: Peer): void {
     this.#forget(peerKey(socket));
   }
 
   /** Ends the oldest of all. @returns whether there was one */
   evictOldest(): boolean {
-    const [oldest] = this.#unknown.keys();
+    const [oldest] = this.#connections.keys();
     if (oldest !== undefined) this.#end(oldest);
     return oldest !== undefined;
   }
 
   #end(key: string): void {
-    const stranger = this.#unknown.get(key);
+    const connection = this.#connections.get(key);
     this.#forget(key);
-    stranger?.socket.destroy();
+    connection?.socket.destroy();
   }
 
   #forget(key: string): void {
-    const stranger = this.#unknown.get(key);
-    if (!stranger) return;
-    this.#unknown.delete(key);
-    const known = this.#byAddress.get(stranger.address);
+    const connection = this.#connections.get(key);
+    if (!connection) return;
+    this.#connections.delete(key);
+    const known = this.#byAddress.get(connection.address);
     known?.delete(key);
-    if (known?.size === 0) this.#byAddress.delete(stranger.address);
+    if (known?.size === 0) this.#byAddress.delete(connection.address);
   }
 }
 

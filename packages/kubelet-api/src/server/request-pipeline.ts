@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger, SpanAttributes, Tracer } from "@virtual-kubelet/kube-client";
 import { isWebSocketRequest, type IncomingUpgrade } from "@virtual-kubelet/streaming";
-import type { AccessControl, CredentialSource, User } from "../access-control.ts";
+import type { AccessControl, CredentialSource, User } from "../access-control/access-control.ts";
 import { subresourcesOf, verbOf } from "../routes/access-rules.ts";
 import { refusalOf } from "../routes/provider-error.ts";
 import type { KubeletRequest } from "../routes/route.ts";
@@ -13,10 +13,10 @@ import { text, type Answer } from "./answer.ts";
 import { Refusal } from "./refusal.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { parseRequestTarget } from "./request-target.ts";
-import type { SparseLog } from "./sparse-log.ts";
+import type { ThrottledLog } from "./throttled-log.ts";
 
 /** A request as it arrives. */
-export interface IncomingCall {
+export interface IncomingRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -29,15 +29,15 @@ export interface IncomingCall {
   readonly signal: AbortSignal;
 }
 
-/** What {@link FrontDoor} stands on. */
-export interface FrontDoorOptions {
+/** What {@link RequestPipeline} stands on. */
+export interface RequestPipelineOptions {
   readonly accessControl: AccessControl;
   readonly directory: NodeDirectory;
   readonly router: Router;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
   /** For what callers who are not let in can cause. */
-  readonly sparseLog: SparseLog;
+  readonly throttledLog: ThrottledLog;
   readonly tracer: Tracer;
 }
 
@@ -55,8 +55,8 @@ interface Destination {
 interface Progress {
   /** `undefined` if its path cannot be read. */
   readonly destination: Destination | undefined;
-  /** Whether the caller is one who may call. */
-  readonly isLetIn: boolean;
+  /** Whether the caller is one who may incoming. */
+  readonly isAuthorized: boolean;
 }
 
 /** First parts of paths whose second and third are a pod's namespace and name. */
@@ -66,35 +66,37 @@ const podRoots: ReadonlySet<string | undefined> = new Set(["containerLogs", "exe
 const nodeNamePattern = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 
 /** The way of every request, upgrades included: who calls, whether they may, what answers. */
-export class FrontDoor {
-  readonly #options: FrontDoorOptions;
+export class RequestPipeline {
+  readonly #options: RequestPipelineOptions;
 
-  constructor(options: FrontDoorOptions) {
+  constructor(options: RequestPipelineOptions) {
     this.#options = options;
   }
 
   /**
    * Answers a request; never rejects. Sending is part of the request's duration.
    *
-   * @param onLetIn - told that the caller is one who may call
+   * @param onAuthorized - told that the caller is one who may call
    */
-  async handle(call: IncomingCall, send: (answer: Answer) => Promise<void>, onLetIn: () => void): Promise<void> {
+  async handle(incoming: IncomingRequest, send: (answer: Answer) => Promise<void>, onAuthorized: () => void): Promise<void> {
     let destination: Destination | undefined;
     let problem: unknown;
     try {
-      destination = findDestination(call.url);
+      destination = findDestination(incoming.url);
     } catch (error) {
       problem = error;
     }
-    using _counted = this.#options.metrics.begin(call.method, destination?.segments ?? []);
-    let isLetIn = false;
+    using _counted = this.#options.metrics.begin(incoming.method, destination?.segments ?? []);
+    let isAuthorized = false;
     const letIn = (): void => {
-      isLetIn = true;
-      onLetIn();
+      isAuthorized = true;
+      onAuthorized();
     };
     const answer = destination
-      ? await this.#answer(call, destination, letIn).catch((error: unknown) => this.#refuse(call, { destination, isLetIn }, error))
-      : this.#refuse(call, { destination, isLetIn }, problem);
+      ? await this.#answer(incoming, destination, letIn).catch((error: unknown) =>
+          this.#refuse(incoming, { destination, isAuthorized }, error),
+        )
+      : this.#refuse(incoming, { destination, isAuthorized }, problem);
     try {
       await send(answer);
     } catch (error) {
@@ -104,37 +106,37 @@ export class FrontDoor {
     }
   }
 
-  async #answer(call: IncomingCall, destination: Destination, onLetIn: () => void): Promise<Answer> {
+  async #answer(incoming: IncomingRequest, destination: Destination, onAuthorized: () => void): Promise<Answer> {
     const { segments, path, query } = destination;
     const { router, metrics, tracer } = this.#options;
-    const user = await this.#authenticate(call);
-    const authorizedNode = await this.#authorize(user, call, destination);
-    onLetIn();
+    const user = await this.#authenticate(incoming);
+    const authorizedNode = await this.#authorize(user, incoming, destination);
+    onAuthorized();
 
-    const { handler, params } = router.match(call.method, segments);
+    const { handler, params } = router.match(incoming.method, segments);
     const node = this.#node(destination, authorizedNode);
-    if (call.upgrade && isWebSocketRequest(call.upgrade.request)) metrics.countWebSocket((segments[0] ?? "").toLowerCase());
+    if (incoming.upgrade && isWebSocketRequest(incoming.upgrade.request)) metrics.countWebSocket((segments[0] ?? "").toLowerCase());
     const request: KubeletRequest = {
-      method: call.method,
+      method: incoming.method,
       path,
       query,
-      headers: call.headers,
+      headers: incoming.headers,
       params,
       user,
       node,
-      upgrade: call.upgrade,
-      signal: call.signal,
+      upgrade: incoming.upgrade,
+      signal: incoming.signal,
     };
     const answer = async (): Promise<Answer> => handler(request);
     return podRoots.has(segments[0]) ? tracer.span(`kubelet.${segments[0]}`, spanAttributes(params), answer) : answer();
   }
 
-  async #authenticate(call: IncomingCall): Promise<User> {
+  async #authenticate(incoming: IncomingRequest): Promise<User> {
     let user: User | undefined;
     try {
-      user = await this.#options.accessControl.authenticate(call, call.signal);
+      user = await this.#options.accessControl.authenticate(incoming, incoming.signal);
     } catch (error) {
-      this.#options.sparseLog.tell(
+      this.#options.throttledLog.log(
         "warn",
         "authentication",
         { err: messageOf(error) },
@@ -146,7 +148,7 @@ export class FrontDoor {
   }
 
   /** @returns the name of the node that the caller may reach */
-  async #authorize(user: User, { method, signal }: IncomingCall, destination: Destination): Promise<string> {
+  async #authorize(user: User, { method, signal }: IncomingRequest, destination: Destination): Promise<string> {
     const verb = verbOf(method, destination.segments);
     const subresources = subresourcesOf(destination.segments);
     const nodeName = this.#nodeNameFor(destination);
@@ -155,7 +157,7 @@ export class FrontDoor {
     try {
       decision = await this.#options.accessControl.authorize(user, { verb, subresources, nodeName, path: destination.path }, signal);
     } catch (error) {
-      this.#options.sparseLog.tell(
+      this.#options.throttledLog.log(
         "warn",
         "authorization",
         { user: user.name, verb, path: shortened(destination.path), err: messageOf(error) },
@@ -165,7 +167,7 @@ export class FrontDoor {
     }
     if (decision.allowed) return nodeName;
     const fields = { user: user.name, verb, path: shortened(destination.path), reason: decision.reason };
-    this.#options.sparseLog.tell("info", "forbidden", fields, "a request is forbidden");
+    this.#options.throttledLog.log("info", "forbidden", fields, "a request is forbidden");
     throw new Refusal(403, `Forbidden (${who}, subresource(s)=[${subresources.join(" ")}])\n`);
   }
 
@@ -192,13 +194,13 @@ export class FrontDoor {
     throw new Refusal(404, `404: node ${authorizedNode} is not served here`);
   }
 
-  #refuse(call: IncomingCall, { destination, isLetIn }: Progress, error: unknown): Answer {
+  #refuse(incoming: IncomingRequest, { destination, isAuthorized }: Progress, error: unknown): Answer {
     const refusal = refusalOf(error);
     // What the provider cannot do is asked for again and again: by who scrapes metrics, say.
-    if (refusal.status >= 500 && refusal.status !== 501 && !call.signal.aborted) {
+    if (refusal.status >= 500 && refusal.status !== 501 && !incoming.signal.aborted) {
       const fields = { path: destination && shortened(destination.path), status: refusal.status, err: messageOf(error) };
-      if (isLetIn) this.#options.logger.warn(fields, "a request failed");
-      else this.#options.sparseLog.tell("warn", "failed", fields, "a request failed");
+      if (isAuthorized) this.#options.logger.warn(fields, "a request failed");
+      else this.#options.throttledLog.log("warn", "failed", fields, "a request failed");
     }
     // Who was refused has no use for the connection, and others may need it.
     const isStranger = refusal.status === 401 || refusal.status === 403;

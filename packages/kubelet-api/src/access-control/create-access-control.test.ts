@@ -1,7 +1,7 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { noClientCa } from "./authentication/client-ca.ts";
+import { noClientCa } from "../authentication/client-ca.ts";
 import { createAccessControl, type AccessControlOptions } from "./create-access-control.ts";
 
 const { signal } = new AbortController();

@@ -4,15 +4,15 @@ import { noMetrics, noTracer, type MetricLabels, type Pod, type SpanAttributes, 
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { AccessAttributes, AccessControl } from "../access-control.ts";
+import type { AccessAttributes, AccessControl } from "../access-control/access-control.ts";
 import { Router } from "../routes/router.ts";
 import type { KubeletRequest } from "../routes/route.ts";
 import { NodeDirectory } from "../routes/served-node.ts";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { text, type Answer } from "./answer.ts";
-import { FrontDoor, type IncomingCall } from "./front-door.ts";
-import { SparseLog } from "./sparse-log.ts";
+import { RequestPipeline, type IncomingRequest } from "./request-pipeline.ts";
+import { ThrottledLog } from "./throttled-log.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 /** A front door of two nodes, with a route for pods and one for everything's names. */
@@ -39,7 +39,7 @@ function setUp(
     ...access,
   };
   const methods = ["GET", "POST"];
-  const door = new FrontDoor({
+  const door = new RequestPipeline({
     accessControl,
     directory: new NodeDirectory([fakeNode({ name: "n1" }), fakeNode({ name: "n2", pods })]),
     router: new Router([
@@ -55,18 +55,18 @@ function setUp(
       clock: new VirtualClock(),
     }),
     logger,
-    sparseLog: new SparseLog({ clock: new VirtualClock(), logger }),
+    throttledLog: new ThrottledLog({ clock: new VirtualClock(), logger }),
     tracer,
   });
   const ask = async (
     url: string,
     method = "GET",
-    more: Partial<IncomingCall> = {},
+    more: Partial<IncomingRequest> = {},
     failing = false,
-  ): Promise<{ status: number; body: unknown; isLetIn: boolean }> => {
+  ): Promise<{ status: number; body: unknown; isAuthorized: boolean }> => {
     let answer: Answer | undefined;
-    let isLetIn = false;
-    const socket = { authorized: false, getPeerCertificate: () => ({}) } as unknown as IncomingCall["socket"];
+    let isAuthorized = false;
+    const socket = { authorized: false, getPeerCertificate: () => ({}) } as unknown as IncomingRequest["socket"];
     const call = { method, url, headers: {}, socket, upgrade: undefined, signal: new AbortController().signal, ...more };
     await door.handle(
       call,
@@ -75,11 +75,11 @@ function setUp(
         if (failing) throw new Error("the client has gone");
       },
       () => {
-        isLetIn = true;
+        isAuthorized = true;
       },
     );
     if (!answer || "taken" in answer) throw new Error("no answer");
-    return { status: answer.status, body: answer.body, isLetIn };
+    return { status: answer.status, body: answer.body, isAuthorized };
   };
   return { ask, asked, served, counted, logger };
 }
@@ -88,14 +88,14 @@ test("nobody is 401, before it is looked what was asked for", async () => {
   const { ask, asked, served } = setUp({ authenticate: async () => undefined });
 
   for (const url of ["/pods", "/nonsense", "/exec/default/web/main"])
-    expect(await ask(url)).toEqual({ status: 401, body: "Unauthorized", isLetIn: false });
+    expect(await ask(url)).toEqual({ status: 401, body: "Unauthorized", isAuthorized: false });
   expect([asked, served]).toEqual([[], []]);
 });
 
 test("while it cannot be found out who calls, nobody is let in, and that is logged", async () => {
   const { ask, served, logger } = setUp({ authenticate: () => Promise.reject(new UnavailableError("TokenReview: timeout")) });
 
-  expect(await ask("/pods")).toEqual({ status: 401, body: "Unauthorized", isLetIn: false });
+  expect(await ask("/pods")).toEqual({ status: 401, body: "Unauthorized", isAuthorized: false });
   expect(served).toEqual([]);
   expect(logger.warnings).toHaveLength(1);
 });
@@ -106,7 +106,7 @@ test("who may not is 403 in a kubelet's words, whether there is anything or not"
   expect(await ask("/pods")).toEqual({
     status: 403,
     body: "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])\n",
-    isLetIn: false,
+    isAuthorized: false,
   });
   expect((await ask("/nonsense")).status).toBe(403);
   expect((await ask("/nodes/n9/pods")).status).toBe(403);
@@ -119,7 +119,7 @@ test("while it cannot be found out who may, nobody may", async () => {
   expect(await ask("/exec/default/web/main")).toEqual({
     status: 500,
     body: "Authorization error (user=alice, verb=create, resource=nodes, subresource=proxy)",
-    isLetIn: false,
+    isAuthorized: false,
   });
   expect(served).toEqual([]);
 });
@@ -164,10 +164,10 @@ test("a prefix that is no node's name is 400, one of no node here 404", async ()
 test("an error decides the status by its code", async () => {
   const { ask, logger } = setUp();
 
-  expect(await ask("/fails")).toEqual({ status: 503, body: "the back end is away", isLetIn: true });
-  expect(await ask("/broken?x=secret")).toEqual({ status: 500, body: "Internal Error: bug", isLetIn: true });
-  expect(await ask("/nonsense")).toMatchObject({ status: 404, isLetIn: true });
-  expect(await ask("/pods", "PUT")).toMatchObject({ status: 405, isLetIn: true });
+  expect(await ask("/fails")).toEqual({ status: 503, body: "the back end is away", isAuthorized: true });
+  expect(await ask("/broken?x=secret")).toEqual({ status: 500, body: "Internal Error: bug", isAuthorized: true });
+  expect(await ask("/nonsense")).toMatchObject({ status: 404, isAuthorized: true });
+  expect(await ask("/pods", "PUT")).toMatchObject({ status: 405, isAuthorized: true });
   expect(logger.warnings).toEqual(["a request failed", "a request failed"]);
   expect(logger.fields).toEqual([
     { path: "/fails", status: 503, err: "the back end is away" },
@@ -178,7 +178,7 @@ test("an error decides the status by its code", async () => {
 test("a caller whose rights cannot be found out fills no log, however often they call", async () => {
   const { ask, logger } = setUp({ authorize: () => Promise.reject(new UnavailableError("the API server is away")) });
 
-  for (let round = 0; round < 10; round++) expect(await ask("/pods")).toMatchObject({ status: 500, isLetIn: false });
+  for (let round = 0; round < 10; round++) expect(await ask("/pods")).toMatchObject({ status: 500, isAuthorized: false });
 
   expect(logger.warnings).toEqual(["a request could not be authorized", "a request failed"]);
 });
@@ -353,7 +353,7 @@ test("a node's name has up to 253 characters, and /nodes alone names none", asyn
 
 test("WebSockets are counted, other upgrades are not", async () => {
   const { ask, counted } = setUp();
-  const upgradeTo = (protocol: string): Partial<IncomingCall> => ({
+  const upgradeTo = (protocol: string): Partial<IncomingRequest> => ({
     upgrade: { request: { headers: { connection: "Upgrade", upgrade: protocol } }, socket: new PassThrough(), head: Buffer.alloc(0) },
   });
 
@@ -375,6 +375,10 @@ test("a path that cannot be read is refused before anybody is asked who calls", 
     },
   });
 
-  expect(await ask("/pods/%zz")).toEqual({ status: 400, body: "400: Bad Request: the path has an escape that is none", isLetIn: false });
+  expect(await ask("/pods/%zz")).toEqual({
+    status: 400,
+    body: "400: Bad Request: the path has an escape that is none",
+    isAuthorized: false,
+  });
   expect(isAsked).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { untilAborted } from "./until-aborted.ts";
+import { iterateUntilAborted } from "./iterate-until-aborted.ts";
 
 async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = [];
@@ -19,7 +19,7 @@ test("all values come, and nothing is left behind", async () => {
     }
   }
 
-  expect(await collect(untilAborted(source(), signal))).toEqual([1, 2, 3]);
+  expect(await collect(iterateUntilAborted(source(), signal))).toEqual([1, 2, 3]);
   expect([ended, getEventListeners(signal, "abort")]).toEqual([1, []]);
 });
 
@@ -27,7 +27,7 @@ test("a source without an end of its own need not have one", async () => {
   let left = 2;
   const source = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: left-- === 0, value: left }) }) };
 
-  expect(await collect(untilAborted(source as AsyncIterable<number>, new AbortController().signal))).toEqual([1, 0]);
+  expect(await collect(iterateUntilAborted(source as AsyncIterable<number>, new AbortController().signal))).toEqual([1, 0]);
 });
 
 test("what the source throws is thrown, also where its end throws", async () => {
@@ -38,7 +38,7 @@ test("what the source throws is thrown, also where its end throws", async () => 
     }),
   };
 
-  await expect(collect(untilAborted(source, new AbortController().signal))).rejects.toThrow("broken");
+  await expect(collect(iterateUntilAborted(source, new AbortController().signal))).rejects.toThrow("broken");
 });
 
 test("after an abort nothing more is asked for, and the source is ended", async () => {
@@ -56,7 +56,7 @@ test("after an abort nothing more is asked for, and the source is ended", async 
       },
     }),
   };
-  const values = untilAborted(source, stop.signal);
+  const values = iterateUntilAborted(source, stop.signal);
   await values.next();
 
   stop.abort(new Error("gone"));
@@ -74,6 +74,6 @@ test("who has gone already begins nothing", async () => {
     },
   };
 
-  await expect(collect(untilAborted(source, AbortSignal.abort(new Error("gone"))))).rejects.toThrow("gone");
+  await expect(collect(iterateUntilAborted(source, AbortSignal.abort(new Error("gone"))))).rejects.toThrow("gone");
   expect(begun).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { Strangers } from "./strangers.ts";
+import { UnauthorizedConnections } from "./unauthorized-connections.ts";
 
 let lastPort = 0;
 
@@ -21,10 +21,10 @@ function connection(remoteAddress: string, remotePort: number = ++lastPort): Fak
 }
 
 /** As many connections of an address, each admitted. */
-function admitted(strangers: Strangers, addresses: readonly string[]): FakeSocket[] {
+function admitted(connections: UnauthorizedConnections, addresses: readonly string[]): FakeSocket[] {
   return addresses.map((address) => {
     const socket = connection(address);
-    strangers.admit(socket);
+    connections.add(socket);
     return socket;
   });
 }
@@ -32,54 +32,54 @@ function admitted(strangers: Strangers, addresses: readonly string[]): FakeSocke
 const ended = (sockets: readonly FakeSocket[]): readonly boolean[] => sockets.map((socket) => socket.ended);
 
 test("an address may have so many connections on which nobody was let in; for one more the oldest ends, and others' are not concerned", () => {
-  const strangers = new Strangers(2);
-  const sockets = admitted(strangers, ["10.0.0.2", "10.0.0.1", "10.0.0.1"]);
+  const connections = new UnauthorizedConnections(2);
+  const sockets = admitted(connections, ["10.0.0.2", "10.0.0.1", "10.0.0.1"]);
 
-  expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
+  expect(connections.add(connection("10.0.0.1"))).toBe(true);
 
   expect(ended(sockets)).toEqual([false, true, false]);
-  expect(strangers.admit(connection("10.0.0.2"))).toBe(false);
+  expect(connections.add(connection("10.0.0.2"))).toBe(false);
 });
 
 test("where somebody was let in is no stranger's connection, and neither is one that has ended", () => {
-  const strangers = new Strangers(2);
-  const [known, gone] = admitted(strangers, ["10.0.0.1", "10.0.0.1"]);
+  const connections = new UnauthorizedConnections(2);
+  const [known, gone] = admitted(connections, ["10.0.0.1", "10.0.0.1"]);
 
-  strangers.letIn(known!);
+  connections.delete(known!);
   gone?.emit("close");
-  const sockets = admitted(strangers, ["10.0.0.1", "10.0.0.1"]);
+  const sockets = admitted(connections, ["10.0.0.1", "10.0.0.1"]);
 
   expect(ended([known!, ...sockets])).toEqual([false, false, false]);
 });
 
 test("who is let in is known by address and port, for TLS has a socket of its own", () => {
-  const strangers = new Strangers(1);
+  const connections = new UnauthorizedConnections(1);
   const socket = connection("10.0.0.1", 7);
-  strangers.admit(socket);
+  connections.add(socket);
 
-  strangers.letIn(connection("10.0.0.1", 7));
+  connections.delete(connection("10.0.0.1", 7));
 
-  expect(strangers.admit(connection("10.0.0.1"))).toBe(false);
+  expect(connections.add(connection("10.0.0.1"))).toBe(false);
   expect(socket.ended).toBe(false);
 });
 
 test("a connection that ends late does not take the place of the next one on its port", () => {
-  const strangers = new Strangers(1);
+  const connections = new UnauthorizedConnections(1);
   const [first, second] = [connection("10.0.0.1", 7), connection("10.0.0.1", 7)];
-  strangers.admit(first);
-  strangers.admit(second);
+  connections.add(first);
+  connections.add(second);
 
   first.emit("close");
 
-  expect(strangers.admit(connection("10.0.0.1"))).toBe(true);
+  expect(connections.add(connection("10.0.0.1"))).toBe(true);
   expect(second.ended).toBe(true);
 });
 
 test("whose address is not known is a stranger as any other", () => {
-  const strangers = new Strangers(1);
+  const connections = new UnauthorizedConnections(1);
   const unknown = (): Socket => Object.assign(connection(""), { remoteAddress: undefined });
 
-  expect([strangers.admit(unknown()), strangers.admit(unknown())]).toEqual([false, true]);
+  expect([connections.add(unknown()), connections.add(unknown())]).toEqual([false, true]);
 });
 
 test.each([
@@ -89,16 +89,16 @@ test.each([
   ["fe80::1", "fe80::2", true],
   ["::ffff:10.0.0.1", "::ffff:10.0.0.2", false],
 ])("of IPv6 a network of 64 bits is one address: %s and %s", (one, other, isOne) => {
-  const strangers = new Strangers(1);
-  strangers.admit(connection(one));
+  const connections = new UnauthorizedConnections(1);
+  connections.add(connection(one));
 
-  expect(strangers.admit(connection(other))).toBe(isOne);
+  expect(connections.add(connection(other))).toBe(isOne);
 });
 
 test("the oldest of all can be ended, as long as there is one", () => {
-  const strangers = new Strangers(5);
-  const sockets = admitted(strangers, ["10.0.0.1", "10.0.0.2"]);
+  const connections = new UnauthorizedConnections(5);
+  const sockets = admitted(connections, ["10.0.0.1", "10.0.0.2"]);
 
-  expect([strangers.evictOldest(), ended(sockets)]).toEqual([true, [true, false]]);
-  expect([strangers.evictOldest(), strangers.evictOldest()]).toEqual([true, false]);
+  expect([connections.evictOldest(), ended(sockets)]).toEqual([true, [true, false]]);
+  expect([connections.evictOldest(), connections.evictOldest()]).toEqual([true, false]);
 });

@@ -4,7 +4,7 @@
  *
  * @throws `signal.reason`
  */
-export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+export async function* iterateUntilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   signal.throwIfAborted();
   const iterator = source[Symbol.asyncIterator]();
   let giveUp: (reason: unknown) => void = () => {};
