@@ -4,15 +4,15 @@
  * @packageDocumentation
  */
 export { VirtualClock, type Clock, type Random } from "@virtual-kubelet/clock";
-export { ApiStatusError, type ApiStatus, type StatusDetails } from "./api-status-error.ts";
+export { ApiStatusError, type ApiStatus, type StatusDetails } from "./errors/api-status-error.ts";
 export type { AuthorizationMode } from "./authorization/authorizer.ts";
-export type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
+export type { Cluster, ClusterEvent, DeletionOptions } from "./rest/cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
-export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./in-process.ts";
-export type { ApiMetadata, ApiObject, Column, CustomKind, FieldError, Kind, ObjectReader, WriteContext } from "./kind.ts";
-export type { KindChange } from "./kind-table.ts";
-export type { JsonObject, JsonValue } from "./json-value.ts";
-export type { ClientUser } from "./kubeconfig.ts";
+export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./clients/in-process-transport.ts";
+export type { ApiMetadata, ApiObject, Column, CustomKind, FieldError, Kind, ObjectReader, WriteContext } from "./kinds/kind.ts";
+export type { KindChange } from "./kinds/kind-table.ts";
+export type { JsonObject, JsonValue } from "./json/json-value.ts";
+export type { ClientUser } from "./clients/kubeconfig.ts";
 export { kinds, kindFor } from "./kinds/index.ts";
 export type { Decoded } from "./kinds/schema/decode.ts";
 export type { OpenApiSchema } from "./kinds/schema/schema.ts";

@@ -1,12 +1,12 @@
 import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
 import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
-import { bootstrap, maintainNamespaceDefaults } from "./bootstrap.ts";
+import { bootstrap, maintainNamespaceDefaults } from "./bootstrap/bootstrap.ts";
 import { createServerCredentials } from "./certificates/server-credentials.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./rest/cluster.ts";
 import { startControllers } from "./controllers/index.ts";
 import { serveCustomResources } from "./custom-resources/custom-resources.ts";
-import { Disposables } from "./disposables.ts";
+import { Disposables } from "./resources/disposables.ts";
 import { discoveryResponse } from "./discovery/index.ts";
 import type { Faults } from "./faults/fault.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
@@ -14,18 +14,18 @@ import type { RequestHandler } from "./http/api-request.ts";
 import { handleRequest, type ApiHandlerDeps } from "./http/api-handler.ts";
 import { authenticate } from "./http/authentication.ts";
 import { openHttpServer, type HttpServer } from "./http/http-server.ts";
-import { createInProcessTransport, type InProcessTransport } from "./in-process.ts";
-import { toKubeconfig, writePrivateFile, type ClientUser } from "./kubeconfig.ts";
-import type { Kind } from "./kind.ts";
+import { createInProcessTransport, type InProcessTransport } from "./clients/in-process-transport.ts";
+import { toKubeconfig, writePrivateFile, type ClientUser } from "./clients/kubeconfig.ts";
+import type { Kind } from "./kinds/kind.ts";
 import { KubeletClient, kubeletClientUser } from "./kubelet-proxy/kubelet-client.ts";
-import { KindTable } from "./kind-table.ts";
+import { KindTable } from "./kinds/kind-table.ts";
 import { kinds } from "./kinds/index.ts";
-import { runNamespaceDeletion } from "./namespace-deletion.ts";
+import { runNamespaceDeletion } from "./controllers/namespace/namespace-deletion.ts";
 import { Registry } from "./rest/registry.ts";
-import { seedObjects } from "./seed.ts";
+import { seedObjects } from "./bootstrap/seed-objects.ts";
 import { ServiceAccountTokens } from "./service-account-token.ts";
-import { Storage } from "./storage.ts";
-import type { WatchStream } from "./watch.ts";
+import { Storage } from "./storage/storage.ts";
+import type { WatchStream } from "./storage/watch.ts";
 
 /** How the server is started. Everything has a default that fits a test. */
 export interface ApiServerOptions {

@@ -1,7 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
-import type { ApiObject } from "./kind.ts";
-import { eventKind } from "./kinds/event.ts";
+import type { ApiObject } from "./kinds/kind.ts";
+import { eventKind } from "./kinds/event/event.ts";
 import { leaseKind } from "./kinds/lease.ts";
 import { nodeKind } from "./kinds/node/node.ts";
 import { podKind } from "./kinds/pod/pod.ts";

@@ -1,12 +1,12 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { forbidden, invalid } from "../api-status-error.ts";
+import { forbidden, invalid } from "../errors/api-status-error.ts";
 import type { Access } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
 import { parseCertificateRequest } from "../certificates/certificate-request.ts";
 import type { UserInfo } from "../http/api-request.ts";
-import { equalJson } from "../json-value.ts";
-import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import { equalJson } from "../json/json-value.ts";
+import type { ApiObject, FieldError, Kind } from "../kinds/kind.ts";
 import {
   certificatesGroup,
   type CsrCondition,

@@ -1,6 +1,6 @@
-import { ApiStatusError, forbidden, notFound } from "../api-status-error.ts";
-import { equalJson, isJsonObject, type JsonValue } from "../json-value.ts";
-import type { ApiMetadata, ApiObject, Kind } from "../kind.ts";
+import { ApiStatusError, forbidden, notFound } from "../errors/api-status-error.ts";
+import { equalJson, isJsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";

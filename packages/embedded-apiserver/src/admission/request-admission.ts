@@ -1,9 +1,9 @@
-import { forbidden } from "../api-status-error.ts";
+import { forbidden } from "../errors/api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
 import type { UserInfo } from "../http/api-request.ts";
-import type { JsonValue } from "../json-value.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { JsonValue } from "../json/json-value.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";
 import { priorityClassKind, systemPriorityClasses } from "../kinds/plain/scheduling.ts";
 import { rbacGroup } from "../kinds/rbac/rbac-fields.ts";

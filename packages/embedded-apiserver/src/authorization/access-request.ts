@@ -1,4 +1,4 @@
-import { ApiStatusError, forbidden } from "../api-status-error.ts";
+import { ApiStatusError, forbidden } from "../errors/api-status-error.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import type { ResourceTarget } from "../http/request-target.ts";
 

@@ -1,4 +1,4 @@
-import { Disposables } from "../disposables.ts";
+import { Disposables } from "../resources/disposables.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import type { RestContext } from "../rest/rest-context.ts";

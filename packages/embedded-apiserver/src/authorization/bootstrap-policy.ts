@@ -1,4 +1,4 @@
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "../rest/cluster.ts";
 import { rbacGroup } from "../kinds/rbac/rbac-fields.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "../kinds/rbac/role-binding.ts";
 import { clusterRoleKind, roleKind } from "../kinds/rbac/role.ts";

@@ -1,5 +1,5 @@
-import { ObjectIndex } from "../controllers/object-index.ts";
-import type { ApiObject } from "../kind.ts";
+import { ObjectIndex } from "../controllers/shared/object-index.ts";
+import type { ApiObject } from "../kinds/kind.ts";
 import { namesInPod, type ReferencedKind } from "../kinds/pod/pod-references.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";

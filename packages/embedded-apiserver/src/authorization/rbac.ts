@@ -1,8 +1,8 @@
-import { notFound } from "../api-status-error.ts";
-import type { Cluster } from "../cluster.ts";
-import { Disposables } from "../disposables.ts";
+import { notFound } from "../errors/api-status-error.ts";
+import type { Cluster } from "../rest/cluster.ts";
+import { Disposables } from "../resources/disposables.ts";
 import type { UserInfo } from "../http/api-request.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { PolicyRule, RoleRef, Subject } from "../kinds/rbac/rbac-fields.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "../kinds/rbac/role-binding.ts";
 import { clusterRoleKind, roleKind } from "../kinds/rbac/role.ts";

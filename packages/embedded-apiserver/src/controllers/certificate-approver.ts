@@ -3,7 +3,7 @@ import { type CertificateRequest, parseCertificateRequest } from "../certificate
 import type { UserInfo } from "../http/api-request.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { certificatesGroup, type CsrSpec, hasCondition, requestPem, signerNames } from "../kinds/certificates/csr-fields.ts";
-import type { ControllerDeps } from "./controller-deps.ts";
+import type { ControllerDeps } from "./shared/controller-context.ts";
 import { kubeletClientProblem } from "./certificate-signers.ts";
 import { followOpenRequests, withTrueCondition } from "./open-certificate-requests.ts";
 

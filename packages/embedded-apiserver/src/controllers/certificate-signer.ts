@@ -4,7 +4,7 @@ import { parseCertificateRequest } from "../certificates/certificate-request.ts"
 import { signRequest } from "../certificates/sign-request.ts";
 import { type CsrSpec, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
 import { hasSigner, signerProblem } from "./certificate-signers.ts";
-import type { ControllerDeps } from "./controller-deps.ts";
+import type { ControllerDeps } from "./shared/controller-context.ts";
 import { followOpenRequests, withTrueCondition } from "./open-certificate-requests.ts";
 
 const minuteMs = 60_000;

@@ -1,28 +1,28 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "../rest/cluster.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import { Disposables } from "../disposables.ts";
+import { Disposables } from "../resources/disposables.ts";
 import { startCertificateApprover } from "./certificate-approver.ts";
 import { startCertificateSigner, type Signer } from "./certificate-signer.ts";
-import { startClusterRoleAggregation } from "./cluster-role-aggregation.ts";
-import type { ControllerDeps } from "./controller-deps.ts";
+import { startClusterRoleAggregation } from "./cluster-role-aggregation/cluster-role-aggregation.ts";
+import type { ControllerDeps } from "./shared/controller-context.ts";
 import { startCronJobController } from "./cron-job/cron-job-controller.ts";
 import { startDaemonSetController } from "./daemon-set/daemon-set-controller.ts";
-import { startDeploymentController } from "./deployment-controller.ts";
+import { startDeploymentController } from "./deployment/deployment-controller.ts";
 import { startDisruptionController } from "./disruption/disruption-controller.ts";
-import { startEventExpiry } from "./event-expiry.ts";
-import { createEventRecorder } from "./event-recorder.ts";
-import { startGarbageCollector } from "./garbage-collector.ts";
+import { startEventExpiry } from "./event-expiry/event-expiry.ts";
+import { createEventRecorder } from "./shared/event-recorder.ts";
+import { startGarbageCollector } from "./garbage-collector/garbage-collector.ts";
 import { startJobController } from "./job/job-controller.ts";
 import { startJobTtl } from "./job/job-ttl.ts";
-import { startNodeLifecycle } from "./node-lifecycle.ts";
-import { startPodCollector } from "./pod-collector.ts";
-import { startReplicaSetController } from "./replica-set-controller.ts";
-import { startScheduler } from "./scheduler.ts";
+import { startNodeLifecycle } from "./node-lifecycle/node-lifecycle-controller.ts";
+import { startPodCollector } from "./pod-garbage-collector/pod-garbage-collector.ts";
+import { startReplicaSetController } from "./replica-set/replica-set-controller.ts";
+import { startScheduler } from "./scheduler/scheduler.ts";
 import { startStatefulSetController } from "./stateful-set/stateful-set-controller.ts";
-import { startTaintEviction } from "./taint-eviction.ts";
-import { startVolumeBinder } from "./volume/volume-binder.ts";
-import { startVolumeProtection } from "./volume/volume-protection.ts";
+import { startTaintEviction } from "./taint-eviction/taint-eviction.ts";
+import { startVolumeBinder } from "./volume-binder/volume-binder.ts";
+import { startVolumeProtection } from "./volume-protection/volume-protection.ts";
 
 /** What the controllers get besides the cluster. */
 export interface ControllersOptions {

@@ -1,9 +1,9 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { Disposables } from "../disposables.ts";
+import { Disposables } from "../resources/disposables.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
-import type { ControllerDeps } from "./controller-deps.ts";
-import { createWorkLoop } from "./work-loop.ts";
+import type { ControllerDeps } from "./shared/controller-context.ts";
+import { createWorkLoop } from "./shared/work-queue.ts";
 
 /** A certificate request that has no certificate yet, and has not been denied. */
 export interface OpenRequest {

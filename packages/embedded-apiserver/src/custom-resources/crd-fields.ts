@@ -1,4 +1,4 @@
-import type { JsonValue } from "../json-value.ts";
+import type { JsonValue } from "../json/json-value.ts";
 
 /** The group of custom resource definitions. */
 export const apiExtensionsGroup = "apiextensions.k8s.io";

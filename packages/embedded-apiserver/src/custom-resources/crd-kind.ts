@@ -1,6 +1,6 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import type { ApiObject, Kind } from "../kind.ts";
-import { nameColumn } from "../kinds/columns.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { nameColumn } from "../kinds/columns/columns.ts";
 import { apiExtensionsGroup, cleanupFinalizer, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { crdErrors } from "./validate-crd.ts";
 

@@ -1,9 +1,9 @@
-import type { JsonValue } from "../json-value.ts";
-import type { ApiObject, Column } from "../kind.ts";
-import { nameColumn } from "../kinds/columns.ts";
-import { ageOf } from "../kinds/human-duration.ts";
+import type { JsonValue } from "../json/json-value.ts";
+import type { ApiObject, Column } from "../kinds/kind.ts";
+import { nameColumn } from "../kinds/columns/columns.ts";
+import { ageOf } from "../kinds/columns/human-duration.ts";
 import type { PrinterColumn } from "./crd-fields.ts";
-import { compileJsonPath } from "./json-path.ts";
+import { compileJsonPath } from "../json/json-path.ts";
 
 const ageDefinition: PrinterColumn = {
   name: "Age",

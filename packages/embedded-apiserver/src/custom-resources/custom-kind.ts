@@ -1,11 +1,11 @@
-import { forbidden } from "../api-status-error.ts";
-import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
-import type { ApiObject, CustomKind, Kind } from "../kind.ts";
+import { forbidden } from "../errors/api-status-error.ts";
+import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, CustomKind, Kind } from "../kinds/kind.ts";
 import { decode, type Decoded } from "../kinds/schema/decode.ts";
 import type { OpenApiSchema } from "../kinds/schema/schema.ts";
 import type { CrdSpec, CrdVersion, JsonSchema } from "./crd-fields.ts";
 import { customColumns } from "./custom-columns.ts";
-import { compileJsonPath } from "./json-path.ts";
+import { compileJsonPath } from "../json/json-path.ts";
 import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { valueErrors } from "./validate-value.ts";
 

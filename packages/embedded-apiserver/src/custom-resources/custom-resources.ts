@@ -1,9 +1,9 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import type { Cluster } from "../cluster.ts";
-import { Disposables } from "../disposables.ts";
-import type { KindTable } from "../kind-table.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { Cluster } from "../rest/cluster.ts";
+import { Disposables } from "../resources/disposables.ts";
+import type { KindTable } from "../kinds/kind-table.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type CrdStatus } from "./crd-fields.ts";
 import { customResourceDefinitionKind } from "./crd-kind.ts";
 import { customKind } from "./custom-kind.ts";

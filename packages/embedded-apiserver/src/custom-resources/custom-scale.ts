@@ -1,7 +1,7 @@
-import { badRequest } from "../api-status-error.ts";
-import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
-import type { ApiObject, CustomKind } from "../kind.ts";
-import { compileJsonPath } from "./json-path.ts";
+import { badRequest } from "../errors/api-status-error.ts";
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, CustomKind } from "../kinds/kind.ts";
+import { compileJsonPath } from "../json/json-path.ts";
 
 type ScalePaths = NonNullable<CustomKind["scale"]>;
 

@@ -1,4 +1,4 @@
-import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { equalJson } from "../json-value.ts";
-import type { ApiObject, FieldError } from "../kind.ts";
+import { equalJson } from "../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../kinds/validation/field-errors.ts";
 import { immutableErrors } from "../kinds/validation/immutable.ts";
 import { dns1035LabelProblems, dnsSubdomainProblems } from "../kinds/validation/names.ts";

@@ -1,4 +1,4 @@
-import type { FieldError } from "../kind.ts";
+import type { FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required } from "../kinds/validation/field-errors.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cloneJson, type JsonValue } from "../json-value.ts";
+import { cloneJson, type JsonValue } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { applySchemaDefaults, prune, pruneNulls } from "./prune-and-default.ts";
 import { valueErrors } from "./validate-value.ts";

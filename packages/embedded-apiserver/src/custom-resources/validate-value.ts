@@ -1,5 +1,5 @@
-import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
-import type { FieldError } from "../kind.ts";
+import { equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { FieldError } from "../kinds/kind.ts";
 import { duplicate, invalidValue, notSupported, required, tooLong, tooMany } from "../kinds/validation/field-errors.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 import { isOfFormat } from "./formats.ts";

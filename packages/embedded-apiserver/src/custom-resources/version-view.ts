@@ -1,5 +1,5 @@
-import type { ApiObject, Kind } from "../kind.ts";
-import { StoredObject, type ObjectCollection, type StorageEvent } from "../storage.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { StoredObject, type ObjectCollection, type StorageEvent } from "../storage/storage.ts";
 
 /** Converted versions of stored objects, for as long as these live. */
 const converted = new WeakMap<StoredObject, Map<string, StoredObject>>();

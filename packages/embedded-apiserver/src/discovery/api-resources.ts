@@ -1,4 +1,4 @@
-import type { Kind } from "../kind.ts";
+import type { Kind } from "../kinds/kind.ts";
 
 /** A group and version of the API, such as `apps/v1`; the group of core is empty. */
 export interface GroupVersion {

@@ -1,4 +1,4 @@
-import type { Kind } from "../kind.ts";
+import type { Kind } from "../kinds/kind.ts";
 import { kinds as builtInKinds } from "../kinds/index.ts";
 import { aggregatedDiscovery, type AggregatedVersion } from "./aggregated.ts";
 import type { GroupVersion } from "./api-resources.ts";

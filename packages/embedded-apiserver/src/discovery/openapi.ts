@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Kind } from "../kind.ts";
+import type { Kind } from "../kinds/kind.ts";
 import { openApiDefinitions, type OpenApiSchema } from "../kinds/schema/schema.ts";
 import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions } from "./api-resources.ts";
 

@@ -3,7 +3,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { abandon, type Answer, type ApiRequest, type ApiResponse } from "../http/api-request.ts";
 import { failure } from "../http/respond.ts";
-import { WatchStream } from "../watch.ts";
+import { WatchStream } from "../storage/watch.ts";
 import { FaultRules, type ActiveRule, type WhoIs } from "./fault-rules.ts";
 import type { Fault, FaultRule, Faults, RequestFault, RequestMatch, RuleMatch, WatchFault } from "./fault.ts";
 import { injectedStatus } from "./injected-status.ts";

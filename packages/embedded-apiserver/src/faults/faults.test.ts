@@ -1,6 +1,6 @@
 import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
-import { configMapKind } from "../kinds/config-map.ts";
+import { configMapKind } from "../kinds/config/config-map.ts";
 import { startTestServer, type TestServer } from "../test-support/test-server.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";

@@ -1,4 +1,4 @@
-import { ApiStatusError } from "../api-status-error.ts";
+import { ApiStatusError } from "../errors/api-status-error.ts";
 import type { RequestFault } from "./fault.ts";
 
 const reasons: Readonly<Record<number, string>> = {

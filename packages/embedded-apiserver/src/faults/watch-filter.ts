@@ -1,6 +1,6 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import type { LineFilter, WatchStream } from "../watch.ts";
+import type { LineFilter, WatchStream } from "../storage/watch.ts";
 import { injectedStatus } from "./injected-status.ts";
 import type { CutOff, WatchFault } from "./fault.ts";
 

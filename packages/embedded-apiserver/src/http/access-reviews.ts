@@ -1,8 +1,8 @@
-import { badRequest, invalid } from "../api-status-error.ts";
+import { badRequest, invalid } from "../errors/api-status-error.ts";
 import { type Access, equalFields } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
-import type { FieldError } from "../kind.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { FieldError } from "../kinds/kind.ts";
 import { invalidValue } from "../kinds/validation/field-errors.ts";
 import type { UserInfo } from "./api-request.ts";
 

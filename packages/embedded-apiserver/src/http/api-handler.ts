@@ -1,5 +1,5 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
-import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../api-status-error.ts";
+import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../errors/api-status-error.ts";
 import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
 import { authenticate, type AuthenticationDeps } from "./authentication.ts";
 import { impersonated } from "./impersonation.ts";

@@ -1,6 +1,6 @@
-import { badRequest, invalid } from "../api-status-error.ts";
-import { isJsonObject, type JsonObject } from "../json-value.ts";
-import type { FieldError } from "../kind.ts";
+import { badRequest, invalid } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonObject } from "../json/json-value.ts";
+import type { FieldError } from "../kinds/kind.ts";
 import type { DeleteOptions } from "../rest/delete.ts";
 import { notRegistered } from "../rest/type-mismatch.ts";
 import type { ApiRequest } from "./api-request.ts";

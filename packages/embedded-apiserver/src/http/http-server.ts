@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { once } from "node:events";
-import { tooLarge } from "../api-status-error.ts";
+import { tooLarge } from "../errors/api-status-error.ts";
 import type { CertifiedKey } from "../certificates/certificate.ts";
 import { abandon, bodyLimitBytes, takenOver, type ApiRequest, type ApiResponse, type RequestHandler } from "./api-request.ts";
 import { failure } from "./respond.ts";

@@ -1,4 +1,4 @@
-import { ApiStatusError, badRequest } from "../api-status-error.ts";
+import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
 import { type Access, accessDenied } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { ApiRequest, UserInfo } from "./api-request.ts";

@@ -1,5 +1,5 @@
-import { badRequest } from "../api-status-error.ts";
-import type { JsonValue } from "../json-value.ts";
+import { badRequest } from "../errors/api-status-error.ts";
+import type { JsonValue } from "../json/json-value.ts";
 import { duplicateFields } from "../kinds/schema/duplicate-fields.ts";
 import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
 

@@ -1,4 +1,4 @@
-import { ApiStatusError, notAcceptable, unsupportedMediaType } from "../api-status-error.ts";
+import { ApiStatusError, notAcceptable, unsupportedMediaType } from "../errors/api-status-error.ts";
 import { protobufMediaType } from "../kinds/schema/protobuf.ts";
 
 /** The form an answer takes. */

@@ -1,5 +1,5 @@
-import { badRequest, invalid } from "../api-status-error.ts";
-import type { FieldError } from "../kind.ts";
+import { badRequest, invalid } from "../errors/api-status-error.ts";
+import type { FieldError } from "../kinds/kind.ts";
 import type { FieldValidation } from "../rest/rest-context.ts";
 
 /** What a list or a watch asks for, read from the query. */

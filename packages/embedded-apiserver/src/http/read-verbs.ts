@@ -1,10 +1,10 @@
-import { ApiStatusError, notFound, tooLargeResourceVersion } from "../api-status-error.ts";
-import { parseFieldSelector } from "../field-selector.ts";
-import type { ApiObject } from "../kind.ts";
-import { parseLabelSelector } from "../label-selector.ts";
+import { ApiStatusError, notFound, tooLargeResourceVersion } from "../errors/api-status-error.ts";
+import { parseFieldSelector } from "../selectors/field-selector.ts";
+import type { ApiObject } from "../kinds/kind.ts";
+import { parseLabelSelector } from "../selectors/label-selector.ts";
 import { listObjects, parseVersion } from "../rest/list.ts";
 import { collectionOf } from "../rest/rest-context.ts";
-import { WatchStream, type WatchOptions } from "../watch.ts";
+import { WatchStream, type WatchOptions } from "../storage/watch.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { parseListOptions, type ListOptions } from "./query-options.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";

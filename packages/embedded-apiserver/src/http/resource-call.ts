@@ -1,13 +1,13 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { RequestAdmission } from "../admission/request-admission.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { Kubelets } from "../kubelet-proxy/kubelet-client.ts";
 import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
 import type { ServiceAccountTokens } from "../service-account-token.ts";
-import type { StoredObject } from "../storage.ts";
-import { toTable, type Table, type TableMetadata } from "../table.ts";
-import type { WatchStream } from "../watch.ts";
+import type { StoredObject } from "../storage/storage.ts";
+import { toTable, type Table, type TableMetadata } from "./table.ts";
+import type { WatchStream } from "../storage/watch.ts";
 import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
 import type { OutputForm } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";

@@ -1,6 +1,6 @@
 import { requestAdmission } from "../admission/request-admission.ts";
-import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
-import type { Kind } from "../kind.ts";
+import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
+import type { Kind } from "../kinds/kind.ts";
 import { findKind } from "../rest/rest-context.ts";
 import type { Answer, ApiRequest, UserInfo } from "./api-request.ts";
 import { negotiateOutput } from "./negotiation.ts";

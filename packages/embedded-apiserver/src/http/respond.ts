@@ -1,5 +1,5 @@
-import type { ApiStatusError } from "../api-status-error.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiStatusError } from "../errors/api-status-error.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { apiVersionOf } from "../rest/rest-context.ts";
 import type { ListPage } from "../rest/list.ts";
 import type { ApiResponse } from "./api-request.ts";

@@ -1,7 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { badRequest, methodNotAllowed, noSuchResource } from "../api-status-error.ts";
+import { badRequest, methodNotAllowed, noSuchResource } from "../errors/api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { decode, DecodeError } from "../kinds/schema/decode.ts";
 import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { tokenIssuer } from "../service-account-token.ts";

@@ -1,6 +1,6 @@
-import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../api-status-error.ts";
-import type { ApiObject } from "../kind.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
+import type { ApiObject } from "../kinds/kind.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { structSchema } from "../kinds/schema/schema.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";

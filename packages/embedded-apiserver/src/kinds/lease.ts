@@ -1,5 +1,5 @@
-import type { ApiObject, Kind } from "../kind.ts";
-import { ageColumn, nameColumn } from "./columns.ts";
+import type { ApiObject, Kind } from "./kind.ts";
+import { ageColumn, nameColumn } from "./columns/columns.ts";
 import { leaseErrors } from "./validate-lease.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/coordination/lease/strategy.go. */

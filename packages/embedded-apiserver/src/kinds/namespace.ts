@@ -1,6 +1,6 @@
-import type { ApiObject, FieldError, Kind } from "../kind.ts";
-import { ageColumn, nameColumn } from "./columns.ts";
-import { labelKeyProblems } from "../label-syntax.ts";
+import type { ApiObject, FieldError, Kind } from "./kind.ts";
+import { ageColumn, nameColumn } from "./columns/columns.ts";
+import { labelKeyProblems } from "./validation/label-syntax.ts";
 import { each } from "./validation/labels.ts";
 import { dnsLabelProblems } from "./validation/names.ts";
 import { invalidValue } from "./validation/field-errors.ts";

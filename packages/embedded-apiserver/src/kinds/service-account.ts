@@ -1,5 +1,5 @@
-import type { Kind } from "../kind.ts";
-import { ageColumn, nameColumn } from "./columns.ts";
+import type { Kind } from "./kind.ts";
+import { ageColumn, nameColumn } from "./columns/columns.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/core/serviceaccount/strategy.go. */
 export const serviceAccountKind: Kind = {

@@ -1,4 +1,4 @@
-import type { ApiObject, FieldError } from "../kind.ts";
+import type { ApiObject, FieldError } from "./kind.ts";
 import { invalidValue } from "./validation/field-errors.ts";
 
 /** What is wrong with a lease. Source: Kubernetes v1.36.3 pkg/apis/coordination/validation/validation.go. */

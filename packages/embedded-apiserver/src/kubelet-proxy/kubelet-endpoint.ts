@@ -1,4 +1,4 @@
-import { ApiStatusError, notFound, type ResourceName } from "../api-status-error.ts";
+import { ApiStatusError, notFound, type ResourceName } from "../errors/api-status-error.ts";
 import { collectionOf, findKind, type RestContext } from "../rest/rest-context.ts";
 
 /** Where a node's kubelet is. */

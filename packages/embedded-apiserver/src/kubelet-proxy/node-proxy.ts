@@ -2,7 +2,7 @@ import { backgroundClock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
-import { ApiStatusError, badRequest } from "../api-status-error.ts";
+import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
 import { dialRefusal } from "./dial-refusal.ts";

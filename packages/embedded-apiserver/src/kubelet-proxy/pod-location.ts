@@ -1,5 +1,5 @@
-import { badRequest, notFound } from "../api-status-error.ts";
-import type { ApiObject } from "../kind.ts";
+import { badRequest, notFound } from "../errors/api-status-error.ts";
+import type { ApiObject } from "../kinds/kind.ts";
 import { addressOf, type ResourceCall, type ResourceDeps } from "../http/resource-call.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 

@@ -1,9 +1,9 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { ApiStatusError, badRequest, internalError, invalid } from "../api-status-error.ts";
+import { ApiStatusError, badRequest, internalError, invalid } from "../errors/api-status-error.ts";
 import type { ApiResponse } from "../http/api-request.ts";
 import { booleanOf, integerOf } from "../http/query-options.ts";
 import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
-import type { FieldError } from "../kind.ts";
+import type { FieldError } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue } from "../kinds/validation/field-errors.ts";
 import { nonNegative } from "../kinds/validation/numbers.ts";
 import { bodyOf, textOf } from "./kubelet-client.ts";

@@ -1,5 +1,5 @@
 import { backgroundClock } from "@virtual-kubelet/clock";
-import { badRequest } from "../api-status-error.ts";
+import { badRequest } from "../errors/api-status-error.ts";
 import { accessDenied } from "../authorization/access-request.ts";
 import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import { booleanOf } from "../http/query-options.ts";

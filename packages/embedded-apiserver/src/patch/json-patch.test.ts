@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonValue } from "../json-value.ts";
+import type { JsonValue } from "../json/json-value.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 
 test.each<[string, JsonValue, JsonValue, JsonValue]>([

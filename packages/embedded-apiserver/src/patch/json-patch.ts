@@ -1,5 +1,5 @@
-import { badRequest, unprocessable } from "../api-status-error.ts";
-import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { badRequest, unprocessable } from "../errors/api-status-error.ts";
+import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 
 type Container = JsonObject | JsonValue[];
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 
 /**
  * Applies a JSON merge patch (RFC 7386). Neither argument is changed; the result shares what is untouched.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "../json-value.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { structSchema } from "../kinds/schema/schema.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
 

@@ -1,5 +1,5 @@
-import { ApiStatusError, badRequest } from "../api-status-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { FieldSchema, StructSchema, TypeSchema } from "../kinds/schema/schema.ts";
 import { orderElements } from "./element-order.ts";
 

@@ -1,7 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../api-status-error.ts";
-import type { ApiMetadata, ApiObject, Kind } from "../kind.ts";
-import { StoredObject } from "../storage.ts";
+import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../errors/api-status-error.ts";
+import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
+import { StoredObject } from "../storage/storage.ts";
 import { decodeObject } from "./decode-object.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
 import { collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";

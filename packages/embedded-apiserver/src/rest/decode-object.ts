@@ -1,6 +1,6 @@
-import { badRequest, invalid } from "../api-status-error.ts";
-import { isJsonObject, type JsonValue } from "../json-value.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import { badRequest, invalid } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { decode, DecodeError, type Decoded } from "../kinds/schema/decode.ts";
 import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
 import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";

@@ -1,8 +1,8 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { conflict, forbidden, invalid, notFound, uidConflict } from "../api-status-error.ts";
-import { equalJson } from "../json-value.ts";
-import type { ApiObject, Kind } from "../kind.ts";
-import { StoredObject } from "../storage.ts";
+import { conflict, forbidden, invalid, notFound, uidConflict } from "../errors/api-status-error.ts";
+import { equalJson } from "../json/json-value.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { StoredObject } from "../storage/storage.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "./rest-context.ts";
 
 /** Kubernetes' `DeleteOptions`. */

@@ -1,6 +1,6 @@
-import { badRequest, expired, tooLargeResourceVersion } from "../api-status-error.ts";
-import type { ApiObject, Kind } from "../kind.ts";
-import type { StoredObject } from "../storage.ts";
+import { badRequest, expired, tooLargeResourceVersion } from "../errors/api-status-error.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { StoredObject } from "../storage/storage.ts";
 import { collectionOf, type RestContext } from "./rest-context.ts";
 
 /** What a list selects. */

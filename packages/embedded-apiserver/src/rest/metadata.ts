@@ -1,10 +1,10 @@
-import { badRequest } from "../api-status-error.ts";
-import { equalJson } from "../json-value.ts";
-import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kind.ts";
+import { badRequest } from "../errors/api-status-error.ts";
+import { equalJson } from "../json/json-value.ts";
+import type { ApiMetadata, ApiObject, FieldError, Kind } from "../kinds/kind.ts";
 import { forbiddenField, invalidValue, required, tooLong } from "../kinds/validation/field-errors.ts";
 import { each, labelsErrors } from "../kinds/validation/labels.ts";
 import { dnsSubdomainProblems } from "../kinds/validation/names.ts";
-import { labelKeyProblems } from "../label-syntax.ts";
+import { labelKeyProblems } from "../kinds/validation/label-syntax.ts";
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `TotalAnnotationSizeLimitB`. */
 const annotationsLimitBytes = 256 * 1024;

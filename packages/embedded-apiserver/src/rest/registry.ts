@@ -1,14 +1,14 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import { ApiStatusError } from "../api-status-error.ts";
-import type { Cluster, ClusterEvent, DeletionOptions } from "../cluster.ts";
-import { cloneJson } from "../json-value.ts";
-import type { ApiObject, Kind } from "../kind.ts";
-import type { KindChange, KindTable } from "../kind-table.ts";
-import type { Storage } from "../storage.ts";
+import { ApiStatusError } from "../errors/api-status-error.ts";
+import type { Cluster, ClusterEvent, DeletionOptions } from "./cluster.ts";
+import { cloneJson } from "../json/json-value.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { KindChange, KindTable } from "../kinds/kind-table.ts";
+import type { Storage } from "../storage/storage.ts";
 import { createObject } from "./create.ts";
 import { decodePatched } from "./decode-object.ts";
 import { deleteObject } from "./delete.ts";
-import { bindPod } from "./pod-binding.ts";
+import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 

@@ -1,9 +1,9 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import type { Cluster } from "../cluster.ts";
-import type { ApiObject, Kind } from "../kind.ts";
-import type { KindTable } from "../kind-table.ts";
+import type { Cluster } from "./cluster.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import type { KindTable } from "../kinds/kind-table.ts";
 import { viewInVersion } from "../custom-resources/version-view.ts";
-import type { ObjectCollection, Storage } from "../storage.ts";
+import type { ObjectCollection, Storage } from "../storage/storage.ts";
 
 /** What the verbs work with. */
 export interface RestContext {

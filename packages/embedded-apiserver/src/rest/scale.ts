@@ -1,7 +1,7 @@
-import { badRequest, invalid } from "../api-status-error.ts";
-import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
+import { badRequest, invalid } from "../errors/api-status-error.ts";
+import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { customScaleOf, withCustomReplicas } from "../custom-resources/custom-scale.ts";
-import type { ApiObject, Kind } from "../kind.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { ObjectAddress, RestContext } from "./rest-context.ts";
 import { updateObject, type UpdateOptions } from "./update.ts";
 

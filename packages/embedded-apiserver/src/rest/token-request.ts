@@ -1,7 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { badRequest, conflict, invalid, notFound } from "../api-status-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json-value.ts";
-import type { ApiObject, FieldError } from "../kind.ts";
+import { badRequest, conflict, invalid, notFound } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kinds/kind.ts";
 import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "../service-account-token.ts";
 import { collectionOf, findKind, type ObjectAddress, type RestContext } from "./rest-context.ts";
 

@@ -1,5 +1,5 @@
-import { badRequest } from "../api-status-error.ts";
-import { isJsonObject, type JsonValue } from "../json-value.ts";
+import { badRequest } from "../errors/api-status-error.ts";
+import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 import { kinds } from "../kinds/index.ts";
 
 /** A type as bodies name it. */

@@ -1,7 +1,7 @@
-import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../api-status-error.ts";
-import { equalJson } from "../json-value.ts";
-import type { ApiObject, Kind } from "../kind.ts";
-import { StoredObject } from "../storage.ts";
+import { ApiStatusError, badRequest, invalid, modifiedConflict, notFound, uidConflictOnUpdate } from "../errors/api-status-error.ts";
+import { equalJson } from "../json/json-value.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+import { StoredObject } from "../storage/storage.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 

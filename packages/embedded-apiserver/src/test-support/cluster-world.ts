@@ -1,8 +1,8 @@
 import type { VirtualClock } from "@virtual-kubelet/clock";
 import { microTime, rfc3339 } from "@virtual-kubelet/kubernetes";
-import type { Cluster } from "../cluster.ts";
-import type { ApiObject } from "../kind.ts";
-import { eventKind } from "../kinds/event.ts";
+import type { Cluster } from "../rest/cluster.ts";
+import type { ApiObject } from "../kinds/kind.ts";
+import { eventKind } from "../kinds/event/event.ts";
 import { leaseKind } from "../kinds/lease.ts";
 import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";

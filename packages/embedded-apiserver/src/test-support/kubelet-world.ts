@@ -1,18 +1,18 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { IncomingMessage, type IncomingHttpHeaders } from "node:http";
 import { Socket } from "node:net";
-import { ApiStatusError, type ApiStatus } from "../api-status-error.ts";
+import { ApiStatusError, type ApiStatus } from "../errors/api-status-error.ts";
 import { createAuthorizer } from "../authorization/authorizer.ts";
 import type { ApiRequest, ApiResponse } from "../http/api-request.ts";
 import { handleResource } from "../http/resource-handler.ts";
 import { parseResourcePath } from "../http/request-target.ts";
-import { KindTable } from "../kind-table.ts";
+import { KindTable } from "../kinds/kind-table.ts";
 import type { KubeletRequest, Kubelets } from "../kubelet-proxy/kubelet-client.ts";
 import { kinds } from "../kinds/index.ts";
 import { Registry } from "../rest/registry.ts";
-import { seedObjects } from "../seed.ts";
+import { seedObjects } from "../bootstrap/seed-objects.ts";
 import { ServiceAccountTokens } from "../service-account-token.ts";
-import { Storage } from "../storage.ts";
+import { Storage } from "../storage/storage.ts";
 
 /** What a kubelet answers. */
 export interface KubeletAnswer {

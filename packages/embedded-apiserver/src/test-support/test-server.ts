@@ -1,5 +1,5 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import type { InProcessResponse } from "../in-process.ts";
+import type { InProcessResponse } from "../clients/in-process-transport.ts";
 import { startApiServer, type ApiServer, type ApiServerOptions } from "../start-api-server.ts";
 
 /** An answer of the server under test; `body` is its JSON, or its text. */

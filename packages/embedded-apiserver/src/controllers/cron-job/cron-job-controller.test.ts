@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import type { CronJobStatus } from "../../kinds/batch/batch-fields.ts";
 import { cronJobKind } from "../../kinds/batch/cron-job.ts";
 import { jobKind } from "../../kinds/batch/job.ts";

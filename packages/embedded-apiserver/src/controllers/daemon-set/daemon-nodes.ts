@@ -1,5 +1,5 @@
 import { matchesNodeAffinity, toleratesTaint } from "@virtual-kubelet/kubernetes";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import type { NodeSpec } from "../../kinds/node/node-fields.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import type { DaemonSetSpec } from "../../kinds/workload/workload-fields.ts";

@@ -1,9 +1,9 @@
-import { cloneJson } from "../../json-value.ts";
-import type { ApiObject } from "../../kind.ts";
+import { cloneJson } from "../../json/json-value.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import type { Affinity, PodSpec, Toleration } from "../../kinds/pod/pod-fields.ts";
 import { daemonSetKind, templateGenerationOf } from "../../kinds/workload/daemon-set.ts";
 import type { DaemonSetSpec } from "../../kinds/workload/workload-fields.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/daemon/util/daemonset_util.go. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { daemonSetKind } from "../../kinds/workload/daemon-set.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts";

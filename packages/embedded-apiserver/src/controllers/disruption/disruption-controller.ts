@@ -1,6 +1,6 @@
 import { rfc3339, selectsLabels } from "@virtual-kubelet/kubernetes";
-import { Disposables } from "../../disposables.ts";
-import type { ApiObject } from "../../kind.ts";
+import { Disposables } from "../../resources/disposables.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import { kinds } from "../../kinds/index.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import {
@@ -12,11 +12,11 @@ import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
-import type { ControllerDeps } from "../controller-deps.ts";
-import { keyOf, parseKey } from "../object-key.ts";
-import { controllerOf, type OwnerReference } from "../ownership.ts";
-import { replaceStatus } from "../status-write.ts";
-import { createWorkLoop } from "../work-loop.ts";
+import type { ControllerDeps } from "../shared/controller-context.ts";
+import { keyOf, parseKey } from "../shared/object-key.ts";
+import { controllerOf, type OwnerReference } from "../shared/ownership.ts";
+import { replaceStatus } from "../shared/status-write.ts";
+import { createWorkLoop } from "../shared/work-queue.ts";
 import { budgetCounts, expectationOf } from "./disruption-plan.ts";
 
 const component = "controllermanager";

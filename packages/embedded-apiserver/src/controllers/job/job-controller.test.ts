@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import type { JobCondition, JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import { podKind } from "../../kinds/pod/pod.ts";

@@ -1,10 +1,10 @@
-import { cloneJson } from "../../json-value.ts";
-import type { ApiObject } from "../../kind.ts";
+import { cloneJson } from "../../json/json-value.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import type { JobSpec } from "../../kinds/batch/batch-fields.ts";
 import { completionIndexKey, trackingFinalizer } from "../../kinds/batch/job-labels.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import type { Container } from "../../kinds/pod/pod-fields.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 import { judgeFailure } from "./job-failure-policy.ts";
 import { earlierFailures, failureAnnotations, type JobPod } from "./job-pods.ts";
 

@@ -1,9 +1,9 @@
-import { Disposables } from "../../disposables.ts";
+import { Disposables } from "../../resources/disposables.ts";
 import type { JobSpec, JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
-import type { ControllerDeps } from "../controller-deps.ts";
-import { keyOf, parseKey } from "../object-key.ts";
-import { createWorkLoop } from "../work-loop.ts";
+import type { ControllerDeps } from "../shared/controller-context.ts";
+import { keyOf, parseKey } from "../shared/object-key.ts";
+import { createWorkLoop } from "../shared/work-queue.ts";
 
 /**
  * Deletes Jobs some time after they have ended, where they ask for it.

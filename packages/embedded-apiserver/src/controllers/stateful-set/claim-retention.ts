@@ -1,9 +1,9 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
-import { controllerReference, type OwnerReference } from "../ownership.ts";
+import { controllerReference, type OwnerReference } from "../shared/ownership.ts";
 
 /**
  * The owners a claim is to have, so that it goes with the set, or with its pod when the set shrinks, as the set's policy

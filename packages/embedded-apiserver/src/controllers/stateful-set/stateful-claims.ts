@@ -1,5 +1,5 @@
-import type { Cluster } from "../../cluster.ts";
-import type { ApiObject } from "../../kind.ts";
+import type { Cluster } from "../../rest/cluster.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import type { StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
 import { wantedOwners } from "./claim-retention.ts";

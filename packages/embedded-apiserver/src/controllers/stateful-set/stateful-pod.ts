@@ -1,9 +1,9 @@
-import { cloneJson } from "../../json-value.ts";
-import type { ApiObject } from "../../kind.ts";
+import { cloneJson } from "../../json/json-value.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import type { Volume } from "../../kinds/pod/pod-fields.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { ClaimTemplate, PodTemplate, StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go. */
 

@@ -1,6 +1,6 @@
-import type { ApiObject } from "../../kind.ts";
-import type { EventRecorder } from "../event-recorder.ts";
-import { isNamespaceTerminating } from "../pod-control.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
+import type { EventRecorder } from "../shared/event-recorder.ts";
+import { isNamespaceTerminating } from "../shared/pod-control.ts";
 
 const component = "statefulset-controller";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";

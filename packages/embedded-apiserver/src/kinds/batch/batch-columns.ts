@@ -1,7 +1,7 @@
-import type { ApiObject, Column } from "../../kind.ts";
-import { ageColumn, nameColumn, templateColumns, templateColumnsOf } from "../columns.ts";
-import { ageOf, humanDuration } from "../human-duration.ts";
-import { formatLabelSelector } from "../label-selector-text.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { ageColumn, nameColumn, templateColumns, templateColumnsOf } from "../columns/columns.ts";
+import { ageOf, humanDuration } from "../columns/human-duration.ts";
+import { formatLabelSelector } from "../../selectors/label-selector-text.ts";
 import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, type JobSpec, type JobStatus } from "./batch-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printJob and printCronJob. */

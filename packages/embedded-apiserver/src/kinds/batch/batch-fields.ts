@@ -1,4 +1,4 @@
-import type { ApiMetadata } from "../../kind.ts";
+import type { ApiMetadata } from "../kind.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import type { PodTemplate } from "../workload/workload-fields.ts";

@@ -1,4 +1,4 @@
-import type { ApiObject, FieldError, Kind } from "../../kind.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { nonNegative } from "../validation/numbers.ts";

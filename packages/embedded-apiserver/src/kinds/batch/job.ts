@@ -1,4 +1,4 @@
-import type { ApiObject, Kind } from "../../kind.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { JobSpec } from "./batch-fields.ts";
 import { jobColumns } from "./batch-columns.ts";

@@ -1,5 +1,5 @@
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { duplicate, invalidPart, invalidValue, notSupported, required, tooLong, tooMany } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { nonNegative } from "../validation/numbers.ts";

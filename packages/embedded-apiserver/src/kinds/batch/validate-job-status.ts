@@ -1,5 +1,5 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { duplicate, invalidPart, invalidValue, required } from "../validation/field-errors.ts";
 import { nonNegative } from "../validation/numbers.ts";
 import { isIndexed, isJobConditionTrue, isJobFinished, type JobSpec, type JobStatus } from "./batch-fields.ts";

@@ -1,5 +1,5 @@
-import { cloneJson, equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import { cloneJson, equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import type { PodSpec } from "../pod/pod-fields.ts";
 import { invalidValue } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";

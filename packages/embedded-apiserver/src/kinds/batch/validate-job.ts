@@ -1,5 +1,5 @@
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { inOrder, invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";

@@ -1,6 +1,6 @@
-import type { ApiObject, Kind } from "../../kind.ts";
-import { ageOf, humanDuration } from "../human-duration.ts";
-import { nameColumn } from "../columns.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { ageOf, humanDuration } from "../columns/human-duration.ts";
+import { nameColumn } from "../columns/columns.ts";
 import { certificatesGroup, type CsrSpec, type CsrStatus, hasCondition } from "./csr-fields.ts";
 import { csrErrors } from "./validate-csr.ts";
 

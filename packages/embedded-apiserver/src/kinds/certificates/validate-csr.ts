@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { CertificateRequestError, parseCertificateRequest } from "../../certificates/certificate-request.ts";
 import { certificateUsages } from "../../certificates/sign-request.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";
 import { type CsrSpec, type CsrStatus, requestPem } from "./csr-fields.ts";

@@ -1,5 +1,5 @@
-import type { ApiObject, Column } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import type { NodeSpec, NodeStatus } from "./node-fields.ts";
 
 function statusCell(node: ApiObject): string {

@@ -1,4 +1,4 @@
-import type { Kind } from "../../kind.ts";
+import type { Kind } from "../kind.ts";
 import { roundResources } from "../pod/pod-spec-defaults.ts";
 import type { NodeSpec, NodeStatus } from "./node-fields.ts";
 import { nodeColumns } from "./node-columns.ts";

@@ -1,6 +1,6 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
-import { labelValueProblems } from "../../label-syntax.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
+import { labelValueProblems } from "../validation/label-syntax.ts";
 import { taintEffectErrors } from "../pod/validate-placement.ts";
 import { amountErrors } from "../pod/validate-resources.ts";
 import { duplicate, forbiddenField, invalidValue, required } from "../validation/field-errors.ts";

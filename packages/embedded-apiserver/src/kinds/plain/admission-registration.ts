@@ -1,5 +1,5 @@
-import type { ApiObject, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, type PlainKind, textColumn } from "./plain-kind.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/admissionregistration and pkg/printers/internalversion. */

@@ -1,5 +1,5 @@
-import type { Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 
 /** API servers behind this one: stored, and no request is passed on. Source: k8s.io/kube-aggregator v0.36.3. */

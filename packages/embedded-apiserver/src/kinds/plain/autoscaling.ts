@@ -1,5 +1,5 @@
-import type { ApiObject, FieldError, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { invalidValue } from "../validation/field-errors.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 

@@ -1,5 +1,5 @@
-import type { ApiObject, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 

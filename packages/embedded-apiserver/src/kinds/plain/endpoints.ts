@@ -1,6 +1,6 @@
-import { equalJson } from "../../json-value.ts";
-import type { Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { firstOf, plainKind, textColumn } from "./plain-kind.ts";
 

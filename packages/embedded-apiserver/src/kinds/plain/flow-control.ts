@@ -1,5 +1,5 @@
-import type { Column, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { Column, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/flowcontrol/v1/defaults.go and pkg/printers/internalversion. */

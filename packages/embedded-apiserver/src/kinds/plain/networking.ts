@@ -1,6 +1,6 @@
-import type { ApiObject, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
-import { formatLabelSelector } from "../label-selector-text.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
+import { formatLabelSelector } from "../../selectors/label-selector-text.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { required } from "../validation/field-errors.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";

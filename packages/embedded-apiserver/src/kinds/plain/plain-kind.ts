@@ -1,5 +1,5 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, Column, FieldError, Kind } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, Column, FieldError, Kind } from "../kind.ts";
 import { required } from "../validation/field-errors.ts";
 import { decode } from "../schema/decode.ts";
 import { type OpenApiSchema, openApiDefinitions, structSchema } from "../schema/schema.ts";

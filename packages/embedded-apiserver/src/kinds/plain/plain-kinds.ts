@@ -1,4 +1,4 @@
-import type { Kind } from "../../kind.ts";
+import type { Kind } from "../kind.ts";
 import { admissionRegistrationKinds } from "./admission-registration.ts";
 import { apiServiceKind } from "./api-service.ts";
 import { horizontalPodAutoscalerKind } from "./autoscaling.ts";

@@ -1,6 +1,6 @@
-import { forbidden } from "../../api-status-error.ts";
-import type { ApiObject, FieldError, Kind, WriteContext } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import { forbidden } from "../../errors/api-status-error.ts";
+import type { ApiObject, FieldError, Kind, WriteContext } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";

@@ -1,5 +1,5 @@
-import { forbidden } from "../../api-status-error.ts";
-import type { ApiObject, WriteContext } from "../../kind.ts";
+import { forbidden } from "../../errors/api-status-error.ts";
+import type { ApiObject, WriteContext } from "../kind.ts";
 import { randomSuffix } from "../random-suffix.ts";
 import { serviceAccountKind } from "../service-account.ts";
 import type { PodSpec, Toleration, Volume } from "./pod-fields.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../kind.ts";
 import { podColumns, summarizePod } from "./pod-columns.ts";
 import type { ContainerState, ContainerStatus, PodSpec, PodStatus } from "./pod-fields.ts";
 

@@ -1,6 +1,6 @@
-import type { ApiObject, Column } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
-import { humanDuration } from "../human-duration.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
+import { humanDuration } from "../columns/human-duration.ts";
 import type { Container, ContainerState, ContainerStatus, PodSpec, PodStatus } from "./pod-fields.ts";
 
 /** What `kubectl get pods` says of a pod. */

@@ -1,4 +1,4 @@
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../kind.ts";
 import type { Container, PodSpec } from "./pod-fields.ts";
 
 /** Kinds of objects a pod names. */

@@ -1,5 +1,5 @@
 import { computeQosClass } from "@virtual-kubelet/kubernetes";
-import type { ApiObject, Kind } from "../../kind.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { admitPod, admitPodUpdate } from "./pod-admission.ts";
 import { podColumns } from "./pod-columns.ts";
 import type { PodCondition, PodSpec, PodStatus } from "./pod-fields.ts";

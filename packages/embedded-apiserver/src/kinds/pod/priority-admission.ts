@@ -1,5 +1,5 @@
-import { forbidden } from "../../api-status-error.ts";
-import type { ApiObject, WriteContext } from "../../kind.ts";
+import { forbidden } from "../../errors/api-status-error.ts";
+import type { ApiObject, WriteContext } from "../kind.ts";
 import { priorityClassKind } from "../plain/scheduling.ts";
 import type { PodSpec } from "./pod-fields.ts";
 

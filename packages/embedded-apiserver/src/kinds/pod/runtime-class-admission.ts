@@ -1,6 +1,6 @@
-import { forbidden } from "../../api-status-error.ts";
-import { equalJson } from "../../json-value.ts";
-import type { WriteContext } from "../../kind.ts";
+import { forbidden } from "../../errors/api-status-error.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { WriteContext } from "../kind.ts";
 import { runtimeClassKind } from "../plain/scheduling.ts";
 import type { PodSpec, Toleration } from "./pod-fields.ts";
 

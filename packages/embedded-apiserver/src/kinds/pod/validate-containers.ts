@@ -1,4 +1,4 @@
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { dnsLabelProblems, portNameProblems, portNumberProblems } from "../validation/names.ts";

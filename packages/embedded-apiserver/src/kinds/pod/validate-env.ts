@@ -1,4 +1,4 @@
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { invalidValue, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { dataKeyProblems, dnsLabelProblems, dnsSubdomainProblems, envNameProblems } from "../validation/names.ts";

@@ -1,6 +1,6 @@
 import { formatQuantity, parseQuantity } from "@virtual-kubelet/kubernetes";
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import type { ObjectFieldSelector, ResourceFieldSelector } from "./pod-fields.ts";

@@ -1,4 +1,4 @@
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
 import { backstepErrors, descendingPathErrors } from "../validation/paths.ts";
 import type { Container, Volume, VolumeMount } from "./pod-fields.ts";

@@ -1,5 +1,5 @@
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems, labelValueProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems, labelValueProblems } from "../validation/label-syntax.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelNameErrors, labelSelectorErrors } from "../validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";

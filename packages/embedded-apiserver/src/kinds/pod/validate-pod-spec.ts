@@ -1,4 +1,4 @@
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelsErrors } from "../validation/labels.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, inclusiveRange, ipProblems, underscoreSubdomainProblems } from "../validation/names.ts";

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { dnsSubdomainProblems, ipProblems } from "../validation/names.ts";

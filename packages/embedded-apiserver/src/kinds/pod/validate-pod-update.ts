@@ -1,6 +1,6 @@
-import { equalJson } from "../../json-value.ts";
-import type { FieldError } from "../../kind.ts";
-import { unifiedDiff } from "../unified-diff.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { FieldError } from "../kind.ts";
+import { unifiedDiff } from "../validation/unified-diff.ts";
 import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
 import type { Affinity, Container, NodeSelector, PodSpec, Toleration } from "./pod-fields.ts";
 import { imageSpaceErrors } from "./validate-containers.ts";

@@ -1,4 +1,4 @@
-import type { ApiObject, FieldError } from "../../kind.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
 import type { PodSpec } from "./pod-fields.ts";
 import { imageSpaceErrors } from "./validate-containers.ts";

@@ -1,6 +1,6 @@
 import { containerResources, formatResources, isPodLevelResource, parseQuantity } from "@virtual-kubelet/kubernetes";
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { forbiddenField, invalidValue, notFoundField, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import type { PodSpec, ResourceRequirements } from "./pod-fields.ts";

@@ -1,5 +1,5 @@
 import { parseQuantity } from "@virtual-kubelet/kubernetes";
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { dnsLabelProblems } from "../validation/names.ts";

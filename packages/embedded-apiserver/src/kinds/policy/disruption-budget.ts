@@ -1,5 +1,5 @@
-import type { ApiObject, FieldError, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { invalidValue, notSupported } from "../validation/field-errors.ts";
 import { intOrPercentErrors, moreThanWholeErrors } from "../validation/int-or-percent.ts";
 import { labelSelectorErrors } from "../validation/labels.ts";

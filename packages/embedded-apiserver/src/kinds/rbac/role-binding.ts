@@ -1,5 +1,5 @@
-import type { ApiObject, Column, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, Column, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { pathSegmentProblems } from "../validation/names.ts";
 import { rbacGroup, type RoleRef, type Subject } from "./rbac-fields.ts";
 import { clusterRoleBindingErrors, roleBindingErrors } from "./validate-rbac.ts";

@@ -1,4 +1,4 @@
-import type { Kind } from "../../kind.ts";
+import type { Kind } from "../kind.ts";
 import { pathSegmentProblems } from "../validation/names.ts";
 import { rbacGroup } from "./rbac-fields.ts";
 import { clusterRoleErrors, roleErrors } from "./validate-rbac.ts";

@@ -1,5 +1,5 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";

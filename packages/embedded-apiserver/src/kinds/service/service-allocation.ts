@@ -1,6 +1,6 @@
 import type { Random } from "@virtual-kubelet/clock";
-import { internalError, invalid } from "../../api-status-error.ts";
-import type { ApiObject } from "../../kind.ts";
+import { internalError, invalid } from "../../errors/api-status-error.ts";
+import type { ApiObject } from "../kind.ts";
 import { invalidValue } from "../validation/field-errors.ts";
 import { needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec } from "./service-fields.ts";
 

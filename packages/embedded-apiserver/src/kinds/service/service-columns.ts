@@ -1,6 +1,6 @@
-import type { ApiObject, Column } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
-import { formatLabels } from "../label-selector-text.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
+import { formatLabels } from "../../selectors/label-selector-text.ts";
 import type { ServiceSpec, ServiceStatus } from "./service-fields.ts";
 
 function externalIpCell(service: ApiObject): string {

@@ -1,5 +1,5 @@
-import { equalJson } from "../../json-value.ts";
-import type { Kind } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { Kind } from "../kind.ts";
 import { allocateService } from "./service-allocation.ts";
 import {
   isExternallyAccessible,

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { portErrors } from "../pod/validate-probes.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelsErrors } from "../validation/labels.ts";

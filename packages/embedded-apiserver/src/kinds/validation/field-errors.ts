@@ -1,4 +1,4 @@
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 
 /** Source of all wording: k8s.io/apimachinery v0.36.3 pkg/util/validation/field/errors.go. */
 

@@ -1,5 +1,5 @@
-import { equalJson } from "../../json-value.ts";
-import type { FieldError } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { FieldError } from "../kind.ts";
 import { invalidValue } from "./field-errors.ts";
 
 /** A value that may not change. Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, ValidateImmutableField. */

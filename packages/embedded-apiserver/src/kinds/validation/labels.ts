@@ -1,5 +1,5 @@
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems, labelValueProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { forbiddenField, invalidValue, required } from "./field-errors.ts";
 

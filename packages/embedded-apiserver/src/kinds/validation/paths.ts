@@ -1,4 +1,4 @@
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { invalidValue } from "./field-errors.ts";
 
 /** A path that stays below where it begins. */

@@ -1,6 +1,6 @@
 import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
-import { forbidden } from "../../api-status-error.ts";
-import type { ApiObject, Kind, WriteContext } from "../../kind.ts";
+import { forbidden } from "../../errors/api-status-error.ts";
+import type { ApiObject, Kind, WriteContext } from "../kind.ts";
 import { protect } from "./persistent-volume.ts";
 import { storageClassKind } from "./storage-class.ts";
 import { claimErrors } from "./validate-claim.ts";

@@ -1,5 +1,5 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import type { ApiObject, Kind } from "../../kind.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { volumeErrors } from "./validate-volume.ts";
 import { volumeColumns } from "./volume-columns.ts";
 import type { VolumeSpec, VolumeStatus } from "./volume-fields.ts";

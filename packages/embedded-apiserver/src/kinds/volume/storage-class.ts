@@ -1,6 +1,6 @@
-import type { ApiObject, FieldError, Kind } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
-import { ageColumn } from "../columns.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
+import { ageColumn } from "../columns/columns.ts";
 import { invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { each } from "../validation/labels.ts";

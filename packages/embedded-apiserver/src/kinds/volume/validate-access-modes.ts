@@ -1,5 +1,5 @@
 import { tryParseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
-import type { FieldError } from "../../kind.ts";
+import type { FieldError } from "../kind.ts";
 import { invalidValue, forbiddenField, notSupported } from "../validation/field-errors.ts";
 
 const supportedModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

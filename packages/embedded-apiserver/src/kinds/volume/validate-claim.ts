@@ -1,7 +1,7 @@
 import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
-import { jsonDifference } from "../unified-diff.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
+import { jsonDifference } from "../validation/unified-diff.ts";
 import { forbiddenField, invalidValue, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";

@@ -1,9 +1,9 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { nodeSelectorErrors } from "../pod/validate-placement.ts";
 import { hostPathErrors } from "../pod/validate-volumes.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
-import { jsonDifference } from "../unified-diff.ts";
+import { jsonDifference } from "../validation/unified-diff.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { backstepErrors } from "../validation/paths.ts";
 import { accessModeErrors, capacityErrors, volumeModeErrors } from "./validate-access-modes.ts";

@@ -1,4 +1,4 @@
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../kind.ts";
 import type { ClaimSpec, StorageClassObject, VolumeSpec } from "./volume-fields.ts";
 
 const betaAnnotation = "volume.beta.kubernetes.io/storage-class";

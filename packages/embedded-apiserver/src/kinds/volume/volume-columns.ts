@@ -1,5 +1,5 @@
-import type { ApiObject, Column } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { accessModesText, claimClassOf, volumeClassOf } from "./volume-class.ts";
 import type { ClaimSpec, ClaimStatus, VolumeSpec, VolumeStatus } from "./volume-fields.ts";
 

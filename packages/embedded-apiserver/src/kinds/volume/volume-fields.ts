@@ -1,4 +1,4 @@
-import type { ApiObject } from "../../kind.ts";
+import type { ApiObject } from "../kind.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import type { LabelSelectorField, NodeSelector, ResourceList } from "../pod/pod-fields.ts";
 

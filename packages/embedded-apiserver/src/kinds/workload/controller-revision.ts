@@ -1,6 +1,6 @@
-import { isJsonObject } from "../../json-value.ts";
-import type { ApiObject, FieldError, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn } from "../columns.ts";
+import { isJsonObject } from "../../json/json-value.ts";
+import type { ApiObject, FieldError, Kind } from "../kind.ts";
+import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { nonNegative } from "../validation/numbers.ts";

@@ -1,6 +1,6 @@
-import type { Column } from "../../kind.ts";
-import { ageColumn, nameColumn, templateColumns } from "../columns.ts";
-import { formatLabels, formatLabelSelector } from "../label-selector-text.ts";
+import type { Column } from "../kind.ts";
+import { ageColumn, nameColumn, templateColumns } from "../columns/columns.ts";
+import { formatLabels, formatLabelSelector } from "../../selectors/label-selector-text.ts";
 import type { DaemonSetSpec, DaemonSetStatus } from "./workload-fields.ts";
 
 function count(

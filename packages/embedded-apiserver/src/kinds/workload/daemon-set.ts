@@ -1,5 +1,5 @@
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, Kind } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import { daemonSetColumns } from "./daemon-set-columns.ts";
 import { daemonSetErrors } from "./validate-daemon-set.ts";

@@ -1,5 +1,5 @@
-import type { ApiObject, Kind } from "../../kind.ts";
-import { equalJson } from "../../json-value.ts";
+import type { ApiObject, Kind } from "../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { DeploymentSpec } from "./workload-fields.ts";
 import { deploymentColumns } from "./workload-columns.ts";

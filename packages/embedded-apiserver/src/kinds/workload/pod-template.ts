@@ -1,6 +1,6 @@
-import type { Kind } from "../../kind.ts";
-import { nameColumn, templateColumnsOf } from "../columns.ts";
-import { formatLabels } from "../label-selector-text.ts";
+import type { Kind } from "../kind.ts";
+import { nameColumn, templateColumnsOf } from "../columns/columns.ts";
+import { formatLabels } from "../../selectors/label-selector-text.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import { podTemplateErrors } from "./validate-pod-template.ts";
 import type { PodTemplate } from "./workload-fields.ts";

@@ -1,4 +1,4 @@
-import type { Kind } from "../../kind.ts";
+import type { Kind } from "../kind.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import type { ReplicaSetSpec } from "./workload-fields.ts";
 import { replicaSetColumns } from "./workload-columns.ts";

@@ -1,6 +1,6 @@
-import type { ApiObject, Column, FieldError, Kind } from "../../kind.ts";
-import { ageColumn, nameColumn, templateColumns } from "../columns.ts";
-import { formatLabels } from "../label-selector-text.ts";
+import type { ApiObject, Column, FieldError, Kind } from "../kind.ts";
+import { ageColumn, nameColumn, templateColumns } from "../columns/columns.ts";
+import { formatLabels } from "../../selectors/label-selector-text.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import { invalidValue, required } from "../validation/field-errors.ts";
 import { nonNegative } from "../validation/numbers.ts";

@@ -1,8 +1,8 @@
-import type { Kind } from "../../kind.ts";
+import type { Kind } from "../kind.ts";
 import { applyPodSpecDefaults } from "../pod/pod-spec-defaults.ts";
 import { dnsLabelProblems } from "../validation/names.ts";
 import { applyClaimDefaults } from "../volume/persistent-volume-claim.ts";
-import { ageColumn, nameColumn, templateColumns } from "../columns.ts";
+import { ageColumn, nameColumn, templateColumns } from "../columns/columns.ts";
 import { statefulSetErrors } from "./validate-stateful-set.ts";
 import type { StatefulSetSpec, StatefulSetStatus } from "./workload-fields.ts";
 

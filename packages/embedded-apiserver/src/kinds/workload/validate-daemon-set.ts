@@ -1,5 +1,5 @@
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import { selectsEverything } from "../selector-match.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";

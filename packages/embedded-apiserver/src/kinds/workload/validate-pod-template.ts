@@ -1,5 +1,5 @@
-import type { FieldError } from "../../kind.ts";
-import { labelKeyProblems } from "../../label-syntax.ts";
+import type { FieldError } from "../kind.ts";
+import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { podSpecErrors } from "../pod/validate-pod-spec.ts";
 import { forbiddenField, notSupported } from "../validation/field-errors.ts";
 import { each, labelsErrors } from "../validation/labels.ts";

@@ -1,6 +1,6 @@
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
-import { equalJson } from "../../json-value.ts";
-import type { ApiObject, FieldError } from "../../kind.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, FieldError } from "../kind.ts";
 import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { intOrPercentErrors, moreThanWholeErrors } from "../validation/int-or-percent.ts";

@@ -1,6 +1,6 @@
-import type { ApiObject, Column } from "../../kind.ts";
-import { ageColumn, nameColumn, templateColumns } from "../columns.ts";
-import { formatLabelSelector } from "../label-selector-text.ts";
+import type { ApiObject, Column } from "../kind.ts";
+import { ageColumn, nameColumn, templateColumns } from "../columns/columns.ts";
+import { formatLabelSelector } from "../../selectors/label-selector-text.ts";
 import type { DeploymentStatus } from "./workload-fields.ts";
 
 function deploymentStatus(deployment: ApiObject): DeploymentStatus {

@@ -1,4 +1,4 @@
-import type { ApiMetadata } from "../../kind.ts";
+import type { ApiMetadata } from "../kind.ts";
 import type { LabelSelectorField, PodSpec } from "../pod/pod-fields.ts";
 import type { ClaimSpec } from "../volume/volume-fields.ts";
 

@@ -1,0 +1,103 @@
+import { abandon, type ApiResponse, type RequestHandler } from "../http/api-request.ts";
+import type { ClientUser } from "./kubeconfig.ts";
+
+/** One request; the same shape as kube-client's `TransportRequest`. */
+export interface InProcessRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path and query, starting with `/`. */
+  readonly path: string;
+  /** Header names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Means nothing here: there are no connections to share. */
+  readonly pool: "short" | "long" | "quiet" | "lease";
+  readonly signal: AbortSignal;
+}
+
+/** One answer; the same shape as kube-client's `TransportResponse`. */
+export interface InProcessResponse {
+  readonly status: number;
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body's chunks. Reading slowly slows nobody, but a watch that is read too slowly is closed. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Carries requests to the server without sockets; the same shape as kube-client's `Transport`. */
+export interface InProcessTransport extends AsyncDisposable {
+  /** @throws `signal.reason` when aborted, also while the body is read. */
+  request(request: InProcessRequest): Promise<InProcessResponse>;
+}
+
+/**
+ * A transport that calls the server's request handler directly.
+ *
+ * @param sender - the bearer token of requests that bring no `authorization` of their own, or a user for whom no
+ *   credentials are asked
+ */
+export function createInProcessTransport(handle: RequestHandler, sender: { readonly token: string } | ClientUser): InProcessTransport {
+  const own = "token" in sender ? { authorization: `Bearer ${sender.token}` } : {};
+  const certificate = "token" in sender ? undefined : { commonName: sender.user, organizations: sender.groups ?? [] };
+  return {
+    async request({ method, path, headers = {}, body = "", signal }) {
+      signal.throwIfAborted();
+      const bytes = typeof body === "string" ? Buffer.from(body) : body;
+      const answer = handle({ method, url: path, headers: { ...own, ...headers }, body: bytes, certificate, signal });
+      // An answer comes later than its question, as over a socket: callers must not count on having it at once.
+      await Promise.resolve();
+      const response = answer instanceof Promise ? await unlessAborted(answer, signal) : answer;
+      return { ...response, body: response.body instanceof Uint8Array ? once(response.body) : abortable(response.body, signal) };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** The answer; or the signal's reason, and nobody reads the answer. */
+function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    answer.then(
+      (response) => {
+        signal.removeEventListener("abort", onAbort);
+        if (signal.aborted) abandon(response);
+        else resolve(response);
+      },
+      (error: unknown) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      },
+    );
+  });
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
+}
+
+/** Ends the body with the signal's reason when the signal aborts. */
+function abortable(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = body[Symbol.asyncIterator]();
+      const leave = (): void => void chunks.return?.();
+      signal.addEventListener("abort", leave, { once: true });
+      if (signal.aborted) leave();
+      const finish = (): void => signal.removeEventListener("abort", leave);
+      return {
+        async next() {
+          const result = await chunks.next();
+          signal.throwIfAborted();
+          if (result.done === true) finish();
+          return result;
+        },
+        async return() {
+          finish();
+          await chunks.return?.();
+          return { done: true as const, value: undefined };
+        },
+      };
+    },
+  };
+}

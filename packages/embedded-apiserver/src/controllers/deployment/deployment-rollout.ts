@@ -1,0 +1,44 @@
+import type { ApiObject } from "../../kinds/kind.ts";
+import type { DeploymentSpec, ReplicaSetSpec, ReplicaSetStatus } from "../../kinds/workload/workload-fields.ts";
+import { desiredReplicasOf, maxReplicasOf, revisionOf } from "./deployment-annotations.ts";
+import type { Sets, SetSize } from "./deployment-plan.ts";
+
+/** A Deployment with its ReplicaSets. */
+export interface Rollout {
+  readonly deployment: Readonly<ApiObject>;
+  readonly spec: DeploymentSpec;
+  /** The set of the Deployment's template. */
+  readonly current: Readonly<ApiObject> | undefined;
+  readonly old: readonly Readonly<ApiObject>[];
+}
+
+/** The sizes of a Deployment's sets. */
+export function sizesOf({ current, old }: Rollout): Sets {
+  return { current: current === undefined ? undefined : sizeOf(current), old: old.map(sizeOf) };
+}
+
+/** The size of a set. */
+export function sizeOf(set: Readonly<ApiObject>): SetSize {
+  const { replicas = 0 }: ReplicaSetSpec = set["spec"];
+  const status: ReplicaSetStatus = set["status"];
+  const { name, annotations } = set.metadata;
+  return {
+    name,
+    wanted: replicas,
+    actual: status.replicas,
+    available: status.availableReplicas ?? 0,
+    createdMs: createdMs(set),
+    desiredThen: desiredReplicasOf(annotations),
+    mostThen: maxReplicasOf(annotations),
+  };
+}
+
+/** When an object was created, in milliseconds since the epoch. */
+export function createdMs(object: Readonly<ApiObject>): number {
+  return Date.parse(object.metadata.creationTimestamp);
+}
+
+/** The highest revision among sets; 0 if there is none. */
+export function maxRevision(sets: readonly Readonly<ApiObject>[]): number {
+  return Math.max(0, ...sets.map((set) => revisionOf(set.metadata.annotations)));
+}

@@ -1,0 +1,217 @@
+import { ApiStatusError } from "../../errors/api-status-error.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
+import { deploymentKind } from "../../kinds/workload/deployment.ts";
+import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
+import type { DeploymentSpec, DeploymentStatus, ReplicaSetStatus, WorkloadCondition } from "../../kinds/workload/workload-fields.ts";
+import type { ControllerDeps } from "../shared/controller-context.ts";
+import { newSetAnnotations, replicasAnnotations, revisionAnnotation, revisionOf } from "./deployment-annotations.ts";
+import { fenceposts, initialSize, type Sizes } from "./deployment-plan.ts";
+import { createdMs, maxRevision, sizeOf, type Rollout } from "./deployment-rollout.ts";
+import { deploymentStatus, hasHistoryLimit, hasProgressDeadline, progressCheckMs, withCondition } from "./deployment-status.ts";
+import { controllerReference } from "../shared/ownership.ts";
+import { hashLabel, templateHash } from "../shared/template-hash.ts";
+
+const component = "deployment-controller";
+
+/** What the Deployment controller writes: to a Deployment and to its sets. */
+export class DeploymentWrites {
+  readonly #deps: Pick<ControllerDeps, "cluster" | "clock" | "events">;
+
+  constructor(deps: Pick<ControllerDeps, "cluster" | "clock" | "events">) {
+    this.#deps = deps;
+  }
+
+  /** Says that the Deployment selects everything, which no rollout can work with. */
+  reportSelectsEverything(deployment: Readonly<ApiObject>): void {
+    const message = "This deployment is selecting all pods. A non-empty selector is required.";
+    this.#deps.events.record(component, deployment, { type: "Warning", reason: "SelectingAll", message });
+  }
+
+  /** Notes in the conditions that a rollout was paused or resumed. @returns whether that was new */
+  notePause(deployment: Readonly<ApiObject>, spec: DeploymentSpec): boolean {
+    const { conditions = [] }: DeploymentStatus = deployment["status"];
+    const reason = conditions.find(({ type }) => type === "Progressing")?.reason;
+    const isNoted = reason === "DeploymentPaused";
+    if (!hasProgressDeadline(spec) || reason === "ProgressDeadlineExceeded" || isNoted === (spec.paused ?? false)) return false;
+    this.#setCondition(
+      deployment,
+      spec.paused
+        ? { type: "Progressing", status: "Unknown", reason: "DeploymentPaused", message: "Deployment is paused" }
+        : { type: "Progressing", status: "Unknown", reason: "DeploymentResumed", message: "Deployment is resumed" },
+    );
+    return true;
+  }
+
+  /** Brings the current set's annotations and the Deployment's revision up to date. @returns whether they were not */
+  noteRevision({ deployment, spec, current, old }: Rollout): boolean {
+    if (current === undefined) return false;
+    const { namespace } = deployment.metadata;
+    const annotations = newSetAnnotations(deployment.metadata.annotations, current.metadata.annotations, maxRevision(old) + 1);
+    const minReadySeconds = spec.minReadySeconds ?? 0;
+    if (!equalJson(annotations, current.metadata.annotations ?? {}) || (current["spec"].minReadySeconds ?? 0) !== minReadySeconds) {
+      this.#deps.cluster.update(replicaSetKind, namespace, current.metadata.name, (set) => ({
+        ...set,
+        metadata: { ...set.metadata, annotations: { ...annotations } },
+        spec: { ...set["spec"], minReadySeconds },
+      }));
+      return true;
+    }
+    if (this.#setRevision(deployment, annotations[revisionAnnotation] ?? "")) return true;
+    const { conditions = [] }: DeploymentStatus = deployment["status"];
+    if (!hasProgressDeadline(spec) || conditions.some(({ type }) => type === "Progressing")) return false;
+    this.#setCondition(deployment, {
+      type: "Progressing",
+      status: "True",
+      reason: "FoundNewReplicaSet",
+      message: `Found new replica set ${JSON.stringify(current.metadata.name)}`,
+    });
+    return true;
+  }
+
+  /** Creates the set of the Deployment's template. @returns 0 if it is to be tried again at once */
+  create(rollout: Rollout): number | undefined {
+    const { deployment, spec, old } = rollout;
+    const set = newSet(rollout);
+    const { name } = set.metadata;
+    try {
+      this.#deps.cluster.create(replicaSetKind, set);
+    } catch (error) {
+      if (!(error instanceof ApiStatusError)) throw error;
+      if (error.status.reason === "AlreadyExists") {
+        this.#countCollision(deployment);
+        return 0;
+      }
+      this.#reportCreateError(deployment, `Failed to create new replica set ${JSON.stringify(name)}: ${error.message}`);
+      throw error;
+    }
+    const { replicas } = set.spec;
+    if (replicas > 0) this.#reportResize(deployment, name, { before: 0, size: replicas });
+    this.#setRevision(deployment, String(maxRevision(old) + 1));
+    if (hasProgressDeadline(spec)) {
+      const message = `Created new replica set ${JSON.stringify(name)}`;
+      this.#setCondition(deployment, { type: "Progressing", status: "True", reason: "NewReplicaSetCreated", message });
+    }
+    return undefined;
+  }
+
+  /** Another template has the same hash: the count makes the next one differ. */
+  #countCollision({ metadata: { namespace, name } }: Readonly<ApiObject>): void {
+    const change = (object: ApiObject): ApiObject => {
+      const { collisionCount = 0 }: DeploymentStatus = object["status"];
+      return { ...object, status: { ...object["status"], collisionCount: collisionCount + 1 } };
+    };
+    this.#deps.cluster.update(deploymentKind, namespace, name, change, "status");
+  }
+
+  #reportCreateError(deployment: Readonly<ApiObject>, message: string): void {
+    const reason = "ReplicaSetCreateError";
+    if (hasProgressDeadline(deployment["spec"])) this.#setCondition(deployment, { type: "Progressing", status: "False", reason, message });
+    this.#deps.events.record(component, deployment, { type: "Warning", reason, message });
+  }
+
+  #reportResize(deployment: Readonly<ApiObject>, set: string, { before, size }: { readonly before: number; readonly size: number }): void {
+    const message = `Scaled ${size > before ? "up" : "down"} replica set ${set} from ${before} to ${size}`;
+    this.#deps.events.record(component, deployment, { type: "Normal", reason: "ScalingReplicaSet", message });
+  }
+
+  /** @param annotate - whether to note what the Deployment wants now even where the size stays @returns whether a size changed */
+  resize({ deployment, spec, current, old }: Rollout, sizes: Sizes, annotate: boolean): boolean {
+    const wanted = spec.replicas ?? 1;
+    const notes = replicasAnnotations(wanted, wanted + fenceposts(spec).surge);
+    let isResized = false;
+    for (const set of [...old, ...(current === undefined ? [] : [current])]) {
+      const { namespace, name, annotations } = set.metadata;
+      const before: number = set["spec"].replicas ?? 0;
+      const size = sizes.get(name) ?? before;
+      const isNoted = Object.entries(notes).every(([key, value]) => annotations?.[key] === value);
+      if (size === before && (isNoted || !annotate || !sizes.has(name))) continue;
+      this.#deps.cluster.update(replicaSetKind, namespace, name, (object) => ({
+        ...object,
+        metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...notes } },
+        spec: { ...object["spec"], replicas: size },
+      }));
+      if (size === before) continue;
+      isResized = true;
+      this.#reportResize(deployment, name, { before, size });
+    }
+    return isResized;
+  }
+
+  /** Keeps as many old, empty sets as the history is long. */
+  cleanUp({ spec, old }: Rollout): void {
+    if (!hasHistoryLimit(spec)) return;
+    const alive = old.filter((set) => set.metadata.deletionTimestamp === undefined);
+    const surplus = alive.length - (spec.revisionHistoryLimit ?? 0);
+    if (surplus <= 0) return;
+    const byRevision = alive.toSorted(
+      (a, b) => revisionOf(a.metadata.annotations) - revisionOf(b.metadata.annotations) || createdMs(a) - createdMs(b),
+    );
+    for (const set of byRevision.slice(0, surplus)) {
+      const status: ReplicaSetStatus = set["status"];
+      const isEmpty =
+        status.replicas === 0 && (set["spec"].replicas ?? 0) === 0 && (status.observedGeneration ?? 0) >= (set.metadata.generation ?? 0);
+      if (isEmpty) this.#deps.cluster.delete(replicaSetKind, set.metadata.namespace, set.metadata.name, { uid: set.metadata.uid });
+    }
+  }
+
+  writeStatus({ deployment, current, old }: Rollout, isRollout: boolean): number | undefined {
+    const { namespace, name } = deployment.metadata;
+    const status = deploymentStatus(deployment, { current, old, isRollout, nowMs: this.#deps.clock.now() });
+    if (!equalJson(status, deployment["status"]))
+      this.#deps.cluster.update(deploymentKind, namespace, name, (object) => ({ ...object, status }), "status");
+    return isRollout ? progressCheckMs(deployment, status, this.#deps.clock.now()) : undefined;
+  }
+
+  #setRevision(deployment: Readonly<ApiObject>, revision: string): boolean {
+    if (deployment.metadata.annotations?.[revisionAnnotation] === revision) return false;
+    const { namespace, name } = deployment.metadata;
+    this.#deps.cluster.update(deploymentKind, namespace, name, (object) => ({
+      ...object,
+      metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [revisionAnnotation]: revision } },
+    }));
+    return true;
+  }
+
+  #setCondition(deployment: Readonly<ApiObject>, condition: Omit<WorkloadCondition, "lastUpdateTime" | "lastTransitionTime">): void {
+    const { namespace, name } = deployment.metadata;
+    const change = (object: ApiObject): ApiObject => ({
+      ...object,
+      status: { ...object["status"], conditions: withCondition(object["status"].conditions ?? [], condition, this.#deps.clock.now()) },
+    });
+    this.#deps.cluster.update(deploymentKind, namespace, name, change, "status");
+  }
+}
+
+/** The set of a Deployment's template, of the size it begins with. */
+function newSet({ deployment, spec, old }: Rollout): ApiObjectDraft {
+  const { namespace, name, annotations } = deployment.metadata;
+  const { collisionCount }: DeploymentStatus = deployment["status"];
+  const hash = templateHash(spec.template, collisionCount);
+  const labels = { ...spec.template.metadata.labels, [hashLabel]: hash };
+  const wanted = spec.replicas ?? 1;
+  return {
+    metadata: {
+      name: `${name.slice(0, 253 - 1 - hash.length)}-${hash}`,
+      namespace,
+      labels,
+      annotations: {
+        ...newSetAnnotations(annotations, {}, maxRevision(old) + 1),
+        ...replicasAnnotations(wanted, wanted + fenceposts(spec).surge),
+      },
+      ownerReferences: [controllerReference(deploymentKind, deployment)],
+    },
+    spec: {
+      replicas: initialSize(spec, old.map(sizeOf)),
+      minReadySeconds: spec.minReadySeconds,
+      selector: { ...spec.selector, matchLabels: { ...spec.selector?.matchLabels, [hashLabel]: hash } },
+      template: { ...spec.template, metadata: { ...spec.template.metadata, labels } },
+    },
+  };
+}
+
+/** A set that is not stored yet. */
+interface ApiObjectDraft {
+  readonly metadata: { readonly name: string } & Readonly<Record<string, unknown>>;
+  readonly spec: { readonly replicas: number } & Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,50 @@
+import { eventKind } from "../../kinds/event/event.ts";
+import type { ControllerDeps } from "../shared/controller-context.ts";
+import { keyOf, parseKey } from "../shared/object-key.ts";
+
+/** Source: Kubernetes v1.36.3 pkg/controlplane/apiserver/options, `--event-ttl`. */
+const eventTtlMs = 60 * 60_000;
+
+/** Removes each event an hour after it was last written. */
+export function startEventExpiry({ cluster, clock, onError }: Pick<ControllerDeps, "cluster" | "clock" | "onError">): Disposable {
+  /** By key, oldest first: all wait equally long, and a write puts the event at the end. */
+  const due = new Map<string, number>();
+  let timer: Disposable | undefined;
+  const watch = cluster.watch(eventKind, ({ type, object }) => {
+    const key = keyOf(object);
+    due.delete(key);
+    if (type !== "DELETED") due.set(key, clock.monotonic() + eventTtlMs);
+    arm();
+  });
+  for (const event of cluster.list(eventKind)) due.set(keyOf(event), clock.monotonic() + eventTtlMs);
+  arm();
+
+  function arm(): void {
+    const next = due.values().next();
+    if (timer !== undefined || next.done) return;
+    timer = clock.setTimer(Math.max(0, next.value - clock.monotonic()), expire);
+  }
+
+  function expire(): void {
+    timer = undefined;
+    const now = clock.monotonic();
+    for (const [key, dueMs] of due) {
+      if (dueMs > now) break;
+      due.delete(key);
+      const { namespace, name } = parseKey(key);
+      try {
+        cluster.delete(eventKind, namespace, name);
+      } catch (error) {
+        onError(error);
+      }
+    }
+    arm();
+  }
+
+  return {
+    [Symbol.dispose]() {
+      watch[Symbol.dispose]();
+      timer?.[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
+import { Disposables } from "../../resources/disposables.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
+import type { ReplicaSetSpec, ReplicaSetStatus } from "../../kinds/workload/workload-fields.ts";
+import { claimObjects } from "../shared/claim.ts";
+import type { ControllerDeps } from "../shared/controller-context.ts";
+import { ObjectIndex } from "../shared/object-index.ts";
+import { keyOf, parseKey } from "../shared/object-key.ts";
+import { controllerOf, controllerReference } from "../shared/ownership.ts";
+import { createPods, deletePod } from "../shared/pod-control.ts";
+import { podsToDelete } from "../shared/pod-deletion-order.ts";
+import { isActive, isTerminating } from "../shared/pod-facts.ts";
+import { replicaSetStatus } from "./replica-set-status.ts";
+import { createWorkLoop } from "../shared/work-queue.ts";
+
+const component = "replicaset-controller";
+/** So many pods are created or deleted before others have their turn. Source of the idea: `BurstReplicas`. */
+const burst = 100;
+
+const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
+
+/**
+ * Keeps as many pods of each ReplicaSet as it wants.
+ * Source: Kubernetes v1.36.3 pkg/controller/replicaset.
+ */
+export function startReplicaSetController(deps: ControllerDeps): Disposable {
+  const { cluster, clock } = deps;
+  const resources = new Disposables();
+  const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
+  const byUid = resources.use(
+    new ObjectIndex(cluster, replicaSetKind, (replicaSet) => [replicaSet.metadata.uid, `in/${replicaSet.metadata.namespace}`]),
+  );
+  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  resources.use(cluster.watch(replicaSetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
+  for (const replicaSet of cluster.list(replicaSetKind)) loop.add(keyOf(replicaSet));
+  return resources;
+
+  /** A pod concerns its ReplicaSet; one without a controller all that would take it. */
+  function wake(pod: Readonly<ApiObject>): void {
+    const owner = controllerOf(pod);
+    const candidates = owner === undefined ? byUid.get(`in/${pod.metadata.namespace}`) : byUid.get(owner.uid);
+    for (const replicaSet of candidates)
+      if (owner !== undefined || selectsLabels(replicaSet["spec"].selector, pod.metadata.labels)) loop.add(keyOf(replicaSet));
+  }
+
+  function sync(key: string): number | undefined {
+    const { namespace, name } = parseKey(key);
+    const replicaSet = cluster.get(replicaSetKind, namespace, name);
+    if (replicaSet === undefined) return undefined;
+    const { active, terminating } = claim(replicaSet);
+    let failure: unknown;
+    let isDone = true;
+    if (replicaSet.metadata.deletionTimestamp === undefined) {
+      try {
+        isDone = scale(replicaSet, active);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const { status, nextAvailableMs } = replicaSetStatus(replicaSet, { active, terminating, failure, nowMs: clock.now() });
+    writeStatus(replicaSet, status);
+    if (failure !== undefined) throw failure;
+    return isDone ? nextAvailableMs : 0;
+  }
+
+  function claim(replicaSet: Readonly<ApiObject>): { active: Readonly<ApiObject>[]; terminating: Readonly<ApiObject>[] } {
+    const mine = claimObjects(cluster, {
+      owner: replicaSet,
+      ownerKind: replicaSetKind,
+      kind: podKind,
+      owned: pods.get(replicaSet.metadata.uid),
+      orphans: pods.get(orphansOf(replicaSet.metadata.namespace)),
+      canChange: isActive,
+    });
+    return { active: mine.filter(isActive), terminating: mine.filter(isTerminating) };
+  }
+
+  /** @returns whether nothing is left to do */
+  function scale(replicaSet: Readonly<ApiObject>, active: readonly Readonly<ApiObject>[]): boolean {
+    const { replicas = 1 }: ReplicaSetSpec = replicaSet["spec"];
+    const missing = replicas - active.length;
+    const actor = { component, owner: replicaSet };
+    const { failure } = createPods(
+      deps,
+      actor,
+      Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => newPod(replicaSet)),
+    );
+    if (failure !== undefined) throw failure;
+    for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() }))
+      deletePod(deps, actor, pod);
+    return Math.abs(missing) <= burst;
+  }
+
+  function newPod(replicaSet: Readonly<ApiObject>): object {
+    const { template }: ReplicaSetSpec = replicaSet["spec"];
+    const { labels, annotations, finalizers } = template.metadata;
+    const { namespace, name } = replicaSet.metadata;
+    const ownerReferences = [controllerReference(replicaSetKind, replicaSet)];
+    return { metadata: { generateName: `${name}-`, namespace, labels, annotations, finalizers, ownerReferences }, spec: template.spec };
+  }
+
+  /** The pods of all sets of the same owner, which is the Deployment. */
+  function relatedPods(replicaSet: Readonly<ApiObject>): Readonly<ApiObject>[] {
+    const owner = controllerOf(replicaSet)?.uid;
+    const siblings =
+      owner === undefined
+        ? [replicaSet]
+        : byUid.get(`in/${replicaSet.metadata.namespace}`).filter((other) => controllerOf(other)?.uid === owner);
+    return siblings.flatMap((sibling) => pods.get(sibling.metadata.uid));
+  }
+
+  function writeStatus(replicaSet: Readonly<ApiObject>, status: ReplicaSetStatus): void {
+    const { namespace, name, uid } = replicaSet.metadata;
+    if (equalJson(replicaSet["status"], status)) return;
+    cluster.update(
+      replicaSetKind,
+      namespace,
+      name,
+      (object) => (object.metadata.uid === uid ? { ...object, status } : undefined),
+      "status",
+    );
+  }
+}

@@ -1,0 +1,93 @@
+import { podRequests } from "@virtual-kubelet/kubernetes";
+import type { Cluster } from "../../rest/cluster.ts";
+import type { ApiObject } from "../../kinds/kind.ts";
+import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
+import { podKind } from "../../kinds/pod/pod.ts";
+import { keyOf } from "../shared/object-key.ts";
+import { isTerminal } from "../shared/pod-facts.ts";
+
+/** A port of the node that a pod takes for itself. */
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** What a pod takes of a node. */
+export interface Footprint {
+  /** In units of 10⁻⁹, by resource. */
+  readonly nanos: ReadonlyMap<string, bigint>;
+  readonly ports: readonly HostPort[];
+}
+
+/** What pods take of one node together. */
+export interface Usage {
+  readonly pods: number;
+  readonly nanos: ReadonlyMap<string, bigint>;
+  readonly ports: readonly HostPort[];
+}
+
+const nothing: Usage = { pods: 0, nanos: new Map(), ports: [] };
+
+/** What a pod takes of its node. */
+export function footprintOf(spec: PodSpec): Footprint {
+  const ports = (spec.containers ?? []).flatMap((container) => container.ports ?? []);
+  return {
+    nanos: new Map([...podRequests(spec)].map(([name, { nano }]) => [name, nano])),
+    ports: ports
+      .filter(({ hostPort = 0 }) => hostPort > 0)
+      .map(({ hostPort = 0, hostIP = "0.0.0.0", protocol = "TCP" }) => ({ ip: hostIP, protocol, port: hostPort })),
+  };
+}
+
+/** Counts, as pods come and go, what is taken of each node. Pods that have ended take nothing. */
+export class NodeUsage implements Disposable {
+  readonly #byPod = new Map<string, { readonly node: string; readonly footprint: Footprint }>();
+  readonly #byNode = new Map<string, { pods: number; nanos: Map<string, bigint>; ports: HostPort[] }>();
+  readonly #watch: Disposable;
+
+  constructor(cluster: Cluster) {
+    this.#watch = cluster.watch(podKind, ({ type, object }) => this.#note(object, type === "DELETED"));
+    for (const pod of cluster.list(podKind)) this.#note(pod, false);
+  }
+
+  /** What is taken of a node. */
+  of(node: string): Usage {
+    return this.#byNode.get(node) ?? nothing;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch[Symbol.dispose]();
+  }
+
+  #note(pod: Readonly<ApiObject>, isGone: boolean): void {
+    const key = keyOf(pod);
+    const spec: PodSpec = pod["spec"];
+    const known = this.#byPod.get(key);
+    const node = isGone || isTerminal(pod) ? undefined : spec.nodeName;
+    if (known !== undefined && known.node === node) return;
+    if (known !== undefined) this.#add(known.node, known.footprint, -1);
+    this.#byPod.delete(key);
+    if (node === undefined) return;
+    const footprint = footprintOf(spec);
+    this.#byPod.set(key, { node, footprint });
+    this.#add(node, footprint, 1);
+  }
+
+  #add(node: string, { nanos, ports }: Footprint, sign: 1 | -1): void {
+    const usage = this.#byNode.get(node) ?? { pods: 0, nanos: new Map<string, bigint>(), ports: [] };
+    usage.pods += sign;
+    for (const [name, amount] of nanos) usage.nanos.set(name, (usage.nanos.get(name) ?? 0n) + BigInt(sign) * amount);
+    if (sign === 1) usage.ports.push(...ports);
+    else
+      for (const { ip, protocol, port } of ports)
+        removeFirst(usage.ports, (other) => other.ip === ip && other.protocol === protocol && other.port === port);
+    if (usage.pods === 0) this.#byNode.delete(node);
+    else this.#byNode.set(node, usage);
+  }
+}
+
+function removeFirst<Item>(items: Item[], matches: (item: Item) => boolean): void {
+  const index = items.findIndex(matches);
+  if (index >= 0) items.splice(index, 1);
+}

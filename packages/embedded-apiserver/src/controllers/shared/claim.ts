@@ -1,0 +1,64 @@
+import { selectsLabels } from "@virtual-kubelet/kubernetes";
+import type { Cluster } from "../../rest/cluster.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import type { LabelSelectorField } from "../../kinds/pod/pod-fields.ts";
+import { controllerReference, withOwner, withoutOwners } from "./ownership.ts";
+
+/** Who claims, and what there is to claim. */
+export interface Claim {
+  readonly owner: Readonly<ApiObject>;
+  readonly ownerKind: Kind;
+  readonly kind: Kind;
+  /** Objects the owner controls. */
+  readonly owned: readonly Readonly<ApiObject>[];
+  /** Objects of the same namespace that nobody controls. */
+  readonly orphans: readonly Readonly<ApiObject>[];
+  /** Whether an object may change hands. */
+  readonly canChange: (object: Readonly<ApiObject>) => boolean;
+  /** A finalizer that comes with the owner, and goes with it. */
+  readonly finalizer?: string;
+}
+
+/**
+ * The objects an owner's selector picks among its own and the orphans; takes in those that nobody controls, and lets go
+ * those that no longer match.
+ *
+ * Source: Kubernetes v1.36.3 pkg/controller/controller_ref_manager.go.
+ */
+export function claimObjects(
+  cluster: Cluster,
+  { owner, ownerKind, kind, owned, orphans, canChange, finalizer }: Claim,
+): Readonly<ApiObject>[] {
+  const selector: LabelSelectorField | null = owner["spec"].selector;
+  const { namespace, uid, deletionTimestamp } = owner.metadata;
+  const matches = ({ metadata }: Readonly<ApiObject>): boolean => selectsLabels(selector, metadata.labels);
+  const mine = owned.filter(matches);
+  if (deletionTimestamp !== undefined) return mine;
+  for (const { metadata } of owned.filter((object) => !matches(object) && canChange(object)))
+    cluster.update(kind, namespace, metadata.name, (object) =>
+      withoutFinalizer(
+        withoutOwners(object, (other) => other.uid === uid),
+        finalizer,
+      ),
+    );
+  for (const { metadata } of orphans.filter((object) => matches(object) && canChange(object))) {
+    const adopted = cluster.update(kind, namespace, metadata.name, (object) =>
+      withFinalizer(withOwner(object, controllerReference(ownerKind, owner)), finalizer),
+    );
+    if (adopted !== undefined) mine.push(adopted);
+  }
+  return mine;
+}
+
+function withFinalizer(object: ApiObject, finalizer: string | undefined): ApiObject {
+  const { finalizers = [] } = object.metadata;
+  if (finalizer !== undefined && !finalizers.includes(finalizer)) object.metadata.finalizers = [...finalizers, finalizer];
+  return object;
+}
+
+function withoutFinalizer(object: ApiObject, finalizer: string | undefined): ApiObject {
+  const finalizers = (object.metadata.finalizers ?? []).filter((other) => other !== finalizer);
+  if (finalizers.length > 0) object.metadata.finalizers = finalizers;
+  else delete object.metadata.finalizers;
+  return object;
+}

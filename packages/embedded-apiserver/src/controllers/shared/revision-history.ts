@@ -1,0 +1,106 @@
+import type { Cluster } from "../../rest/cluster.ts";
+import { equalJson } from "../../json/json-value.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
+import type { PodTemplate } from "../../kinds/workload/workload-fields.ts";
+import { claimObjects } from "./claim.ts";
+import { ObjectIndex } from "./object-index.ts";
+import { controllerOf, controllerReference } from "./ownership.ts";
+
+const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
+
+/** Source: Kubernetes v1.36.3 pkg/controller/history/controller_history.go, ControllerRevisionName. */
+const maxPrefixLength = 223;
+
+/** A state of an owner that is to be written down. */
+export interface NewRevision {
+  readonly hash: string;
+  /** The label that holds the hash. */
+  readonly hashLabel: string;
+  readonly revision: number;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What a revision holds: a strategic merge patch that brings a template back. */
+export function templatePatch(template: PodTemplate): object {
+  return { spec: { template: { ...template, $patch: "replace" } } };
+}
+
+/** The states that DaemonSets or StatefulSets have had, as ControllerRevisions. */
+export class RevisionHistory implements Disposable {
+  readonly #cluster: Cluster;
+  readonly #ownerKind: Kind;
+  readonly #index: ObjectIndex;
+
+  constructor(cluster: Cluster, ownerKind: Kind) {
+    this.#cluster = cluster;
+    this.#ownerKind = ownerKind;
+    this.#index = new ObjectIndex(cluster, controllerRevisionKind, (revision) => [
+      controllerOf(revision)?.uid ?? orphansOf(revision.metadata.namespace),
+    ]);
+  }
+
+  /** The owner's revisions, oldest first; takes in those that match and belong to nobody. */
+  of(owner: Readonly<ApiObject>): Readonly<ApiObject>[] {
+    return claimObjects(this.#cluster, {
+      owner,
+      ownerKind: this.#ownerKind,
+      kind: controllerRevisionKind,
+      owned: this.#index.get(owner.metadata.uid),
+      orphans: this.#index.get(orphansOf(owner.metadata.namespace)),
+      canChange: ({ metadata }) => metadata.deletionTimestamp === undefined,
+    }).toSorted((a, b) => revisionOf(a) - revisionOf(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
+  }
+
+  /** Writes the owner's state down. @returns `undefined` if its name is taken by another state */
+  create(owner: Readonly<ApiObject>, { hash, hashLabel, revision, annotations }: NewRevision): Readonly<ApiObject> | undefined {
+    const template: PodTemplate = owner["spec"].template;
+    const { name: ownerName, namespace } = owner.metadata;
+    const name = `${ownerName.slice(0, maxPrefixLength)}-${hash}`;
+    const data = templatePatch(template);
+    const known = this.#cluster.get(controllerRevisionKind, namespace, name);
+    if (known !== undefined) return equalJson(known["data"], data) ? known : undefined;
+    return this.#cluster.create(controllerRevisionKind, {
+      metadata: {
+        name,
+        namespace,
+        labels: { ...template.metadata.labels, [hashLabel]: hash },
+        ...(annotations === undefined ? {} : { annotations }),
+        ownerReferences: [controllerReference(this.#ownerKind, owner)],
+      },
+      data,
+      revision,
+    });
+  }
+
+  /** Makes a revision the newest. */
+  renumber({ metadata }: Readonly<ApiObject>, revision: number): Readonly<ApiObject> | undefined {
+    return this.#cluster.update(controllerRevisionKind, metadata.namespace, metadata.name, (object) => ({ ...object, revision }));
+  }
+
+  /** Deletes the oldest revisions beyond a limit, but none that is in use. */
+  trim(old: readonly Readonly<ApiObject>[], limit: number, isInUse: (revision: Readonly<ApiObject>) => boolean): void {
+    let surplus = old.length - limit;
+    for (const revision of old) {
+      if (surplus <= 0) return;
+      if (isInUse(revision)) continue;
+      const { namespace, name, uid } = revision.metadata;
+      this.#cluster.delete(controllerRevisionKind, namespace, name, { uid });
+      surplus--;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#index[Symbol.dispose]();
+  }
+}
+
+/** The number of a revision. */
+export function revisionOf(revision: Readonly<ApiObject>): number {
+  return revision["revision"] ?? 0;
+}
+
+/** Whether a revision holds that template. */
+export function holdsTemplate(revision: Readonly<ApiObject>, template: PodTemplate): boolean {
+  return equalJson(revision["data"], templatePatch(template));
+}

@@ -1,0 +1,139 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
+import { describe, expect, test } from "vitest";
+import { createWorkLoop } from "./work-queue.ts";
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function startLoop(process: (key: string) => number | undefined | void): {
+  clock: VirtualClock;
+  worked: string[];
+  errors: unknown[];
+  loop: ReturnType<typeof createWorkLoop>;
+} {
+  const clock = new VirtualClock();
+  const worked: string[] = [];
+  const errors: unknown[] = [];
+  const loop = createWorkLoop({
+    clock,
+    onError: (error) => errors.push(error),
+    process: (key) => {
+      worked.push(key);
+      return process(key);
+    },
+  });
+  return { clock, worked, errors, loop };
+}
+
+describe("work loop", () => {
+  test("works a key once, however often it was added, and not before its caller is done", async () => {
+    const { loop, worked } = startLoop(() => undefined);
+
+    loop.add("a");
+    loop.add("b");
+    loop.add("a");
+
+    expect(worked).toEqual([]);
+    await tick();
+    expect(worked).toEqual(["a", "b"]);
+  });
+
+  test("works a key again that was added while it was worked", async () => {
+    let isFirst = true;
+    const { loop, worked } = startLoop((key) => {
+      if (isFirst) loop.add(key);
+      isFirst = false;
+    });
+
+    loop.add("a");
+    await tick();
+
+    expect(worked).toEqual(["a", "a"]);
+  });
+
+  test("requests have their turn while controllers give each other work without end", async () => {
+    const { loop, worked, clock } = startLoop(() => {
+      if (worked.length < 1_200) queueMicrotask(() => loop.add("a"));
+    });
+
+    loop.add("a");
+    await tick();
+    const first = worked.length;
+    await clock.settle();
+
+    expect(first).toBe(500);
+    expect(worked).toHaveLength(1_200);
+  });
+
+  test("looks again after the time the work asks for", async () => {
+    const { loop, worked, clock } = startLoop(() => (worked.length === 1 ? 5000 : undefined));
+
+    loop.add("a");
+    await tick();
+    await clock.advance(4999);
+    await tick();
+    expect(worked).toEqual(["a"]);
+    await clock.advance(1);
+    await tick();
+
+    expect(worked).toEqual(["a", "a"]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("of several delays keeps the shortest", async () => {
+    const { loop, worked, clock } = startLoop(() => undefined);
+
+    loop.addAfter("a", 5000);
+    loop.addAfter("a", 1000);
+    loop.addAfter("a", 9000);
+
+    expect(clock.pending).toBe(1);
+    await clock.advance(1000);
+    await tick();
+    expect(worked).toEqual(["a"]);
+  });
+
+  test("tries failed work again, later each time, and tells of it", async () => {
+    const { loop, worked, clock, errors } = startLoop(() => {
+      throw new Error("no");
+    });
+
+    loop.add("a");
+    await tick();
+    for (const delayMs of [100, 200, 400]) {
+      await clock.advance(delayMs - 1);
+      await tick();
+      await clock.advance(1);
+      await tick();
+    }
+
+    expect(worked).toHaveLength(4);
+    expect(errors).toHaveLength(4);
+  });
+
+  test("lets others have their turn after a batch", async () => {
+    const { loop, worked, clock } = startLoop(() => undefined);
+    for (let index = 0; index < 120; index++) loop.add(String(index));
+
+    await tick();
+    const inFirstTurn = worked.length;
+    await clock.advance(0);
+
+    expect(inFirstTurn).toBe(50);
+    expect(worked).toHaveLength(120);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("does nothing any more once disposed", async () => {
+    const { loop, worked, clock } = startLoop(() => undefined);
+    loop.add("a");
+    loop.addAfter("b", 10);
+
+    loop[Symbol.dispose]();
+    loop.add("c");
+    await clock.advance(10);
+    await tick();
+
+    expect(worked).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+});

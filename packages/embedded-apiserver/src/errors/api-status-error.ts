@@ -1,0 +1,244 @@
+import type { ErrorCode } from "@virtual-kubelet/errdefs";
+import type { FieldError, Kind } from "../kinds/kind.ts";
+
+/** The wire form of a failure: Kubernetes' `Status`. */
+export interface ApiStatus {
+  readonly kind: "Status";
+  readonly apiVersion: "v1";
+  /** `continue` is there where a list can go on in another way. */
+  readonly metadata: { readonly continue?: string };
+  readonly status: "Failure";
+  readonly message: string;
+  /** Such as `NotFound`; absent where the real server gives none. */
+  readonly reason?: string;
+  readonly details?: StatusDetails;
+  /** The HTTP status. */
+  readonly code: number;
+}
+
+/** What a {@link ApiStatus} says besides its message. */
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  /** The resource's plural name; for a 422 the kind. */
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+  /** Sent as the `Retry-After` header, too. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** Names a resource in messages. */
+export type ResourceName = Pick<Kind, "group" | "plural">;
+
+/**
+ * A request the API server refuses: carries the `Status` it answers with, and a code of errdefs, so that
+ * `isNotFound(error)` and its siblings know it.
+ *
+ * Messages are the real server's, word for word: k8s.io/apimachinery v0.36.3 pkg/api/errors/errors.go.
+ */
+export class ApiStatusError extends Error {
+  /** The code of errdefs for the HTTP status; absent where none fits. */
+  readonly code: ErrorCode | undefined;
+  /** The answer's body. */
+  readonly status: ApiStatus;
+
+  constructor(status: Pick<ApiStatus, "message" | "code" | "reason" | "details"> & Partial<Pick<ApiStatus, "metadata">>) {
+    super(status.message);
+    this.name = "ApiStatusError";
+    this.code = errorCodeByStatus[status.code];
+    const { message, reason, details, code, metadata = {} } = status;
+    this.status = {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata,
+      status: "Failure",
+      message,
+      ...(reason === undefined ? {} : { reason }),
+      ...(details === undefined ? {} : { details }),
+      code,
+    };
+  }
+}
+
+const errorCodeByStatus: Readonly<Record<number, ErrorCode>> = {
+  400: "VK_INVALID_INPUT",
+  401: "VK_UNAUTHORIZED",
+  403: "VK_FORBIDDEN",
+  404: "VK_NOT_FOUND",
+  405: "VK_INVALID_INPUT",
+  409: "VK_CONFLICT",
+  413: "VK_INVALID_INPUT",
+  415: "VK_INVALID_INPUT",
+  422: "VK_INVALID_INPUT",
+  429: "VK_UNAVAILABLE",
+  503: "VK_UNAVAILABLE",
+  504: "VK_UNAVAILABLE",
+};
+
+/** `pods`, or `deployments.apps`. */
+export function qualifiedResource(resource: ResourceName): string {
+  return resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`;
+}
+
+function resourceDetails(resource: ResourceName, name: string): StatusDetails {
+  return { ...(name === "" ? {} : { name }), ...(resource.group === "" ? {} : { group: resource.group }), kind: resource.plural };
+}
+
+/** 404: `pods "x" not found`. */
+export function notFound(resource: ResourceName, name: string): ApiStatusError {
+  const message = `${qualifiedResource(resource)} "${name}" not found`;
+  return new ApiStatusError({ code: 404, reason: "NotFound", message, details: resourceDetails(resource, name) });
+}
+
+/** 404 for a path under a known API group that names no resource. */
+export function noSuchResource(): ApiStatusError {
+  return new ApiStatusError({ code: 404, reason: "NotFound", message: "the server could not find the requested resource", details: {} });
+}
+
+/** 409: `pods "x" already exists`. */
+export function alreadyExists(resource: ResourceName, name: string): ApiStatusError {
+  const message = `${qualifiedResource(resource)} "${name}" already exists`;
+  return new ApiStatusError({ code: 409, reason: "AlreadyExists", message, details: resourceDetails(resource, name) });
+}
+
+/** 409 for a `generateName` that found no free name. */
+export function generateNameConflict(resource: ResourceName, name: string): ApiStatusError {
+  const message = `${qualifiedResource(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`;
+  return new ApiStatusError({
+    code: 409,
+    reason: "AlreadyExists",
+    message,
+    details: { ...resourceDetails(resource, name), retryAfterSeconds: 1 },
+  });
+}
+
+/** 409: `Operation cannot be fulfilled on pods "x": …`. */
+export function conflict(resource: ResourceName, name: string, problem: string): ApiStatusError {
+  const message = `Operation cannot be fulfilled on ${qualifiedResource(resource)} "${name}": ${problem}`;
+  return new ApiStatusError({ code: 409, reason: "Conflict", message, details: resourceDetails(resource, name) });
+}
+
+/** 409: the object's resourceVersion is not the one the caller has read. */
+export function modifiedConflict(resource: ResourceName, name: string): ApiStatusError {
+  return conflict(resource, name, "the object has been modified; please apply your changes to the latest version and try again");
+}
+
+/** 409: the object's UID is not the one the caller demands. */
+export function uidConflict(resource: ResourceName, name: string, demanded: string, actual: string): ApiStatusError {
+  return conflict(resource, name, `Precondition failed: UID in precondition: ${demanded}, UID in object meta: ${actual}`);
+}
+
+/** 409 for an update that names another UID; the real server lets its storage's words through. */
+export function uidConflictOnUpdate(
+  resource: ResourceName,
+  { namespace, name }: { namespace: string; name: string },
+  demanded: string,
+  actual: string,
+): ApiStatusError {
+  const key = ["", "registry", resource.plural, ...(namespace === "" ? [] : [namespace]), name].join("/");
+  const problem = `Precondition failed: UID in precondition: ${demanded}, UID in object meta: ${actual}`;
+  return conflict(resource, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${problem}`);
+}
+
+/** 422: `Pod "x" is invalid: spec.containers: Required value`. */
+export function invalid(kind: Pick<Kind, "group" | "kind">, name: string, errors: readonly FieldError[]): ApiStatusError {
+  const qualifiedKind = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+  const texts = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))];
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
+  return new ApiStatusError({
+    code: 422,
+    reason: "Invalid",
+    message: `${qualifiedKind} "${name}" is invalid${texts.length === 0 ? "" : `: ${list}`}`,
+    details: {
+      ...(name === "" ? {} : { name }),
+      ...(kind.group === "" ? {} : { group: kind.group }),
+      ...(kind.kind === "" ? {} : { kind: kind.kind }),
+      causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
+    },
+  });
+}
+
+/** 422 without a kind, as a JSON patch that cannot be applied gets. */
+export function unprocessable(): ApiStatusError {
+  return new ApiStatusError({
+    code: 422,
+    reason: "Invalid",
+    message: "the server rejected our request due to an error in our request",
+    details: {},
+  });
+}
+
+/** 400. */
+export function badRequest(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 400, reason: "BadRequest", message });
+}
+
+/** 401. */
+export function unauthorized(): ApiStatusError {
+  return new ApiStatusError({ code: 401, reason: "Unauthorized", message: "Unauthorized" });
+}
+
+/** 403: `pods "x" is forbidden: …`; without a name `pods is forbidden: …`. */
+export function forbidden(resource: ResourceName, name: string, problem: string, causes?: StatusDetails["causes"]): ApiStatusError {
+  const subject = name === "" ? qualifiedResource(resource) : `${qualifiedResource(resource)} "${name}"`;
+  return new ApiStatusError({
+    code: 403,
+    reason: "Forbidden",
+    message: `${subject} is forbidden: ${problem}`,
+    details: { ...resourceDetails(resource, name), ...(causes === undefined ? {} : { causes }) },
+  });
+}
+
+/** 405. */
+export function methodNotAllowed(): ApiStatusError {
+  const message = "the server does not allow this method on the requested resource";
+  return new ApiStatusError({ code: 405, reason: "MethodNotAllowed", message, details: {} });
+}
+
+/** 406; names what would be accepted. */
+export function notAcceptable(accepted: readonly string[]): ApiStatusError {
+  const message = `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`;
+  return new ApiStatusError({ code: 406, reason: "NotAcceptable", message, details: {} });
+}
+
+/** 410: what was asked for is older than the history that is kept. @param next - the token that a list can go on with */
+export function expired(message: string, next?: string): ApiStatusError {
+  return new ApiStatusError({ code: 410, reason: "Expired", message, ...(next === undefined ? {} : { metadata: { continue: next } }) });
+}
+
+/** 413. */
+export function tooLarge(limitBytes: number): ApiStatusError {
+  const message = `Request entity too large: limit is ${limitBytes}`;
+  return new ApiStatusError({ code: 413, reason: "RequestEntityTooLarge", message });
+}
+
+/** 415. @param message - names what would be accepted */
+export function unsupportedMediaType(message: string): ApiStatusError {
+  return new ApiStatusError({ code: 415, reason: "UnsupportedMediaType", message });
+}
+
+/** 429. */
+export function tooManyRequests(message: string, retryAfterSeconds: number): ApiStatusError {
+  return new ApiStatusError({ code: 429, reason: "TooManyRequests", message, details: { retryAfterSeconds } });
+}
+
+/** 500. */
+export function internalError(problem: string): ApiStatusError {
+  return new ApiStatusError({
+    code: 500,
+    reason: "InternalError",
+    message: `Internal error occurred: ${problem}`,
+    details: { causes: [{ message: problem }] },
+  });
+}
+
+/** 504: the resourceVersion asked for has not been reached yet. */
+export function tooLargeResourceVersion(wanted: number, current: number): ApiStatusError {
+  return new ApiStatusError({
+    code: 504,
+    reason: "Timeout",
+    message: `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+    details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: 1 },
+  });
+}

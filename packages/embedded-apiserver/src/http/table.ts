@@ -1,0 +1,101 @@
+import type { ApiMetadata, ApiObject, Column, Kind } from "../kinds/kind.ts";
+import { nameColumn } from "../kinds/columns/columns.ts";
+
+/** A `meta.k8s.io/v1` Table, what `kubectl get` prints. */
+export type Table = {
+  readonly kind: "Table";
+  readonly apiVersion: "meta.k8s.io/v1";
+  readonly metadata: TableMetadata;
+  /** `null` where {@link TableOptions.noHeaders} asks for it. */
+  readonly columnDefinitions: readonly TableColumn[] | null;
+  readonly rows: readonly TableRow[];
+};
+
+/** Metadata of the list the table stands for; of the object, for a single one. */
+export interface TableMetadata {
+  readonly resourceVersion?: string | undefined;
+  readonly continue?: string | undefined;
+  readonly remainingItemCount?: number | undefined;
+}
+
+/** One column. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  /** 0, or 1 for columns of `-o wide`. */
+  readonly priority: number;
+}
+
+/** One row; the object is there as far as {@link TableOptions.includeObject} asks for it. */
+export interface TableRow {
+  readonly cells: readonly (string | number | boolean | null)[];
+  readonly object: ApiObject | PartialObjectMetadata | null;
+}
+
+/** An object without its contents. */
+export interface PartialObjectMetadata {
+  readonly kind: "PartialObjectMetadata";
+  readonly apiVersion: "meta.k8s.io/v1";
+  readonly metadata: ApiMetadata;
+}
+
+/** How a table is made. */
+export interface TableOptions {
+  /** The time ages are reckoned from, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** How much of the objects the rows carry; default: `Metadata`. */
+  readonly includeObject?: "None" | "Metadata" | "Object";
+  /** Leaves out the columns, as a watch does after its first event; default: false. */
+  readonly noHeaders?: boolean;
+}
+
+/**
+ * Shows objects of one kind as a table.
+ *
+ * @param metadata - `resourceVersion` and the like of the list; other fields are left out
+ */
+export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], metadata: TableMetadata, options: TableOptions): Table {
+  const columns = kind.columns ?? defaultColumns;
+  return {
+    kind: "Table",
+    apiVersion: "meta.k8s.io/v1",
+    metadata: {
+      ...(metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion }),
+      ...(metadata.continue === undefined ? {} : { continue: metadata.continue }),
+      ...(metadata.remainingItemCount === undefined ? {} : { remainingItemCount: metadata.remainingItemCount }),
+    },
+    columnDefinitions: options.noHeaders ? null : columns.map(toColumn),
+    rows: objects.map((object) => ({
+      cells: columns.map((column) => column.cell(object, options.nowMs)),
+      object: rowObject(object, options.includeObject ?? "Metadata"),
+    })),
+  };
+}
+
+function toColumn({ name, type, description, wide, format = name === "Name" ? "name" : "" }: Column): TableColumn {
+  return { name, type, format, description, priority: wide ? 1 : 0 };
+}
+
+function rowObject(object: ApiObject, includeObject: "None" | "Metadata" | "Object"): TableRow["object"] {
+  switch (includeObject) {
+    case "None":
+      return null;
+    case "Metadata":
+      return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
+    case "Object":
+      return object;
+  }
+}
+
+/** Source: k8s.io/apiserver v0.36.3 pkg/registry/rest/table.go. */
+const defaultColumns: readonly Column[] = [
+  nameColumn,
+  {
+    name: "Created At",
+    type: "date",
+    description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+    cell: (object) => object.metadata.creationTimestamp,
+  },
+];

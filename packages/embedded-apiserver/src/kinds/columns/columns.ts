@@ -1,0 +1,47 @@
+import type { ApiObject, Column } from "../kind.ts";
+import { ageOf } from "./human-duration.ts";
+import type { Container } from "../pod/pod-fields.ts";
+import type { PodTemplate } from "../workload/workload-fields.ts";
+
+/** The column every kind begins with. */
+export const nameColumn: Column = {
+  name: "Name",
+  type: "string",
+  description: "Name must be unique within a namespace.",
+  cell: (object) => object.metadata.name,
+};
+
+/** Time since creation. */
+export const ageColumn: Column = {
+  name: "Age",
+  type: "string",
+  description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
+  cell: (object, nowMs) => ageOf(object.metadata.creationTimestamp, nowMs),
+};
+
+/** The wide columns of whatever has a pod template. */
+export const templateColumns: readonly Column[] = templateColumnsOf((object) => object["spec"].template);
+
+/** The same, where the template is elsewhere. */
+export function templateColumnsOf(templateOf: (object: ApiObject) => PodTemplate | undefined): readonly Column[] {
+  return [
+    {
+      name: "Containers",
+      type: "string",
+      description: "Names of each container in the template.",
+      wide: true,
+      cell: (object) => join(templateOf(object)?.spec.containers, (container) => container.name),
+    },
+    {
+      name: "Images",
+      type: "string",
+      description: "Images referenced by each container in the template.",
+      wide: true,
+      cell: (object) => join(templateOf(object)?.spec.containers, (container) => container.image ?? ""),
+    },
+  ];
+}
+
+function join(containers: readonly Container[] | null | undefined, text: (container: Container) => string): string {
+  return (containers ?? []).map(text).join(",");
+}

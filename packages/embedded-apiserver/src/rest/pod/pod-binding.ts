@@ -1,0 +1,94 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../../errors/api-status-error.ts";
+import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
+import type { ApiObject, Kind } from "../../kinds/kind.ts";
+import { withCondition } from "./pod-conditions.ts";
+import { collectionOf, type RestContext } from "../rest-context.ts";
+import { updateObject } from "../update.ts";
+
+/** What a `Binding` asks for. */
+interface Binding {
+  readonly name: string;
+  readonly node: string;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** The pod a binding is for, as the URL says; `name` is absent where only the body names it. */
+export interface BindingTarget {
+  readonly pods: Kind;
+  readonly namespace: string;
+  readonly name: string | undefined;
+}
+
+/**
+ * Binds a pod to a node.
+ *
+ * Source: pkg/registry/core/pod/storage/storage.go of Kubernetes v1.36.3, `BindingREST`.
+ *
+ * @throws ApiStatusError 400; 404 without the pod; 409 if it is bound, being deleted, gated, or another one
+ */
+export function bindPod(context: RestContext, { pods, namespace, name }: BindingTarget, body: JsonValue, dryRun: boolean): void {
+  const binding = parseBinding(body);
+  if (name !== undefined && name !== binding.name) throw badRequest("name in URL does not match name in Binding object");
+  const stored = collectionOf(context, pods).get(namespace, binding.name);
+  if (stored === undefined) throw notFound(pods, binding.name);
+  const { metadata } = stored.object;
+  if (binding.uid !== undefined && binding.uid !== metadata.uid)
+    throw uidConflictOnUpdate(pods, { namespace, name: binding.name }, binding.uid, metadata.uid);
+  if (binding.resourceVersion !== undefined && binding.resourceVersion !== metadata.resourceVersion)
+    throw modifiedConflict(pods, binding.name);
+  const problem = bindingProblem(stored.object);
+  if (problem !== undefined) throw conflict({ group: "", plural: "pods/binding" }, binding.name, problem);
+  const condition = { type: "PodScheduled", status: "True" as const, lastTransitionTime: rfc3339(context.clock.now()) };
+  updateObject(context, { kind: pods, namespace, name: binding.name }, (pod) => boundPod(withCondition(pod, condition), binding), {
+    scope: "all",
+    dryRun,
+  });
+}
+
+function bindingProblem({ metadata, spec }: Readonly<ApiObject>): string | undefined {
+  if (metadata.deletionTimestamp !== undefined) return `pod ${metadata.name} is being deleted, cannot be assigned to a host`;
+  if (spec?.nodeName) return `pod ${metadata.name} is already assigned to node ${JSON.stringify(spec.nodeName)}`;
+  if (spec?.schedulingGates?.length > 0) return `pod ${metadata.name} has non-empty .spec.schedulingGates`;
+  return undefined;
+}
+
+function boundPod(pod: ApiObject, { node, labels, annotations }: Binding): ApiObject {
+  const metadata = { ...pod.metadata };
+  if (Object.keys(labels).length > 0) metadata.labels = { ...metadata.labels, ...labels };
+  if (Object.keys(annotations).length > 0) metadata.annotations = { ...metadata.annotations, ...annotations };
+  const { nominatedNodeName: _nominated, ...status } = pod["status"];
+  return { ...pod, metadata, spec: { ...pod["spec"], nodeName: node }, status };
+}
+
+function parseBinding(body: JsonValue): Binding {
+  if (!isJsonObject(body)) throw badRequest("the object provided is unrecognized (must be of type Binding): expected a JSON object");
+  const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+  const target = isJsonObject(body["target"]) ? body["target"] : {};
+  const { kind: targetKind = "", name: node } = target;
+  const problems: string[] = [];
+  if (targetKind !== "" && targetKind !== "Node")
+    problems.push(`target.kind: Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`);
+  if (typeof node !== "string" || node === "") problems.push("target.name: Required value");
+  if (problems.length > 0)
+    throw new ApiStatusError({ code: 500, message: problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]` });
+  return {
+    name: String(metadata["name"] ?? ""),
+    node: String(node),
+    uid: textOf(metadata["uid"]),
+    resourceVersion: textOf(metadata["resourceVersion"]),
+    labels: texts(metadata["labels"]),
+    annotations: texts(metadata["annotations"]),
+  };
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function texts(value: JsonValue | undefined): Record<string, string> {
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).map(([key, text]) => [key, String(text)])) : {};
+}

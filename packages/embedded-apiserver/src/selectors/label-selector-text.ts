@@ -1,0 +1,35 @@
+import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
+
+/** Labels as `a=b,c=d`, sorted; `<none>` if there are none. */
+export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
+  const parts = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return parts.length === 0 ? "<none>" : parts.toSorted().join(",");
+}
+
+/** A selector in the form kubectl takes, sorted by key; empty if it selects everything, or nothing as it is absent. */
+export function formatLabelSelector(selector: LabelSelectorField | null | undefined): string {
+  const requirements = [
+    ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` })),
+    ...(selector?.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({ key, text: formatExpression(key, operator, values) })),
+  ];
+  return requirements
+    .toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ text }) => text)
+    .join(",");
+}
+
+function formatExpression(key: string, operator: string, values: readonly string[]): string {
+  const list = `(${values.toSorted().join(",")})`;
+  switch (operator) {
+    case "In":
+      return `${key} in ${list}`;
+    case "NotIn":
+      return `${key} notin ${list}`;
+    case "Exists":
+      return key;
+    case "DoesNotExist":
+      return `!${key}`;
+    default:
+      return "<invalid>";
+  }
+}

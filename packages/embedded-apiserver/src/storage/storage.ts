@@ -1,0 +1,234 @@
+import { expired } from "../errors/api-status-error.ts";
+import type { ApiObject, Kind } from "../kinds/kind.ts";
+
+/** One version of an object. Versions are never changed, so everybody may hold one. */
+export class StoredObject {
+  readonly object: Readonly<ApiObject>;
+  /** The same number as `metadata.resourceVersion`. */
+  readonly resourceVersion: number;
+  #json: Buffer | undefined;
+  #superseded = false;
+
+  constructor(object: Readonly<ApiObject>, resourceVersion: number) {
+    this.object = object;
+    this.resourceVersion = resourceVersion;
+  }
+
+  /** The object's JSON; of the latest version it is made once, for all answers, lists and watchers. */
+  get json(): Buffer {
+    if (this.#superseded) return toJson(this.object);
+    return (this.#json ??= toJson(this.object));
+  }
+
+  /** Says that there is a later version: the JSON is no longer kept, only made when asked for. */
+  supersede(): void {
+    this.#superseded = true;
+    this.#json = undefined;
+  }
+}
+
+/** A change as watches and lists of older versions need it. */
+export interface StorageEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly resourceVersion: number;
+  /** The state after the change; of a deletion the last state, with the deletion's resourceVersion. */
+  readonly current: StoredObject;
+  /** The state before; absent for ADDED. */
+  readonly previous: StoredObject | undefined;
+}
+
+/** Options of {@link Storage}. */
+export interface StorageOptions {
+  /** Changes kept for each kind, for watches that resume and for lists that are continued. */
+  readonly historyLimit: number;
+}
+
+/** The objects of one kind, in memory, with the last changes. */
+export class Collection {
+  readonly kind: Kind;
+  readonly #counter: VersionCounter;
+  readonly #historyLimit: number;
+  /** By namespace, then by name. Cluster-scoped objects are in namespace `""`. */
+  readonly #objects = new Map<string, Map<string, StoredObject>>();
+  readonly #listeners = new Set<(event: StorageEvent) => void>();
+  #undelivered: StorageEvent[] = [];
+  #history: StorageEvent[] = [];
+  /** Everything after this version is in the history. */
+  #historyStart = 0;
+
+  constructor(kind: Kind, counter: VersionCounter, historyLimit: number) {
+    this.kind = kind;
+    this.#counter = counter;
+    this.#historyLimit = historyLimit;
+  }
+
+  /** The object of that name. @param namespace - `""` for cluster-scoped kinds */
+  get(namespace: string, name: string): StoredObject | undefined {
+    return this.#objects.get(namespace)?.get(name);
+  }
+
+  /** All objects, or those of a namespace, ordered by namespace and name. */
+  list(namespace?: string): StoredObject[] {
+    if (namespace !== undefined) return sortedValues(this.#objects.get(namespace));
+    const namespaces = [...this.#objects].toSorted(([a], [b]) => byCodeUnits(`${a}/`, `${b}/`));
+    return namespaces.flatMap(([, objects]) => sortedValues(objects));
+  }
+
+  /**
+   * All objects as they were at an earlier version, ordered by namespace and name.
+   *
+   * @throws ApiStatusError 410 if the history does not reach back that far
+   */
+  listAt(resourceVersion: number, namespace?: string): StoredObject[] {
+    if (resourceVersion >= this.#lastVersion()) return this.list(namespace);
+    const undone = new Map<string, StoredObject | undefined>();
+    for (const event of this.eventsSince(resourceVersion)) {
+      const key = keyOf(event.current.object);
+      if (!undone.has(key)) undone.set(key, event.previous);
+    }
+    const unchanged = this.list(namespace).filter((stored) => !undone.has(keyOf(stored.object)));
+    const restored = [...undone.values()].filter(
+      (stored) => stored !== undefined && (namespace === undefined || stored.object.metadata.namespace === namespace),
+    );
+    return [...unchanged, ...(restored as StoredObject[])].toSorted((a, b) => byCodeUnits(keyOf(a.object), keyOf(b.object)));
+  }
+
+  /** Stores an object under its namespace and name; gives it the next resourceVersion. The object is kept, not copied. */
+  put(object: ApiObject): StoredObject {
+    const namespace = object.metadata.namespace ?? "";
+    let names = this.#objects.get(namespace);
+    if (names === undefined) this.#objects.set(namespace, (names = new Map<string, StoredObject>()));
+    const previous = names.get(object.metadata.name);
+    const current = this.#version(object);
+    names.set(object.metadata.name, current);
+    this.#publish({ type: previous === undefined ? "ADDED" : "MODIFIED", resourceVersion: current.resourceVersion, current, previous });
+    return current;
+  }
+
+  /** Removes an object. @returns its last state, with the deletion's resourceVersion. */
+  remove(stored: StoredObject): StoredObject {
+    const { namespace = "", name } = stored.object.metadata;
+    const names = this.#objects.get(namespace);
+    names?.delete(name);
+    if (names?.size === 0) this.#objects.delete(namespace);
+    const current = this.#version({ ...stored.object, metadata: { ...stored.object.metadata } });
+    this.#publish({ type: "DELETED", resourceVersion: current.resourceVersion, current, previous: stored });
+    return current;
+  }
+
+  /**
+   * The changes after a version.
+   *
+   * @throws ApiStatusError 410 if some of them are no longer kept
+   */
+  eventsSince(resourceVersion: number): StorageEvent[] {
+    if (resourceVersion < this.#historyStart) throw expired(`too old resource version: ${resourceVersion} (${this.#historyStart})`);
+    let low = 0;
+    let high = this.#history.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const event = this.#history[middle];
+      if (event !== undefined && event.resourceVersion <= resourceVersion) low = middle + 1;
+      else high = middle;
+    }
+    return this.#history.slice(low);
+  }
+
+  /** Calls back on every change, after it is stored, in order. The listener must return at once. */
+  subscribe(listener: (event: StorageEvent) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #version(object: ApiObject): StoredObject {
+    const resourceVersion = this.#counter.next();
+    object.metadata.resourceVersion = String(resourceVersion);
+    return new StoredObject(object, resourceVersion);
+  }
+
+  #publish(event: StorageEvent): void {
+    event.previous?.supersede();
+    this.#history.push(event);
+    // Cut in bulk: shifting one by one would move the whole array with each change.
+    if (this.#history.length > this.#historyLimit * 1.25) {
+      const cut = this.#history.length - this.#historyLimit;
+      this.#historyStart = this.#history[cut - 1]?.resourceVersion ?? this.#historyStart;
+      this.#history = this.#history.slice(cut);
+    }
+    this.#undelivered.push(event);
+    if (this.#undelivered.length === 1) this.#deliver();
+  }
+
+  /** A listener may write in its turn: all others see the first change before the second. */
+  #deliver(): void {
+    try {
+      for (let event = this.#undelivered[0]; event !== undefined; event = this.#undelivered[0]) {
+        for (const listener of this.#listeners) listener(event);
+        this.#undelivered.shift();
+      }
+    } finally {
+      this.#undelivered = [];
+    }
+  }
+
+  #lastVersion(): number {
+    return this.#history.at(-1)?.resourceVersion ?? this.#historyStart;
+  }
+}
+
+/** What can be done with the objects of one kind. */
+export type ObjectCollection = Pick<Collection, keyof Collection>;
+
+/** Every kind's objects, under one resourceVersion counter. */
+export class Storage {
+  readonly #counter = new VersionCounter();
+  /** By plural name and group: versions of a kind share their objects. */
+  readonly #collections = new Map<string, Collection>();
+  readonly #historyLimit: number;
+
+  constructor(options: StorageOptions) {
+    this.#historyLimit = options.historyLimit;
+  }
+
+  /** The last resourceVersion given, over all kinds. */
+  get resourceVersion(): number {
+    return this.#counter.current;
+  }
+
+  /** The objects of a kind. */
+  collection(kind: Kind): Collection {
+    const key = `${kind.plural}.${kind.group}`;
+    let collection = this.#collections.get(key);
+    if (collection === undefined) this.#collections.set(key, (collection = new Collection(kind, this.#counter, this.#historyLimit)));
+    return collection;
+  }
+}
+
+class VersionCounter {
+  current = 1;
+
+  next(): number {
+    return ++this.current;
+  }
+}
+
+/** In memory of its own: a share of a pool would keep the whole pool for as long as the object lives. */
+function toJson(object: Readonly<ApiObject>): Buffer {
+  const text = JSON.stringify(object);
+  const json = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  json.write(text);
+  return json;
+}
+
+function keyOf(object: Readonly<ApiObject>): string {
+  return `${object.metadata.namespace ?? ""}/${object.metadata.name}`;
+}
+
+function sortedValues(objects: ReadonlyMap<string, StoredObject> | undefined): StoredObject[] {
+  return [...(objects ?? [])].toSorted(([a], [b]) => byCodeUnits(a, b)).map(([, stored]) => stored);
+}
+
+/** etcd orders keys by their bytes. */
+function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
