@@ -1,7 +1,8 @@
 import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
 import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
-import { bootstrap, maintainNamespaceDefaults } from "./bootstrap/bootstrap.ts";
+import { bootstrap } from "./bootstrap/bootstrap.ts";
+import { maintainNamespaceDefaults } from "./bootstrap/namespace-defaults.ts";
 import { createServerCredentials } from "./certificates/server-credentials.ts";
 import type { Cluster } from "./rest/cluster.ts";
 import { startControllers } from "./controllers/index.ts";
@@ -11,7 +12,7 @@ import { discoveryResponse } from "./discovery/index.ts";
 import type { Faults } from "./faults/fault.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
 import type { RequestHandler } from "./http/api-request.ts";
-import { handleRequest, type ApiHandlerDeps } from "./http/api-handler.ts";
+import { handleRequest, type ApiHandlerContext } from "./http/api-handler.ts";
 import { authenticate } from "./http/authentication.ts";
 import { openHttpServer, type HttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./clients/in-process-transport.ts";
@@ -157,8 +158,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   let isStarted = false;
   await using _started = { [Symbol.asyncDispose]: async () => (isStarted ? undefined : close()) };
   const authorizer = answering.use(createAuthorizer(registry.context, options.authorization ?? "RBAC"));
-  const deps: ApiHandlerDeps = {
-    context: registry.context,
+  const context: ApiHandlerContext = {
+    rest: registry.context,
     clock,
     random,
     tokens,
@@ -172,10 +173,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   };
   const faults = answering.use(
     new FaultInjector({
-      handle: (request) => handleRequest(deps, request),
+      handle: (request) => handleRequest(context, request),
       clock,
       random,
-      whoIs: (request) => authenticate(deps, request),
+      whoIs: (request) => authenticate(context, request),
     }),
   );
   const handle: RequestHandler = (request) => faults.handle(request);
@@ -183,11 +184,11 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   if (options.listen !== false)
     server = await openHttpServer({ host, port: options.port ?? 0, serving: credentials.serving, clientCaPem: caPem, handle });
   const port = server?.port ?? options.port ?? 443;
-  bootstrap(registry.context, registry, { port, caPem });
+  bootstrap(registry, { port, caPem });
   createBootstrapPolicy(registry);
   following.use(kindTable.watch(({ type, kind }) => type === "REMOVED" && endWatches(watches, kind)));
   following.use(serveCustomResources({ cluster: registry, clock, kinds: kindTable }));
-  following.use(maintainNamespaceDefaults(registry.context, registry, caPem));
+  following.use(maintainNamespaceDefaults(registry, caPem));
   if (options.controllers !== false) {
     following.use(runNamespaceDeletion(registry.context, registry));
     following.use(

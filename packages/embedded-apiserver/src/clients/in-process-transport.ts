@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import { abandon, type ApiResponse, type RequestHandler } from "../http/api-request.ts";
 import type { ClientUser } from "./kubeconfig.ts";
 
@@ -52,24 +53,14 @@ export function createInProcessTransport(handle: RequestHandler, sender: { reado
   };
 }
 
-/** The answer; or the signal's reason, and nobody reads the answer. */
-function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    answer.then(
-      (response) => {
-        signal.removeEventListener("abort", onAbort);
-        if (signal.aborted) abandon(response);
-        else resolve(response);
-      },
-      (error: unknown) => {
-        signal.removeEventListener("abort", onAbort);
-        reject(error);
-      },
-    );
-  });
+/** Waits for the answer until the signal aborts; an answer that comes later is abandoned. */
+async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
+  try {
+    return await untilAborted(answer, signal);
+  } catch (error) {
+    answer.then(abandon, () => undefined);
+    throw error;
+  }
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -3,7 +3,7 @@ import { type CertificateRequest, parseCertificateRequest } from "../certificate
 import type { UserInfo } from "../http/api-request.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { certificatesGroup, type CsrSpec, hasCondition, requestPem, signerNames } from "../kinds/certificates/csr-fields.ts";
-import type { ControllerDeps } from "./shared/controller-context.ts";
+import type { ControllerContext } from "./shared/controller-context.ts";
 import { kubeletClientProblem } from "./certificate-signers.ts";
 import { followOpenRequests, withTrueCondition } from "./open-certificate-requests.ts";
 
@@ -13,12 +13,12 @@ import { followOpenRequests, withTrueCondition } from "./open-certificate-reques
  *
  * Source: Kubernetes v1.36.3 pkg/controller/certificates/approver/sarapprove.go.
  */
-export function startCertificateApprover(deps: ControllerDeps, authorizer: Authorizer): Disposable {
-  return followOpenRequests(deps, ({ spec, status }) => {
+export function startCertificateApprover(context: ControllerContext, authorizer: Authorizer): Disposable {
+  return followOpenRequests(context, ({ spec, status }) => {
     if (hasCondition(status, "Approved")) return undefined;
     const right = rightsFor(spec, parseCertificateRequest(requestPem(spec))).find(({ subresource }) => may(spec, subresource));
     if (right === undefined) return undefined;
-    return withTrueCondition(status, { type: "Approved", reason: "AutoApproved", message: right.message }, deps.clock.now());
+    return withTrueCondition(status, { type: "Approved", reason: "AutoApproved", message: right.message }, context.clock.now());
   });
 
   function may(spec: CsrSpec, subresource: string): boolean {

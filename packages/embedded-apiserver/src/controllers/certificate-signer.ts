@@ -4,7 +4,7 @@ import { parseCertificateRequest } from "../certificates/certificate-request.ts"
 import { signRequest } from "../certificates/sign-request.ts";
 import { type CsrSpec, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
 import { hasSigner, signerProblem } from "./certificate-signers.ts";
-import type { ControllerDeps } from "./shared/controller-context.ts";
+import type { ControllerContext } from "./shared/controller-context.ts";
 import { followOpenRequests, withTrueCondition } from "./open-certificate-requests.ts";
 
 const minuteMs = 60_000;
@@ -28,13 +28,13 @@ export interface Signer {
  *
  * Source: Kubernetes v1.36.3 pkg/controller/certificates/signer/signer.go.
  */
-export function startCertificateSigner(deps: ControllerDeps, signer: Signer): Disposable {
-  return followOpenRequests(deps, ({ spec, status }) => {
+export function startCertificateSigner(context: ControllerContext, signer: Signer): Disposable {
+  return followOpenRequests(context, ({ spec, status }) => {
     if (!hasCondition(status, "Approved") || hasCondition(status, "Failed") || !hasSigner(spec)) return undefined;
     const request = parseCertificateRequest(requestPem(spec));
     const message = signerProblem(spec, request);
     if (message !== undefined)
-      return withTrueCondition(status, { type: "Failed", reason: "SignerValidationFailure", message }, deps.clock.now());
+      return withTrueCondition(status, { type: "Failed", reason: "SignerValidationFailure", message }, context.clock.now());
     return { certificate: Buffer.from(signRequest(request, policyFor(spec), signer.authority)).toString("base64") };
   });
 

@@ -2,8 +2,8 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../resources/disposables.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
-import type { ControllerDeps } from "./shared/controller-context.ts";
-import { createWorkLoop } from "./shared/work-queue.ts";
+import type { ControllerContext } from "./shared/controller-context.ts";
+import { createWorkQueue } from "./shared/work-queue.ts";
 
 /** A certificate request that has no certificate yet, and has not been denied. */
 export interface OpenRequest {
@@ -16,11 +16,11 @@ export interface OpenRequest {
  *
  * @param decide - what is to be written to its status; `undefined`: nothing
  */
-export function followOpenRequests(deps: ControllerDeps, decide: (request: OpenRequest) => CsrStatus | undefined): Disposable {
-  const { cluster } = deps;
+export function followOpenRequests(context: ControllerContext, decide: (request: OpenRequest) => CsrStatus | undefined): Disposable {
+  const { cluster } = context;
   const resources = new Disposables();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(certificateSigningRequestKind, ({ type, object }) => type !== "DELETED" && loop.add(object.metadata.name)));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(certificateSigningRequestKind, ({ type, object }) => type !== "DELETED" && queue.add(object.metadata.name)));
   return resources;
 
   function sync(name: string): void {

@@ -9,7 +9,7 @@ import { customResourceDefinitionKind } from "./crd-kind.ts";
 import { customKind } from "./custom-kind.ts";
 
 /** What serves custom resources. */
-export interface CustomResourcesDeps {
+export interface CustomResourcesOptions {
   readonly cluster: Cluster;
   readonly clock: Pick<Clock, "now">;
   readonly kinds: KindTable;
@@ -21,7 +21,7 @@ export interface CustomResourcesDeps {
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Here a definition is served
  * as soon as it is created.
  */
-export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesDeps): Disposable {
+export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesOptions): Disposable {
   const resources = new Disposables();
   /** Kinds by definition, and the state of the definition they were made of. */
   const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();

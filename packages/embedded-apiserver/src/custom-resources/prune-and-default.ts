@@ -1,3 +1,4 @@
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { JsonSchema } from "./crd-fields.ts";
 
@@ -20,7 +21,7 @@ export function prune(value: JsonValue, schema: JsonSchema, unknown: string[], p
   for (const [name, member] of Object.entries(value)) {
     const place = path === "" ? name : `${path}.${name}`;
     if (isOfEveryObject(name, schema, path)) continue;
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const property = ownValue(properties, name);
     if (property !== undefined) prune(member, property, unknown, place);
     else if (typeof additionalProperties === "object") prune(member, additionalProperties, unknown, place);
     else if (additionalProperties !== true && !preserves) {
@@ -58,8 +59,7 @@ export function applySchemaDefaults(value: JsonValue, schema: JsonSchema): void 
 
 /** The schema of a field of an object. */
 export function memberSchema({ properties = {}, additionalProperties }: JsonSchema, name: string): JsonSchema | undefined {
-  if (Object.hasOwn(properties, name)) return properties[name];
-  return typeof additionalProperties === "object" ? additionalProperties : undefined;
+  return ownValue(properties, name) ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
 }
 
 /** Removes nulls that may not be. Changes the value. Source: the same package's prunenulls.go. */

@@ -10,7 +10,7 @@ import { injectedStatus } from "./injected-status.ts";
 import { WatchFilter } from "./watch-filter.ts";
 
 /** What a {@link FaultInjector} stands before, and on. */
-export interface FaultInjectorDeps {
+export interface FaultInjectorOptions {
   readonly handle: (request: ApiRequest) => Answer;
   readonly clock: Clock;
   readonly random: Random;
@@ -19,14 +19,14 @@ export interface FaultInjectorDeps {
 
 /** Stands between the ways into a server and what answers, and breaks what the rules say. */
 export class FaultInjector implements Faults, Disposable {
-  readonly #deps: FaultInjectorDeps;
+  readonly #options: FaultInjectorOptions;
   readonly #rules: FaultRules;
   readonly #watches = new Map<WatchStream, ApiRequest>();
   readonly #closed = new AbortController();
 
-  constructor(deps: FaultInjectorDeps) {
-    this.#deps = deps;
-    this.#rules = new FaultRules(deps);
+  constructor(options: FaultInjectorOptions) {
+    this.#options = options;
+    this.#rules = new FaultRules(options);
   }
 
   inject(match: RuleMatch, fault: Fault): FaultRule {
@@ -65,7 +65,7 @@ export class FaultInjector implements Faults, Disposable {
   }
 
   #answer(request: ApiRequest, rule?: ActiveRule): Answer {
-    const response = this.#deps.handle(request);
+    const response = this.#options.handle(request);
     if (response instanceof Promise) return response;
     const { body } = response;
     if (!(body instanceof WatchStream)) return response;
@@ -76,12 +76,12 @@ export class FaultInjector implements Faults, Disposable {
   }
 
   async #fail(request: ApiRequest, fault: RequestFault): Promise<ApiResponse> {
-    if ("forward" in fault && fault.forward === true) abandon(await this.#deps.handle(request));
+    if ("forward" in fault && fault.forward === true) abandon(await this.#options.handle(request));
     switch (fault.kind) {
       case "status":
         return failure(injectedStatus(fault));
       case "delay":
-        await this.#deps.clock.sleep(fault.ms, this.#closed.signal);
+        await this.#options.clock.sleep(fault.ms, this.#closed.signal);
         return this.#answer(request);
       case "reset":
         throw new UnavailableError(`${request.method} ${request.url}: the connection was reset by an injected fault`);
@@ -93,7 +93,7 @@ export class FaultInjector implements Faults, Disposable {
   }
 
   #break(watch: WatchStream, fault: WatchFault, rule: ActiveRule): void {
-    const filter = new WatchFilter(watch, fault, this.#deps.clock);
+    const filter = new WatchFilter(watch, fault, this.#options.clock);
     rule.held.add(filter);
     watch.onClose(() => rule.held.delete(filter));
     watch.setFilter(filter);

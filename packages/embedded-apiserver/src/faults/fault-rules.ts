@@ -21,9 +21,9 @@ export class FaultRules {
   readonly #random: Random;
   readonly #whoIs: WhoIs;
 
-  constructor(deps: { readonly random: Random; readonly whoIs: WhoIs }) {
-    this.#random = deps.random;
-    this.#whoIs = deps.whoIs;
+  constructor(options: { readonly random: Random; readonly whoIs: WhoIs }) {
+    this.#random = options.random;
+    this.#whoIs = options.whoIs;
   }
 
   /** A rule that waits for requests. */

@@ -1,10 +1,10 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../errors/api-status-error.ts";
 import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
-import { authenticate, type AuthenticationDeps } from "./authentication.ts";
+import { authenticate, type AuthenticationContext } from "./authentication.ts";
 import { impersonated } from "./impersonation.ts";
 import { parseResourcePath } from "./request-target.ts";
-import type { ResourceDeps } from "./resource-call.ts";
+import type { ResourceContext } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";
 import { failure, json, text } from "./respond.ts";
 import { handleReview, isReview, reviewGroups } from "./reviews.ts";
@@ -17,7 +17,7 @@ export interface DiscoveryResponse {
 }
 
 /** What answers requests. */
-export interface ApiHandlerDeps extends ResourceDeps, AuthenticationDeps {
+export interface ApiHandlerContext extends ResourceContext, AuthenticationContext {
   /** Serves `/api`, `/apis` and `/openapi`; `undefined` for paths that are none of its documents. */
   readonly discovery: (path: string, query: URLSearchParams, accept: string | undefined) => DiscoveryResponse | undefined;
   /** What `/version` says. */
@@ -28,30 +28,31 @@ export interface ApiHandlerDeps extends ResourceDeps, AuthenticationDeps {
 const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 
 /** Answers a request, at once unless another server is asked. Never throws: whatever goes wrong is an answer. */
-export function handleRequest(deps: ApiHandlerDeps, request: ApiRequest): Answer {
+export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
   const refuse = (error: unknown): ApiResponse =>
     pretty(
       request,
       failure(error instanceof ApiStatusError ? error : internalError(error instanceof Error ? error.message : String(error))),
     );
   try {
-    const answer = route(deps, request);
+    const answer = route(context, request);
     return answer instanceof Promise ? answer.catch(refuse) : pretty(request, answer);
   } catch (error) {
     return refuse(error);
   }
 }
 
-function route(deps: ApiHandlerDeps, request: ApiRequest): Answer {
+function route(context: ApiHandlerContext, request: ApiRequest): Answer {
   const { path, query } = splitUrl(request.url);
-  const sender = authenticate(deps, request);
-  if (sender === undefined || (isNobody(sender) && deps.authorizer.mode === "AlwaysAllow" && !publicPath.test(path))) throw unauthorized();
+  const sender = authenticate(context, request);
+  if (sender === undefined || (isNobody(sender) && context.authorizer.mode === "AlwaysAllow" && !publicPath.test(path)))
+    throw unauthorized();
   const access = accessOf(request.method, { path, query, target: parseResourcePath(path) });
-  const user = impersonated(deps.authorizer, request, { user: sender, access });
-  const { isAllowed, reason } = deps.authorizer.authorize(user, access);
+  const user = impersonated(context.authorizer, request, { user: sender, access });
+  const { isAllowed, reason } = context.authorizer.authorize(user, access);
   if (!isAllowed) throw accessDenied(user, access, reason);
   if (request.body.length > bodyLimitBytes) throw tooLarge(bodyLimitBytes);
-  return publicPath.test(path) ? publicResponse(deps, request, path) : privateResponse(deps, request, { path, query, user });
+  return publicPath.test(path) ? publicResponse(context, request, path) : privateResponse(context, request, { path, query, user });
 }
 
 /** Where everybody may do everything, nobody is not let in: so does the real server. */
@@ -68,19 +69,19 @@ function splitUrl(url: string): { path: string; query: URLSearchParams } {
   };
 }
 
-function publicResponse(deps: ApiHandlerDeps, request: ApiRequest, path: string): ApiResponse {
+function publicResponse(context: ApiHandlerContext, request: ApiRequest, path: string): ApiResponse {
   if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
-  return path === "/version" ? json(200, deps.version) : text(200, "ok");
+  return path === "/version" ? json(200, context.version) : text(200, "ok");
 }
 
 function privateResponse(
-  deps: ApiHandlerDeps,
+  context: ApiHandlerContext,
   request: ApiRequest,
   { path, query, user }: { path: string; query: URLSearchParams; user: UserInfo },
 ): Answer {
   if (request.method === "GET") {
-    if (path === "/") return json(200, { paths: rootPaths(deps) });
-    const document = deps.discovery(path, query, request.headers["accept"]);
+    if (path === "/") return json(200, { paths: rootPaths(context) });
+    const document = context.discovery(path, query, request.headers["accept"]);
     if (document !== undefined)
       return { ...document, body: typeof document.body === "string" ? Buffer.from(document.body) : document.body };
   }
@@ -89,22 +90,22 @@ function privateResponse(
     target === undefined
       ? undefined
       : isReview(target)
-        ? handleReview(deps, request, { target, user })
-        : handleResource(deps, request, { target, query, user });
-  if (response === undefined && isUnderGroup(deps, path)) throw noSuchResource();
+        ? handleReview(context, request, { target, user })
+        : handleResource(context, request, { target, query, user });
+  if (response === undefined && isUnderGroup(context, path)) throw noSuchResource();
   return response ?? text(404, "404 page not found\n");
 }
 
 /** Below a group that there is, the real server answers for what there is not; elsewhere there is nobody to. */
-function isUnderGroup({ context }: ApiHandlerDeps, path: string): boolean {
+function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
   const [, root, group = ""] = path.split("/");
   if (root === "api") return group !== "";
-  return root === "apis" && group !== "" && (context.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
+  return root === "apis" && group !== "" && (rest.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
 }
 
 /** Where one can go from here. */
-function rootPaths({ context }: ApiHandlerDeps): string[] {
-  const groups = context.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
+function rootPaths({ rest }: ApiHandlerContext): string[] {
+  const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
   return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
 }
 

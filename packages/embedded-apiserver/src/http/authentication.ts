@@ -4,8 +4,8 @@ import { tokenIssuer, type ServiceAccountTokens, type TokenClaims } from "../ser
 import type { ApiRequest, UserInfo } from "./api-request.ts";
 
 /** What callers are known by. */
-export interface AuthenticationDeps {
-  readonly context: RestContext;
+export interface AuthenticationContext {
+  readonly rest: RestContext;
   readonly tokens: ServiceAccountTokens;
   /** The administrator's bearer token. */
   readonly adminToken: string;
@@ -22,7 +22,7 @@ const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauth
  *
  * @returns `undefined` for a caller with a token or certificate that is good for nothing
  */
-export function authenticate(deps: AuthenticationDeps, request: ApiRequest): UserInfo | undefined {
+export function authenticate(context: AuthenticationContext, request: ApiRequest): UserInfo | undefined {
   const { certificate } = request;
   if (certificate !== undefined)
     return {
@@ -34,7 +34,7 @@ export function authenticate(deps: AuthenticationDeps, request: ApiRequest): Use
     };
   const token = bearerToken(request.headers["authorization"]);
   if (token === undefined) return request.hasForeignCertificate === true ? undefined : nobody;
-  return authenticateToken(deps, token, [tokenIssuer]);
+  return authenticateToken(context, token, [tokenIssuer]);
 }
 
 /**
@@ -43,11 +43,11 @@ export function authenticate(deps: AuthenticationDeps, request: ApiRequest): Use
  * @param audiences - the token must be meant for one of them
  * @returns `undefined` if it is nobody's, has expired, or what it is bound to is gone
  */
-export function authenticateToken(deps: AuthenticationDeps, token: string, audiences: readonly string[]): UserInfo | undefined {
-  if (equalSecrets(token, deps.adminToken)) return adminUser;
-  const claims = deps.tokens.verify(token);
+export function authenticateToken(context: AuthenticationContext, token: string, audiences: readonly string[]): UserInfo | undefined {
+  if (equalSecrets(token, context.adminToken)) return adminUser;
+  const claims = context.tokens.verify(token);
   if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
-  return isBoundToLiving(deps.context, claims) ? serviceAccountUser(claims) : undefined;
+  return isBoundToLiving(context.rest, claims) ? serviceAccountUser(claims) : undefined;
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {

@@ -7,31 +7,31 @@ import { collectionOf } from "../rest/rest-context.ts";
 import { WatchStream, type WatchOptions } from "../storage/watch.ts";
 import type { ApiResponse } from "./api-request.ts";
 import { parseListOptions, type ListOptions } from "./query-options.ts";
-import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
+import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json, jsonBytes, listBytes, listMetadata, partialMetadata, stream } from "./respond.ts";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MinRequestTimeout`; a watch lasts one to two times that. */
 const minWatchMs = 1_800_000;
 
 /** GET of an object. */
-export function getVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function getVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const { kind, namespace, name } = addressOf(call);
   const version = call.query.get("resourceVersion") ?? "";
   checkVersionText(version);
   const wanted = parseVersion(version);
-  const latest = deps.context.storage.resourceVersion;
+  const latest = context.rest.storage.resourceVersion;
   if (wanted > latest) throw tooLargeResourceVersion(wanted, latest);
-  const stored = collectionOf(deps.context, kind).get(namespace, name);
+  const stored = collectionOf(context.rest, kind).get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);
-  return objectResponse(deps, call, 200, stored);
+  return objectResponse(context, call, 200, stored);
 }
 
 /** GET of a collection, or of its changes. */
-export function listVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function listVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const options = parseListOptions(call.query);
   const selects = parseSelection(call, options);
-  if (options.watch) return watchVerb(deps, call, { options, selects });
-  const page = listObjects(deps.context, call.kind, { ...options, namespace: call.target.namespace, selects });
+  if (options.watch) return watchVerb(context, call, { options, selects });
+  const page = listObjects(context.rest, call.kind, { ...options, namespace: call.target.namespace, selects });
   switch (call.form) {
     case "object":
       return jsonBytes(200, listBytes(call.kind, page));
@@ -43,7 +43,7 @@ export function listVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
         items: page.items.map(({ object }) => partialMetadata(object)),
       });
     case "table":
-      return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
+      return json(200, tableOf(context, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
     default:
       return call.form satisfies never;
   }
@@ -61,17 +61,17 @@ export function parseSelection(
 }
 
 function watchVerb(
-  deps: ResourceDeps,
+  context: ResourceContext,
   call: ResourceCall,
   { options, selects }: { options: ListOptions; selects: WatchOptions["selects"] },
 ): ApiResponse {
   checkVersionText(options.resourceVersion);
   const watch = new WatchStream(
     {
-      clock: deps.clock,
-      collection: collectionOf(deps.context, call.kind),
-      latestVersion: () => deps.context.storage.resourceVersion,
-      bufferLimit: deps.watchBufferLimit,
+      clock: context.clock,
+      collection: collectionOf(context.rest, call.kind),
+      latestVersion: () => context.rest.storage.resourceVersion,
+      bufferLimit: context.watchBufferLimit,
     },
     {
       namespace: call.target.namespace,
@@ -82,12 +82,12 @@ function watchVerb(
       timeoutMs:
         options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
           ? options.timeoutSeconds * 1000
-          : minWatchMs * (1 + deps.random.next()),
-      transform: watchTransform(deps, call),
+          : minWatchMs * (1 + context.random.next()),
+      transform: watchTransform(context, call),
     },
   ).start();
-  deps.watches.add(watch);
-  watch.onClose(() => deps.watches.delete(watch));
+  context.watches.add(watch);
+  watch.onClose(() => context.watches.delete(watch));
   return stream(watch);
 }
 
@@ -101,13 +101,13 @@ function checkVersionText(text: string): void {
   });
 }
 
-function watchTransform(deps: ResourceDeps, call: ResourceCall): WatchOptions["transform"] {
+function watchTransform(context: ResourceContext, call: ResourceCall): WatchOptions["transform"] {
   if (call.form === "object") return undefined;
   if (call.form === "metadata") return partialMetadata;
   let isFirst = true;
   return (object) => {
     // Only a watch's first table describes its columns.
-    const table = tableOf(deps, call, {
+    const table = tableOf(context, call, {
       objects: [object],
       metadata: { resourceVersion: object.metadata.resourceVersion },
       noHeaders: !isFirst,

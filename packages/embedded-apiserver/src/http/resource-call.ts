@@ -14,8 +14,8 @@ import type { ResourceTarget } from "./request-target.ts";
 import { json, jsonBytes, partialMetadata } from "./respond.ts";
 
 /** What the verbs over HTTP work with. */
-export interface ResourceDeps {
-  readonly context: RestContext;
+export interface ResourceContext {
+  readonly rest: RestContext;
   readonly clock: Clock;
   readonly random: Random;
   readonly tokens: ServiceAccountTokens;
@@ -48,7 +48,7 @@ export function addressOf({ kind, target }: ResourceCall): ObjectAddress {
 }
 
 /** Answers with an object in the form the caller wants. */
-export function objectResponse(deps: ResourceDeps, call: ResourceCall, status: number, stored: StoredObject): ApiResponse {
+export function objectResponse(context: ResourceContext, call: ResourceCall, status: number, stored: StoredObject): ApiResponse {
   switch (call.form) {
     case "object":
       return jsonBytes(status, stored.json);
@@ -57,7 +57,7 @@ export function objectResponse(deps: ResourceDeps, call: ResourceCall, status: n
     case "table":
       return json(
         status,
-        tableOf(deps, call, { objects: [stored.object], metadata: { resourceVersion: stored.object.metadata.resourceVersion } }),
+        tableOf(context, call, { objects: [stored.object], metadata: { resourceVersion: stored.object.metadata.resourceVersion } }),
       );
     default:
       return call.form satisfies never;
@@ -65,10 +65,10 @@ export function objectResponse(deps: ResourceDeps, call: ResourceCall, status: n
 }
 
 /** A table of objects, as the query wants it. @param options - `noHeaders` leaves out the columns */
-export function tableOf(deps: ResourceDeps, { kind, query }: ResourceCall, { objects, metadata, noHeaders }: TableContent): Table {
+export function tableOf(context: ResourceContext, { kind, query }: ResourceCall, { objects, metadata, noHeaders }: TableContent): Table {
   const asked = query.get("includeObject");
   const includeObject = asked === "None" || asked === "Object" ? asked : "Metadata";
-  return toTable(kind, objects, metadata, { nowMs: deps.clock.now(), includeObject, noHeaders: noHeaders ?? false });
+  return toTable(kind, objects, metadata, { nowMs: context.clock.now(), includeObject, noHeaders: noHeaders ?? false });
 }
 
 /** What a table shows. */

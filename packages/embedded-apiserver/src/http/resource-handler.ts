@@ -6,7 +6,7 @@ import type { Answer, ApiRequest, UserInfo } from "./api-request.ts";
 import { negotiateOutput } from "./negotiation.ts";
 import { getVerb, listVerb } from "./read-verbs.ts";
 import type { ResourceTarget } from "./request-target.ts";
-import type { ResourceCall, ResourceDeps } from "./resource-call.ts";
+import type { ResourceCall, ResourceContext } from "./resource-call.ts";
 import { withWarnings } from "./respond.ts";
 import { bindingVerb, isConnected, runVerb, subresourceVerbs } from "./subresources.ts";
 import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } from "./write-verbs.ts";
@@ -24,11 +24,11 @@ const namespaceCollectionVerbs = { GET: listVerb, POST: createVerb } as const;
  * @throws ApiStatusError
  */
 export function handleResource(
-  deps: ResourceDeps,
+  context: ResourceContext,
   request: ApiRequest,
   { target, query, user }: { target: ResourceTarget; query: URLSearchParams; user: UserInfo },
 ): Answer | undefined {
-  const { kinds } = deps.context;
+  const { kinds } = context.rest;
   if (!kinds.some(({ group, version }) => group === target.group && version === target.version)) return undefined;
   const { isWatch } = target;
   if (isWatch) {
@@ -37,12 +37,12 @@ export function handleResource(
     if (target.name !== undefined) query.set("fieldSelector", `metadata.name=${target.name}`);
   }
   const isBindings = target.group === "" && target.plural === "bindings" && target.name === undefined && request.method === "POST";
-  const kind = isBindings ? findKind(deps.context, "", "pods") : kindOf(kinds, target);
+  const kind = isBindings ? findKind(context.rest, "", "pods") : kindOf(kinds, target);
   if (kind === undefined) throw noSuchResource();
   const isConnection = isConnected(kind, target.subresource);
   if (isConnection && query.has("dryRun")) throw badRequest("dryRun is not supported");
   const named = isWatch ? { ...target, name: undefined } : target;
-  const { authorizer, context } = deps;
+  const { authorizer, rest } = context;
   const call: ResourceCall = {
     request,
     query,
@@ -50,10 +50,10 @@ export function handleResource(
     kind,
     user,
     form: isConnection ? "object" : negotiateOutput(request.headers["accept"]),
-    admission: requestAdmission({ context, authorizer, user, kind, subresource: target.subresource ?? "" }),
+    admission: requestAdmission({ context: rest, authorizer, user, kind, subresource: target.subresource ?? "" }),
     warnings: [],
   };
-  const response = isBindings ? bindingVerb(deps, call) : runVerb(verbsOf(call), deps, call);
+  const response = isBindings ? bindingVerb(context, call) : runVerb(verbsOf(call), context, call);
   return response instanceof Promise ? response : withWarnings(response, call.warnings);
 }
 
@@ -66,7 +66,7 @@ function collectionVerbsOf({ group, plural, namespaced }: Kind, { namespace }: R
   return group === "" && plural === "namespaces" ? namespaceCollectionVerbs : collectionVerbs;
 }
 
-function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (deps: ResourceDeps, call: ResourceCall) => Answer>> {
+function verbsOf({ kind, target }: ResourceCall): Readonly<Record<string, (context: ResourceContext, call: ResourceCall) => Answer>> {
   if (target.namespace !== undefined && !kind.namespaced) throw noSuchResource();
   if (target.name === undefined) return collectionVerbsOf(kind, target);
   if (kind.namespaced && target.namespace === undefined) throw noSuchResource();

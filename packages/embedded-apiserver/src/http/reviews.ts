@@ -7,14 +7,14 @@ import { checkBodyType, unhandled } from "../rest/type-mismatch.ts";
 import { tokenIssuer } from "../service-account-token.ts";
 import { reviewAccess, reviewLocalAccess, reviewOwnAccess, reviewOwnRules, type Review } from "./access-reviews.ts";
 import type { ApiRequest, ApiResponse, UserInfo } from "./api-request.ts";
-import { authenticateToken, type AuthenticationDeps } from "./authentication.ts";
+import { authenticateToken, type AuthenticationContext } from "./authentication.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
 
 /** What reviews are answered with. */
-export interface ReviewDeps extends AuthenticationDeps {
+export interface ReviewContext extends AuthenticationContext {
   readonly authorizer: Authorizer;
 }
 
@@ -32,7 +32,7 @@ export function isReview({ group, version }: ResourceTarget): boolean {
  * @throws ApiStatusError
  */
 export function handleReview(
-  deps: ReviewDeps,
+  context: ReviewContext,
   request: ApiRequest,
   { target, user }: { target: ResourceTarget; user: UserInfo },
 ): ApiResponse {
@@ -42,7 +42,7 @@ export function handleReview(
   if (request.method !== "POST") throw methodNotAllowed();
   checkJsonBody(request.headers["content-type"]);
   const body = bodyOf(request, review, target);
-  const { metadata, spec, status } = review.answer(deps, body, { user, namespace: target.namespace ?? "" });
+  const { metadata, spec, status } = review.answer(context, body, { user, namespace: target.namespace ?? "" });
   return json(201, {
     kind: review.kind,
     apiVersion: `${target.group}/${target.version}`,
@@ -65,7 +65,7 @@ function bodyOf(request: ApiRequest, { kind }: ReviewKind, { group, version }: R
 interface ReviewKind {
   readonly kind: string;
   readonly isNamespaced?: boolean;
-  readonly answer: (deps: ReviewDeps, body: JsonObject, caller: { readonly user: UserInfo; readonly namespace: string }) => Review;
+  readonly answer: (context: ReviewContext, body: JsonObject, caller: { readonly user: UserInfo; readonly namespace: string }) => Review;
 }
 
 const reviews: Readonly<Record<string, ReviewKind>> = {
@@ -90,16 +90,16 @@ const reviews: Readonly<Record<string, ReviewKind>> = {
   },
 };
 
-function reviewSelf({ context }: ReviewDeps, _body: JsonObject, { user }: { readonly user: UserInfo }): Review {
-  return { metadata: { creationTimestamp: rfc3339(context.clock.now()) }, status: { userInfo: user } };
+function reviewSelf({ rest }: ReviewContext, _body: JsonObject, { user }: { readonly user: UserInfo }): Review {
+  return { metadata: { creationTimestamp: rfc3339(rest.clock.now()) }, status: { userInfo: user } };
 }
 
 /** Source: Kubernetes v1.36.3 pkg/registry/authentication/tokenreview/storage.go. */
-function reviewToken(deps: ReviewDeps, { metadata, spec = {} }: JsonObject): Review {
+function reviewToken(context: ReviewContext, { metadata, spec = {} }: JsonObject): Review {
   const { token, audiences: given }: Readonly<Record<string, JsonValue>> = isJsonObject(spec) ? spec : {};
   if (typeof token !== "string" || token === "") throw badRequest("token is required for TokenReview in authentication");
   const audiences = Array.isArray(given) && given.length > 0 ? given.map(String) : [tokenIssuer];
-  const user = authenticateToken(deps, token, audiences);
+  const user = authenticateToken(context, token, audiences);
   const status = user === undefined ? { user: {}, error: "invalid bearer token" } : { authenticated: true, user, audiences };
   return { metadata, spec, status };
 }

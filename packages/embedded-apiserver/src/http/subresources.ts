@@ -24,17 +24,17 @@ import { parseDeleteOptions } from "./delete-options.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { getVerb } from "./read-verbs.ts";
-import { addressOf, objectResponse, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
+import { addressOf, objectResponse, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json } from "./respond.ts";
 import { checkBodyName, jsonBodyOf, parsePatch, parsePatchBody, patchVerb, replaceVerb, writeOptionsOf } from "./write-verbs.ts";
 
-type Verb = (deps: ResourceDeps, call: ResourceCall) => Answer;
+type Verb = (context: ResourceContext, call: ResourceCall) => Answer;
 type Verbs = Readonly<Record<string, Verb>>;
 
 const statusVerbs: Verbs = {
   GET: getVerb,
-  PUT: (deps, call) => replaceVerb(deps, call, "status"),
-  PATCH: (deps, call) => patchVerb(deps, call, "status"),
+  PUT: (context, call) => replaceVerb(context, call, "status"),
+  PATCH: (context, call) => patchVerb(context, call, "status"),
 };
 
 const scaleVerbs: Verbs = { GET: getScale, PUT: replaceScale, PATCH: patchScale };
@@ -98,7 +98,7 @@ export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undef
 
 /** Source: pkg/registry/core/pod/rest/subresources.go of Kubernetes v1.36.3, `upgradeableMethods`. */
 function streamVerbs(stream: PodStream): Verbs {
-  const verb: Verb = (deps, call) => podStreamVerb(deps, call, stream);
+  const verb: Verb = (context, call) => podStreamVerb(context, call, stream);
   return { GET: verb, POST: verb };
 }
 
@@ -107,10 +107,10 @@ function proxyVerbs(): Verbs {
 }
 
 /** POST of a Binding: to the pod's subresource, or to the collection `bindings`. */
-export function bindingVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function bindingVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const { namespace = "", name } = call.target;
   bindPod(
-    deps.context,
+    context.rest,
     { pods: call.kind, namespace, name },
     bodyOf(call, bindingType),
     writeOptionsOf(call, "CreateOptions").dryRun === true,
@@ -118,29 +118,29 @@ export function bindingVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse
   return success();
 }
 
-function evictionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+function evictionVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const body = bodyOf(call, evictionType);
   if (!isJsonObject(body)) throw badRequest("not a Eviction object");
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   const options = parseDeleteOptions({ ...call.request, body: Buffer.from(JSON.stringify(body["deleteOptions"] ?? {})) }, call.query);
   call.admission.evict(addressOf(call));
   const isDryRun = writeOptionsOf(call, "CreateOptions").dryRun === true || options.dryRun === true;
-  evictPod(deps.context, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
+  evictPod(context.rest, addressOf(call), String(metadata["name"] ?? ""), { ...options, dryRun: isDryRun });
   return success();
 }
 
-function tokenVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+function tokenVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const body = bodyOf(call, tokenRequestType);
   call.admission.token(addressOf(call), body);
-  return json(201, requestToken(deps.context, deps.tokens, addressOf(call), body));
+  return json(201, requestToken(context.rest, context.tokens, addressOf(call), body));
 }
 
-function finalizeVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+function finalizeVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
   const wanted = decodeObject(call.kind, jsonBodyOf(call, options), options);
   const uid = wanted.metadata.uid as string | undefined;
   const change = (object: Readonly<ApiObject>): ApiObject => finalized(object, wanted);
-  return objectResponse(deps, call, 200, updateObject(deps.context, addressOf(call), change, { ...options, scope: "all", uid }));
+  return objectResponse(context, call, 200, updateObject(context.rest, addressOf(call), change, { ...options, scope: "all", uid }));
 }
 
 /** Source: pkg/registry/core/namespace/strategy.go of Kubernetes v1.36.3, `namespaceFinalizeStrategy`: the status is kept. */
@@ -154,35 +154,35 @@ function finalized(object: Readonly<ApiObject>, wanted: ApiObject): ApiObject {
 function specVerbs(update: PodSpecUpdate): Verbs {
   return {
     GET: getVerb,
-    PUT: (deps, call) => {
+    PUT: (context, call) => {
       const options = writeOptionsOf(call, "UpdateOptions");
       const object = decodeObject(call.kind, jsonBodyOf(call, options), options);
       const uid = object.metadata.uid as string | undefined;
       return objectResponse(
-        deps,
+        context,
         call,
         200,
-        update(deps.context, addressOf(call), () => object, { ...options, uid }),
+        update(context.rest, addressOf(call), () => object, { ...options, uid }),
       );
     },
-    PATCH: (deps, call) => {
+    PATCH: (context, call) => {
       const patch = parsePatch(call);
       const options = writeOptionsOf(call, "PatchOptions");
       return objectResponse(
-        deps,
+        context,
         call,
         200,
-        update(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), options),
+        update(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), options),
       );
     },
   };
 }
 
-function getScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
-  return json(200, scaleOfKind(call.kind, storedOf(deps, call).object));
+function getScale(context: ResourceContext, call: ResourceCall): ApiResponse {
+  return json(200, scaleOfKind(call.kind, storedOf(context, call).object));
 }
 
-function replaceScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+function replaceScale(context: ResourceContext, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
   const body = bodyOf(call, scaleType);
   checkBodyName(body, call.target.name ?? "");
@@ -190,23 +190,23 @@ function replaceScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
     200,
     scaleOfKind(
       call.kind,
-      updateScale(deps.context, addressOf(call), () => body, options),
+      updateScale(context.rest, addressOf(call), () => body, options),
     ),
   );
 }
 
-function patchScale(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+function patchScale(context: ResourceContext, call: ResourceCall): ApiResponse {
   const type = patchTypeOf(call.request.headers["content-type"]);
   const options = writeOptionsOf(call, "PatchOptions");
   const patch = parsePatchBody(call.request.body);
   // A Scale has no lists that are merged, so a strategic merge patch is a plain one.
   const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
-  return json(200, scaleOfKind(call.kind, updateScale(deps.context, addressOf(call), change, options)));
+  return json(200, scaleOfKind(call.kind, updateScale(context.rest, addressOf(call), change, options)));
 }
 
-function storedOf(deps: ResourceDeps, call: ResourceCall): StoredObject {
+function storedOf(context: ResourceContext, call: ResourceCall): StoredObject {
   const { kind, namespace, name } = addressOf(call);
-  const stored = collectionOf(deps.context, kind).get(namespace, name);
+  const stored = collectionOf(context.rest, kind).get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);
   return stored;
 }
@@ -223,8 +223,8 @@ function success(): ApiResponse {
 }
 
 /** Runs the verb of a method. @throws ApiStatusError 405 */
-export function runVerb(verbs: Verbs, deps: ResourceDeps, call: ResourceCall): Answer {
+export function runVerb(verbs: Verbs, context: ResourceContext, call: ResourceCall): Answer {
   const verb = verbs[call.request.method];
   if (verb === undefined) throw methodNotAllowed();
-  return verb(deps, call);
+  return verb(context, call);
 }

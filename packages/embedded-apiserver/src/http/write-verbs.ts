@@ -18,7 +18,7 @@ import { duplicatesOf, parseJsonBody } from "./json-body.ts";
 import { checkJsonBody, patchTypeOf } from "./negotiation.ts";
 import { parseListOptions, parseWriteQuery } from "./query-options.ts";
 import { parseSelection } from "./read-verbs.ts";
-import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceDeps } from "./resource-call.ts";
+import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json, listKindOf, listMetadata } from "./respond.ts";
 
 /** The request's body, an object; of fields that are there twice the options decide. @throws ApiStatusError 400 or 415 */
@@ -43,13 +43,13 @@ export function writeOptionsOf({ query, warnings, admission }: ResourceCall, opt
 }
 
 /** POST to a collection. */
-export function createVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function createVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const options = writeOptionsOf(call, "CreateOptions");
   return objectResponse(
-    deps,
+    context,
     call,
     201,
-    createObject(deps.context, call.kind, call.target.namespace ?? "", jsonBodyOf(call, options), options),
+    createObject(context.rest, call.kind, call.target.namespace ?? "", jsonBodyOf(call, options), options),
   );
 }
 
@@ -68,24 +68,24 @@ const createdByUpdate: ReadonlySet<string> = new Set([
 ]);
 
 /** PUT of an object, or of its status. */
-export function replaceVerb(deps: ResourceDeps, call: ResourceCall, scope?: "status"): ApiResponse {
+export function replaceVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): ApiResponse {
   const options = writeOptionsOf(call, "UpdateOptions");
   const address = addressOf(call);
   const body = jsonBodyOf(call, options);
   const { kind, namespace, name } = address;
   checkBodyType(kind, body);
   checkBodyName(body, name);
-  const isMissing = collectionOf(deps.context, kind).get(namespace, name) === undefined;
+  const isMissing = collectionOf(context.rest, kind).get(namespace, name) === undefined;
   if (scope === undefined && isMissing && createdByUpdate.has(`${kind.plural}.${kind.group}`)) {
-    return objectResponse(deps, call, 201, createObject(deps.context, kind, namespace, bodyToCreate(body, address), options));
+    return objectResponse(context, call, 201, createObject(context.rest, kind, namespace, bodyToCreate(body, address), options));
   }
   const object = decodeObject(kind, body, options);
   const uid = object.metadata.uid as string | undefined;
   return objectResponse(
-    deps,
+    context,
     call,
     200,
-    updateObject(deps.context, address, () => object, { ...options, ...scopeOf(scope), uid }),
+    updateObject(context.rest, address, () => object, { ...options, ...scopeOf(scope), uid }),
   );
 }
 
@@ -112,14 +112,14 @@ function scopeOf(scope: "status" | undefined): Pick<UpdateOptions, "scope"> {
 }
 
 /** PATCH of an object, or of its status. */
-export function patchVerb(deps: ResourceDeps, call: ResourceCall, scope?: "status"): ApiResponse {
+export function patchVerb(context: ResourceContext, call: ResourceCall, scope?: "status"): ApiResponse {
   const patch = parsePatch(call);
   const options = writeOptionsOf(call, "PatchOptions");
-  const stored = updateObject(deps.context, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
+  const stored = updateObject(context.rest, addressOf(call), (object) => decodePatched(call.kind, patch(object), options), {
     ...options,
     ...scopeOf(scope),
   });
-  return objectResponse(deps, call, 200, stored);
+  return objectResponse(context, call, 200, stored);
 }
 
 /**
@@ -186,39 +186,39 @@ const returnsDeleted: ReadonlySet<string> = new Set([
 ]);
 
 /** DELETE of an object. */
-export function deleteVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function deleteVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const options = parseDeleteOptions(call.request, call.query);
   const warning = call.kind.orphansByDefault?.warning;
   if (warning !== undefined && options.propagationPolicy === undefined) call.warnings.push(warning);
   call.admission.remove(addressOf(call));
-  const deletion = deleteObject(deps.context, addressOf(call), options);
+  const deletion = deleteObject(context.rest, addressOf(call), options);
   const status = !deletion.isGone && options.acceptedIfPending ? 202 : 200;
-  return deletionResponse(deps, call, { status, deletion });
+  return deletionResponse(context, call, { status, deletion });
 }
 
 function deletionResponse(
-  deps: ResourceDeps,
+  context: ResourceContext,
   call: ResourceCall,
   { status, deletion }: { status: number; deletion: Deletion },
 ): ApiResponse {
   const { group, plural } = call.kind;
-  if (!deletion.isGone || returnsDeleted.has(`${plural}.${group}`)) return objectResponse(deps, call, status, deletion.stored);
+  if (!deletion.isGone || returnsDeleted.has(`${plural}.${group}`)) return objectResponse(context, call, status, deletion.stored);
   const { name, uid } = deletion.stored.object.metadata;
   const details = { name, ...(group === "" ? {} : { group }), kind: plural, uid };
   return json(status, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
 }
 
 /** DELETE of a collection. */
-export function deleteCollectionVerb(deps: ResourceDeps, call: ResourceCall): ApiResponse {
+export function deleteCollectionVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const list = parseListOptions(call.query);
   const options = parseDeleteOptions(call.request, call.query);
-  const page = listObjects(deps.context, call.kind, { ...list, namespace: call.target.namespace, selects: parseSelection(call, list) });
+  const page = listObjects(context.rest, call.kind, { ...list, namespace: call.target.namespace, selects: parseSelection(call, list) });
   for (const { object } of page.items) {
     const { namespace = "", name } = object.metadata;
-    ignoreNotFound(() => deleteObject(deps.context, { kind: call.kind, namespace, name }, options));
+    ignoreNotFound(() => deleteObject(context.rest, { kind: call.kind, namespace, name }, options));
   }
   if (call.form === "table")
-    return json(200, tableOf(deps, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
+    return json(200, tableOf(context, call, { objects: page.items.map(({ object }) => object), metadata: listMetadata(page) }));
   const { group, version } = call.kind;
   const apiVersion = group === "" ? version : `${group}/${version}`;
   return json(200, {

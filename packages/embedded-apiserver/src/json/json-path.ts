@@ -1,3 +1,4 @@
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import { isJsonObject, type JsonValue } from "./json-value.ts";
 
 type Step =
@@ -38,7 +39,7 @@ function parseSteps(path: string): Step[] {
 function take(value: JsonValue, step: Step): JsonValue[] {
   switch (step.kind) {
     case "member": {
-      const member = isJsonObject(value) && Object.hasOwn(value, step.name) ? value[step.name] : undefined;
+      const member = isJsonObject(value) ? ownValue(value, step.name) : undefined;
       return member === undefined ? [] : [member];
     }
     case "index": {

@@ -1,6 +1,6 @@
-import type { ApiObject, Kind } from "./kind.ts";
+import type { ApiObject, FieldError, Kind } from "./kind.ts";
 import { ageColumn, nameColumn } from "./columns/columns.ts";
-import { leaseErrors } from "./validate-lease.ts";
+import { invalidValue } from "./validation/field-errors.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/registry/coordination/lease/strategy.go. */
 export const leaseKind: Kind = {
@@ -30,4 +30,16 @@ export const leaseKind: Kind = {
 function dropCoordination(lease: ApiObject): void {
   delete lease["spec"].strategy;
   delete lease["spec"].preferredHolder;
+}
+
+/** What is wrong with a lease. Source: Kubernetes v1.36.3 pkg/apis/coordination/validation/validation.go. */
+function leaseErrors(lease: ApiObject): FieldError[] {
+  const { leaseDurationSeconds: duration, leaseTransitions: transitions }: { leaseDurationSeconds?: number; leaseTransitions?: number } =
+    lease["spec"];
+  return [
+    ...(duration !== undefined && duration <= 0 ? [invalidValue("spec.leaseDurationSeconds", duration, "must be greater than 0")] : []),
+    ...(transitions !== undefined && transitions < 0
+      ? [invalidValue("spec.leaseTransitions", transitions, "must be greater than or equal to 0")]
+      : []),
+  ];
 }

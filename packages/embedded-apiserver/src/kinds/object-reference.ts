@@ -1,4 +1,4 @@
-/** Names another object. */
+/** Reference to an object, as an `ObjectReference` of core/v1. */
 export interface ObjectReference {
   apiVersion?: string;
   kind?: string;
@@ -6,4 +6,5 @@ export interface ObjectReference {
   namespace?: string;
   uid?: string;
   resourceVersion?: string;
+  fieldPath?: string;
 }

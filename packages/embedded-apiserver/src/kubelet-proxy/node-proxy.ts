@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ConnectionOptions } from "node:tls";
 import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
 import { takenOver, type ApiRequest, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
-import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
+import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, bodyOf } from "./kubelet-client.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
@@ -30,19 +30,19 @@ const ownHeaders: ReadonlySet<string> = new Set([
  *
  * @throws ApiStatusError 400, 404, 500, 503
  */
-export async function nodeProxyVerb(deps: ResourceDeps, call: ResourceCall): Promise<ApiResponse> {
+export async function nodeProxyVerb(context: ResourceContext, call: ResourceCall): Promise<ApiResponse> {
   const { request } = call;
-  const { url, isAnonymous } = targetOf(deps, call);
+  const { url, isAnonymous } = targetOf(context, call);
   const headers = passed(request.headers);
   if (request.upgrade !== undefined) {
-    void proxied(request.upgrade, { url, tls: isAnonymous ? anonymousTls : deps.kubelets.tls });
+    void proxied(request.upgrade, { url, tls: isAnonymous ? anonymousTls : context.kubelets.tls });
     return takenOver;
   }
   const redirect = rootRedirect(request);
   if (redirect !== undefined) return redirect;
   let answer;
   try {
-    answer = await deps.kubelets.send({ url, isAnonymous, method: request.method, headers, body: request.body, signal: request.signal });
+    answer = await context.kubelets.send({ url, isAnonymous, method: request.method, headers, body: request.body, signal: request.signal });
   } catch (error) {
     throw new ApiStatusError({
       code: 503,
@@ -60,14 +60,14 @@ async function proxied(upgrade: UpgradeHandover, target: { readonly url: URL; re
 }
 
 /** Where a request goes. Only kubelets know this server. */
-function targetOf(deps: ResourceDeps, { kind, request, target }: ResourceCall): { readonly url: URL; readonly isAnonymous: boolean } {
+function targetOf(context: ResourceContext, { kind, request, target }: ResourceCall): { readonly url: URL; readonly isAnonymous: boolean } {
   // SCHEME:NAME:PORT, of which scheme and port may be left out.
   const asked = target.name ?? "";
   const parts = asked.split(":");
   const [scheme, nodeName, port] = parts.length === 3 ? parts : ["", parts[0], parts[1] ?? ""];
   if (parts.length > 3 || !nodeName || !/^(https?)?$/.test(scheme ?? "") || !/^\d*$/.test(port ?? ""))
     throw badRequest(`invalid node request ${JSON.stringify(asked)}`);
-  const endpoint = kubeletEndpoint(deps.context, nodeName, kind);
+  const endpoint = kubeletEndpoint(context.rest, nodeName, kind);
   const isKubelet = port === "" || Number(port) === endpoint.port;
   const origin = isKubelet ? endpoint.origin : `${scheme || "http"}://${endpoint.host}:${port}`;
   return { url: new URL(origin + pathBelowProxy(request.url)), isAnonymous: !isKubelet };

@@ -1,12 +1,12 @@
 import { badRequest, notFound } from "../errors/api-status-error.ts";
 import type { ApiObject } from "../kinds/kind.ts";
-import { addressOf, type ResourceCall, type ResourceDeps } from "../http/resource-call.ts";
+import { addressOf, type ResourceCall, type ResourceContext } from "../http/resource-call.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 
 /** The pod a request is about. @throws ApiStatusError 404 */
-export function podOf({ context }: ResourceDeps, call: ResourceCall): Readonly<ApiObject> {
+export function podOf({ rest }: ResourceContext, call: ResourceCall): Readonly<ApiObject> {
   const { kind, namespace, name } = addressOf(call);
-  const stored = collectionOf(context, kind).get(namespace, name);
+  const stored = collectionOf(rest, kind).get(namespace, name);
   if (stored === undefined) throw notFound(kind, name);
   return stored.object;
 }

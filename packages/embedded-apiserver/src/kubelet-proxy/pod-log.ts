@@ -2,8 +2,9 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { ApiStatusError, badRequest, internalError, invalid } from "../errors/api-status-error.ts";
 import type { ApiResponse } from "../http/api-request.ts";
 import { booleanOf, integerOf } from "../http/query-options.ts";
-import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
+import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import type { FieldError } from "../kinds/kind.ts";
+import { canonicalTime } from "../kinds/schema/time.ts";
 import { forbiddenField, invalidValue } from "../kinds/validation/field-errors.ts";
 import { nonNegative } from "../kinds/validation/numbers.ts";
 import { bodyOf, textOf } from "./kubelet-client.ts";
@@ -22,19 +23,19 @@ const textHeaders: Readonly<Record<string, string>> = { "cache-control": "no-cac
  *
  * @throws ApiStatusError 400, 404, 422, 500; what the kubelet says is in the words of the real server
  */
-export async function podLogVerb(deps: ResourceDeps, call: ResourceCall): Promise<ApiResponse> {
+export async function podLogVerb(context: ResourceContext, call: ResourceCall): Promise<ApiResponse> {
   const { query, target } = call;
   const options = logQuery(query, target.name ?? "");
-  const pod = podOf(deps, call);
+  const pod = podOf(context, call);
   const container = containerOf(pod, query.get("container"));
   const nodeName: string = pod["spec"].nodeName ?? "";
   if (nodeName === "") return { status: 204, headers: textHeaders, body: new Uint8Array(0) };
-  const { origin } = kubeletEndpoint(deps.context, nodeName, call.kind);
+  const { origin } = kubeletEndpoint(context.rest, nodeName, call.kind);
   const url = new URL(origin + pathOf("containerLogs", pod.metadata.namespace, pod.metadata.name, container));
   url.search = options.toString();
   let answer;
   try {
-    answer = await deps.kubelets.send({ url, signal: call.request.signal });
+    answer = await context.kubelets.send({ url, signal: call.request.signal });
   } catch (error) {
     throw plainFailure(`Get ${JSON.stringify(url.href)}: ${messageOf(error)}`);
   }
@@ -76,12 +77,9 @@ function aboveZero(value: number | undefined, field: string): FieldError[] {
 /** A time in whole seconds. @throws ApiStatusError 400 */
 function timeOf(text: string | null): string | undefined {
   if (text === null || text === "") return undefined;
-  const epochMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(epochMs)) {
-    const quoted = JSON.stringify(text);
-    throw badRequest(`parsing time ${quoted} as "2006-01-02T15:04:05Z07:00": cannot parse ${quoted} as "2006"`);
-  }
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+  const time = canonicalTime(text);
+  if ("problem" in time) throw badRequest(time.problem);
+  return time.text;
 }
 
 /** Source: k8s.io/apimachinery v0.36.3 pkg/api/errors/errors.go, `NewGenericServerResponse`. */

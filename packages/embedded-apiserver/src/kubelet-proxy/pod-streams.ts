@@ -3,7 +3,7 @@ import { badRequest } from "../errors/api-status-error.ts";
 import { accessDenied } from "../authorization/access-request.ts";
 import { takenOver, type ApiResponse, type UpgradeHandover } from "../http/api-request.ts";
 import { booleanOf } from "../http/query-options.ts";
-import type { ResourceCall, ResourceDeps } from "../http/resource-call.ts";
+import type { ResourceCall, ResourceContext } from "../http/resource-call.ts";
 import { dialRefusal } from "./dial-refusal.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 import { containerOf, pathOf, podOf } from "./pod-location.ts";
@@ -22,26 +22,26 @@ const flags = { stdin: "input", stdout: "output", stderr: "error", tty: "tty" } 
  *
  * @throws ApiStatusError 400, 403, 404, 500
  */
-export async function podStreamVerb(deps: ResourceDeps, call: ResourceCall, stream: PodStream): Promise<ApiResponse> {
-  mustBeAllowedToCreate(deps, call, stream);
-  const pod = podOf(deps, call);
+export async function podStreamVerb(context: ResourceContext, call: ResourceCall, stream: PodStream): Promise<ApiResponse> {
+  mustBeAllowedToCreate(context, call, stream);
+  const pod = podOf(context, call);
   const container = stream === "portforward" ? undefined : containerOf(pod, call.query.get("container"));
   const nodeName: string = pod["spec"].nodeName ?? "";
   if (nodeName === "") throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
-  const endpoint = kubeletEndpoint(deps.context, nodeName, call.kind);
+  const endpoint = kubeletEndpoint(context.rest, nodeName, call.kind);
   const { upgrade } = call.request;
   if (upgrade === undefined) throw badRequest("Upgrade request required");
   const { namespace, name } = pod.metadata;
   const path = container === undefined ? pathOf("portForward", namespace, name) : pathOf(stream, namespace, name, container);
   const url = new URL(endpoint.origin + path);
   url.search = kubeletQuery(call.query, stream).toString();
-  const target = { url, tls: deps.kubelets.tls };
+  const target = { url, tls: context.kubelets.tls };
   void join(upgrade, { target, stream, query: call.query, translates: !endpoint.extendsWebSockets });
   return takenOver;
 }
 
 /** A WebSocket begins with GET, and runs commands all the same. */
-function mustBeAllowedToCreate({ authorizer }: ResourceDeps, { user, target }: ResourceCall, subresource: PodStream): void {
+function mustBeAllowedToCreate({ authorizer }: ResourceContext, { user, target }: ResourceCall, subresource: PodStream): void {
   const { namespace = "", name = "" } = target;
   const access = { verb: "create", group: "", resource: "pods", subresource, namespace, name, fieldValues: new Map<string, string>() };
   const { isAllowed, reason } = authorizer.authorize(user, access);
@@ -61,7 +61,7 @@ function kubeletQuery(query: URLSearchParams, stream: PodStream): URLSearchParam
 }
 
 interface Joint {
-  readonly target: { readonly url: URL; readonly tls: ResourceDeps["kubelets"]["tls"] };
+  readonly target: { readonly url: URL; readonly tls: ResourceContext["kubelets"]["tls"] };
   readonly stream: PodStream;
   readonly query: URLSearchParams;
   readonly translates: boolean;

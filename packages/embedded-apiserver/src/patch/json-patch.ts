@@ -1,3 +1,4 @@
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import { badRequest, unprocessable } from "../errors/api-status-error.ts";
 import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 
@@ -86,7 +87,7 @@ function read(root: JsonObject, path: readonly string[]): JsonValue {
 function tryRead(root: JsonObject, path: readonly string[]): JsonValue | undefined {
   const { parent, key } = locate(root, path);
   if (Array.isArray(parent)) return parent[arrayIndex(parent, key, parent.length - 1)];
-  return Object.hasOwn(parent, key) ? parent[key] : undefined;
+  return ownValue(parent, key);
 }
 
 function locate(root: JsonObject, path: readonly string[]): { parent: Container; key: string } {

@@ -13,7 +13,7 @@ import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 
 /** What a {@link Registry} works with. */
-export interface RegistryDeps {
+export interface RegistryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly storage: Storage;
@@ -25,8 +25,8 @@ export class Registry implements Cluster {
   /** What the verbs take. */
   readonly context: RestContext;
 
-  constructor(deps: RegistryDeps) {
-    this.context = { ...deps, kinds: deps.kindTable.all, cluster: this };
+  constructor(options: RegistryOptions) {
+    this.context = { ...options, kinds: options.kindTable.all, cluster: this };
   }
 
   kinds(): readonly Kind[] {

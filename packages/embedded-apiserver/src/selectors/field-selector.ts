@@ -2,7 +2,7 @@ import { badRequest } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 
 /** Whether an object is selected. */
-export type FieldSelector = (object: Readonly<ApiObject>) => boolean;
+export type FieldMatcher = (object: Readonly<ApiObject>) => boolean;
 
 interface Term {
   readonly field: string;
@@ -21,7 +21,7 @@ const operators = ["!=", "==", "="] as const;
  * @returns `undefined` for an empty selector, which selects everything
  * @throws ApiStatusError 400 for one that cannot be read, or names a field the kind does not offer
  */
-export function parseFieldSelector(text: string, kind: Kind): FieldSelector | undefined {
+export function parseFieldSelector(text: string, kind: Kind): FieldMatcher | undefined {
   const matchers = splitTerms(text)
     .filter((term) => term !== "")
     .map((term) => matcher(parseTerm(term, text), kind));
@@ -29,7 +29,7 @@ export function parseFieldSelector(text: string, kind: Kind): FieldSelector | un
   return (object) => matchers.every((matches) => matches(object));
 }
 
-function matcher({ field, negated, value }: Term, kind: Kind): FieldSelector {
+function matcher({ field, negated, value }: Term, kind: Kind): FieldMatcher {
   const read = fieldReader(field, kind);
   return (object) => (read(object) === value) !== negated;
 }

@@ -1,4 +1,4 @@
-import type { LabelSelectorField } from "../kinds/pod/pod-fields.ts";
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 
 /** Labels as `a=b,c=d`, sorted; `<none>` if there are none. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
@@ -7,7 +7,7 @@ export function formatLabels(labels: Readonly<Record<string, string>> | undefine
 }
 
 /** A selector in the form kubectl takes, sorted by key; empty if it selects everything, or nothing as it is absent. */
-export function formatLabelSelector(selector: LabelSelectorField | null | undefined): string {
+export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
   const requirements = [
     ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` })),
     ...(selector?.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({ key, text: formatExpression(key, operator, values) })),
@@ -32,4 +32,9 @@ function formatExpression(key: string, operator: string, values: readonly string
     default:
       return "<invalid>";
   }
+}
+
+/** Whether a selector is present and empty. Kinds that run pods refuse it, because it selects every pod. */
+export function selectsEverything(selector: LabelSelector | null): boolean {
+  return selector !== null && Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 }

@@ -2,7 +2,7 @@ import { badRequest } from "../errors/api-status-error.ts";
 import { labelKeyProblems, labelValueProblems } from "../kinds/validation/label-syntax.ts";
 
 /** Whether an object with these labels is selected. */
-export type LabelSelector = (labels: Readonly<Record<string, string>>) => boolean;
+export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
 type Operator = "in" | "notin" | "=" | "==" | "!=" | ">" | "<";
 const operators: ReadonlySet<string> = new Set(["in", "notin", "=", "==", "!=", ">", "<"]);
@@ -20,7 +20,7 @@ interface Token {
  * @returns `undefined` for an empty selector, which selects everything
  * @throws ApiStatusError 400 for one that cannot be read
  */
-export function parseLabelSelector(text: string): LabelSelector | undefined {
+export function parseLabelSelector(text: string): LabelMatcher | undefined {
   const parser = new Parser(tokensOf(text));
   const requirements = parser.requirements();
   if (requirements.length === 0) return undefined;
@@ -35,8 +35,8 @@ class Parser {
     this.#tokens = tokens;
   }
 
-  requirements(): LabelSelector[] {
-    const requirements: LabelSelector[] = [];
+  requirements(): LabelMatcher[] {
+    const requirements: LabelMatcher[] = [];
     for (;;) {
       const token = this.#peek();
       if (token.kind === "end") return requirements;
@@ -49,7 +49,7 @@ class Parser {
     }
   }
 
-  #requirement(): LabelSelector {
+  #requirement(): LabelMatcher {
     let token = this.#next();
     const negated = token.text === "!" && token.kind === "symbol";
     if (negated) token = this.#next();
@@ -114,7 +114,7 @@ function startsRequirement(token: Token): boolean {
   return token.kind === "identifier" || (token.kind === "symbol" && token.text === "!");
 }
 
-function requirement(key: string, operator: Operator, values: readonly string[]): LabelSelector {
+function requirement(key: string, operator: Operator, values: readonly string[]): LabelMatcher {
   const problems = values.flatMap((value, index) =>
     labelValueProblems(value).map((problem) => `values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`),
   );
@@ -135,7 +135,7 @@ function requirement(key: string, operator: Operator, values: readonly string[])
   }
 }
 
-function numericRequirement(key: string, operator: ">" | "<", value: string): LabelSelector {
+function numericRequirement(key: string, operator: ">" | "<", value: string): LabelMatcher {
   const bound = tryInteger(value);
   if (bound === undefined)
     throw requirementError(`values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);

@@ -24,7 +24,7 @@ export interface WatchOptions {
 }
 
 /** What a watch is run by. */
-export interface WatchDeps {
+export interface WatchSource {
   readonly clock: Clock;
   readonly collection: ObjectCollection;
   /** The server's latest resourceVersion, over all kinds. */
@@ -71,7 +71,7 @@ type Line =
  * so slow that more than `bufferLimit` changes wait for it.
  */
 export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, Disposable {
-  readonly #deps: WatchDeps;
+  readonly #source: WatchSource;
   readonly #options: WatchOptions;
   readonly #resources = new Disposables();
   #bookmarkTimer: Disposable | undefined;
@@ -84,15 +84,15 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   #wake: (() => void) | undefined;
   #filter: LineFilter | undefined;
 
-  constructor(deps: WatchDeps, options: WatchOptions) {
-    this.#deps = deps;
+  constructor(source: WatchSource, options: WatchOptions) {
+    this.#source = source;
     this.#options = options;
-    this.#endsAt = deps.clock.monotonic() + options.timeoutMs;
+    this.#endsAt = source.clock.monotonic() + options.timeoutMs;
   }
 
   /** The kind whose changes it tells. */
   get kind(): Kind {
-    return this.#deps.collection.kind;
+    return this.#source.collection.kind;
   }
 
   /** Begins to collect changes; to be called once, before the first read. */
@@ -106,7 +106,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
       this.close();
       return this;
     }
-    this.#resources.use(this.#deps.clock.setTimer(this.#options.timeoutMs, () => this.close()));
+    this.#resources.use(this.#source.clock.setTimer(this.#options.timeoutMs, () => this.close()));
     this.#scheduleBookmark();
     return this;
   }
@@ -163,7 +163,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   }
 
   #begin(): void {
-    const { collection, latestVersion } = this.#deps;
+    const { collection, latestVersion } = this.#source;
     const { resourceVersion = 0, sendInitialEvents } = this.#options;
     if (sendInitialEvents ?? resourceVersion === 0) {
       if (resourceVersion > latestVersion()) throw tooLargeResourceVersion(resourceVersion, latestVersion());
@@ -179,7 +179,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     this.#resources.use(
       collection.subscribe((event) => {
         if (event.resourceVersion > resourceVersion) this.#take(event, this.#queue);
-        if (this.#queue.length > this.#deps.bufferLimit) this.close();
+        if (this.#queue.length > this.#source.bufferLimit) this.close();
         else if (this.#queue.length > 0) this.#wake?.();
       }),
     );
@@ -242,10 +242,10 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
 
   #scheduleBookmark(): void {
     if (!this.#options.allowBookmarks) return;
-    const left = this.#endsAt - this.#deps.clock.monotonic();
+    const left = this.#endsAt - this.#source.clock.monotonic();
     const delay = Math.min(bookmarkIntervalMs, left - bookmarkLeadMs);
     if (delay <= 0) return;
-    this.#bookmarkTimer = this.#deps.clock.setTimer(delay, () => {
+    this.#bookmarkTimer = this.#source.clock.setTimer(delay, () => {
       this.#queue.push(this.#bookmark());
       this.#wake?.();
       this.#scheduleBookmark();
@@ -253,8 +253,8 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   }
 
   #bookmark(annotations?: Record<string, string>): Line {
-    const { group, version, kind } = this.#deps.collection.kind;
-    const metadata = { resourceVersion: String(this.#deps.latestVersion()), ...(annotations === undefined ? {} : { annotations }) };
+    const { group, version, kind } = this.#source.collection.kind;
+    const metadata = { resourceVersion: String(this.#source.latestVersion()), ...(annotations === undefined ? {} : { annotations }) };
     // The real server sends the kind's empty Go struct, whose only required list is the pod's.
     const spec = kind === "Pod" ? { spec: { containers: null }, status: {} } : {};
     return { type: "BOOKMARK", object: { kind, apiVersion: group === "" ? version : `${group}/${version}`, metadata, ...spec } };

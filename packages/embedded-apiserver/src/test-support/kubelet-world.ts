@@ -53,8 +53,8 @@ const user = { username: "admin", groups: ["system:masters"] };
 export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
-  const { context } = new Registry({ clock, random, storage: new Storage({ historyLimit: 100 }), kindTable: new KindTable(kinds) });
-  seedObjects(context, [...basics, ...objects]);
+  const { context: rest } = new Registry({ clock, random, storage: new Storage({ historyLimit: 100 }), kindTable: new KindTable(kinds) });
+  seedObjects(rest, [...basics, ...objects]);
   const messages: IncomingMessage[] = [];
   const sent: KubeletRequest[] = [];
   const kubelets: Kubelets = {
@@ -68,8 +68,8 @@ export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
     },
   };
   const tokens = new ServiceAccountTokens({ clock, random });
-  const authorizer = createAuthorizer(context, "AlwaysAllow");
-  const deps = { context, clock, random, tokens, authorizer, kubelets, watches: new Set<never>(), watchBufferLimit: 1 };
+  const authorizer = createAuthorizer(rest, "AlwaysAllow");
+  const context = { rest, clock, random, tokens, authorizer, kubelets, watches: new Set<never>(), watchBufferLimit: 1 };
   const world: KubeletWorld = {
     sent,
     messages,
@@ -78,7 +78,7 @@ export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
       const [path = "", query = ""] = url.split("?");
       const target = parseResourcePath(path);
       const whole = { method: "GET", url, headers: {}, body: new Uint8Array(0), ...request };
-      const answer = target && handleResource(deps, whole, { target, query: new URLSearchParams(query), user });
+      const answer = target && handleResource(context, whole, { target, query: new URLSearchParams(query), user });
       if (answer === undefined) throw new RangeError(`${url} names no resource`);
       return answer;
     },

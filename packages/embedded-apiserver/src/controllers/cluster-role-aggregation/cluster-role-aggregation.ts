@@ -1,23 +1,22 @@
-import { selectsLabels } from "@virtual-kubelet/kubernetes";
+import { type LabelSelector, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../resources/disposables.ts";
 import { equalJson } from "../../json/json-value.ts";
-import type { LabelSelectorField } from "../../kinds/pod/pod-fields.ts";
 import type { PolicyRule } from "../../kinds/rbac/rbac-fields.ts";
 import { clusterRoleKind } from "../../kinds/rbac/role.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 /**
  * Gives cluster roles with an `aggregationRule` the rules of the roles that it selects.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/clusterroleaggregation.
  */
-export function startClusterRoleAggregation(deps: ControllerDeps): Disposable {
-  const { cluster } = deps;
+export function startClusterRoleAggregation(context: ControllerContext): Disposable {
+  const { cluster } = context;
   const resources = new Disposables();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
   const all = (): void => {
-    for (const role of cluster.list(clusterRoleKind)) if (role["aggregationRule"] !== undefined) loop.add(role.metadata.name);
+    for (const role of cluster.list(clusterRoleKind)) if (role["aggregationRule"] !== undefined) queue.add(role.metadata.name);
   };
   resources.use(cluster.watch(clusterRoleKind, all));
   all();
@@ -25,7 +24,7 @@ export function startClusterRoleAggregation(deps: ControllerDeps): Disposable {
 
   function sync(name: string): void {
     const role = cluster.get(clusterRoleKind, undefined, name);
-    const selectors: LabelSelectorField[] | undefined = role?.["aggregationRule"]?.clusterRoleSelectors;
+    const selectors: LabelSelector[] | undefined = role?.["aggregationRule"]?.clusterRoleSelectors;
     if (role === undefined || selectors === undefined) return;
     const rules: PolicyRule[] = [];
     for (const selector of selectors) {

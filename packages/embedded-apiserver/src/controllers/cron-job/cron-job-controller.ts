@@ -7,13 +7,13 @@ import { cronJobKind } from "../../kinds/batch/cron-job.ts";
 import { parseSchedule } from "../../kinds/batch/cron-schedule.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import { isTimeZone, zoneOffsetMs } from "../../kinds/batch/time-zone.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf, controllerReference } from "../shared/ownership.ts";
 import { isNamespaceTerminating } from "../shared/pod-control.ts";
 import { replaceStatus } from "../shared/status-write.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 import { dueTime, nextLookMs } from "./cron-plan.ts";
 
 const component = "cronjob-controller";
@@ -25,19 +25,19 @@ type Job = Readonly<ApiObject>;
  * Creates the Jobs of CronJobs when they are due, and deletes old ones.
  * Source: Kubernetes v1.36.3 pkg/controller/cronjob.
  */
-export function startCronJobController(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startCronJobController(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
   const jobs = resources.use(new ObjectIndex(cluster, jobKind, (job) => [controllerOf(job)?.uid ?? "none"]));
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(cronJobKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(cronJobKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
   resources.use(
     cluster.watch(jobKind, ({ object }) => {
       const owner = controllerOf(object);
-      if (owner?.kind === cronJobKind.kind) loop.add(keyOf({ metadata: { ...object.metadata, name: owner.name } }));
+      if (owner?.kind === cronJobKind.kind) queue.add(keyOf({ metadata: { ...object.metadata, name: owner.name } }));
     }),
   );
-  for (const cronJob of cluster.list(cronJobKind)) loop.add(keyOf(cronJob));
+  for (const cronJob of cluster.list(cronJobKind)) queue.add(keyOf(cronJob));
   return resources;
 
   function sync(key: string): number | undefined {

@@ -4,12 +4,12 @@ import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { selectsEverything } from "../../kinds/selector-match.ts";
+import { selectsEverything } from "../../selectors/label-selector-text.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { daemonSetKind } from "../../kinds/workload/daemon-set.ts";
 import type { DaemonSetSpec, DaemonSetStatus } from "../../kinds/workload/workload-fields.ts";
 import { claimObjects } from "../shared/claim.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import type { EventText } from "../shared/event-recorder.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
@@ -19,7 +19,7 @@ import { isTerminal } from "../shared/pod-facts.ts";
 import { holdsTemplate, RevisionHistory, revisionOf } from "../shared/revision-history.ts";
 import { replaceStatus } from "../shared/status-write.ts";
 import { templateHash } from "../shared/template-hash.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 import { judgeNode } from "./daemon-nodes.ts";
 import { type DaemonPlan, type DaemonView, planDaemonPods, planUpdate } from "./daemon-plan.ts";
 import { daemonPod, revisionHashLabel, targetNodeOf } from "./daemon-pod.ts";
@@ -36,18 +36,18 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  * Keeps a pod of each DaemonSet on every node that fits it.
  * Source: Kubernetes v1.36.3 pkg/controller/daemon.
  */
-export function startDaemonSetController(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startDaemonSetController(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
   const backoff = new FailedPodBackoff();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const daemonSets = resources.use(new ObjectIndex(cluster, daemonSetKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
   const history = resources.use(new RevisionHistory(cluster, daemonSetKind));
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
   resources.use(
     cluster.watch(daemonSetKind, ({ type, object }) => {
       if (type === "DELETED") backoff.forget(object.metadata.uid);
-      else loop.add(keyOf(object));
+      else queue.add(keyOf(object));
     }),
   );
   resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
@@ -59,17 +59,17 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
       if (type === "DELETED") nodes.delete(object.metadata.name);
       else nodes.set(object.metadata.name, object);
       if (type !== "MODIFIED" || before === undefined || matters(before, object))
-        for (const daemonSet of cluster.list(daemonSetKind)) loop.add(keyOf(daemonSet));
+        for (const daemonSet of cluster.list(daemonSetKind)) queue.add(keyOf(daemonSet));
     }),
   );
-  for (const daemonSet of cluster.list(daemonSetKind)) loop.add(keyOf(daemonSet));
+  for (const daemonSet of cluster.list(daemonSetKind)) queue.add(keyOf(daemonSet));
   return resources;
 
   function wake(owned: Readonly<ApiObject>): void {
     const owner = controllerOf(owned);
     const candidates = owner === undefined ? daemonSets.get(`in/${owned.metadata.namespace}`) : daemonSets.get(owner.uid);
     for (const daemonSet of candidates)
-      if (owner !== undefined || selectsLabels(daemonSet["spec"].selector, owned.metadata.labels)) loop.add(keyOf(daemonSet));
+      if (owner !== undefined || selectsLabels(daemonSet["spec"].selector, owned.metadata.labels)) queue.add(keyOf(daemonSet));
   }
 
   function sync(key: string): number | undefined {
@@ -112,8 +112,8 @@ export function startDaemonSetController(deps: ControllerDeps): Disposable {
   function carryOut({ daemonSet, hash }: DaemonView, { create, remove }: DaemonPlan): unknown {
     const actor = { component, owner: daemonSet };
     const fresh = create.slice(0, burst).map((node) => daemonPod(daemonSet, node, hash));
-    const { failure } = createPods(deps, actor, fresh);
-    for (const pod of remove.slice(0, burst)) deletePod(deps, actor, pod);
+    const { failure } = createPods(context, actor, fresh);
+    for (const pod of remove.slice(0, burst)) deletePod(context, actor, pod);
     return failure;
   }
 

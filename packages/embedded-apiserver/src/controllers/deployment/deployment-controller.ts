@@ -2,12 +2,12 @@ import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { selectsEverything } from "../../kinds/selector-match.ts";
+import { selectsEverything } from "../../selectors/label-selector-text.ts";
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import type { DeploymentSpec } from "../../kinds/workload/workload-fields.ts";
 import { claimObjects } from "../shared/claim.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { isScalingEvent, planRecreate, planRollingUpdate, planScale, type Sets } from "./deployment-plan.ts";
 import { createdMs, sizesOf, type Rollout } from "./deployment-rollout.ts";
 import { isComplete } from "./deployment-status.ts";
@@ -17,7 +17,7 @@ import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf } from "../shared/ownership.ts";
 import { isTerminal } from "../shared/pod-facts.ts";
 import { isSameTemplate } from "../shared/template-hash.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
@@ -27,27 +27,27 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  *
  * Source: Kubernetes v1.36.3 pkg/controller/deployment.
  */
-export function startDeploymentController(deps: ControllerDeps): Disposable {
-  const { cluster } = deps;
-  const writes = new DeploymentWrites(deps);
+export function startDeploymentController(context: ControllerContext): Disposable {
+  const { cluster } = context;
+  const writes = new DeploymentWrites(context);
   const resources = new Disposables();
   const sets = resources.use(
     new ObjectIndex(cluster, replicaSetKind, (set) => [controllerOf(set)?.uid ?? orphansOf(set.metadata.namespace)]),
   );
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? "orphans"]));
   const deployments = resources.use(new ObjectIndex(cluster, deploymentKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(deploymentKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(deploymentKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
   resources.use(cluster.watch(replicaSetKind, ({ object }) => wake(object)));
   resources.use(cluster.watch(podKind, ({ type, object }) => wakeForPod(type, object)));
-  for (const deployment of cluster.list(deploymentKind)) loop.add(keyOf(deployment));
+  for (const deployment of cluster.list(deploymentKind)) queue.add(keyOf(deployment));
   return resources;
 
   function wake(set: Readonly<ApiObject>): void {
     const owner = controllerOf(set);
     const candidates = owner === undefined ? deployments.get(`in/${set.metadata.namespace}`) : deployments.get(owner.uid);
     for (const deployment of candidates)
-      if (owner !== undefined || selectsLabels(deployment["spec"].selector, set.metadata.labels)) loop.add(keyOf(deployment));
+      if (owner !== undefined || selectsLabels(deployment["spec"].selector, set.metadata.labels)) queue.add(keyOf(deployment));
   }
 
   /** A Recreate waits for the last old pod. */

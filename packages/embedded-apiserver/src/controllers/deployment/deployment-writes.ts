@@ -4,7 +4,7 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import type { DeploymentSpec, DeploymentStatus, ReplicaSetStatus, WorkloadCondition } from "../../kinds/workload/workload-fields.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { newSetAnnotations, replicasAnnotations, revisionAnnotation, revisionOf } from "./deployment-annotations.ts";
 import { fenceposts, initialSize, type Sizes } from "./deployment-plan.ts";
 import { createdMs, maxRevision, sizeOf, type Rollout } from "./deployment-rollout.ts";
@@ -16,16 +16,16 @@ const component = "deployment-controller";
 
 /** What the Deployment controller writes: to a Deployment and to its sets. */
 export class DeploymentWrites {
-  readonly #deps: Pick<ControllerDeps, "cluster" | "clock" | "events">;
+  readonly #context: Pick<ControllerContext, "cluster" | "clock" | "events">;
 
-  constructor(deps: Pick<ControllerDeps, "cluster" | "clock" | "events">) {
-    this.#deps = deps;
+  constructor(context: Pick<ControllerContext, "cluster" | "clock" | "events">) {
+    this.#context = context;
   }
 
   /** Says that the Deployment selects everything, which no rollout can work with. */
   reportSelectsEverything(deployment: Readonly<ApiObject>): void {
     const message = "This deployment is selecting all pods. A non-empty selector is required.";
-    this.#deps.events.record(component, deployment, { type: "Warning", reason: "SelectingAll", message });
+    this.#context.events.record(component, deployment, { type: "Warning", reason: "SelectingAll", message });
   }
 
   /** Notes in the conditions that a rollout was paused or resumed. @returns whether that was new */
@@ -50,7 +50,7 @@ export class DeploymentWrites {
     const annotations = newSetAnnotations(deployment.metadata.annotations, current.metadata.annotations, maxRevision(old) + 1);
     const minReadySeconds = spec.minReadySeconds ?? 0;
     if (!equalJson(annotations, current.metadata.annotations ?? {}) || (current["spec"].minReadySeconds ?? 0) !== minReadySeconds) {
-      this.#deps.cluster.update(replicaSetKind, namespace, current.metadata.name, (set) => ({
+      this.#context.cluster.update(replicaSetKind, namespace, current.metadata.name, (set) => ({
         ...set,
         metadata: { ...set.metadata, annotations: { ...annotations } },
         spec: { ...set["spec"], minReadySeconds },
@@ -75,7 +75,7 @@ export class DeploymentWrites {
     const set = newSet(rollout);
     const { name } = set.metadata;
     try {
-      this.#deps.cluster.create(replicaSetKind, set);
+      this.#context.cluster.create(replicaSetKind, set);
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
       if (error.status.reason === "AlreadyExists") {
@@ -101,18 +101,18 @@ export class DeploymentWrites {
       const { collisionCount = 0 }: DeploymentStatus = object["status"];
       return { ...object, status: { ...object["status"], collisionCount: collisionCount + 1 } };
     };
-    this.#deps.cluster.update(deploymentKind, namespace, name, change, "status");
+    this.#context.cluster.update(deploymentKind, namespace, name, change, "status");
   }
 
   #reportCreateError(deployment: Readonly<ApiObject>, message: string): void {
     const reason = "ReplicaSetCreateError";
     if (hasProgressDeadline(deployment["spec"])) this.#setCondition(deployment, { type: "Progressing", status: "False", reason, message });
-    this.#deps.events.record(component, deployment, { type: "Warning", reason, message });
+    this.#context.events.record(component, deployment, { type: "Warning", reason, message });
   }
 
   #reportResize(deployment: Readonly<ApiObject>, set: string, { before, size }: { readonly before: number; readonly size: number }): void {
     const message = `Scaled ${size > before ? "up" : "down"} replica set ${set} from ${before} to ${size}`;
-    this.#deps.events.record(component, deployment, { type: "Normal", reason: "ScalingReplicaSet", message });
+    this.#context.events.record(component, deployment, { type: "Normal", reason: "ScalingReplicaSet", message });
   }
 
   /** @param annotate - whether to note what the Deployment wants now even where the size stays @returns whether a size changed */
@@ -126,7 +126,7 @@ export class DeploymentWrites {
       const size = sizes.get(name) ?? before;
       const isNoted = Object.entries(notes).every(([key, value]) => annotations?.[key] === value);
       if (size === before && (isNoted || !annotate || !sizes.has(name))) continue;
-      this.#deps.cluster.update(replicaSetKind, namespace, name, (object) => ({
+      this.#context.cluster.update(replicaSetKind, namespace, name, (object) => ({
         ...object,
         metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...notes } },
         spec: { ...object["spec"], replicas: size },
@@ -151,22 +151,22 @@ export class DeploymentWrites {
       const status: ReplicaSetStatus = set["status"];
       const isEmpty =
         status.replicas === 0 && (set["spec"].replicas ?? 0) === 0 && (status.observedGeneration ?? 0) >= (set.metadata.generation ?? 0);
-      if (isEmpty) this.#deps.cluster.delete(replicaSetKind, set.metadata.namespace, set.metadata.name, { uid: set.metadata.uid });
+      if (isEmpty) this.#context.cluster.delete(replicaSetKind, set.metadata.namespace, set.metadata.name, { uid: set.metadata.uid });
     }
   }
 
   writeStatus({ deployment, current, old }: Rollout, isRollout: boolean): number | undefined {
     const { namespace, name } = deployment.metadata;
-    const status = deploymentStatus(deployment, { current, old, isRollout, nowMs: this.#deps.clock.now() });
+    const status = deploymentStatus(deployment, { current, old, isRollout, nowMs: this.#context.clock.now() });
     if (!equalJson(status, deployment["status"]))
-      this.#deps.cluster.update(deploymentKind, namespace, name, (object) => ({ ...object, status }), "status");
-    return isRollout ? progressCheckMs(deployment, status, this.#deps.clock.now()) : undefined;
+      this.#context.cluster.update(deploymentKind, namespace, name, (object) => ({ ...object, status }), "status");
+    return isRollout ? progressCheckMs(deployment, status, this.#context.clock.now()) : undefined;
   }
 
   #setRevision(deployment: Readonly<ApiObject>, revision: string): boolean {
     if (deployment.metadata.annotations?.[revisionAnnotation] === revision) return false;
     const { namespace, name } = deployment.metadata;
-    this.#deps.cluster.update(deploymentKind, namespace, name, (object) => ({
+    this.#context.cluster.update(deploymentKind, namespace, name, (object) => ({
       ...object,
       metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [revisionAnnotation]: revision } },
     }));
@@ -177,9 +177,9 @@ export class DeploymentWrites {
     const { namespace, name } = deployment.metadata;
     const change = (object: ApiObject): ApiObject => ({
       ...object,
-      status: { ...object["status"], conditions: withCondition(object["status"].conditions ?? [], condition, this.#deps.clock.now()) },
+      status: { ...object["status"], conditions: withCondition(object["status"].conditions ?? [], condition, this.#context.clock.now()) },
     });
-    this.#deps.cluster.update(deploymentKind, namespace, name, change, "status");
+    this.#context.cluster.update(deploymentKind, namespace, name, change, "status");
   }
 }
 

@@ -12,11 +12,11 @@ import { podDisruptionBudgetKind } from "../../kinds/policy/disruption-budget.ts
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf, type OwnerReference } from "../shared/ownership.ts";
 import { replaceStatus } from "../shared/status-write.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 import { budgetCounts, expectationOf } from "./disruption-plan.ts";
 
 const component = "controllermanager";
@@ -27,19 +27,19 @@ const scaled = [deploymentKind, replicaSetKind, statefulSetKind];
  * Counts how many pods of each PodDisruptionBudget may be evicted.
  * Source: Kubernetes v1.36.3 pkg/controller/disruption.
  */
-export function startDisruptionController(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startDisruptionController(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(podDisruptionBudgetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(podDisruptionBudgetKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
   resources.use(cluster.watch(podKind, ({ object }) => wake(object.metadata.namespace, object.metadata.labels)));
   for (const kind of scaled) resources.use(cluster.watch(kind, ({ object }) => wake(object.metadata.namespace)));
-  for (const budget of cluster.list(podDisruptionBudgetKind)) loop.add(keyOf(budget));
+  for (const budget of cluster.list(podDisruptionBudgetKind)) queue.add(keyOf(budget));
   return resources;
 
   function wake(namespace: string | undefined, labels?: Readonly<Record<string, string>>): void {
     for (const budget of cluster.list(podDisruptionBudgetKind, namespace))
-      if (labels === undefined || selectsLabels((budget["spec"] as DisruptionBudgetSpec).selector, labels)) loop.add(keyOf(budget));
+      if (labels === undefined || selectsLabels((budget["spec"] as DisruptionBudgetSpec).selector, labels)) queue.add(keyOf(budget));
   }
 
   function sync(key: string): number | undefined {

@@ -1,12 +1,12 @@
 import { eventKind } from "../../kinds/event/event.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 
 /** Source: Kubernetes v1.36.3 pkg/controlplane/apiserver/options, `--event-ttl`. */
 const eventTtlMs = 60 * 60_000;
 
 /** Removes each event an hour after it was last written. */
-export function startEventExpiry({ cluster, clock, onError }: Pick<ControllerDeps, "cluster" | "clock" | "onError">): Disposable {
+export function startEventExpiry({ cluster, clock, onError }: Pick<ControllerContext, "cluster" | "clock" | "onError">): Disposable {
   /** By key, oldest first: all wait equally long, and a write puts the event at the end. */
   const due = new Map<string, number>();
   let timer: Disposable | undefined;

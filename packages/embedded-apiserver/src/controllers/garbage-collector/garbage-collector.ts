@@ -1,11 +1,11 @@
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { eventKind } from "../../kinds/event/event.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { type OwnerReference, withoutOwners } from "../shared/ownership.ts";
-import { createWorkLoop, type WorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue, type WorkQueue } from "../shared/work-queue.ts";
 
 const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
@@ -16,11 +16,11 @@ const foregroundFinalizer = "foregroundDeletion";
  *
  * Source: Kubernetes v1.36.3 pkg/controller/garbagecollector. Owners of kinds the server does not have are taken to exist.
  */
-export function startGarbageCollector(deps: ControllerDeps): Disposable {
-  const { cluster } = deps;
+export function startGarbageCollector(context: ControllerContext): Disposable {
+  const { cluster } = context;
   const resources = new Disposables();
   const dependents: { readonly kind: Kind; readonly index: ObjectIndex }[] = [];
-  const loops = new Map<Kind, WorkLoop>();
+  const loops = new Map<Kind, WorkQueue>();
   const ends = new Map<Kind, Disposables>();
   resources.defer(() => ends.forEach((end) => end.dispose()));
   resources.use(cluster.watchKinds(({ type, kind }) => (type === "ADDED" ? follow(kind) : leave(kind))));
@@ -34,7 +34,7 @@ export function startGarbageCollector(deps: ControllerDeps): Disposable {
     ends.set(kind, end);
     const index = end.use(new ObjectIndex(cluster, kind, (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)));
     dependents.push({ kind, index });
-    loops.set(kind, end.use(createWorkLoop({ ...deps, process: (key) => sync(kind, key) })));
+    loops.set(kind, end.use(createWorkQueue({ ...context, process: (key) => sync(kind, key) })));
     end.use(cluster.watch(kind, ({ type, object }) => (type === "DELETED" ? ownerGone(object) : look(kind, object))));
     for (const object of cluster.list(kind)) look(kind, object);
   }

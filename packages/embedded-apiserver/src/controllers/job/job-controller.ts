@@ -6,7 +6,7 @@ import { trackingFinalizer } from "../../kinds/batch/job-labels.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { claimObjects } from "../shared/claim.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import type { EventText } from "../shared/event-recorder.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
@@ -14,10 +14,10 @@ import { controllerOf } from "../shared/ownership.ts";
 import { createPods, deletePod } from "../shared/pod-control.ts";
 import { isReady } from "../shared/pod-facts.ts";
 import { replaceStatus } from "../shared/status-write.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 import { type Backoff, nextBackoff, noBackoff } from "./job-backoff.ts";
 import { completion, deadlineInMs, jobCondition, outcomeOf } from "./job-outcome.ts";
-import { planPods } from "./job-plan.ts";
+import { jobPodChanges } from "./job-pod-changes.ts";
 import { isTracked, type JobPod, withoutTracking } from "./job-pods.ts";
 import { jobPod } from "./job-template.ts";
 import { countReleased, ended, trackPods } from "./job-tracking.ts";
@@ -29,7 +29,7 @@ const ownName = "kubernetes.io/job-controller";
 
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
-/** Numbers of pods after a plan is carried out. */
+/** Numbers of pods after a changes is carried out. */
 interface Counts {
   readonly active: number;
   readonly ready: number;
@@ -40,31 +40,32 @@ interface Counts {
  * Runs the pods of Jobs to completion.
  * Source: Kubernetes v1.36.3 pkg/controller/job/job_controller.go.
  */
-export function startJobController(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startJobController(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
   const backoffs = new Map<string, Backoff>();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const jobs = resources.use(new ObjectIndex(cluster, jobKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  const orphans = resources.use(createWorkLoop({ ...deps, process: releaseOrphan }));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  const orphans = resources.use(createWorkQueue({ ...context, process: releaseOrphan }));
   resources.use(
     cluster.watch(jobKind, ({ type, object }) => {
-      if (type !== "DELETED") loop.add(keyOf(object));
+      if (type !== "DELETED") queue.add(keyOf(object));
       else backoffs.delete(object.metadata.uid);
       if (type === "DELETED" || isJobFinished(object["status"]))
         for (const pod of pods.get(object.metadata.uid)) if (isTracked(pod)) orphans.add(keyOf(pod));
     }),
   );
   resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
-  for (const job of cluster.list(jobKind)) loop.add(keyOf(job));
+  for (const job of cluster.list(jobKind)) queue.add(keyOf(job));
   for (const pod of cluster.list(podKind)) wake(pod);
   return resources;
 
   function wake(pod: JobPod): void {
     const owner = controllerOf(pod);
     const candidates = owner === undefined ? jobs.get(`in/${pod.metadata.namespace}`) : jobs.get(owner.uid);
-    for (const job of candidates) if (owner !== undefined || selectsLabels(job["spec"].selector, pod.metadata.labels)) loop.add(keyOf(job));
+    for (const job of candidates)
+      if (owner !== undefined || selectsLabels(job["spec"].selector, pod.metadata.labels)) queue.add(keyOf(job));
     if (isTracked(pod)) orphans.add(keyOf(pod));
   }
 
@@ -96,19 +97,19 @@ export function startJobController(deps: ControllerDeps): Disposable {
     const backoff = nextBackoff(backoffs.get(job.metadata.uid) ?? noBackoff, view.newSucceeded, view.newFailed);
     const outcome = outcomeOf(view, clock.now());
     if (outcome !== undefined) return conclude(view, removeActive(view), outcome);
-    const plan = job.metadata.deletionTimestamp === undefined ? planPods(view, backoff, clock.now()) : { remove: [], create: [] };
-    for (const pod of plan.remove) removePod(view, pod);
+    const changes = job.metadata.deletionTimestamp === undefined ? jobPodChanges(view, backoff, clock.now()) : { remove: [], create: [] };
+    for (const pod of changes.remove) removePod(view, pod);
     const { created, failure } = createPods(
-      deps,
+      context,
       { component, owner: view.job },
-      plan.create.map((index) => jobPod(view.job, index, index === undefined ? undefined : view.indexes?.kept.get(index))),
+      changes.create.map((index) => jobPod(view.job, index, index === undefined ? undefined : view.indexes?.kept.get(index))),
     );
-    const counts = countsAfter(view, plan.remove, created);
+    const counts = countsAfter(view, changes.remove, created);
     const isComplete = counts.active === 0 && hasSucceeded(view);
     conclude(view, counts, isComplete ? completion(clock.now()) : undefined);
     if (failure === undefined) backoffs.set(job.metadata.uid, backoff);
     else throw failure;
-    return earliest(plan.waitMs, deadlineInMs(view, clock.now()));
+    return earliest(changes.waitMs, deadlineInMs(view, clock.now()));
   }
 
   /** The time of a Job that is not suspended runs. */
@@ -133,12 +134,12 @@ export function startJobController(deps: ControllerDeps): Disposable {
   function removePod({ job }: JobView, pod: JobPod): void {
     const { namespace, name } = pod.metadata;
     cluster.update(podKind, namespace, name, withoutTracking);
-    deletePod(deps, { component, owner: job }, pod);
+    deletePod(context, { component, owner: job }, pod);
   }
 
   /** Ends the pods of a Job that is decided; they are still to be counted. */
   function removeActive(view: JobView): Counts {
-    for (const pod of view.active) deletePod(deps, { component, owner: view.job }, pod);
+    for (const pod of view.active) deletePod(context, { component, owner: view.job }, pod);
     return countsAfter(view, view.active, 0);
   }
 

@@ -1,3 +1,4 @@
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { JobSpec } from "../../kinds/batch/batch-fields.ts";
 import { completionIndexKey, trackingFinalizer } from "../../kinds/batch/job-labels.ts";
@@ -71,7 +72,7 @@ export function finishedMs(pod: JobPod): number {
 function containersFinishedMs(pod: JobPod): number | undefined {
   const { initContainers = [] }: PodSpec = pod["spec"];
   const { containerStatuses = [], initContainerStatuses = [] }: PodStatus = pod["status"];
-  const sidecars = new Set(initContainers.filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name));
+  const sidecars = new Set(initContainers.filter(isSidecar).map(({ name }) => name));
   const times = [...containerStatuses, ...initContainerStatuses.filter(({ name }) => sidecars.has(name))].map(
     ({ state }) => state.terminated?.finishedAt,
   );

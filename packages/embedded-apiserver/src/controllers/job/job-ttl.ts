@@ -1,20 +1,20 @@
 import { Disposables } from "../../resources/disposables.ts";
 import type { JobSpec, JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 /**
  * Deletes Jobs some time after they have ended, where they ask for it.
  * Source: Kubernetes v1.36.3 pkg/controller/ttlafterfinished.
  */
-export function startJobTtl(deps: ControllerDeps): Disposable {
-  const { cluster, clock } = deps;
+export function startJobTtl(context: ControllerContext): Disposable {
+  const { cluster, clock } = context;
   const resources = new Disposables();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(jobKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
-  for (const job of cluster.list(jobKind)) loop.add(keyOf(job));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(jobKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
+  for (const job of cluster.list(jobKind)) queue.add(keyOf(job));
   return resources;
 
   function sync(key: string): number | undefined {

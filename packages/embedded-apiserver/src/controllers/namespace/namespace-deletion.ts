@@ -1,6 +1,6 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError } from "../../errors/api-status-error.ts";
-import { requireKind } from "../../bootstrap/bootstrap.ts";
+import { namespaceKind } from "../../kinds/namespace.ts";
 import type { Cluster } from "../../rest/cluster.ts";
 import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
@@ -13,12 +13,11 @@ import { updateObject } from "../../rest/update.ts";
  * Source: pkg/controller/namespace of Kubernetes v1.36.3, which does the same by polling.
  */
 export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Disposable {
-  const namespaces = requireKind(context, "namespaces");
   const contents = (): Kind[] => context.kinds.filter((kind) => kind.namespaced && (kind.storageVersion ?? kind.version) === kind.version);
   const resources = new Disposables();
   const terminating = new Set<string>();
   resources.use(
-    cluster.watch(namespaces, ({ type, object }) => {
+    cluster.watch(namespaceKind, ({ type, object }) => {
       const { name, deletionTimestamp } = object.metadata;
       if (type === "DELETED") terminating.delete(name);
       else if (deletionTimestamp !== undefined && !terminating.has(name)) {
@@ -59,12 +58,12 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
       metadata: { ...namespace.metadata },
       status: { ...namespace["status"], conditions },
     });
-    ignoreNotFound(() => updateObject(context, { kind: namespaces, namespace: "", name }, change, { scope: "all" }));
+    ignoreNotFound(() => updateObject(context, { kind: namespaceKind, namespace: "", name }, change, { scope: "all" }));
   }
 
   function finish(name: string): void {
     if (!terminating.has(name) || contents().some((kind) => cluster.list(kind, name).length > 0)) return;
-    ignoreNotFound(() => updateObject(context, { kind: namespaces, namespace: "", name }, withoutFinalizer, { scope: "all" }));
+    ignoreNotFound(() => updateObject(context, { kind: namespaceKind, namespace: "", name }, withoutFinalizer, { scope: "all" }));
   }
 }
 

@@ -6,12 +6,12 @@ import { leaseKind } from "../../kinds/lease.ts";
 import type { NodeCondition, NodeSpec, NodeStatus } from "../../kinds/node/node-fields.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { nodeTaints } from "./node-taints.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { withPodCondition } from "../shared/pod-condition-change.ts";
 import { podCondition } from "../shared/pod-facts.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "node-controller";
 const leaseNamespace = "kube-node-lease";
@@ -37,14 +37,14 @@ interface Pulse {
  *
  * Source: Kubernetes v1.36.3 pkg/controller/nodelifecycle.
  */
-export function startNodeLifecycle(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startNodeLifecycleController(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
   const pods = resources.use(
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
   );
   const pulses = new Map<string, Pulse>();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
   resources.use(
     cluster.watch(nodeKind, ({ type, object }) => {
       const { name } = object.metadata;
@@ -53,7 +53,7 @@ export function startNodeLifecycle(deps: ControllerDeps): Disposable {
         events.record(component, object, { type: "Normal", reason: "RegisteredNode", message });
       }
       if (type === "DELETED") pulses.delete(name);
-      else loop.add(name);
+      else queue.add(name);
     }),
   );
   resources.use(
@@ -66,10 +66,10 @@ export function startNodeLifecycle(deps: ControllerDeps): Disposable {
   resources.use(
     cluster.watch(
       podKind,
-      ({ type, object }) => type === "ADDED" && object["spec"].nodeName !== undefined && loop.add(object["spec"].nodeName),
+      ({ type, object }) => type === "ADDED" && object["spec"].nodeName !== undefined && queue.add(object["spec"].nodeName),
     ),
   );
-  for (const node of cluster.list(nodeKind)) loop.add(node.metadata.name);
+  for (const node of cluster.list(nodeKind)) queue.add(node.metadata.name);
   return resources;
 
   function takePulse(name: string): Pulse | undefined {

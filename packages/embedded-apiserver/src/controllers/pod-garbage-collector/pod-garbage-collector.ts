@@ -3,32 +3,32 @@ import { Disposables } from "../../resources/disposables.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { withPodCondition } from "../shared/pod-condition-change.ts";
 import { isTerminal } from "../shared/pod-facts.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 /** How long a node may be missing before its pods go. Source: Kubernetes v1.36.3 pkg/controller/podgc, `quarantineTime`. */
 const quarantineMs = 40_000;
 
 /** Removes the pods of nodes that are gone, by force: nobody is left to end them. */
-export function startPodCollector(deps: ControllerDeps): Disposable {
-  const { cluster, clock } = deps;
+export function startPodGarbageCollector(context: ControllerContext): Disposable {
+  const { cluster, clock } = context;
   const resources = new Disposables();
   const pods = resources.use(
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
   );
   const missingSince = new Map<string, number>();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(nodeKind, ({ object }) => loop.add(object.metadata.name)));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(nodeKind, ({ object }) => queue.add(object.metadata.name)));
   resources.use(cluster.watch(podKind, ({ type, object }) => type !== "DELETED" && look(object)));
   for (const pod of cluster.list(podKind)) look(pod);
   return resources;
 
   function look(pod: Readonly<ApiObject>): void {
     const node: string | undefined = pod["spec"].nodeName;
-    if (node !== undefined && !missingSince.has(node) && cluster.get(nodeKind, undefined, node) === undefined) loop.add(node);
+    if (node !== undefined && !missingSince.has(node) && cluster.get(nodeKind, undefined, node) === undefined) queue.add(node);
   }
 
   function sync(node: string): number | undefined {

@@ -6,7 +6,7 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus } from "../../kinds/workload/workload-fields.ts";
 import { claimObjects } from "../shared/claim.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf, controllerReference } from "../shared/ownership.ts";
@@ -14,7 +14,7 @@ import { createPods, deletePod } from "../shared/pod-control.ts";
 import { podsToDelete } from "../shared/pod-deletion-order.ts";
 import { isActive, isTerminating } from "../shared/pod-facts.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "replicaset-controller";
 /** So many pods are created or deleted before others have their turn. Source of the idea: `BurstReplicas`. */
@@ -26,17 +26,17 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
  * Keeps as many pods of each ReplicaSet as it wants.
  * Source: Kubernetes v1.36.3 pkg/controller/replicaset.
  */
-export function startReplicaSetController(deps: ControllerDeps): Disposable {
-  const { cluster, clock } = deps;
+export function startReplicaSetController(context: ControllerContext): Disposable {
+  const { cluster, clock } = context;
   const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const byUid = resources.use(
     new ObjectIndex(cluster, replicaSetKind, (replicaSet) => [replicaSet.metadata.uid, `in/${replicaSet.metadata.namespace}`]),
   );
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(replicaSetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(replicaSetKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
   resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
-  for (const replicaSet of cluster.list(replicaSetKind)) loop.add(keyOf(replicaSet));
+  for (const replicaSet of cluster.list(replicaSetKind)) queue.add(keyOf(replicaSet));
   return resources;
 
   /** A pod concerns its ReplicaSet; one without a controller all that would take it. */
@@ -44,7 +44,7 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
     const owner = controllerOf(pod);
     const candidates = owner === undefined ? byUid.get(`in/${pod.metadata.namespace}`) : byUid.get(owner.uid);
     for (const replicaSet of candidates)
-      if (owner !== undefined || selectsLabels(replicaSet["spec"].selector, pod.metadata.labels)) loop.add(keyOf(replicaSet));
+      if (owner !== undefined || selectsLabels(replicaSet["spec"].selector, pod.metadata.labels)) queue.add(keyOf(replicaSet));
   }
 
   function sync(key: string): number | undefined {
@@ -85,13 +85,13 @@ export function startReplicaSetController(deps: ControllerDeps): Disposable {
     const missing = replicas - active.length;
     const actor = { component, owner: replicaSet };
     const { failure } = createPods(
-      deps,
+      context,
       actor,
       Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => newPod(replicaSet)),
     );
     if (failure !== undefined) throw failure;
     for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() }))
-      deletePod(deps, actor, pod);
+      deletePod(context, actor, pod);
     return Math.abs(missing) <= burst;
   }
 

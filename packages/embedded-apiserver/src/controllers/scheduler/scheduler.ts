@@ -8,13 +8,13 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
 import { storageClassKind } from "../../kinds/volume/storage-class.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { type Footprint, footprintOf, NodeUsage, type Usage } from "./node-usage.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { isTerminal, podCondition } from "../shared/pod-facts.ts";
 import { allocatable, misfits, unschedulableMessage } from "./scheduler-filters.ts";
-import { bindDelayed, podVolumes, type PodVolumes, volumeMisfit } from "./volume-binding.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { bindDelayed, podVolumeClaims, type PodVolumeClaims, volumeMisfit } from "./volume-binding.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 const schedulerName = "default-scheduler";
 
@@ -25,15 +25,15 @@ const defaultNanos: Readonly<Record<string, bigint>> = { cpu: 100_000_000n, memo
  * Binds pods that have no node, each to the node that fits and has the most left. A pod that fits nowhere waits until a
  * node changes, a pod goes, or a claim is bound.
  */
-export function startScheduler(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startScheduler(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
   const usage = resources.use(new NodeUsage(cluster));
   const waiting = new Set<string>();
-  const loop = resources.use(createWorkLoop({ ...deps, process: schedule }));
+  const queue = resources.use(createWorkQueue({ ...context, process: schedule }));
   resources.use(
     cluster.watch(podKind, ({ type, object }) => {
-      if (type !== "DELETED" && isPending(object)) loop.add(keyOf(object));
+      if (type !== "DELETED" && isPending(object)) queue.add(keyOf(object));
       else waiting.delete(keyOf(object));
       if (object["spec"].nodeName !== undefined && (type === "DELETED" || isTerminal(object))) retry();
     }),
@@ -49,11 +49,11 @@ export function startScheduler(deps: ControllerDeps): Disposable {
   );
   for (const kind of [persistentVolumeClaimKind, persistentVolumeKind, storageClassKind]) resources.use(cluster.watch(kind, retry));
   for (const node of cluster.list(nodeKind)) seen.set(node.metadata.name, node);
-  for (const pod of cluster.list(podKind)) if (isPending(pod)) loop.add(keyOf(pod));
+  for (const pod of cluster.list(podKind)) if (isPending(pod)) queue.add(keyOf(pod));
   return resources;
 
   function retry(): void {
-    for (const key of waiting) loop.add(key);
+    for (const key of waiting) queue.add(key);
   }
 
   function schedule(key: string): void {
@@ -64,7 +64,7 @@ export function startScheduler(deps: ControllerDeps): Disposable {
     const spec: PodSpec = pod["spec"];
     const footprint = footprintOf(spec);
     const nodes = [...seen.values()];
-    const volumes = podVolumes(cluster, pod);
+    const volumes = podVolumeClaims(cluster, pod);
     if (typeof volumes === "string") {
       waiting.add(key);
       refuse(pod, nodes.length === 0 ? unschedulableMessage([]) : `0/${nodes.length} nodes are available: ${volumes}.`);
@@ -91,7 +91,7 @@ export function startScheduler(deps: ControllerDeps): Disposable {
     });
   }
 
-  function problemsOf(spec: PodSpec, footprint: Footprint, volumes: PodVolumes, node: Readonly<ApiObject>): readonly string[] {
+  function problemsOf(spec: PodSpec, footprint: Footprint, volumes: PodVolumeClaims, node: Readonly<ApiObject>): readonly string[] {
     const problems = misfits(spec, footprint, node, usage.of(node.metadata.name));
     const misfit = problems.length > 0 ? undefined : volumeMisfit(cluster, volumes, node);
     return misfit === undefined ? problems : [misfit];

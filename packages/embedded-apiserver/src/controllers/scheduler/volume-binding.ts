@@ -11,7 +11,7 @@ import { claimKeysOf } from "../volume-protection/volume-protection.ts";
 import { annotate, reserveVolume, volumeAnnotations } from "../volume-binder/volume-writes.ts";
 
 /** The claims of a pod, as far as they decide on its node. */
-export interface PodVolumes {
+export interface PodVolumeClaims {
   /** Volumes of claims that are bound. */
   readonly bound: readonly Readonly<ApiObject>[];
   /** Claims that are bound only once the pod has a node. */
@@ -23,7 +23,7 @@ export interface PodVolumes {
  *
  * @returns why the pod can run nowhere, if one of them is in its way
  */
-export function podVolumes(cluster: Cluster, pod: Readonly<ApiObject>): PodVolumes | string {
+export function podVolumeClaims(cluster: Cluster, pod: Readonly<ApiObject>): PodVolumeClaims | string {
   const bound: Readonly<ApiObject>[] = [];
   const delayed: Readonly<ApiObject>[] = [];
   for (const key of claimKeysOf(pod)) {
@@ -44,7 +44,7 @@ export function podVolumes(cluster: Cluster, pod: Readonly<ApiObject>): PodVolum
 }
 
 /** Why a pod with these claims cannot run on the node; `undefined` if it can. Source: binder.go, FindPodVolumes. */
-export function volumeMisfit(cluster: Cluster, { bound, delayed }: PodVolumes, node: Readonly<ApiObject>): string | undefined {
+export function volumeMisfit(cluster: Cluster, { bound, delayed }: PodVolumeClaims, node: Readonly<ApiObject>): string | undefined {
   if (!bound.every((volume) => reachesNode(volume, node))) return "node(s) didn't match PersistentVolume's node affinity";
   const volumes = cluster.list(persistentVolumeKind);
   const fits = delayed.every(
@@ -59,7 +59,7 @@ function isProvisioned(cluster: Cluster, claim: Readonly<ApiObject>): boolean {
 }
 
 /** Has the claims that wait for a node bound for this one; the binder tells by their phase when they are. */
-export function bindDelayed(cluster: Cluster, { delayed }: PodVolumes, node: Readonly<ApiObject>): void {
+export function bindDelayed(cluster: Cluster, { delayed }: PodVolumeClaims, node: Readonly<ApiObject>): void {
   for (const claim of delayed) {
     const volume = bestVolume(claim, cluster.list(persistentVolumeKind), { node, isDelayed: true });
     const { namespace, name } = claim.metadata;

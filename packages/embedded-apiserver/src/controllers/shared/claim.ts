@@ -1,7 +1,6 @@
-import { selectsLabels } from "@virtual-kubelet/kubernetes";
+import { type LabelSelector, selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { Cluster } from "../../rest/cluster.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
-import type { LabelSelectorField } from "../../kinds/pod/pod-fields.ts";
 import { controllerReference, withOwner, withoutOwners } from "./ownership.ts";
 
 /** Who claims, and what there is to claim. */
@@ -29,7 +28,7 @@ export function claimObjects(
   cluster: Cluster,
   { owner, ownerKind, kind, owned, orphans, canChange, finalizer }: Claim,
 ): Readonly<ApiObject>[] {
-  const selector: LabelSelectorField | null = owner["spec"].selector;
+  const selector: LabelSelector | null = owner["spec"].selector;
   const { namespace, uid, deletionTimestamp } = owner.metadata;
   const matches = ({ metadata }: Readonly<ApiObject>): boolean => selectsLabels(selector, metadata.labels);
   const mine = owned.filter(matches);

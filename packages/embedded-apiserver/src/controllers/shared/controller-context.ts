@@ -3,7 +3,7 @@ import type { Cluster } from "../../rest/cluster.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 
 /** What every controller works with. */
-export interface ControllerDeps {
+export interface ControllerContext {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly random: Random;

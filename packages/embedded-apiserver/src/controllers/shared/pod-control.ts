@@ -1,7 +1,7 @@
 import { ApiStatusError } from "../../errors/api-status-error.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import type { ControllerDeps } from "./controller-context.ts";
+import type { ControllerContext } from "./controller-context.ts";
 
 /** Who creates or deletes pods, and for which object. */
 export interface PodActor {
@@ -18,7 +18,7 @@ export interface Creations {
 }
 
 /** Creates pods, with an event for each; stops at the first that fails. Source: Kubernetes v1.36.3 pkg/controller/controller_utils.go. */
-export function createPods({ cluster, events }: ControllerDeps, { component, owner }: PodActor, pods: readonly object[]): Creations {
+export function createPods({ cluster, events }: ControllerContext, { component, owner }: PodActor, pods: readonly object[]): Creations {
   let created = 0;
   for (const pod of pods) {
     try {
@@ -36,7 +36,7 @@ export function createPods({ cluster, events }: ControllerDeps, { component, own
 }
 
 /** Deletes a pod, with an event. */
-export function deletePod({ cluster, events }: ControllerDeps, { component, owner }: PodActor, { metadata }: Readonly<ApiObject>): void {
+export function deletePod({ cluster, events }: ControllerContext, { component, owner }: PodActor, { metadata }: Readonly<ApiObject>): void {
   cluster.delete(podKind, metadata.namespace, metadata.name, { uid: metadata.uid });
   events.record(component, owner, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${metadata.name}` });
 }

@@ -1,19 +1,19 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { describe, expect, test } from "vitest";
-import { createWorkLoop } from "./work-queue.ts";
+import { createWorkQueue } from "./work-queue.ts";
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function startLoop(process: (key: string) => number | undefined | void): {
+function startQueue(process: (key: string) => number | undefined | void): {
   clock: VirtualClock;
   worked: string[];
   errors: unknown[];
-  loop: ReturnType<typeof createWorkLoop>;
+  queue: ReturnType<typeof createWorkQueue>;
 } {
   const clock = new VirtualClock();
   const worked: string[] = [];
   const errors: unknown[] = [];
-  const loop = createWorkLoop({
+  const queue = createWorkQueue({
     clock,
     onError: (error) => errors.push(error),
     process: (key) => {
@@ -21,16 +21,16 @@ function startLoop(process: (key: string) => number | undefined | void): {
       return process(key);
     },
   });
-  return { clock, worked, errors, loop };
+  return { clock, worked, errors, queue };
 }
 
-describe("work loop", () => {
+describe("work queue", () => {
   test("works a key once, however often it was added, and not before its caller is done", async () => {
-    const { loop, worked } = startLoop(() => undefined);
+    const { queue, worked } = startQueue(() => undefined);
 
-    loop.add("a");
-    loop.add("b");
-    loop.add("a");
+    queue.add("a");
+    queue.add("b");
+    queue.add("a");
 
     expect(worked).toEqual([]);
     await tick();
@@ -39,23 +39,23 @@ describe("work loop", () => {
 
   test("works a key again that was added while it was worked", async () => {
     let isFirst = true;
-    const { loop, worked } = startLoop((key) => {
-      if (isFirst) loop.add(key);
+    const { queue, worked } = startQueue((key) => {
+      if (isFirst) queue.add(key);
       isFirst = false;
     });
 
-    loop.add("a");
+    queue.add("a");
     await tick();
 
     expect(worked).toEqual(["a", "a"]);
   });
 
   test("requests have their turn while controllers give each other work without end", async () => {
-    const { loop, worked, clock } = startLoop(() => {
-      if (worked.length < 1_200) queueMicrotask(() => loop.add("a"));
+    const { queue, worked, clock } = startQueue(() => {
+      if (worked.length < 1_200) queueMicrotask(() => queue.add("a"));
     });
 
-    loop.add("a");
+    queue.add("a");
     await tick();
     const first = worked.length;
     await clock.settle();
@@ -65,9 +65,9 @@ describe("work loop", () => {
   });
 
   test("looks again after the time the work asks for", async () => {
-    const { loop, worked, clock } = startLoop(() => (worked.length === 1 ? 5000 : undefined));
+    const { queue, worked, clock } = startQueue(() => (worked.length === 1 ? 5000 : undefined));
 
-    loop.add("a");
+    queue.add("a");
     await tick();
     await clock.advance(4999);
     await tick();
@@ -80,11 +80,11 @@ describe("work loop", () => {
   });
 
   test("of several delays keeps the shortest", async () => {
-    const { loop, worked, clock } = startLoop(() => undefined);
+    const { queue, worked, clock } = startQueue(() => undefined);
 
-    loop.addAfter("a", 5000);
-    loop.addAfter("a", 1000);
-    loop.addAfter("a", 9000);
+    queue.addAfter("a", 5000);
+    queue.addAfter("a", 1000);
+    queue.addAfter("a", 9000);
 
     expect(clock.pending).toBe(1);
     await clock.advance(1000);
@@ -93,11 +93,11 @@ describe("work loop", () => {
   });
 
   test("tries failed work again, later each time, and tells of it", async () => {
-    const { loop, worked, clock, errors } = startLoop(() => {
+    const { queue, worked, clock, errors } = startQueue(() => {
       throw new Error("no");
     });
 
-    loop.add("a");
+    queue.add("a");
     await tick();
     for (const delayMs of [100, 200, 400]) {
       await clock.advance(delayMs - 1);
@@ -111,8 +111,8 @@ describe("work loop", () => {
   });
 
   test("lets others have their turn after a batch", async () => {
-    const { loop, worked, clock } = startLoop(() => undefined);
-    for (let index = 0; index < 120; index++) loop.add(String(index));
+    const { queue, worked, clock } = startQueue(() => undefined);
+    for (let index = 0; index < 120; index++) queue.add(String(index));
 
     await tick();
     const inFirstTurn = worked.length;
@@ -124,12 +124,12 @@ describe("work loop", () => {
   });
 
   test("does nothing any more once disposed", async () => {
-    const { loop, worked, clock } = startLoop(() => undefined);
-    loop.add("a");
-    loop.addAfter("b", 10);
+    const { queue, worked, clock } = startQueue(() => undefined);
+    queue.add("a");
+    queue.addAfter("b", 10);
 
-    loop[Symbol.dispose]();
-    loop.add("c");
+    queue[Symbol.dispose]();
+    queue.add("c");
     await clock.advance(10);
     await tick();
 

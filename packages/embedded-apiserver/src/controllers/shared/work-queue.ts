@@ -1,15 +1,15 @@
 import type { Clock } from "@virtual-kubelet/clock";
 
 /** Work by key: a key that is added many times before its turn is worked once. */
-export interface WorkLoop extends Disposable {
+export interface WorkQueue extends Disposable {
   /** Has the key worked soon, after the code that runs now. */
   add(key: string): void;
   /** Has the key worked after a delay in milliseconds; of several delays the shortest counts. */
   addAfter(key: string, delayMs: number): void;
 }
 
-/** What a work loop needs. */
-export interface WorkLoopOptions {
+/** What a work queue needs. */
+export interface WorkQueueOptions {
   readonly clock: Clock;
   /** Brings the world to where the key's object wants it. @returns after how many milliseconds to look again, if at all */
   readonly process: (key: string) => number | undefined | void;
@@ -24,8 +24,8 @@ const mostInOneTurn = 500;
 const firstRetryMs = 100;
 const longestRetryMs = 30_000;
 
-/** Starts a loop that is idle until a key is added. */
-export function createWorkLoop({ clock, process, onError }: WorkLoopOptions): WorkLoop {
+/** Starts a queue that is idle until a key is added. */
+export function createWorkQueue({ clock, process, onError }: WorkQueueOptions): WorkQueue {
   const queue = new Set<string>();
   const timers = new Map<string, { readonly dueMs: number; readonly timer: Disposable }>();
   const failures = new Map<string, number>();

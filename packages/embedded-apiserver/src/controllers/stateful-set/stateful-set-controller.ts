@@ -6,14 +6,14 @@ import { controllerRevisionKind } from "../../kinds/workload/controller-revision
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { PodTemplate, StatefulSetSpec, StatefulSetStatus } from "../../kinds/workload/workload-fields.ts";
 import { claimObjects } from "../shared/claim.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf } from "../shared/ownership.ts";
 import { isNamespaceTerminating } from "../shared/pod-control.ts";
 import { holdsTemplate, RevisionHistory, revisionOf, templatePatch } from "../shared/revision-history.ts";
 import { replaceStatus } from "../shared/status-write.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 import { revisionHash } from "./revision-hash.ts";
 import { StatefulClaims } from "./stateful-claims.ts";
 import { planStatefulSet, type StatefulStep, type StatefulView } from "./stateful-plan.ts";
@@ -37,26 +37,26 @@ interface Revisions {
  * Keeps the numbered pods of StatefulSets, with their claims.
  * Source: Kubernetes v1.36.3 pkg/controller/statefulset.
  */
-export function startStatefulSetController(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startStatefulSetController(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const tell = reportTo(events);
   const claims = new StatefulClaims(cluster, tell);
   const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => [controllerOf(pod)?.uid ?? orphansOf(pod.metadata.namespace)]));
   const sets = resources.use(new ObjectIndex(cluster, statefulSetKind, ({ metadata }) => [metadata.uid, `in/${metadata.namespace}`]));
   const history = resources.use(new RevisionHistory(cluster, statefulSetKind));
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
-  resources.use(cluster.watch(statefulSetKind, ({ type, object }) => type !== "DELETED" && loop.add(keyOf(object))));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
+  resources.use(cluster.watch(statefulSetKind, ({ type, object }) => type !== "DELETED" && queue.add(keyOf(object))));
   resources.use(cluster.watch(podKind, ({ object }) => wake(object)));
   resources.use(cluster.watch(controllerRevisionKind, ({ object }) => wake(object)));
-  for (const set of cluster.list(statefulSetKind)) loop.add(keyOf(set));
+  for (const set of cluster.list(statefulSetKind)) queue.add(keyOf(set));
   return resources;
 
   function wake(owned: Readonly<ApiObject>): void {
     const owner = controllerOf(owned);
     const candidates = owner === undefined ? sets.get(`in/${owned.metadata.namespace}`) : sets.get(owner.uid);
     for (const set of candidates)
-      if (owner !== undefined || selectsLabels(set["spec"].selector, owned.metadata.labels)) loop.add(keyOf(set));
+      if (owner !== undefined || selectsLabels(set["spec"].selector, owned.metadata.labels)) queue.add(keyOf(set));
   }
 
   function sync(key: string): number | undefined {

@@ -6,12 +6,12 @@ import type { NodeSpec, Taint } from "../../kinds/node/node-fields.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { withPodCondition } from "../shared/pod-condition-change.ts";
 import { isActive } from "../shared/pod-facts.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "taint-eviction-controller";
 
@@ -19,8 +19,8 @@ const component = "taint-eviction-controller";
  * Deletes pods from nodes with a NoExecute taint they do not put up with, or no longer.
  * Source: Kubernetes v1.36.3 pkg/controller/tainteviction.
  */
-export function startTaintEviction(deps: ControllerDeps): Disposable {
-  const { cluster, clock, events } = deps;
+export function startTaintEviction(context: ControllerContext): Disposable {
+  const { cluster, clock, events } = context;
   const resources = new Disposables();
   const pods = resources.use(
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
@@ -28,7 +28,7 @@ export function startTaintEviction(deps: ControllerDeps): Disposable {
   const taintsByNode = new Map<string, readonly Taint[]>();
   /** Since when each pod is on a node with such taints, as far as was seen here: its patience begins then. */
   const seen = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
-  const loop = resources.use(createWorkLoop({ ...deps, process: sync }));
+  const queue = resources.use(createWorkQueue({ ...context, process: sync }));
   resources.use(
     cluster.watch(nodeKind, ({ type, object }) => {
       const { name } = object.metadata;
@@ -36,20 +36,20 @@ export function startTaintEviction(deps: ControllerDeps): Disposable {
       const after = type === "DELETED" ? [] : evictingTaints(object);
       if (after.length > 0) taintsByNode.set(name, after);
       else taintsByNode.delete(name);
-      if (!equalJson(before, after)) for (const pod of pods.get(name)) loop.add(keyOf(pod));
+      if (!equalJson(before, after)) for (const pod of pods.get(name)) queue.add(keyOf(pod));
     }),
   );
   resources.use(
     cluster.watch(podKind, ({ type, object }) => {
       if (type === "DELETED") seen.delete(keyOf(object));
-      else if (taintsByNode.has(object["spec"].nodeName ?? "")) loop.add(keyOf(object));
+      else if (taintsByNode.has(object["spec"].nodeName ?? "")) queue.add(keyOf(object));
     }),
   );
   for (const node of cluster.list(nodeKind)) {
     const taints = evictingTaints(node);
     if (taints.length === 0) continue;
     taintsByNode.set(node.metadata.name, taints);
-    for (const pod of pods.get(node.metadata.name)) loop.add(keyOf(pod));
+    for (const pod of pods.get(node.metadata.name)) queue.add(keyOf(pod));
   }
   return resources;
 

@@ -5,9 +5,9 @@ import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
 import { storageClassKind } from "../../kinds/volume/storage-class.ts";
 import { claimClassOf, waitsForConsumer } from "../../kinds/volume/volume-class.ts";
 import type { ClaimSpec, ClaimStatus, StorageClassObject, VolumeSpec, VolumeStatus } from "../../kinds/volume/volume-fields.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 import { bestVolume, isBoundTo, mismatchOf } from "./volume-match.ts";
 import { builtInProvisioner, provisionVolume } from "./volume-provisioner.ts";
 import { annotate, bindVolume, unbindVolume, volumeAnnotations, writeStatus } from "./volume-writes.ts";
@@ -18,11 +18,11 @@ const component = "persistentvolume-controller";
  * Binds claims and volumes to each other, and says what becomes of volumes whose claims are gone.
  * Source: Kubernetes v1.36.3 pkg/controller/volume/persistentvolume/pv_controller.go.
  */
-export function startVolumeBinder(deps: ControllerDeps): Disposable {
-  const { cluster, events } = deps;
+export function startVolumeBinder(context: ControllerContext): Disposable {
+  const { cluster, events } = context;
   const resources = new Disposables();
-  const claims = resources.use(createWorkLoop({ ...deps, process: syncClaim }));
-  const volumes = resources.use(createWorkLoop({ ...deps, process: syncVolume }));
+  const claims = resources.use(createWorkQueue({ ...context, process: syncClaim }));
+  const volumes = resources.use(createWorkQueue({ ...context, process: syncVolume }));
   resources.use(
     cluster.watch(persistentVolumeClaimKind, ({ object }) => {
       claims.add(keyOf(object));
@@ -79,7 +79,7 @@ export function startVolumeBinder(deps: ControllerDeps): Disposable {
     cluster.update(persistentVolumeClaimKind, claim.metadata.namespace, claim.metadata.name, (object) =>
       annotate(object, { [betaProvisioner]: fields.provisioner, [provisioner]: fields.provisioner }),
     );
-    if (fields.provisioner === builtInProvisioner) return provisionVolume(deps, claim, fields);
+    if (fields.provisioner === builtInProvisioner) return provisionVolume(context, claim, fields);
     const message = `Waiting for a volume to be created either by the external provisioner '${fields.provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
     tell(claim, "Normal", "ExternalProvisioning", message);
   }

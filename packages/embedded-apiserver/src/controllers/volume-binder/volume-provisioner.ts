@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../kinds/kind.ts";
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
 import type { ClaimSpec, StorageClassObject } from "../../kinds/volume/volume-fields.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { volumeAnnotations } from "./volume-writes.ts";
 
 /** The provisioner that the server has itself: its volumes are directories that nobody makes. */
@@ -10,7 +10,11 @@ export const builtInProvisioner = "embedded.virtual-kubelet.io/host-path";
 const directory = "/var/lib/embedded-volumes";
 
 /** Creates the volume for a claim, set aside for it; the binder does the rest. */
-export function provisionVolume({ cluster, events }: ControllerDeps, claim: Readonly<ApiObject>, storageClass: StorageClassObject): void {
+export function provisionVolume(
+  { cluster, events }: ControllerContext,
+  claim: Readonly<ApiObject>,
+  storageClass: StorageClassObject,
+): void {
   const spec: ClaimSpec = claim["spec"];
   const { namespace, name: claimName, uid } = claim.metadata;
   const name = `pvc-${uid}`;

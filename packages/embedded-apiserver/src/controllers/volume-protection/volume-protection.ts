@@ -5,10 +5,10 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import { claimProtection, persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind, volumeProtection } from "../../kinds/volume/persistent-volume.ts";
-import type { ControllerDeps } from "../shared/controller-context.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { createWorkLoop } from "../shared/work-queue.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
 /** The keys of the claims a pod uses. */
 export function claimKeysOf({ metadata, spec }: Readonly<ApiObject>): string[] {
@@ -22,12 +22,12 @@ export function claimKeysOf({ metadata, spec }: Readonly<ApiObject>): string[] {
  * Holds back the deletion of claims that pods on nodes use, and of volumes that claims have.
  * Source: Kubernetes v1.36.3 pkg/controller/volume/{pvcprotection,pvprotection}.
  */
-export function startVolumeProtection(deps: ControllerDeps): Disposable {
-  const { cluster } = deps;
+export function startVolumeProtection(context: ControllerContext): Disposable {
+  const { cluster } = context;
   const resources = new Disposables();
   const pods = resources.use(new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : claimKeysOf(pod))));
-  const claims = resources.use(createWorkLoop({ ...deps, process: syncClaim }));
-  const volumes = resources.use(createWorkLoop({ ...deps, process: syncVolume }));
+  const claims = resources.use(createWorkQueue({ ...context, process: syncClaim }));
+  const volumes = resources.use(createWorkQueue({ ...context, process: syncVolume }));
   resources.use(
     cluster.watch(persistentVolumeClaimKind, ({ type, object }) => type !== "DELETED" && isDeleting(object) && claims.add(keyOf(object))),
   );

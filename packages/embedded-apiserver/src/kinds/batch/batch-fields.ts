@@ -1,5 +1,5 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import type { ApiMetadata } from "../kind.ts";
-import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import type { PodTemplate } from "../workload/workload-fields.ts";
 
@@ -13,7 +13,7 @@ export interface JobSpec {
   backoffLimit?: number;
   backoffLimitPerIndex?: number;
   maxFailedIndexes?: number;
-  selector?: LabelSelectorField;
+  selector?: LabelSelector;
   manualSelector?: boolean;
   template: PodTemplate;
   ttlSecondsAfterFinished?: number;

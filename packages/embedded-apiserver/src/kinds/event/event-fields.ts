@@ -1,15 +1,5 @@
 import type { ApiObject } from "../kind.ts";
-
-/** The object an event is about. */
-export interface ObjectReference {
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  apiVersion?: string;
-  resourceVersion?: string;
-  fieldPath?: string;
-}
+import type { ObjectReference } from "../object-reference.ts";
 
 /** An event as core/v1 has it. */
 export interface EventFields {

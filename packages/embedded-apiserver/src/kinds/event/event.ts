@@ -1,6 +1,7 @@
 import type { ApiObject, Kind } from "../kind.ts";
 import { eventColumns } from "./event-columns.ts";
-import { eventFields, type ObjectReference } from "./event-fields.ts";
+import type { ObjectReference } from "../object-reference.ts";
+import { eventFields } from "./event-fields.ts";
 import { eventErrors } from "./validate-event.ts";
 
 function involved(field: keyof ObjectReference): (event: ApiObject) => string {

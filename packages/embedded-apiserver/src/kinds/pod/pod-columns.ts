@@ -1,3 +1,4 @@
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, Column } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { humanDuration } from "../columns/human-duration.ts";
@@ -33,7 +34,7 @@ class Restarts {
 export function summarizePod(pod: ApiObject): PodSummary {
   const spec: PodSpec = pod["spec"];
   const status: PodStatus = pod["status"];
-  const sidecars = (spec.initContainers ?? []).filter((container) => container.restartPolicy === "Always");
+  const sidecars = (spec.initContainers ?? []).filter(isSidecar);
   const init = summarizeInit(spec, status, sidecars);
   const isGated = status.conditions?.some(({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated");
   let text = init.reason ?? (isGated ? "SchedulingGated" : (status.reason ?? status.phase ?? ""));

@@ -1,3 +1,4 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 /**
  * The fields of a pod that the server itself looks at, as the API's JSON has them. Empty values are absent: every
  * object has been through `decode`.
@@ -238,9 +239,9 @@ export interface PodAffinity {
 
 /** A set of pods, and what counts as one place. */
 export interface PodAffinityTerm {
-  labelSelector?: LabelSelectorField;
+  labelSelector?: LabelSelector;
   namespaces?: string[];
-  namespaceSelector?: LabelSelectorField;
+  namespaceSelector?: LabelSelector;
   topologyKey: string;
 }
 
@@ -262,18 +263,12 @@ export interface NodeSelectorRequirement {
   values?: string[];
 }
 
-/** A `metav1.LabelSelector`. */
-export interface LabelSelectorField {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
-
 /** How pods spread over places. */
 export interface TopologySpreadConstraint {
   maxSkew: number;
   topologyKey: string;
   whenUnsatisfiable: string;
-  labelSelector?: LabelSelectorField;
+  labelSelector?: LabelSelector;
   minDomains?: number;
 }
 

@@ -1,10 +1,10 @@
-import type { LabelSelectorField } from "../pod/pod-fields.ts";
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 
 /** The spec of a PodDisruptionBudget. */
 export interface DisruptionBudgetSpec {
   minAvailable?: number | string;
   maxUnavailable?: number | string;
-  selector?: LabelSelectorField;
+  selector?: LabelSelector;
   unhealthyPodEvictionPolicy?: string;
 }
 

@@ -1,6 +1,6 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
-import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors } from "../validation/labels.ts";
 import { dnsSubdomainProblems, pathSegmentProblems } from "../validation/names.ts";
@@ -16,7 +16,7 @@ export function roleErrors(role: ApiObject): FieldError[] {
 /** What is wrong with a ClusterRole. */
 export function clusterRoleErrors(role: ApiObject): FieldError[] {
   const errors = rulesErrors(role["rules"], false);
-  const aggregation: { clusterRoleSelectors?: LabelSelectorField[] } | undefined = role["aggregationRule"];
+  const aggregation: { clusterRoleSelectors?: LabelSelector[] } | undefined = role["aggregationRule"];
   if (aggregation === undefined) return errors;
   const field = "aggregationRule.clusterRoleSelectors";
   const { clusterRoleSelectors = [] } = aggregation;

@@ -1,19 +1,21 @@
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+
 /** Either the time as the server writes it, or what Go's parser says of the text. */
 export type CanonicalTime = { readonly text: string } | { readonly problem: string };
 
-const rfc3339 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const rfc3339Pattern = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Reads a `metav1.Time`; what is smaller than a second is dropped, the zone becomes UTC. */
 export function canonicalTime(text: string): CanonicalTime {
-  const epochMs = rfc3339.test(text) ? Date.parse(text) : Number.NaN;
+  const epochMs = rfc3339Pattern.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(epochMs)) return { problem: parseProblem(text, "2006-01-02T15:04:05Z07:00", "2006") };
-  return { text: `${new Date(Math.floor(epochMs / 1000) * 1000).toISOString().slice(0, 19)}Z` };
+  return { text: rfc3339(epochMs) };
 }
 
 /** Reads a `metav1.MicroTime`, which has exactly six fractional digits. */
 export function canonicalMicroTime(text: string): CanonicalTime {
   const layout = "2006-01-02T15:04:05.000000Z07:00";
-  const match = rfc3339.exec(text);
+  const match = rfc3339Pattern.exec(text);
   if (match === null) return { problem: parseProblem(text, layout, "2006") };
   const [, date, time, fraction = "", zone] = match;
   if (fraction.length !== 7) {

@@ -1,6 +1,6 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../kind.ts";
 import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
-import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { forbiddenField, invalidValue, required } from "./field-errors.ts";
 
 /** Source of this file: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/validation/validation.go. */
@@ -24,7 +24,7 @@ export function labelsErrors(labels: Readonly<Record<string, string>> | undefine
 }
 
 /** What is wrong with a label selector. */
-export function labelSelectorErrors(selector: LabelSelectorField | null | undefined, field: string): FieldError[] {
+export function labelSelectorErrors(selector: LabelSelector | null | undefined, field: string): FieldError[] {
   return [
     ...labelsErrors(selector?.matchLabels, `${field}.matchLabels`),
     ...(selector?.matchExpressions ?? []).flatMap(({ key, operator, values = [] }, index) => {

@@ -1,11 +1,12 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../kind.ts";
 import type { ObjectReference } from "../object-reference.ts";
-import type { LabelSelectorField, NodeSelector, ResourceList } from "../pod/pod-fields.ts";
+import type { NodeSelector, ResourceList } from "../pod/pod-fields.ts";
 
 /** What a claim asks for. */
 export interface ClaimSpec {
   accessModes?: string[];
-  selector?: LabelSelectorField;
+  selector?: LabelSelector;
   resources: { requests?: ResourceList; limits?: ResourceList };
   volumeName?: string;
   storageClassName?: string;

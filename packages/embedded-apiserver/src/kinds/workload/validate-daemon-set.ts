@@ -1,6 +1,6 @@
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import type { ApiObject, FieldError } from "../kind.ts";
-import { selectsEverything } from "../selector-match.ts";
+import { selectsEverything } from "../../selectors/label-selector-text.ts";
 import { invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { intOrPercentErrors, intOrPercentValue, moreThanWholeErrors } from "../validation/int-or-percent.ts";

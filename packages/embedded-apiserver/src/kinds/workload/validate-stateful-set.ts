@@ -1,7 +1,7 @@
 import { selectsLabels } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
-import { selectsEverything } from "../selector-match.ts";
+import { selectsEverything } from "../../selectors/label-selector-text.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { each, labelSelectorErrors, labelsErrors } from "../validation/labels.ts";
 import { dnsLabelProblems } from "../validation/names.ts";

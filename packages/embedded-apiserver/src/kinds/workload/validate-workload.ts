@@ -1,7 +1,6 @@
-import { selectsLabels } from "@virtual-kubelet/kubernetes";
+import { type LabelSelector, selectsLabels } from "@virtual-kubelet/kubernetes";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
-import type { LabelSelectorField } from "../pod/pod-fields.ts";
 import { forbiddenField, invalidValue, notSupported, required } from "../validation/field-errors.ts";
 import { intOrPercentErrors, moreThanWholeErrors } from "../validation/int-or-percent.ts";
 import { labelSelectorErrors } from "../validation/labels.ts";
@@ -46,7 +45,7 @@ export function replicaSetErrors(replicaSet: ApiObject, old: ApiObject | undefin
   ];
 }
 
-function selectorErrors(selector: LabelSelectorField | null): FieldError[] {
+function selectorErrors(selector: LabelSelector | null): FieldError[] {
   if (selector === null) return [required("spec.selector")];
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return [
@@ -57,17 +56,17 @@ function selectorErrors(selector: LabelSelectorField | null): FieldError[] {
 }
 
 /** Whether the selector can be evaluated at all. */
-function isUsable(selector: LabelSelectorField): boolean {
+function isUsable(selector: LabelSelector): boolean {
   return labelSelectorErrors(selector, "").length === 0;
 }
 
-function immutableSelector(selector: LabelSelectorField | null, old: ApiObject | undefined): FieldError[] {
+function immutableSelector(selector: LabelSelector | null, old: ApiObject | undefined): FieldError[] {
   return old === undefined || equalJson(selector, old["spec"].selector)
     ? []
     : [invalidValue("spec.selector", selector, "field is immutable")];
 }
 
-function templateErrors(template: PodTemplate, selector: LabelSelectorField | null): FieldError[] {
+function templateErrors(template: PodTemplate, selector: LabelSelector | null): FieldError[] {
   const { labels } = template.metadata;
   const isUnmatched = selector === null || (isUsable(selector) && !selectsLabels(selector, labels));
   return [

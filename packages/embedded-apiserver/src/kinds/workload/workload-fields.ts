@@ -1,5 +1,6 @@
+import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 import type { ApiMetadata } from "../kind.ts";
-import type { LabelSelectorField, PodSpec } from "../pod/pod-fields.ts";
+import type { PodSpec } from "../pod/pod-fields.ts";
 import type { ClaimSpec } from "../volume/volume-fields.ts";
 
 /** What a new pod is made from. */
@@ -11,7 +12,7 @@ export interface PodTemplate {
 /** The spec of a Deployment. */
 export interface DeploymentSpec {
   replicas?: number;
-  selector: LabelSelectorField | null;
+  selector: LabelSelector | null;
   template: PodTemplate;
   strategy: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } };
   minReadySeconds?: number;
@@ -47,7 +48,7 @@ export interface DeploymentStatus {
 export interface ReplicaSetSpec {
   replicas?: number;
   minReadySeconds?: number;
-  selector: LabelSelectorField | null;
+  selector: LabelSelector | null;
   template: PodTemplate;
 }
 
@@ -64,7 +65,7 @@ export interface ReplicaSetStatus {
 
 /** The spec of a DaemonSet. */
 export interface DaemonSetSpec {
-  selector: LabelSelectorField | null;
+  selector: LabelSelector | null;
   template: PodTemplate;
   updateStrategy: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } };
   minReadySeconds?: number;
@@ -88,7 +89,7 @@ export interface DaemonSetStatus {
 /** The spec of a StatefulSet. */
 export interface StatefulSetSpec {
   replicas?: number;
-  selector: LabelSelectorField | null;
+  selector: LabelSelector | null;
   template: PodTemplate;
   volumeClaimTemplates?: ClaimTemplate[];
   serviceName: string;

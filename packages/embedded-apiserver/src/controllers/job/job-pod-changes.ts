@@ -5,7 +5,7 @@ import { completionIndexOf, earlierFailures, finishedMs, type JobPod, replacesOn
 import { isValidIndex, type JobView } from "./job-view.ts";
 
 /** What is to be done about a Job's pods. */
-export interface PodPlan {
+export interface JobPodChanges {
   readonly remove: readonly JobPod[];
   /** The pods to create, each with its number if they have numbers. */
   readonly create: readonly (number | undefined)[];
@@ -20,7 +20,7 @@ const burst = 500;
  * Brings the number of a Job's pods to what it wants.
  * Source: Kubernetes v1.36.3 pkg/controller/job/job_controller.go, manageJob.
  */
-export function planPods(view: JobView, backoff: Backoff, nowMs: number): PodPlan {
+export function jobPodChanges(view: JobView, backoff: Backoff, nowMs: number): JobPodChanges {
   const { spec, active } = view;
   if (spec.suspend === true) return { remove: active, create: [] };
   const wanted = wantedPods(view);
@@ -28,7 +28,7 @@ export function planPods(view: JobView, backoff: Backoff, nowMs: number): PodPla
   if (remove.length > 0) return { remove: remove.slice(0, burst), create: [] };
   const missing = Math.min(wanted - (replacesOnlyFailed(spec) ? view.terminating : 0) - active.length, burst);
   if (missing <= 0) return { remove: [], create: [] };
-  if (spec.backoffLimitPerIndex !== undefined) return planPerIndex(view, missing, nowMs);
+  if (spec.backoffLimitPerIndex !== undefined) return changesPerIndex(view, missing, nowMs);
   const waitMs = backoffMs(backoff, nowMs);
   if (waitMs > 0) return { remove: [], create: [], waitMs };
   const create = view.indexes === undefined ? Array.from({ length: missing }, () => undefined) : openIndexes(view, missing);
@@ -56,7 +56,7 @@ function surplusPods({ spec, active, indexes }: JobView, count: number, nowMs: n
 }
 
 /** Each number waits by itself. */
-function planPerIndex(view: JobView, missing: number, nowMs: number): PodPlan {
+function changesPerIndex(view: JobView, missing: number, nowMs: number): JobPodChanges {
   const waits = openIndexes(view, missing).map((index) => ({ index, waitMs: indexBackoffMs(view.indexes?.kept.get(index), nowMs) }));
   const create = waits.filter(({ waitMs }) => waitMs === 0).map(({ index }) => index);
   if (create.length > 0 || waits.length === 0) return { remove: [], create };
