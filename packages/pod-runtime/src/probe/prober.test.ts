@@ -1,3 +1,4 @@
+import { Semaphore } from "@virtual-kubelet/async";
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
@@ -289,6 +290,35 @@ test("the time in which an attempt waits for its turn is not the probe's", async
   await clock.advance(0);
 
   expect(log.slice(0, 2)).toEqual(["success in 0 s", "true"]);
+});
+
+test("an attempt whose time is over keeps its room until it has settled, and is reported in time", async () => {
+  const clock = new VirtualClock();
+  const log: string[] = [];
+  const leaving = [Promise.withResolvers<never>(), Promise.withResolvers<never>()];
+  const room = new Semaphore(1);
+  let begun = 0;
+  using prober = new Prober({
+    clock,
+    logger: silentLogger,
+    attempt: () => leaving[begun++]?.promise ?? Promise.resolve({ isSuccess: true, output: "" }),
+    admit: (_, attempt, signal) => room.run(attempt, signal),
+    onAttempt: (_, outcome, seconds) => log.push(`${outcome} in ${seconds} s`),
+    onResult: () => {},
+    onFailure: (_, output) => log.push(output),
+    onWarning: () => {},
+  });
+
+  prober.want([readiness]);
+  await clock.advance(1_000);
+  expect(log).toEqual(["no answer within 1000 ms", "failure in 1 s"]);
+  await clock.advance(30_000);
+  expect(begun).toBe(1);
+  leaving[0]?.reject(new Error("aborted"));
+  await clock.advance(0);
+
+  expect(begun).toBe(2);
+  leaving[1]?.reject(new Error("aborted"));
 });
 
 test("a failure that may be that of the way to the container counts for nothing, and nobody is told of it", async () => {

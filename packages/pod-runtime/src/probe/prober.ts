@@ -49,11 +49,12 @@ export interface ProberOptions {
   readonly watchPresence?: (() => () => boolean) | undefined;
   readonly attempt: ProbeAction;
   /**
-   * Runs an attempt when there is room for one more. The time it waits for that does not count as the probe's. Default: at once.
+   * Runs an attempt when there is room for one more. The wait does not count towards the probe's time-out. The attempt settles only when
+   * {@link attempt} has, which may be after the time-out was reported, and never rejects. Default: at once.
    *
-   * @throws `signal.reason` when aborted before; else what the attempt throws
+   * @throws `signal.reason` when aborted before the attempt begins
    */
-  readonly admit?: (probe: WantedProbe, attempt: () => Promise<ProbeAttempt>, signal: AbortSignal) => Promise<ProbeAttempt>;
+  readonly admit?: (probe: WantedProbe, attempt: () => Promise<void>, signal: AbortSignal) => Promise<void>;
   /**
    * Looks at a failed attempt, whose time is over. Rejects if the failure may be that of the way to the container, as when its machine
    * is out of reach: then nothing is known. Default: every failure is the container's.
@@ -127,15 +128,11 @@ export class Prober implements Disposable {
 
   /** @param onBegin - called when there is room for the attempt; again for each repetition */
   async #attempt(probe: WantedProbe, onBegin: () => void, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, logger, watchPresence, onFailure, onWarning, admit, confirm } = this.#options;
+    const { clock, logger, watchPresence, onFailure, onWarning, confirm } = this.#options;
     const wasAway = probe.spec.exec && watchPresence?.();
-    const once = (): Promise<TimedAttempt> => {
-      onBegin();
-      return this.#inTime(probe, signal);
-    };
     for (let tries = 0; tries < maxTries; tries++) {
       try {
-        const { isSuccess, output, isWarning, isLate }: TimedAttempt = await (admit ? admit(probe, once, signal) : once());
+        const { isSuccess, output, isWarning, isLate }: TimedAttempt = await this.#admitted(probe, onBegin, signal);
         if (isLate && wasAway && !wasAway()) await clock.sleep(leavingMs, signal);
         if (!isSuccess && wasAway?.()) return "error";
         if (!isSuccess) {
@@ -152,20 +149,34 @@ export class Prober implements Disposable {
     return "error";
   }
 
+  /** Makes an attempt once there is room for it. The room stays taken while an attempt whose time is over still ends. */
+  #admitted(probe: WantedProbe, onBegin: () => void, signal: AbortSignal): Promise<TimedAttempt> {
+    const { admit } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<TimedAttempt>();
+    const begin = async (): Promise<void> => {
+      onBegin();
+      const { inTime, settled } = this.#begin(probe, signal);
+      inTime.then(resolve, reject);
+      await settled;
+    };
+    (admit ? admit(probe, begin, signal) : begin()).catch(reject);
+    return promise;
+  }
+
   /** An attempt that takes too long has failed. */
-  async #inTime(probe: WantedProbe, outer: AbortSignal): Promise<TimedAttempt> {
+  #begin(probe: WantedProbe, outer: AbortSignal): { readonly inTime: Promise<TimedAttempt>; readonly settled: Promise<void> } {
     const { clock, attempt } = this.#options;
     const limit = new AbortController();
     const late = new Error(`no answer within ${timeoutMs(probe.spec)} ms`);
     const ended = Promise.withResolvers<TimedAttempt>();
-    using _timer = clock.setTimer(timeoutMs(probe.spec), () => {
+    const timer = clock.setTimer(timeoutMs(probe.spec), () => {
       limit.abort(late);
       ended.resolve({ isSuccess: false, output: messageOf(late), isLate: true });
     });
-    attempt(probe, AbortSignal.any([outer, limit.signal])).then(ended.resolve, (error: unknown) =>
-      limit.signal.aborted ? undefined : ended.reject(error),
-    );
-    return await ended.promise;
+    const settled = attempt(probe, AbortSignal.any([outer, limit.signal]))
+      .then(ended.resolve, (error: unknown) => (limit.signal.aborted ? undefined : ended.reject(error)))
+      .finally(() => timer[Symbol.dispose]());
+    return { inTime: ended.promise, settled };
   }
 }
 

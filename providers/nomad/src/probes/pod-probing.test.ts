@@ -6,6 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { Allocation } from "../api/types.ts";
 import { Background } from "../pods/background.ts";
@@ -25,10 +26,14 @@ let isReachable: boolean;
 let server: Server;
 let isHealthy: boolean;
 let port: number;
+/** Takes the place of Nomad for commands of probes: it accepts connections, and never answers. */
+let deaf: WebSocketServer;
+/** How many connections were opened for commands. */
+let commands: number;
 let startedAt: string;
 
 beforeEach(async () => {
-  [clock, events, restarted, changes, isReachable, isHealthy] = [new VirtualClock(), [], [], 0, true, true];
+  [clock, events, restarted, changes, commands, isReachable, isHealthy] = [new VirtualClock(), [], [], 0, 0, true, true];
   startedAt = new Date(clock.now()).toISOString();
   server = createServer((_, response) => {
     response.statusCode = isHealthy ? 200 : 503;
@@ -36,6 +41,7 @@ beforeEach(async () => {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   ({ port } = server.address() as AddressInfo);
+  deaf = new WebSocketServer({ server });
   background = new Background({ clock, logger: silentLogger });
   const client = {
     stats: async () => {
@@ -44,6 +50,10 @@ beforeEach(async () => {
     },
     readAllocation: async () => allocationWith(),
     restartTask: async (_: string, task: string) => void restarted.push(task),
+    execProbe: async () => {
+      commands++;
+      return new WebSocket(`ws://127.0.0.1:${port}`);
+    },
   } as unknown as NomadClient;
   probing = new PodProbing({
     clientOf: () => client,
@@ -61,6 +71,7 @@ beforeEach(async () => {
 afterEach(async () => {
   probing[Symbol.dispose]();
   await background[Symbol.asyncDispose]();
+  for (const client of deaf.clients) client.terminate();
   server.close();
   server.closeAllConnections();
   expect(clock.pending).toBe(0);
@@ -126,6 +137,28 @@ test("while Nomad does not reach the client, a failed probe counts for nothing",
   });
 
   expect(events.map(({ reason }) => reason)).toEqual(["Unhealthy", "Killing"]);
+});
+
+test("a command whose time is over keeps its place among those of probes until its connection is closed, and has failed in time", async () => {
+  const entry = entryOf({ readinessProbe: { exec: { command: ["true"] }, timeoutSeconds: 1, periodSeconds: 1, failureThreshold: 1 } });
+  probing.watch(entry);
+  await settled(() => expect(deaf.clients.size).toBe(1));
+  await clock.advance(1_000);
+  await settled(() => expect(events).toMatchObject([{ reason: "Unhealthy", message: "Readiness probe failed: no answer within 1000 ms" }]));
+
+  await clock.advance(5_000);
+  expect([commands, deaf.clients.size]).toEqual([1, 1]);
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect(commands).toBe(2);
+  });
+  expect(deaf.clients.size).toBeLessThanOrEqual(1);
+
+  probing.stop(entry.shape.ref.uid);
+  await vi.waitFor(async () => {
+    await clock.advance(1_000);
+    expect([clock.pending, deaf.clients.size]).toEqual([0, 0]);
+  });
 });
 
 test("a client that Nomad has lost touch with is not asked, and what was ready is so when it is back", async () => {
