@@ -55,9 +55,6 @@ import { dockerVolumeDriver, driverVolumeOf } from "./volume/driver-volume.ts";
 /** How long after a failure the limit of all pods is written again, in milliseconds. Source: a kubelet. */
 const limitAgainMs = 60_000;
 
-/** How long an engine may take to answer a ping, in milliseconds. */
-const pingTimeoutMs = 5_000;
-
 /** How often files of images are looked for that no pod mounts any more, and links to logs that are gone, in milliseconds. */
 const sweepMs = 60_000;
 
@@ -223,8 +220,8 @@ class DockerProvider extends PodRuntimeProvider {
    * @throws UnavailableError or NotFoundError that says what is wrong
    */
   async ping(signal: AbortSignal): Promise<void> {
-    const { engine, runtime } = this.#parts;
-    await engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
+    const { runtime } = this.#parts;
+    await runtime.ping(signal);
     await this.#checkLocality(signal);
     try {
       await runtime.findNetwork(signal);

@@ -49,6 +49,9 @@ import { DockerSandboxes, type SandboxCredentials } from "./sandbox/docker-sandb
 import { StatsReader } from "./stats/stats-reader.ts";
 import { isHostProcess } from "./engine/host-process.ts";
 
+/** How long an engine may take to answer a ping, in milliseconds. */
+const pingTimeoutMs = 5_000;
+
 /** What {@link DockerRuntime} needs. */
 export interface DockerRuntimeOptions {
   readonly engine: DockerEngine;
@@ -168,6 +171,11 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
           signal.throwIfAborted();
           onProblem(Labels, error);
         });
+  }
+
+  /** As `ContainerRuntime.ping`. */
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.#options.engine.json({ method: "GET", path: "/_ping", what: "ping the Docker engine", timeoutMs: pingTimeoutMs }, signal);
   }
 
   /** As `ContainerRuntime.createSandbox`. */

@@ -20,10 +20,12 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
   const log: string[] = [];
   const presence = new RuntimePresence();
   const attempts: string[] = [];
+  const state = { answersPings: true };
   let asked = 0;
   const prober = new Prober({
     clock,
     watchPresence: () => presence.watch(),
+    pingRuntime: () => (state.answersPings ? Promise.resolve() : clock.sleep(5_000).then(() => Promise.reject(new Error("no answer")))),
     logger: silentLogger,
     attempt: () => {
       const answer = answers[asked++] ?? { isSuccess: true, output: "" };
@@ -35,7 +37,7 @@ function rig(answers: readonly (ProbeAttempt | Error | "hang")[]) {
     onFailure: (_, output) => log.push(output),
     onWarning: (_, output) => log.push(`warning ${output}`),
   });
-  return { clock, log, attempts, presence, prober, asked: () => asked };
+  return { clock, log, attempts, presence, state, prober, asked: () => asked };
 }
 
 test("Prober.want runs a probe until it is no longer wanted, and leaves no timer", async () => {
@@ -78,6 +80,20 @@ test.each([
   await clock.advance(1_000);
 
   expect(log).toEqual(["no", "readiness false"]);
+  prober[Symbol.dispose]();
+});
+
+test("a command without an answer says nothing while the runtime answers no ping, though nobody has seen it leave", async () => {
+  const { clock, log, attempts, state, prober } = rig(["hang", "hang"]);
+  state.answersPings = false;
+
+  prober.want([command]);
+  await clock.advance(8_000);
+  expect([log, attempts]).toEqual([[], ["error 8"]]);
+  state.answersPings = true;
+  await clock.advance(3_000);
+
+  expect(log).toEqual(["no answer within 1000 ms", "readiness false"]);
   prober[Symbol.dispose]();
 });
 

@@ -47,6 +47,8 @@ export interface ProberOptions {
    * container comes to nothing. Default: the runtime never is away.
    */
   readonly watchPresence?: (() => () => boolean) | undefined;
+  /** Asks the runtime for a sign of life; rejects if it gives none in time. Default: it always gives one. */
+  readonly pingRuntime?: ((signal: AbortSignal) => Promise<void>) | undefined;
   readonly attempt: ProbeAction;
   /**
    * Runs an attempt when there is room for one more. The wait does not count towards the probe's time-out. The attempt settles only when
@@ -128,13 +130,12 @@ export class Prober implements Disposable {
 
   /** @param onBegin - called when there is room for the attempt; again for each repetition */
   async #attempt(probe: WantedProbe, onBegin: () => void, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, logger, watchPresence, onFailure, onWarning, confirm } = this.#options;
+    const { logger, watchPresence, onFailure, onWarning, confirm } = this.#options;
     const wasAway = probe.spec.exec && watchPresence?.();
     for (let tries = 0; tries < maxTries; tries++) {
       try {
         const { isSuccess, output, isWarning, isLate }: TimedAttempt = await this.#admitted(probe, onBegin, signal);
-        if (isLate && wasAway && !wasAway()) await clock.sleep(leavingMs, signal);
-        if (!isSuccess && wasAway?.()) return "error";
+        if (!isSuccess && wasAway && (wasAway() || (isLate && (await this.#isLeaving(wasAway, signal))))) return "error";
         if (!isSuccess) {
           await confirm?.(probe, signal);
           signal.throwIfAborted();
@@ -161,6 +162,21 @@ export class Prober implements Disposable {
     };
     (admit ? admit(probe, begin, signal) : begin()).catch(reject);
     return promise;
+  }
+
+  /** Whether the runtime of a command without an answer goes away, or gives no answer to anybody. */
+  async #isLeaving(wasAway: () => boolean, signal: AbortSignal): Promise<boolean> {
+    const { clock, logger, pingRuntime } = this.#options;
+    await clock.sleep(leavingMs, signal);
+    if (wasAway()) return true;
+    try {
+      await pingRuntime?.(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.debug({ err: error }, "the runtime does not answer, so a command without an answer says nothing of its container");
+      return true;
+    }
+    return wasAway();
   }
 
   /** An attempt that takes too long has failed. */

@@ -19,6 +19,7 @@ type Call = (runtime: ContainerRuntime) => Promise<unknown>;
 
 /** Method, how it is called, the default deadline, and what its error says it was about. */
 const limited: readonly (readonly [string, Call, number, string])[] = [
+  ["ping", (runtime) => runtime.ping?.(signal) ?? Promise.resolve(), 5_000, "ping"],
   ["createSandbox", (runtime) => runtime.createSandbox(sandboxSpec, signal), 120_000, "create a sandbox"],
   ["stopSandbox", (runtime) => runtime.stopSandbox("s1", signal), 120_000, "stop sandbox s1"],
   ["removeSandbox", (runtime) => runtime.removeSandbox("s1", signal), 120_000, "remove sandbox s1"],
@@ -88,6 +89,7 @@ describe("withDeadlines", () => {
   });
 
   test.for([
+    ["ping", { pingMs: 4 }, 4],
     ["list", { readMs: 5 }, 5],
     ["createSandbox", { changeMs: 6 }, 6],
     ["startContainer", { startMs: 7 }, 7],
@@ -115,11 +117,12 @@ describe("withDeadlines", () => {
     expect([runtime.name, runtime.canMountImages, clock.pending]).toEqual(["fake", true, 0]);
   });
 
-  test("a runtime that cannot measure traffic still cannot", () => {
+  test("a runtime that cannot measure traffic or be pinged still cannot", () => {
     const clock = new VirtualClock();
     const fake = new FakeRuntime(clock);
-    const withoutNetwork: ContainerRuntime = Object.assign(fake, { network: undefined });
+    const without: ContainerRuntime = Object.assign(fake, { network: undefined, ping: undefined });
 
-    expect(withDeadlines(withoutNetwork, clock)).not.toHaveProperty("network");
+    expect(withDeadlines(without, clock)).not.toHaveProperty("network");
+    expect(withDeadlines(without, clock)).not.toHaveProperty("ping");
   });
 });

@@ -10,13 +10,15 @@ import type { CallDeadlines } from "./provider-options.ts";
  * @returns all of the runtime; logs, exec, attach, port-forward, events and pulls may take any time
  */
 export function withDeadlines(runtime: ContainerRuntime, clock: Clock, deadlines: CallDeadlines = {}): ContainerRuntime {
-  const { readMs = 60_000, changeMs = 120_000, startMs = 240_000, stopMs = 30_000 } = deadlines;
+  const { pingMs = 5_000, readMs = 60_000, changeMs = 120_000, startMs = 240_000, stopMs = 30_000 } = deadlines;
   const within = <T>(what: string, ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
     withDeadline({ what: `${runtime.name}: ${what}`, timeoutMs: ms, clock }, signal, call);
   const network = runtime.network?.bind(runtime);
+  const ping = runtime.ping?.bind(runtime);
   return {
     name: runtime.name,
     canMountImages: runtime.canMountImages,
+    ...(ping && { ping: (signal) => within("ping", pingMs, signal, ping) }),
     createSandbox: (spec, signal) => within("create a sandbox", changeMs, signal, (inner) => runtime.createSandbox(spec, inner)),
     stopSandbox: (id, signal) => within(`stop sandbox ${id}`, changeMs, signal, (inner) => runtime.stopSandbox(id, inner)),
     removeSandbox: (id, signal) => within(`remove sandbox ${id}`, changeMs, signal, (inner) => runtime.removeSandbox(id, inner)),

@@ -58,6 +58,7 @@ test("a call that fails is counted as such, and its error passed on", async () =
 test("calls have the names of CRI's", async () => {
   const { runtime, counted } = setUp();
   const calls: readonly (() => Promise<unknown>)[] = [
+    async () => runtime.ping?.(signal),
     () => runtime.stopSandbox("s", signal),
     () => runtime.removeSandbox("s", signal),
     () => runtime.inspectSandbox("s", signal),
@@ -73,6 +74,7 @@ test("calls have the names of CRI's", async () => {
   for (const call of calls) await call().catch(() => undefined);
 
   expect(counted.filter((line) => line.startsWith("total ")).map((line) => line.split(" ")[1])).toEqual([
+    "status",
     "stop_podsandbox",
     "remove_podsandbox",
     "podsandbox_status",

@@ -24,8 +24,10 @@ export function withMeasurements(runtime: ContainerRuntime, { clock, metrics }: 
     }
   }
   const network = runtime.network?.bind(runtime);
+  const ping = runtime.ping?.bind(runtime);
   return {
     ...runtime,
+    ...(ping && { ping: (signal) => measure("status", ping(signal)) }),
     createSandbox: (spec, signal) => measure("run_podsandbox", runtime.createSandbox(spec, signal)),
     stopSandbox: (id, signal) => measure("stop_podsandbox", runtime.stopSandbox(id, signal)),
     removeSandbox: (id, signal) => measure("remove_podsandbox", runtime.removeSandbox(id, signal)),

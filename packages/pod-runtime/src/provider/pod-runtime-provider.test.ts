@@ -428,6 +428,22 @@ describe("a runtime that restarts", () => {
     }
   });
 
+  test("has its containers left alone while it answers nobody, though nobody has seen it leave", async () => {
+    const rig = new NodeRig();
+    rig.start();
+    const livenessProbe = { exec: { command: ["true"] }, periodSeconds: 1, failureThreshold: 1 };
+    await rig.create(podWith({ containers: [{ name: "app", image: "app:1", livenessProbe }] }));
+    await rig.clock.advance(0);
+    rig.runtime.stuck.add("exec").add("ping");
+    await rig.clock.advance(20_000);
+    expect(rig.container("u1", "app")?.restartCount).toBe(0);
+    expect(rig.events.filter((event) => event.startsWith("Unhealthy"))).toEqual([]);
+
+    rig.runtime.stuck.delete("ping");
+    await rig.clock.advance(20_000);
+    expect(rig.container("u1", "app")?.restartCount).toBeGreaterThan(0);
+  });
+
   test("has nothing started before it is back, and its commands say nothing of a container", async () => {
     const rig = new NodeRig();
     rig.start();

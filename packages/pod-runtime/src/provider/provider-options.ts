@@ -8,6 +8,8 @@ import type { PodPreparation } from "../worker/preparation.ts";
 
 /** How long calls of a runtime may take, in milliseconds; logs, exec, attach, port-forward and events may take any time. */
 export interface CallDeadlines {
+  /** A sign of life; default 5,000. */
+  readonly pingMs?: number | undefined;
   /** Lists, inspections and figures; default 60,000. */
   readonly readMs?: number | undefined;
   /** Making and removing sandboxes and containers, changing resources; default 120,000. */

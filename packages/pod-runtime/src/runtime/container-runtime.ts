@@ -98,6 +98,12 @@ export interface ContainerRuntime {
   /** Whether it takes mounts of images; default `false`: pods with volumes of type image are refused. */
   readonly canMountImages?: boolean | undefined;
 
+  /**
+   * Resolves as soon as the runtime answers anything. A command in a container that is late says nothing of the container while this fails.
+   * Absent: the runtime answers whenever it tells what happens.
+   */
+  ping?(signal: AbortSignal): Promise<void>;
+
   /** Makes a sandbox with its network, ready to run containers. Leaves nothing behind when it fails. */
   createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<RuntimeSandbox>;
   /** Kills what runs in it, and frees its network. Idempotent; one that is gone is stopped. */

@@ -245,6 +245,10 @@ export class FakeRuntime implements ContainerRuntime {
     };
   }
 
+  async ping(): Promise<void> {
+    await this.#call("ping", "");
+  }
+
   async network(id: string): Promise<NetworkStats> {
     await this.#call("network", id);
     return { time: rfc3339(this.#clock.now()), name: "eth0", rxBytes: 1, txBytes: 2 };

@@ -88,6 +88,7 @@ export class PodWorker {
       clock,
       logger,
       watchPresence: () => this.#options.presence?.watch() ?? (() => false),
+      pingRuntime: async (pingSignal) => this.#options.runtime.ping?.(pingSignal),
       attempt: (probe, attemptSignal) => this.#probe(probe, attemptSignal),
       onAttempt: ({ container, kind }, outcome, seconds) => this.#options.onProbe?.({ container, kind, outcome, seconds }),
       onResult: ({ container, id, kind }, isSuccess) => this.send({ kind: "probed", container, id, probe: kind, isSuccess }),
