@@ -1,5 +1,7 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { conformanceSections } from "../e2e/kubernetes/conformance-page.ts";
+import { conformanceRecord, parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
 import { renderBrokenProviders } from "./broken-providers.ts";
 import { renderMatrix } from "./capability-matrix.ts";
 import { printChecks, type CheckResult } from "./check.ts";
@@ -61,6 +63,13 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
 ];
 
+/** What the last whole run of Kubernetes' own tests has found. */
+function conformanceRegions(): GeneratedRegion[] {
+  if (!existsSync(conformanceRecord)) return [];
+  const content = (): string => conformanceSections(parseConformanceRun(readFileSync(conformanceRecord, "utf8")));
+  return [{ page: "docs/guides/conformance.md", region: "kubernetes-conformance", content }];
+}
+
 /** Every provider's README has the table of its configuration. */
 function configRegions(): GeneratedRegion[] {
   const own = readProviderList().filter(({ external }) => !external);
@@ -92,7 +101,7 @@ export async function generate(options: { readonly check: boolean }): Promise<Ch
     { name: "provider.yaml names the folders under providers/", problems: await problemsOf(providerProblems) },
     ...updateRecords(options),
   ];
-  for (const { page, region, content } of [...regions, ...configRegions()]) {
+  for (const { page, region, content } of [...regions, ...conformanceRegions(), ...configRegions()]) {
     const problems = await problemsOf(async () => {
       const path = join(root, page);
       if (!existsSync(path)) return [`${page} is missing`];

@@ -1,13 +1,6 @@
+import type { ConformanceRun, FileRecord, GroupRecord, StartQuantiles } from "./conformance-record.ts";
 import type { SpecResult } from "./ginkgo-report.ts";
 import type { LeftOut } from "./spec-groups.ts";
-
-/** From a pod's creation until it was seen running, in seconds. */
-export interface StartQuantiles {
-  readonly pods: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-}
 
 /** A test of a group as the page shows it. */
 export interface JudgedSpec extends SpecResult {
@@ -22,62 +15,110 @@ export interface GroupOutcome {
   readonly title: string;
   readonly results: readonly JudgedSpec[];
   readonly minutes: number;
-  readonly starts: StartQuantiles;
+  readonly starts: StartQuantiles | undefined;
   /** Tests of the group that were not run, by rule. */
   readonly leftOut: readonly (LeftOut & { readonly count: number })[];
 }
 
-/** Such as `165 of 166, in 8 minutes`. */
-export function summaryOf({ results, minutes }: GroupOutcome): string {
-  return `${results.filter(({ passed }) => passed).length} of ${results.length}, in ${Math.max(1, Math.round(minutes))} minutes`;
+/** What is kept of an outcome. */
+export function groupRecord({ title, results, minutes, starts, leftOut }: GroupOutcome): GroupRecord {
+  const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
+  return {
+    title,
+    minutes: Math.round(minutes * 10) / 10,
+    starts,
+    files: [...Map.groupBy(sorted, ({ file }) => file)].map(([file, ofFile]) => fileRecord(file, ofFile)),
+    failed: sorted.filter(({ passed }) => !passed).map(({ name, reason = "", limit }) => ({ name, reason: limit ?? reason })),
+    leftOut,
+  };
 }
 
-/**
- * The page's section on a group.
- *
- * @param circumstances - when, and what took part, in a line each
- */
-export function groupSection(outcome: GroupOutcome, circumstances: readonly string[]): string {
-  const { title, results, starts, leftOut } = outcome;
-  const failed = results.filter(({ passed }) => !passed);
-  const { pods, p50, p90, p99 } = starts;
+function fileRecord(file: string, results: readonly JudgedSpec[]): FileRecord {
+  const [first, ...more] = results.flatMap(({ who }) => who ?? []);
+  const others = first === undefined ? undefined : { count: more.length + 1, who: first };
+  return { file, of: results.length, passed: results.filter(({ passed }) => passed).length, others };
+}
+
+/** Such as `165 of 166, in 8 minutes`. */
+export function summaryOf(group: GroupRecord): string {
+  return `${countOf(group)}, in ${Math.max(1, Math.round(group.minutes))} minutes`;
+}
+
+/** Such as `165 of 166`. */
+function countOf({ files }: GroupRecord): string {
+  const sum = (pick: (file: FileRecord) => number): number => files.reduce((total, file) => total + pick(file), 0);
+  return `${sum(({ passed }) => passed)} of ${sum(({ of }) => of)}`;
+}
+
+/** The page's part on a run: each group under each policy, side by side. */
+export function conformanceSections({ commit, date, circumstances, policies }: ConformanceRun): string {
+  const titles = policies[0]?.groups.map(({ title }) => title) ?? [];
+  const groupsOf = (title: string): PolicyGroup[] =>
+    policies.flatMap(({ name, groups }) => groups.filter((group) => group.title === title).map((group) => ({ policy: name, group })));
   return [
-    `## ${title}`,
-    "",
-    `**${summaryOf(outcome)}**`,
-    "",
-    `${pods} pods from their creation until they were seen running: p50 ${p50.toFixed(1)} s, p90 ${p90.toFixed(1)} s, p99 ${p99.toFixed(1)} s.`,
+    `One run of commit \`${commit}\`, ${date}:`,
     "",
     ...circumstances.map((line) => `- ${line}`),
+    ...policies.map(({ name, about }) => `- policy *${name}*: ${about}`),
     "",
-    "| file | passed | of | need no kubelet |",
-    "| --- | --- | --- | --- |",
-    ...[...byFile(results)].map(([file, ofFile]) => fileRow(file, ofFile)),
+    `| tests | ${policies.map(({ name }) => `policy *${name}*`).join(" | ")} |`,
+    `| --- |${" --- |".repeat(policies.length)}`,
+    ...titles.map(
+      (title) =>
+        `| ${title} | ${groupsOf(title)
+          .map(({ group }) => `**${countOf(group)}**`)
+          .join(" | ")} |`,
+    ),
     "",
-    ...listed(
-      "What does not pass:",
-      failed.map(({ name, reason = "", limit }) => `- ${plain(name)}: ${plain(limit ?? reason)}`),
-    ),
-    ...listed(
-      "What is left out:",
-      leftOut.map(({ tests, why, count }) => `- ${count} with \`${tests}\` in the name: ${plain(why)}`),
-    ),
+    ...titles.flatMap((title) => groupSection(title, groupsOf(title))),
   ].join("\n");
 }
 
-function fileRow(file: string, results: readonly JudgedSpec[]): string {
-  const passed = results.filter((result) => result.passed).length;
-  const others = results.flatMap(({ who }) => who ?? []);
-  return `| ${file} | ${passed} | ${results.length} | ${others.length === 0 ? "" : `${others.length}: ${others[0]}`} |`;
+/** A group under one policy. */
+interface PolicyGroup {
+  readonly policy: string;
+  readonly group: GroupRecord;
+}
+
+function groupSection(title: string, groups: readonly PolicyGroup[]): readonly string[] {
+  const files = [...new Set(groups.flatMap(({ group }) => group.files.map(({ file }) => file)))].toSorted();
+  return [
+    `## ${title}`,
+    "",
+    ...groups.map(({ policy, group }) => `- *${policy}*: ${summaryOf(group)}${startsOf(group)}`),
+    "",
+    `| file | tests | ${groups.map(({ policy }) => `passed, *${policy}*`).join(" | ")} | need no kubelet |`,
+    `| --- | --- |${" --- |".repeat(groups.length + 1)}`,
+    ...files.map((file) => fileRow(file, groups)),
+    "",
+    ...groups.flatMap(({ policy, group }) =>
+      listed(
+        `What does not pass with policy *${policy}*:`,
+        group.failed.map(({ name, reason }) => `- ${plain(name)}: ${plain(reason)}`),
+      ),
+    ),
+    ...listed(
+      "What is left out:",
+      (groups[0]?.group.leftOut ?? []).map(({ tests, why, count }) => `- ${count} with \`${tests}\` in the name: ${plain(why)}`),
+    ),
+  ];
+}
+
+function startsOf({ starts }: GroupRecord): string {
+  if (!starts) return "";
+  const { pods, p50, p90, p99 } = starts;
+  return `; ${pods} pods from their creation until they were seen running: p50 ${p50.toFixed(1)} s, p90 ${p90.toFixed(1)} s, p99 ${p99.toFixed(1)} s`;
+}
+
+function fileRow(file: string, groups: readonly PolicyGroup[]): string {
+  const found = groups.map(({ group }) => group.files.find((each) => each.file === file));
+  const { of, others } = found.find((each) => each) ?? {};
+  const passed = found.map((each) => each?.passed ?? 0).join(" | ");
+  return `| ${file} | ${of} | ${passed} | ${others === undefined ? "" : `${others.count}: ${others.who}`} |`;
 }
 
 function listed(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, "", ...lines, ""];
-}
-
-function byFile<Result extends SpecResult>(results: readonly Result[]): ReadonlyMap<string, readonly Result[]> {
-  const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
-  return Map.groupBy(sorted, ({ file }) => file);
 }
 
 /** Text that Markdown does not read anything into. */

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { groupSection, type GroupOutcome, type JudgedSpec } from "./conformance-page.ts";
 import { chosenSpecs, specResults, type GinkgoReport, type GinkgoSpec } from "./ginkgo-report.ts";
-import { whoInsteadOfKubelet } from "./spec-groups.ts";
 
 function spec(text: string, State: string, message?: string): GinkgoSpec {
   return {
@@ -31,43 +29,4 @@ test("a chosen test that fails, is skipped or is not run has failed, with its re
   ]);
   const [first] = specResults(report(spec("runs", "skipped", "no feature")), chosen);
   expect(first).toMatchObject({ passed: false, reason: "skipped: no feature", file: "common/node/pods.go" });
-});
-
-const group: Omit<GroupOutcome, "results"> = {
-  title: "Pods",
-  minutes: 12.4,
-  starts: { pods: 3, p50: 1, p90: 2, p99: 3 },
-  leftOut: [],
-};
-
-test("the page counts by file and names every failure, by its cause where that is known", () => {
-  const results: JudgedSpec[] = [
-    ...specResults(report(spec("runs", "passed"), spec("ends", "failed", "a | b"), spec("waits", "failed", "late")), chosen),
-  ].map((result) => ({ ...result, limit: result.name.endsWith("waits") ? "no disk" : undefined }));
-  const page = groupSection({ ...group, results }, ["today", "here"]);
-
-  expect(page).toMatch(/^## Pods\n[^]*\n- today\n- here\n/);
-  expect(page).toContain("**1 of 3, in 12 minutes**");
-  expect(page).toContain("3 pods from their creation until they were seen running: p50 1.0 s, p90 2.0 s, p99 3.0 s.");
-  expect(page).toContain("| common/node/pods.go | 1 | 3 |  |");
-  expect(page).toContain("- \\[sig-node\\] Pods ends: failed: a \\| b");
-  expect(page).toContain("- \\[sig-node\\] Pods waits: no disk");
-});
-
-test("the page tells which tests need no kubelet, and what is left out", () => {
-  const [result] = specResults(report(spec("runs", "passed")), new Set(["[sig-node] Pods runs"]));
-  const results: JudgedSpec[] = result ? [{ ...result, who: "API server" }] : [];
-  const leftOut = [{ tests: "back-off", why: "it takes long", count: 2 }];
-  const page = groupSection({ ...group, results, leftOut }, []);
-
-  expect(page).toContain("| common/node/pods.go | 1 | 1 | 1: API server |");
-  expect(page).toContain("- 2 with `back-off` in the name: it takes long");
-});
-
-test("who answers instead of a kubelet is told by file and name", () => {
-  const file = "common/node/configmap.go";
-  expect(whoInsteadOfKubelet({ file, name: "[sig-node] ConfigMap should run through a ConfigMap lifecycle [Conformance]" })).toBe(
-    "API server",
-  );
-  expect(whoInsteadOfKubelet({ file, name: "[sig-node] ConfigMap should be consumable via the environment" })).toBeUndefined();
 });

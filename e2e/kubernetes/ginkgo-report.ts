@@ -8,6 +8,8 @@ export interface GinkgoSpec {
   readonly LeafNodeLocation: { readonly FileName: string };
   readonly State: string;
   readonly Failure?: { readonly Message: string };
+  /** What the test wrote of its steps, the name of its namespace among it. */
+  readonly CapturedGinkgoWriterOutput?: string;
   /** Nanoseconds. */
   readonly RunTime: number;
 }
@@ -25,6 +27,8 @@ export interface SpecResult {
   /** Why it did not, in a line. */
   readonly reason?: string | undefined;
   readonly seconds: number;
+  /** What it wrote of its steps. */
+  readonly output: string;
 }
 
 /** Names of the tests that a dry run chose. */
@@ -48,11 +52,12 @@ export function specResults(report: GinkgoReport, chosen: ReadonlySet<string>): 
         passed,
         reason: passed ? undefined : `${spec.State}: ${oneLine(spec.Failure?.Message ?? "without a word")}`,
         seconds: spec.RunTime / 1e9,
+        output: spec.CapturedGinkgoWriterOutput ?? "",
       };
     });
   const reported = new Set(results.map(({ name }) => name));
   const lost = [...chosen].filter((name) => !reported.has(name));
-  return [...results, ...lost.map((name) => ({ name, file: "?", passed: false, reason: "it was not run", seconds: 0 }))];
+  return [...results, ...lost.map((name) => ({ name, file: "?", passed: false, reason: "it was not run", seconds: 0, output: "" }))];
 }
 
 function itsOf(report: GinkgoReport): readonly GinkgoSpec[] {

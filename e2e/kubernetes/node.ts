@@ -17,10 +17,12 @@ export interface NodeOptions {
   readonly address: string;
   /** Where the program's log goes. */
   readonly directory: string;
+  /** What pods may ask of the machine, as in the provider's configuration; default: the provider's own. */
+  readonly policy?: object | undefined;
 }
 
-/** Starts the program with the Docker provider, all that Kubernetes' tests ask for allowed; returns when its node is Ready. */
-export async function startNode({ controlPlane, dockerHost, address, directory }: NodeOptions): Promise<AsyncDisposable> {
+/** Starts the program with the Docker provider; returns when its node is Ready. */
+export async function startNode({ controlPlane, dockerHost, address, directory, policy }: NodeOptions): Promise<AsyncDisposable> {
   await using cleanup = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "vk-node-"));
   cleanup.defer(async () => {
@@ -34,15 +36,7 @@ export async function startNode({ controlPlane, dockerHost, address, directory }
     rootDirectory: join(home, "pods"),
     log: { folder: join(home, "logs") },
     cgroupParent: controlGroupOf(dockerHost),
-    policy: {
-      privileged: true,
-      hostPaths: ["/"],
-      hostNetwork: true,
-      hostPID: true,
-      hostIPC: true,
-      capabilities: ["ALL"],
-      unconfined: true,
-    },
+    ...(policy && { policy }),
   };
   const configFile = join(directory, "docker.json");
   writeFileSync(configFile, JSON.stringify(config));

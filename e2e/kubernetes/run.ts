@@ -1,26 +1,31 @@
 /**
- * Runs Kubernetes' own end-to-end tests on a node of the Docker provider, with an engine and a control plane of their own, and
- * writes how they went. `make conformance` calls it in namespaces of its own, with the programs built.
+ * Runs Kubernetes' own end-to-end tests on a node of the Docker provider, with an engine and a control plane of their own, under
+ * each policy in turn. `make conformance` calls it in namespaces of its own, with the programs built. A run of everything, of a
+ * work tree without changes, is recorded with its commit, and the page is made of that; any other run is only told.
  *
- * Usage: run.ts [--procs 8] [--no-guide] [--group 1 …], or of tests of your choice: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
+ * Usage: run.ts [--procs 8] [--policy open …] [--group 1 …], or of tests of your choice: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, networkInterfaces, totalmem } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { ensureControlPlane, startControlPlane } from "@virtual-kubelet/testing";
+import { ensureControlPlane, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { ensureKubernetesE2e } from "../../tools/kubernetes-e2e.ts";
 import { replaceRegion } from "../../tools/marked-region.ts";
 import { PrivateEngine } from "../docker/support/private-engine.ts";
-import { groupSection, summaryOf, type GroupOutcome } from "./conformance-page.ts";
-import { chosenSpecs, specResults, type GinkgoReport } from "./ginkgo-report.ts";
-import { startNode } from "./node.ts";
-import { PodStarts } from "./pod-starts.ts";
+import { conformanceSections, groupRecord, summaryOf, type GroupOutcome, type JudgedSpec } from "./conformance-page.ts";
+import { conformanceRecord, renderConformanceRun, type ConformanceRun } from "./conformance-record.ts";
+import { chosenSpecs, specResults, type GinkgoReport, type SpecResult } from "./ginkgo-report.ts";
 import { knownLimit } from "./known-limits.ts";
+import { startNode } from "./node.ts";
+import { nodePolicies, type NodePolicy } from "./node-policies.ts";
+import { PodObserver } from "./pod-observer.ts";
+import { refusalIn } from "./pod-refusals.ts";
 import { specGroups, whoInsteadOfKubelet, type LeftOut, type SpecGroup } from "./spec-groups.ts";
 import { importStandIns } from "./stand-in-images.ts";
+import { whyNotRecorded, type WorkTree } from "./work-tree.ts";
 
 const root = join(import.meta.dirname, "../..");
 const guide = join(root, "docs/guides/conformance.md");
@@ -31,68 +36,134 @@ const { values } = parseArgs({
     skip: { type: "string", default: "^$" },
     procs: { type: "string", default: "8" },
     group: { type: "string", multiple: true },
-    "no-guide": { type: "boolean", default: false },
+    policy: { type: "string", multiple: true },
   },
 });
 const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
 if (nodeAddress === undefined) throw new Error("these tests need namespaces of their own: run make conformance");
 
+const groups = chosenGroups();
+const policies = chosenPolicies();
+const tree = workTree();
+const unrecorded = whyNotRecorded(tree, { groups: groups.length, policies: policies.length, isChosen: values["focus-file"] !== undefined });
+if (unrecorded !== undefined) console.log(`this run is not recorded: ${unrecorded}`);
+const date = new Date().toISOString().slice(0, 10);
 const reports = join(root, ".reports/kubernetes");
 rmSync(reports, { recursive: true, force: true });
-mkdirSync(reports, { recursive: true });
 const programs = await ensureKubernetesE2e();
-const groups = chosenGroups();
+const controlPlanePrograms = await ensureControlPlane();
 
 await using engine = await PrivateEngine.start();
 await importStandIns(engine.api, programs.directory);
-const controlPlanePrograms = await ensureControlPlane();
-await using controlPlane = await startControlPlane({
-  flags: { "kube-apiserver": { "advertise-address": nodeAddress, "allow-privileged": "true" } },
-});
-await using _node = await startNode({ controlPlane, dockerHost: engine.api.host, address: nodeAddress, directory: reports });
-await using starts = await PodStarts.follow(controlPlane);
-const outcomes: GroupOutcome[] = [];
-for (const [index, group] of groups.entries()) {
-  const outcome = await runGroup(group, String(index));
-  outcomes.push(outcome);
-  // After each: a run that is broken off leaves what it has found.
-  writeFileSync(join(reports, "outcomes.json"), JSON.stringify(outcomes));
-  if (!values["no-guide"] && group.region !== undefined) await writeGuide(group.region, outcome);
+const runs: PolicyRun[] = [];
+for (const policy of policies) {
+  runs.push(await runPolicy(policy));
+  // Nothing of one policy's pods is left to the next.
+  await Promise.all((await engine.api.containers()).map((id) => engine.api.remove(id)));
 }
-const results = outcomes.flatMap((outcome) => outcome.results);
-for (const { name, reason, limit, passed } of results) if (!passed) console.log(`failed: ${name}: ${limit ?? reason ?? ""}`);
-for (const outcome of outcomes) console.log(`${outcome.title}: ${summaryOf(outcome)}`);
-process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
+for (const { policy, outcomes } of runs)
+  for (const { results } of outcomes)
+    for (const { name, reason, limit, passed } of results)
+      if (!passed) console.log(`did not pass, policy ${policy.name}: ${name}: ${limit ?? reason ?? ""}`);
+for (const { policy, outcomes } of runs)
+  for (const outcome of outcomes) console.log(`policy ${policy.name}: ${outcome.title}: ${summaryOf(groupRecord(outcome))}`);
+if (unrecorded === undefined) await record();
+const results = runs.flatMap(({ outcomes }) => outcomes.flatMap((outcome) => outcome.results));
+process.exitCode = results.every(({ passed, limit }) => passed || limit !== undefined) ? 0 : 1;
+
+/** How the groups went under a policy. */
+interface PolicyRun {
+  readonly policy: NodePolicy;
+  readonly kubernetes: string;
+  readonly outcomes: readonly GroupOutcome[];
+}
 
 function chosenGroups(): readonly SpecGroup[] {
   const { focus, skip, group, "focus-file": focusFile } = values;
   if (focusFile !== undefined) return [{ title: "chosen", focus, skip, focusFile }];
+  const wrong = group?.find((each) => specGroups[Number(each) - 1] === undefined);
+  if (wrong !== undefined) throw new Error(`--group ${wrong}: expected 1 to ${specGroups.length}`);
   return group === undefined ? specGroups : specGroups.filter((_, index) => group.includes(String(index + 1)));
 }
 
-async function writeGuide(region: string, outcome: GroupOutcome): Promise<void> {
+function chosenPolicies(): readonly NodePolicy[] {
+  const { policy: names } = values;
+  const known = nodePolicies.map(({ name }) => name as string);
+  const wrong = names?.find((each) => !known.includes(each));
+  if (wrong !== undefined) throw new Error(`--policy ${wrong}: expected ${known.join(" or ")}`);
+  return names === undefined ? nodePolicies : nodePolicies.filter(({ name }) => names.includes(name));
+}
+
+function workTree(): WorkTree {
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-c", `safe.directory=${root}`, ...args], { cwd: root, encoding: "utf8" }).trim();
+  return { commit: git("rev-parse", "HEAD"), changes: git("status", "--porcelain") };
+}
+
+async function runPolicy(policy: NodePolicy): Promise<PolicyRun> {
+  const directory = join(reports, policy.name);
+  mkdirSync(directory, { recursive: true });
+  await using controlPlane = await startControlPlane({
+    flags: { "kube-apiserver": { "advertise-address": nodeAddress ?? "", "allow-privileged": "true" } },
+  });
+  await using _node = await startNode({
+    controlPlane,
+    dockerHost: engine.api.host,
+    address: nodeAddress ?? "",
+    directory,
+    policy: policy.policy,
+  });
+  await using observer = await PodObserver.follow(controlPlane);
+  const outcomes: GroupOutcome[] = [];
+  for (const [index, group] of groups.entries()) {
+    outcomes.push(await runGroup(group, { policy, controlPlane, observer, directory, name: String(index + 1) }));
+    // After each: a run that is broken off leaves what it has found.
+    writeFileSync(join(directory, "outcomes.json"), JSON.stringify(outcomes.map(groupRecord), undefined, 2));
+  }
+  return { policy, kubernetes: controlPlane.version, outcomes };
+}
+
+async function record(): Promise<void> {
   const { Version: engineVersion } = (await engine.api.json("GET", "/version")) as { Version: string };
   const { CgroupVersion: cgroups } = (await engine.api.json("GET", "/info")) as { CgroupVersion: string };
-  const circumstances = [
-    `${new Date().toISOString().slice(0, 10)}, Kubernetes ${controlPlane.version}, tests of ${programs.version}, ${values.procs} at once`,
-    `Docker ${engineVersion}, cgroup v${cgroups}; images are stand-ins made of Busybox and programs of Kubernetes' source`,
-    `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
-  ];
-  writeFileSync(guide, replaceRegion(readFileSync(guide, "utf8"), region, groupSection(outcome, circumstances)));
+  const run: ConformanceRun = {
+    commit: tree.commit,
+    date,
+    circumstances: [
+      `Kubernetes ${runs[0]?.kubernetes}, tests of ${programs.version}, ${values.procs} at once, no retries`,
+      `Docker ${engineVersion}, cgroup v${cgroups}; images are stand-ins made of Busybox and programs of Kubernetes' source`,
+      `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
+    ],
+    policies: runs.map(({ policy: { name, about }, outcomes }) => ({ name, about, groups: outcomes.map(groupRecord) })),
+  };
+  writeFileSync(conformanceRecord, renderConformanceRun(run));
+  writeFileSync(guide, replaceRegion(readFileSync(guide, "utf8"), "kubernetes-conformance", conformanceSections(run)));
   console.log(`written to ${guide}`);
 }
 
+/** What a group is run with. */
+interface Surroundings {
+  readonly policy: NodePolicy;
+  readonly controlPlane: ControlPlane;
+  readonly observer: PodObserver;
+  /** For logs and reports. */
+  readonly directory: string;
+  /** Of the reports. */
+  readonly name: string;
+}
+
 /** Finds out which tests are of the group, and runs them. */
-async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGroup, name: string): Promise<GroupOutcome> {
+async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGroup, surroundings: Surroundings): Promise<GroupOutcome> {
+  const { policy, controlPlane, observer, directory, name } = surroundings;
   const program = join(programs.directory, "e2e.test");
   const belongs = [`--focus=${focus}`, `--focus-file=${focusFile}`];
-  await ginkgo(["--dry-run", "--no-color", ...belongs, `--skip=${skip}`, program], `chosen-${name}.json`);
-  const all = [...chosenSpecs(reportOf(`chosen-${name}.json`))];
+  await ginkgo(["--dry-run", "--no-color", ...belongs, `--skip=${skip}`, program], join(directory, `chosen-${name}.json`));
+  const all = [...chosenSpecs(reportOf(join(directory, `chosen-${name}.json`)))];
   const leaves = (rule: LeftOut, spec: string): boolean => new RegExp(rule.tests).test(spec);
   const chosen = new Set(all.filter((spec) => !leftOut.some((rule) => leaves(rule, spec))));
   const filter = [...belongs, `--skip=${[skip, ...leftOut.map(({ tests }) => tests)].join("|")}`];
-  console.log(`${title}: ${chosen.size} of ${all.length} tests; logs and reports are in ${reports}`);
-  starts.drain();
+  console.log(`policy ${policy.name}: ${title}: ${chosen.size} of ${all.length} tests; logs and reports are in ${directory}`);
+  observer.drain();
   const began = performance.now();
   await ginkgo(
     [
@@ -108,33 +179,47 @@ async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGro
       "--minStartupPods=0",
       "--num-nodes=1",
     ],
-    `report-${name}.json`,
+    join(directory, `report-${name}.json`),
   );
-  const results = specResults(reportOf(`report-${name}.json`), chosen).map((result) => ({
+  const minutes = minutesSince(began);
+  const { starts, refusals } = observer.drain();
+  const judge = (result: SpecResult): JudgedSpec => ({
     ...result,
     who: whoInsteadOfKubelet(result),
-    limit: result.passed ? undefined : knownLimit(result.name),
-  }));
+    limit: result.passed ? undefined : limitOf(result, policy, refusals),
+  });
+  const results = specResults(reportOf(join(directory, `report-${name}.json`)), chosen).map(judge);
   const counted = leftOut.map((rule) => ({ ...rule, count: all.filter((spec) => leaves(rule, spec)).length }));
-  return { title, results, minutes: minutesSince(began), starts: starts.drain(), leftOut: counted };
+  return { title, results, minutes, starts, leftOut: counted };
 }
 
 function minutesSince(ms: number): number {
   return (performance.now() - ms) / 60_000;
 }
 
-/** Runs the tests; failures among them are in the report. @throws Error if there is none */
-async function ginkgo(args: readonly string[], report: string): Promise<void> {
-  const log = openSync(join(reports, report.replace(/json$/, "log")), "w");
-  const child = spawn(join(programs.directory, "ginkgo"), [`--json-report=${report}`, `--output-dir=${reports}`, ...args], {
-    cwd: reports,
-    stdio: ["ignore", log, log],
-  });
-  await once(child, "close");
-  closeSync(log);
-  if (!existsSync(join(reports, report))) throw new Error(`the tests left no report; see ${join(reports, report.replace(/json$/, "log"))}`);
+/** Why a test cannot pass here; a policy that allows all that tests ask for is no reason. */
+function limitOf({ name, output }: SpecResult, policy: NodePolicy, refusals: ReadonlyMap<string, string>): string | undefined {
+  const refused = policy.policy === undefined ? refusalIn(output, refusals) : undefined;
+  return refused === undefined ? knownLimit(name) : `the policy refuses its pod: ${refused}`;
 }
 
-function reportOf(name: string): GinkgoReport {
-  return JSON.parse(readFileSync(join(reports, name), "utf8")) as GinkgoReport;
+/** Runs the tests, whose failures are in the report at this path. @throws Error if there is none */
+async function ginkgo(args: readonly string[], report: string): Promise<void> {
+  const logFile = report.replace(/json$/, "log");
+  const log = openSync(logFile, "w");
+  const child = spawn(
+    join(programs.directory, "ginkgo"),
+    [`--json-report=${basename(report)}`, `--output-dir=${dirname(report)}`, ...args],
+    {
+      cwd: dirname(report),
+      stdio: ["ignore", log, log],
+    },
+  );
+  await once(child, "close");
+  closeSync(log);
+  if (!existsSync(report)) throw new Error(`the tests left no report; see ${logFile}`);
+}
+
+function reportOf(path: string): GinkgoReport {
+  return JSON.parse(readFileSync(path, "utf8")) as GinkgoReport;
 }

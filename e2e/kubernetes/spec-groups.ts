@@ -1,8 +1,6 @@
 /** Some of Kubernetes' own tests, by Ginkgo's filters: regular expressions over names and files. */
 export interface SpecGroup {
   readonly title: string;
-  /** Where the page tells how they went; absent if it does not. */
-  readonly region?: string;
   readonly focus: string;
   readonly focusFile: string;
   /** What belongs to another group. */
@@ -22,21 +20,18 @@ export interface LeftOut {
 export const specGroups: readonly SpecGroup[] = [
   {
     title: "Conformance, common/node and common/storage",
-    region: "kubernetes-conformance",
     focus: "\\[Conformance\\]",
     focusFile: "common/(node|storage)/",
     skip: "^$",
   },
   {
     title: "Conformance, node",
-    region: "kubernetes-conformance-node",
     focus: "\\[Conformance\\]",
     focusFile: "e2e/node/",
     skip: "^$",
   },
   {
     title: "NodeConformance beyond Conformance",
-    region: "kubernetes-node-conformance",
     focus: "\\[NodeConformance\\]",
     focusFile: "common/(node|storage)/",
     skip: "\\[Conformance\\]",

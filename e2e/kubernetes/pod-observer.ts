@@ -11,19 +11,29 @@ import {
   type Pod,
 } from "@virtual-kubelet/kube-client";
 import type { ControlPlaneAccess } from "@virtual-kubelet/testing";
-import type { StartQuantiles } from "./conformance-page.ts";
+import type { StartQuantiles } from "./conformance-record.ts";
+import { refusalOf } from "./pod-refusals.ts";
 
-/** How long pods take from when they are first seen until they are seen running, while tests make them. */
-export class PodStarts implements AsyncDisposable {
+/** What was seen of pods while tests made them. */
+export interface ObservedPods {
+  /** From when they were first seen until they were seen running; `undefined` if none was. */
+  readonly starts: StartQuantiles | undefined;
+  /** What the node's policy refused, by namespace. */
+  readonly refusals: ReadonlyMap<string, string>;
+}
+
+/** Watches pods while tests make them. */
+export class PodObserver implements AsyncDisposable {
   readonly #cleanup = new AsyncDisposableStack();
   readonly #seenAtMs = new Map<string, number>();
   readonly #tookMs: number[] = [];
+  #refusals = new Map<string, string>();
 
   /** Watches all pods from now on. */
-  static async follow({ kubeconfig }: ControlPlaneAccess): Promise<PodStarts> {
-    const starts = new PodStarts();
+  static async follow({ kubeconfig }: ControlPlaneAccess): Promise<PodObserver> {
+    const observer = new PodObserver();
     const credentials = await loadCredentials({ kubeconfig: kubeconfig.path, env: {}, clock: systemClock });
-    const transport = starts.#cleanup.use(createHttpTransport({ credentials }));
+    const transport = observer.#cleanup.use(createHttpTransport({ credentials }));
     const reflector = new Reflector<Pod>({
       client: createKubeClient(transport),
       resource: resources.pods,
@@ -32,25 +42,30 @@ export class PodStarts implements AsyncDisposable {
       logger: silentLogger,
       metrics: noMetrics,
     });
-    starts.#cleanup.use(reflector.store.subscribe(({ uid, object }) => starts.#take(uid, object)));
+    observer.#cleanup.use(reflector.store.subscribe(({ uid, object }) => observer.#take(uid, object)));
     const stop = new AbortController();
     const running = reflector.run(stop.signal).catch(() => {});
-    starts.#cleanup.defer(async () => {
+    observer.#cleanup.defer(async () => {
       stop.abort();
       await running;
     });
     await reflector.synced;
-    return starts;
+    return observer;
   }
 
   /** What was seen since it was last called. */
-  drain(): StartQuantiles {
+  drain(): ObservedPods {
     const sorted = this.#tookMs.splice(0).toSorted((a, b) => a - b);
     const at = (share: number): number => (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN) / 1000;
-    return { pods: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99) };
+    const starts = sorted.length === 0 ? undefined : { pods: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99) };
+    const refusals = this.#refusals;
+    this.#refusals = new Map();
+    return { starts, refusals };
   }
 
-  #take(uid: string, { status }: DeepReadonly<Pod>): void {
+  #take(uid: string, { metadata, status }: DeepReadonly<Pod>): void {
+    const refusal = refusalOf(status);
+    if (refusal !== undefined) this.#refusals.set(metadata?.namespace ?? "", refusal);
     const nowMs = systemClock.monotonic();
     const seenAtMs = this.#seenAtMs.get(uid);
     if (seenAtMs === undefined) this.#seenAtMs.set(uid, nowMs);

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { z } from "zod";
+
+/** From a pod's creation until it was seen running, in seconds. */
+export interface StartQuantiles {
+  readonly pods: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+/** The tests of one file of Kubernetes' source. */
+export interface FileRecord {
+  /** Such as `common/node/pods.go`. */
+  readonly file: string;
+  readonly of: number;
+  readonly passed: number;
+  /** How many of them need no kubelet, and who answers. */
+  readonly others?: { readonly count: number; readonly who: string } | undefined;
+}
+
+/** How a group of tests went under one policy. */
+export interface GroupRecord {
+  readonly title: string;
+  readonly minutes: number;
+  /** Absent if no pod was seen running. */
+  readonly starts?: StartQuantiles | undefined;
+  readonly files: readonly FileRecord[];
+  /** What did not pass, and why. */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+  /** Tests of the group that were not run, by rule. */
+  readonly leftOut: readonly { readonly tests: string; readonly why: string; readonly count: number }[];
+}
+
+/** One run of `make conformance`: all groups under all policies, of one commit. */
+export interface ConformanceRun {
+  /** Of a work tree without changes. */
+  readonly commit: string;
+  /** Day in UTC on which the run began. */
+  readonly date: string;
+  /** What took part, in a line each. */
+  readonly circumstances: readonly string[];
+  readonly policies: readonly { readonly name: string; readonly about: string; readonly groups: readonly GroupRecord[] }[];
+}
+
+const schema: z.ZodType<ConformanceRun> = z.strictObject({
+  commit: z.string().regex(/^[0-9a-f]{40}$/),
+  date: z.iso.date(),
+  circumstances: z.array(z.string()),
+  policies: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        about: z.string(),
+        groups: z.array(
+          z.strictObject({
+            title: z.string(),
+            minutes: z.number(),
+            starts: z.strictObject({ pods: z.int(), p50: z.number(), p90: z.number(), p99: z.number() }).optional(),
+            files: z.array(
+              z.strictObject({
+                file: z.string(),
+                of: z.int(),
+                passed: z.int(),
+                others: z.strictObject({ count: z.int(), who: z.string() }).optional(),
+              }),
+            ),
+            failed: z.array(z.strictObject({ name: z.string(), reason: z.string() })),
+            leftOut: z.array(z.strictObject({ tests: z.string(), why: z.string(), count: z.int() })),
+          }),
+        ),
+      }),
+    )
+    .nonempty(),
+});
+
+/** Where the last whole run is kept. The page is made of it. */
+export const conformanceRecord: string = join(import.meta.dirname, "conformance.json");
+
+/** Reads the text of {@link conformanceRecord}. @throws Error with the fields that are wrong */
+export function parseConformanceRun(text: string): ConformanceRun {
+  const parsed = schema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(`${conformanceRecord}: ${z.prettifyError(parsed.error)}; \`make conformance\` writes it anew`);
+}
+
+/** The text of {@link conformanceRecord}. */
+export function renderConformanceRun(run: ConformanceRun): string {
+  return `${JSON.stringify(run, undefined, 2)}\n`;
+}

@@ -1,0 +1,27 @@
+/** What a node's configuration lets pods ask for. */
+export interface NodePolicy {
+  readonly name: PolicyName;
+  /** What the page says of it. */
+  readonly about: string;
+  /** Field `policy` of the Docker provider's configuration; absent if the configuration has none. */
+  readonly policy?: object;
+}
+
+/** Under which policies `make conformance` runs. */
+export type PolicyName = "open" | "default";
+
+const open = {
+  privileged: true,
+  hostPaths: ["/"],
+  hostNetwork: true,
+  hostPID: true,
+  hostIPC: true,
+  capabilities: ["ALL"],
+  unconfined: true,
+};
+
+/** In the order in which they run. */
+export const nodePolicies: readonly NodePolicy[] = [
+  { name: "open", about: `all that these tests ask for is allowed: \`policy: ${JSON.stringify(open)}\``, policy: open },
+  { name: "default", about: "the configuration has no `policy`, as on a node that nobody has opened" },
+];
