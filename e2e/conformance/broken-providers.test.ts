@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { brokenProviders } from "./support/broken-providers.ts";
 
 // The suite must be able to fail: each of these providers is a good one with one fault, and one check finds it. That the good ones pass
-// all checks is held by mock.test.ts, recording-provider.test.ts and process-provider.test.ts.
+// all checks is held by mock.test.ts, recording-provider.test.ts and real-process-provider.test.ts.
 
 /** For what is deleted after a check, and for a busy machine. */
 const clearingUpMs = 30_000;

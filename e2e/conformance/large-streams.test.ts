@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { ProviderRig, shellPrograms } from "@virtual-kubelet/testing/conformance";
 import { expect, test } from "vitest";
-import { provider } from "../process-provider/provider.ts";
+import { provider } from "../real-process-provider/provider.ts";
 
 const mebibyte = 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { describeProvider, requiredFeatures, shellPrograms, type Program, type R
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { openNomad, suiteJobId } from "../nomad/backend.ts";
-import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { canOpenTerminals } from "../real-process-provider/spawn-command.ts";
 import { reportFile, root } from "./support/paths.ts";
 
 // The fake, or with E2E_NOMAD=real the agent that NOMAD_ADDR names.

@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { digestOf, megabytes } from "../embedded/support/streaming-rig.ts";
-import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { canOpenTerminals } from "../real-process-provider/spawn-command.ts";
 import { findKubectl } from "../support/kubectl.ts";
 import { InteropRig, startTimeoutMs, type PodOnNode } from "./support/rig.ts";
 import type { KubectlRunner } from "./support/kubectl-runner.ts";

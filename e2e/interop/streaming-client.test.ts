@@ -6,7 +6,7 @@ import { openPortForward, runRemoteCommand } from "@virtual-kubelet/streaming";
 import { eventually, freePort } from "@virtual-kubelet/testing";
 import { describe, expect } from "vitest";
 import { clock, digestOf, megabytes, serveTcp } from "../embedded/support/streaming-rig.ts";
-import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { canOpenTerminals } from "../real-process-provider/spawn-command.ts";
 import { runningPod, test } from "./support/stream-test.ts";
 
 const transports = ["websocket", "spdy"] as const;

@@ -13,7 +13,7 @@ import { NomadClient } from "../../providers/nomad/src/api/nomad-client.ts";
 import type { NomadHttp } from "../../providers/nomad/src/api/nomad-http.ts";
 import { ObjectReader } from "../../providers/nomad/src/api/object-reader.ts";
 import { newPodEntry, type PodEntry } from "../../providers/nomad/src/pods/pod-entry.ts";
-import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { canOpenTerminals } from "../real-process-provider/spawn-command.ts";
 import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 import { jobWith, taskWith, wait } from "./test-jobs.ts";
 

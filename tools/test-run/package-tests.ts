@@ -15,12 +15,12 @@ function shortName(folder: string): string {
 /** The packages that the tests of `e2e/` are about, by the beginning of their path. */
 const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/conformance/broken-providers", "testing"],
-  ["e2e/conformance/example-provider", "testing", "core"],
+  ["e2e/conformance/example-provider", "process-provider", "testing", "core"],
   ["e2e/conformance/file-provider", "testing"],
   ["e2e/conformance/large-streams", "testing", "streaming"],
   ["e2e/conformance/mock", "mock", "testing"],
   ["e2e/conformance/nomad", "nomad", "testing"],
-  ["e2e/conformance/process-provider", "process-provider", "pod-runtime", "testing"],
+  ["e2e/conformance/real-process-provider", "pod-runtime", "testing"],
   ["e2e/conformance/recording-provider", "testing"],
   ["e2e/conformance/remote-template", "template", "create-provider", "testing"],
   ["e2e/conformance/template", "template", "create-provider", "testing"],
@@ -53,7 +53,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/kubelet-proxy", "embedded-apiserver", "streaming"],
   ["e2e/embedded/plan", "cli"],
   ["e2e/embedded/port-forward", "streaming"],
-  ["e2e/embedded/process-provider", "process-provider", "pod-runtime"],
+  ["e2e/embedded/process-provider", "process-provider", "core"],
   ["e2e/embedded/proxy", "kube-client"],
   ["e2e/embedded/readme", "embedded-apiserver"],
   ["e2e/embedded/start-up", "cli"],

@@ -5,7 +5,7 @@ import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { provider as mock } from "@virtual-kubelet/provider-mock";
 import { instanceScriptDomain, RecordingProvider, type ProviderMethod } from "@virtual-kubelet/testing";
 import { shellPrograms, type ConformanceOptions, type Program, type Recipe } from "@virtual-kubelet/testing/conformance";
-import { provider as processes } from "../../process-provider/provider.ts";
+import { provider as processes } from "../../real-process-provider/provider.ts";
 import { mockPrograms } from "./mock-programs.ts";
 
 // Providers that pass the suite: broken providers are made of them, each with one fault.

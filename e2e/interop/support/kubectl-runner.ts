@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { TerminalSize } from "@virtual-kubelet/core";
 import { startReaper } from "@virtual-kubelet/testing";
-import { spawnCommand, type ProcessGroup } from "../../process-provider/spawn-command.ts";
+import { spawnCommand, type ProcessGroup } from "../../real-process-provider/spawn-command.ts";
 
 /** How kubectl ended, and what it printed. */
 export interface Ended {

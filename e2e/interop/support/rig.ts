@@ -13,7 +13,7 @@ import { openCluster, type Cluster } from "./cluster.ts";
 import { KubectlRunner } from "./kubectl-runner.ts";
 
 const { signal } = new AbortController();
-const providerPath = fileURLToPath(new URL("../../process-provider/provider.ts", import.meta.url));
+const providerPath = fileURLToPath(new URL("../../real-process-provider/provider.ts", import.meta.url));
 
 /** For hooks that start a rig: programs come up slowly on a machine that is busy. */
 export const startTimeoutMs: number = 240_000;

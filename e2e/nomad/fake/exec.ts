@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Reaper } from "@virtual-kubelet/testing";
 import type { RawData, WebSocket } from "ws";
-import { spawnCommand } from "../../process-provider/spawn-command.ts";
+import { spawnCommand } from "../../real-process-provider/spawn-command.ts";
 import type { FakeCluster } from "./cluster.ts";
 
 interface ExecDeps {

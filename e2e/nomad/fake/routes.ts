@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fits } from "./bexpr.ts";
 import { fakeNode, type FakeCluster } from "./cluster.ts";
-import { groupUse } from "../../process-provider/group-use.ts";
+import { groupUse } from "../../real-process-provider/group-use.ts";
 import type { FakeRequest } from "./fake-request.ts";
 import { defaultNamespace, keyOf, type Json } from "./state.ts";
 import { jobProblem } from "./validate-job.ts";

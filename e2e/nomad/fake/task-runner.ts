@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import type { Reaper } from "@virtual-kubelet/testing";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import { spawnCommand, type ProcessGroup } from "../../process-provider/spawn-command.ts";
+import { spawnCommand, type ProcessGroup } from "../../real-process-provider/spawn-command.ts";
 import { clientAttributes, evaluateText, replaceVariables } from "./interpolate.ts";
 import { renderTemplate } from "./render-template.ts";
 import type { Json } from "./state.ts";

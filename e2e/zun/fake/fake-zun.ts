@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import type { Reaper } from "@virtual-kubelet/testing";
-import { groupUse } from "../../process-provider/group-use.ts";
+import { groupUse } from "../../real-process-provider/group-use.ts";
 import { ApiFault, notFound, wrongState } from "./api-fault.ts";
 import { FakeContainer, type ContainerBody } from "./fake-container.ts";
 import { schemaProblem } from "./schema-check.ts";

@@ -7,16 +7,16 @@ import type { ProcessContainer } from "./process-container.ts";
 import { planContainers, ProcessPod } from "./process-pod.ts";
 import { ProcessProbes } from "./process-probes.ts";
 
-/** Configuration of the process provider. */
-export interface ProcessProviderConfig {
+/** Settings of the provider of real processes. */
+export interface RealProcessProviderConfig {
   /** Folder for logs and working directories. */
   readonly directory: string;
 }
 
-const configSchema: z.ZodType<ProcessProviderConfig> = z.strictObject({ directory: z.string().min(1) });
+const configSchema: z.ZodType<RealProcessProviderConfig> = z.strictObject({ directory: z.string().min(1) });
 
 /** Runs pods as real processes of this machine; see the README beside it. */
-export const provider: ProviderDefinition<ProcessProviderConfig> = {
+export const provider: ProviderDefinition<RealProcessProviderConfig> = {
   name: "real-process",
   capabilities: {
     initContainers: true,
@@ -28,10 +28,10 @@ export const provider: ProviderDefinition<ProcessProviderConfig> = {
     operatingSystems: ["linux"],
   },
   configSchema,
-  create: (host, config) => createProcessProvider(host, config),
+  create: (host, config) => createRealProcessProvider(host, config),
 };
 
-function createProcessProvider(host: ProviderHost, { directory }: ProcessProviderConfig): Provider {
+function createRealProcessProvider(host: ProviderHost, { directory }: RealProcessProviderConfig): Provider {
   const { clock } = host;
   const reaper = startReaper();
   const pods = new Map<string, ProcessPod>();

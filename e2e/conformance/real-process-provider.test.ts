@@ -11,8 +11,8 @@ import {
 } from "@virtual-kubelet/testing/conformance";
 import { freePort } from "@virtual-kubelet/testing";
 import { afterAll } from "vitest";
-import { provider } from "../process-provider/provider.ts";
-import { canOpenTerminals } from "../process-provider/spawn-command.ts";
+import { provider } from "../real-process-provider/provider.ts";
+import { canOpenTerminals } from "../real-process-provider/spawn-command.ts";
 import { reportFile } from "./support/paths.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "vk-conformance-"));
