@@ -35,6 +35,6 @@ export const provider: ProviderDefinition<DockerConfig> = {
     ...(localPath ? [localPath.provisioner] : []),
     ...(volumeDrivers.length > 0 ? [dockerVolumeDriver] : []),
   ],
-  create: async (host, config) => (await import("./docker-provider.ts")).openDockerProvider(host, config),
+  create: async (host, config) => (await import("./open-docker-provider.ts")).openDockerProvider(host, config),
   plan: async (...pod) => (await import("./plan/plan-docker-pod.ts")).planDockerPod(...pod),
 };

@@ -1,13 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { DockerConfig } from "../config.ts";
 
-/** Where the NVIDIA driver tells of its GPUs, a folder each. */
+/** The NVIDIA driver has a folder here for each GPU. */
 const driverFolder = "/proc/driver/nvidia/gpus";
 
-/**
- * Ids of this machine's NVIDIA GPUs, as the engine takes them; none without the driver. A GPU whose UUID the driver does not
- * tell goes by its number.
- */
+/** Ids of the node's GPUs: the configured ones, or those of the machine. */
+export async function gpusOf({ gpus }: Pick<DockerConfig, "gpus">): Promise<readonly string[]> {
+  return gpus === "auto" ? hostGpus() : gpus;
+}
+
+/** Ids of this machine's NVIDIA GPUs in the engine's form: the UUID, else the index. Empty without the driver. */
 export async function hostGpus(folder: string = driverFolder): Promise<readonly string[]> {
   let names: string[];
   try {
