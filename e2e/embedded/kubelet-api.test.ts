@@ -153,7 +153,7 @@ describe.each(["spdy", "websocket"] as const)("exec over %s", (transport) => {
     expect([stdout.text, stderr.text]).toEqual(["to stdout\n", "to stderr\n"]);
     await eventually(async () =>
       expect(rig.lines).toContainEqual({
-        message: "a pod was reached into",
+        message: "a pod was accessed",
         user: "alice",
         groups: ["testers"],
         verb: "exec",

@@ -1,5 +1,5 @@
 /**
- * The HTTPS server of a node: what kube-apiserver, kubectl and metrics-server ask a kubelet for, and who may ask.
+ * The HTTPS server of a node: it answers kube-apiserver, kubectl and metrics-server like a kubelet, and controls who may call.
  *
  * @packageDocumentation
  */

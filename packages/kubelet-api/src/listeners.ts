@@ -1,16 +1,16 @@
-/** Those who want to know when something has changed. */
+/** Callbacks for changes. */
 export class Listeners {
   readonly #listeners = new Set<() => void>();
 
-  /** @returns what ends it */
+  /** @returns subscription; disposing it ends the calls */
   add(listener: () => void): Disposable {
-    // One function may be added twice.
+    // A wrapper, because the same function may be added twice.
     const own = (): void => listener();
     this.#listeners.add(own);
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
   }
 
-  /** Tells all of them, in the order they came. */
+  /** Calls all listeners in the order they were added. */
   notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }

@@ -1,8 +1,4 @@
-/**
- * What pods use, in the words of a kubelet, and the program's own metrics and traces.
- *
- * @packageDocumentation
- */
+/** Resource usage of pods in a kubelet's formats, and the program's own metrics and traces. @packageDocumentation */
 export { metricsContentType, renderMetrics, renderResourceMetrics } from "./prometheus/exposition.ts";
 export { metricCatalogue, type MetricDefinition } from "./prometheus/metric-catalogue.ts";
 export { nodeMetrics, type CountedNode } from "./node-metrics.ts";

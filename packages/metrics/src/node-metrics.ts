@@ -8,9 +8,9 @@ export interface CountedNode {
 }
 
 /**
- * What a kubelet says of itself and of its pods, counted when asked, under a kubelet's names, so that its dashboards
- * work: `kubelet_node_name`, `kubelet_desired_pods`, `kubelet_active_pods`, `kubelet_working_pods`, `kubelet_running_pods`,
- * `kubelet_running_containers`. Each has a label `node`: one process may be several.
+ * Metrics about the node and its pods, computed on each call, with a kubelet's names so that its dashboards work: `kubelet_node_name`,
+ * `kubelet_desired_pods`, `kubelet_active_pods`, `kubelet_working_pods`, `kubelet_running_pods`, `kubelet_running_containers`. Each has a
+ * label `node`, because one process may run several nodes.
  */
 export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamily[] {
   const counted = nodes.map((node) => ({ node: node.nodeName, pods: node.listPods() }));
@@ -52,25 +52,25 @@ export function nodeMetrics(nodes: readonly CountedNode[]): readonly MetricFamil
   ];
 }
 
-/** Where a kubelet's pod worker would be with the pod. Source: kubernetes v1.36.3 pkg/kubelet/pod_workers.go. */
+/** State that a kubelet's pod worker would be in. Source: kubernetes v1.36.3 pkg/kubelet/pod_workers.go. */
 function stageOf({ metadata, status }: DeepReadonly<Pod>): "sync" | "terminating" | "terminated" {
   if (isTerminalPhase(status?.phase)) return "terminated";
   return metadata?.deletionTimestamp === undefined ? "sync" : "terminating";
 }
 
-/** Whether a pod has a sandbox that runs; a provider without sandboxes tells it by a container that does. */
+/** Whether the pod has a running sandbox. For providers without sandboxes, a running container shows that. */
 function isRunning(pod: DeepReadonly<Pod>): boolean {
   const sandbox = pod.status?.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
   const isEnded = isTerminalPhase(pod.status?.phase);
   return sandbox ? sandbox.status === "True" && !isEnded : countContainers([pod], ({ state }) => state?.running !== undefined) > 0;
 }
 
-/** One that waits has been made if it has an id, and that is not the id of its last instance, which has ended. */
+/** A waiting container has been created if it has an ID that differs from that of its last, ended instance. */
 function isCreated({ state, lastState, containerID }: DeepReadonly<ContainerStatus>): boolean {
   return state?.waiting !== undefined && Boolean(containerID) && containerID !== lastState?.terminated?.containerID;
 }
 
-/** A runtime keeps the last instance that has ended, also while the next one runs or waits for its turn. */
+/** A runtime keeps the last ended instance while the next one runs or waits. */
 function hasEnded({ state, lastState }: DeepReadonly<ContainerStatus>): boolean {
   return state?.terminated !== undefined || lastState?.terminated !== undefined;
 }

@@ -2,16 +2,13 @@ import { context, INVALID_TRACEID, SpanStatusCode, trace, type Span } from "@ope
 import { codeOf, messageOf } from "@virtual-kubelet/errdefs";
 import type { Tracer } from "@virtual-kubelet/kube-client";
 
-/**
- * A tracer that hands its spans to OpenTelemetry, to whatever SDK the process has registered; without one they cost
- * next to nothing and go nowhere.
- */
+/** Tracer that passes spans to OpenTelemetry's global SDK. Without a registered SDK, spans cost almost nothing and are dropped. */
 export function openTelemetryTracer(): Tracer {
   const tracer = trace.getTracer("virtual-kubelet");
   return {
     span: (name, attributes, work) => {
       const span = tracer.startSpan(name, { attributes: { ...attributes } });
-      // Without an SDK there is no trace that the work could be part of.
+      // Without an SDK there is no trace.
       if (span.spanContext().traceId === INVALID_TRACEID) return work();
       return context.with(trace.setSpan(context.active(), span), () => run(span, work));
     },

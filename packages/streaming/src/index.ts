@@ -1,8 +1,4 @@
-/**
- * SPDY/3.1 and WebSocket remote-command and port-forward as Kubernetes speaks them, server and client.
- *
- * @packageDocumentation
- */
+/** Kubernetes' remote commands and port-forwarding over SPDY/3.1 and WebSocket, server and client. @packageDocumentation */
 export type { StreamingShare } from "./budget/connection-budget.ts";
 export { SharedBudget, type BudgetShare } from "./budget/shared-budget.ts";
 export { resolveStreamIdleMs, type StreamingLimits } from "./limits.ts";

@@ -103,7 +103,7 @@ test("a field that cannot be written loses the fields, not the record", () => {
 });
 
 test.each([
-  ["a line of its own", "ok\nI0101 00:00:00.000 a pod was reached into user=admin"],
+  ["a line of its own", "ok\nI0101 00:00:00.000 a pod was accessed user=admin"],
   ["a carriage return", "ok\rI0101 all is well"],
   ["an escape sequence", "\u001b[2J\u001b]0;title\u0007"],
   ["an escape sequence of one byte", "\u009b2J"],

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { TLSSocket } from "node:tls";
 
-/** Who calls, in the API server's words. */
+/** Caller identity, with the fields of TokenReview's `status.user`. */
 export interface User {
   readonly name: string;
   readonly uid?: string | undefined;
@@ -9,51 +9,51 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** What of a request says who calls; an `IncomingMessage` on TLS is one. */
+/** The part of a request that carries credentials. An `IncomingMessage` on a TLS connection satisfies it. */
 export interface CredentialSource {
   readonly headers: IncomingHttpHeaders;
   /**
-   * The server asks for a client certificate and refuses none, so `authorized` says whether the one shown is the client
-   * CA's. A resumed session without a certificate is `authorized` as well, so the certificate has to be looked at, too.
+   * The server requests a client certificate but accepts connections without a valid one, so `authorized` says whether the certificate was
+   * signed by the client CA. A resumed session without a certificate is `authorized` as well, so the certificate itself must also be
+   * checked.
    */
   readonly socket: Pick<TLSSocket, "authorized" | "getPeerCertificate">;
   /**
-   * The client CA, in PEM, that `authorized` was found by: a connection may be older than the one in force, and the one
-   * in force may not have come into use. Absent: it is not known, and `authorized` counts for nothing.
+   * Client CA bundle, in PEM, that `authorized` was computed with. It can differ from the bundle in force on connections that are older
+   * than it. `undefined` when unknown: then `authorized` is not trusted.
    */
   readonly judgedBy?: string | undefined;
 }
 
-/** What a request wants to do. The resource is always `nodes`, of the core group's `v1`. */
+/** What a request wants to do. The resource is always `nodes` in the core group's `v1`. */
 export interface AccessAttributes {
-  /** `get`, `create`, …; empty for a method that has none. Exec, attach, run and port-forward are `create` by any method. */
+  /** `get`, `create`, …; empty for HTTP methods without a verb. Exec, attach, run and port-forward are always `create`. */
   readonly verb: string;
-  /** One of them has to be allowed; they are asked for in this order. Never empty. */
+  /** Alternatives, checked in this order; one allowed sub-resource is enough. Never empty. */
   readonly subresources: readonly string[];
   readonly nodeName: string;
-  /** The request's path, without its query. */
+  /** Path of the request without its query. */
   readonly path: string;
 }
 
-/** Whether a request may be served. */
 export type AccessDecision = { readonly allowed: true } | { readonly allowed: false; readonly reason?: string | undefined };
 
 /**
- * Who may call the server. Both methods are asked for every request, upgrades included, before anything else is looked at.
- * What they throw refuses the request: nothing is served on an error.
+ * Decides who may call the server. Both methods are called for every request, including upgrades, before it is routed. If either throws,
+ * the request is refused.
  */
 export interface AccessControl {
   /**
-   * Says who calls.
+   * Identifies the caller.
    *
-   * @returns `undefined` if the request has no credentials that hold; it is answered 401
-   * @throws UnavailableError if that cannot be found out; it is answered 401 as well, and logged
+   * @returns `undefined` if the request has no valid credentials; the server answers 401
+   * @throws UnavailableError if the credentials cannot be checked; the server answers 401 and logs the error
    */
   authenticate(request: CredentialSource, signal: AbortSignal): Promise<User | undefined>;
   /**
-   * Says whether the caller may. A refusal is answered 403.
+   * Decides whether the caller may do what the request asks. A refusal is answered with 403.
    *
-   * @throws UnavailableError if that cannot be found out; it is answered 500
+   * @throws UnavailableError if that cannot be decided; the server answers 500
    */
   authorize(user: User, attributes: AccessAttributes, signal: AbortSignal): Promise<AccessDecision>;
 }

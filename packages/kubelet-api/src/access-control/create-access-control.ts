@@ -7,33 +7,35 @@ import type { ClientCa } from "../authentication/client-ca.ts";
 import { TokenReviews } from "../authentication/token-reviews.ts";
 import { SubjectAccessReviews } from "../authorization/subject-access-reviews.ts";
 
-/** Who may call a node's server, in a kubelet's terms. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface AccessControlOptions {
-  /** Whose client certificates count. */
+  /** CA that signs the client certificates to accept. */
   readonly clientCa: ClientCa;
-  /** Whether bearer tokens count; default `true`. */
+  /** Accept bearer tokens. Default: true. */
   readonly tokens?: boolean | undefined;
-  /** How long the API server's word on a token counts; default two minutes. */
+  /** How long the result of a TokenReview is cached. Default: two minutes. */
   readonly tokenTtlMs?: number | undefined;
-  /** Whether who shows no credentials is `system:anonymous`; default `false`: they are refused. */
+  /** Treat requests without credentials as `system:anonymous` instead of refusing them. Default: false. */
   readonly anonymous?: boolean | undefined;
-  /** `Webhook` (default) asks the API server what the caller may; with `AlwaysAllow` who is known may all. */
+  /**
+   * `Webhook` asks the API server what the caller may do; `AlwaysAllow` allows every authenticated caller everything. Default: `Webhook`.
+   */
   readonly authorizationMode?: "Webhook" | "AlwaysAllow" | undefined;
-  /** How long a permission counts; default five minutes. */
+  /** How long an allowed access is cached. Default: five minutes. */
   readonly allowedTtlMs?: number | undefined;
-  /** How long a refusal counts; default 30 seconds. */
+  /** How long a denied access is cached. Default: 30 seconds. */
   readonly deniedTtlMs?: number | undefined;
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
-  /** Ends questions to the API server that are under way. */
+  /** Aborts reviews in progress. */
   readonly lifetime: AbortSignal;
 }
 
 /**
- * A kubelet's access control: a client certificate or a token says who calls (TokenReview), and the API server says
- * whether they may (SubjectAccessReview). It refuses whatever it cannot find out.
+ * Access control of a kubelet: authenticates callers by client certificate or by token (TokenReview), and asks the API server whether they
+ * are authorized (SubjectAccessReview). A request is refused whenever a check cannot be made.
  */
 export function createAccessControl(options: AccessControlOptions): AccessControl {
   const { anonymous = false, authorizationMode = "Webhook", tokens = true } = options;

@@ -4,24 +4,21 @@ import { bearerTokenOf } from "./bearer-token.ts";
 import type { ClientCertificates } from "./client-certificate.ts";
 import type { TokenReviews } from "./token-reviews.ts";
 
-/** Group of everybody whose credentials hold. */
 const authenticatedGroup = "system:authenticated";
 
-/** Who calls without credentials, where that is allowed. */
 const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** What an {@link Authenticator} asks. */
 export interface AuthenticatorOptions {
   readonly certificates: Pick<ClientCertificates, "authenticate" | "wasShown">;
-  /** Absent: no token counts. */
+  /** `undefined` refuses all tokens. */
   readonly tokens?: Pick<TokenReviews, "authenticate"> | undefined;
-  /** Whether who shows no credentials at all is `system:anonymous`. */
+  /** Treat requests without credentials as `system:anonymous`. */
   readonly anonymous: boolean;
 }
 
 /**
- * Says who calls: by client certificate, else by bearer token, else, if allowed, nobody in particular. A certificate
- * that does not hold is no obstacle to a token that does.
+ * Identifies the caller by client certificate, then by bearer token, then as anonymous if that is allowed. An invalid certificate does not
+ * prevent authentication by token.
  *
  * Source: kubernetes v1.36.3 cmd/kubelet/app/auth.go.
  */
@@ -33,7 +30,7 @@ export class Authenticator {
   }
 
   /**
-   * @returns `undefined` if no credentials hold
+   * @returns `undefined` if the request has no valid credentials
    * @throws UnavailableError if the API server cannot be asked; `signal.reason` when aborted
    */
   async authenticate(request: CredentialSource, signal: AbortSignal): Promise<User | undefined> {

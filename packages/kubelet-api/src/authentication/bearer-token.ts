@@ -2,13 +2,12 @@ import { isWebSocketRequest, webSocketBearerToken } from "@virtual-kubelet/strea
 import type { IncomingHttpHeaders } from "node:http";
 
 /**
- * The bearer token that a request carries: in its header `Authorization`, else, for a WebSocket, among its
- * sub-protocols. It is a secret.
+ * Bearer token of a request, from the `Authorization` header or, for a WebSocket, from the sub-protocols. It is a secret.
  *
  * Source: kubernetes v1.36.3 apiserver authentication/request/bearertoken and websocket.
  *
- * @returns `undefined` if it carries none
- * @throws InvalidInputError if what stands among the sub-protocols cannot be read
+ * @returns `undefined` if the request has no token
+ * @throws InvalidInputError if the sub-protocol with the token cannot be decoded
  */
 export function bearerTokenOf(headers: IncomingHttpHeaders): string | undefined {
   const [scheme, token] = (headers.authorization ?? "").trim().split(" ", 3);

@@ -57,7 +57,7 @@ test("what cannot be used, and a map that goes, leave the authority in place", a
   await clock.advance(0);
 
   expect(ca.current()).toBe(first);
-  expect(logger.warnings).toEqual(["the cluster's client CA cannot be read; the one before stays"]);
+  expect(logger.warnings).toEqual(["the cluster's client CA cannot be read; the previous one stays in use"]);
 });
 
 test("without the right to read it only tokens count, which is told once; the right may come later", async () => {
@@ -108,7 +108,7 @@ test("what stays the same is no change", async () => {
 });
 
 test.each([
-  ["there is none", 404, "NotFound", "there is none; name a file with the CA"],
+  ["there is none", 404, "NotFound", "it does not exist; configure a file with the CA"],
   ["the server says so", 400, "BadRequest", "what is that"],
 ])("why there is no authority is told: %s", async (_what, code, reason, text) => {
   const { api, ca, logger, start } = rig();
@@ -120,7 +120,7 @@ test.each([
     configMap: "kube-system/extension-apiserver-authentication",
     reason: expect.stringContaining(text),
   });
-  expect(logger.warnings).toEqual([expect.stringContaining("the cluster's client CA cannot be read: callers of the node can prove")]);
+  expect(logger.warnings).toEqual([expect.stringContaining("the cluster's client CA cannot be read: callers can authenticate")]);
 });
 
 test("a map without an authority, or with a broken one, is told of once, and again after a good one", async () => {
@@ -133,7 +133,7 @@ test("a map without an authority, or with a broken one, is told of once, and aga
   await clock.advance(0);
   expect(logger.warnings).toHaveLength(1);
   expect(logger.fields[0]).toMatchObject({
-    reason: "its client-ca-file cannot be used: read a CA bundle: no PEM block CERTIFICATE in it",
+    reason: "its client-ca-file is invalid: read a CA bundle: no PEM block CERTIFICATE in it",
   });
 
   publish(first);

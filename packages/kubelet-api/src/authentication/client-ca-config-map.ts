@@ -13,14 +13,13 @@ import { Listeners } from "../listeners.ts";
 import { parseCaBundle } from "./ca-bundle.ts";
 import type { ClientCa } from "./client-ca.ts";
 
-/** Where kube-apiserver publishes what its extensions need. Source: kubernetes v1.36.3 controlplane clusterauthenticationtrust. */
+/** Where kube-apiserver publishes its CA bundles for extensions. Source: kubernetes v1.36.3 controlplane clusterauthenticationtrust. */
 const place = { namespace: "kube-system", name: "extension-apiserver-authentication" };
 const key = "client-ca-file";
 
-/** Waits between looks for a map that is not there or must not be read: rights may be given meanwhile. */
+/** Delay before a missing or forbidden config map is read again: an administrator may grant access in the meantime. */
 const retryMs = 30_000;
 
-/** What {@link ClientCaConfigMap} needs. */
 export interface ClientCaConfigMapOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -30,9 +29,9 @@ export interface ClientCaConfigMapOptions {
 }
 
 /**
- * The client CA that kube-apiserver publishes in the config map `kube-system/extension-apiserver-authentication`, read
- * and watched by its name, so that the Role `extension-apiserver-authentication-reader` is enough. While it cannot be
- * had only tokens count, which is logged once. What was found stays if the map goes, or becomes useless.
+ * The client CA that kube-apiserver publishes in the config map `kube-system/extension-apiserver-authentication`. The map is read and
+ * watched by name, so the Role `extension-apiserver-authentication-reader` is sufficient. While it cannot be read, only tokens are
+ * accepted, which is logged once. The last valid CA stays in use if the map is deleted or becomes invalid.
  */
 export class ClientCaConfigMap implements ClientCa {
   readonly #options: ClientCaConfigMapOptions;
@@ -99,7 +98,7 @@ export class ClientCaConfigMap implements ClientCa {
     try {
       parseCaBundle(pem ?? "");
     } catch (error) {
-      this.#warn(`its ${key} cannot be used: ${messageOf(error)}`);
+      this.#warn(`its ${key} is invalid: ${messageOf(error)}`);
       return;
     }
     const isFirst = this.#pem === undefined;
@@ -116,17 +115,17 @@ export class ClientCaConfigMap implements ClientCa {
     if (this.#warned) return;
     this.#warned = true;
     const fields = { configMap: `${place.namespace}/${place.name}`, reason };
-    if (this.#pem !== undefined) this.#options.logger.warn(fields, "the cluster's client CA cannot be read; the one before stays");
+    if (this.#pem !== undefined) this.#options.logger.warn(fields, "the cluster's client CA cannot be read; the previous one stays in use");
     else
       this.#options.logger.warn(
         fields,
-        "the cluster's client CA cannot be read: callers of the node can prove who they are by token only, and kubectl logs and exec fail",
+        "the cluster's client CA cannot be read: callers can authenticate by token only, so kubectl logs and exec fail",
       );
   }
 }
 
 function reasonOf(error: unknown): string {
   if (isForbidden(error)) return `${messageOf(error)}; virtual-kubelet manifests rbac prints the binding that allows it`;
-  if (isNotFound(error)) return "there is none; name a file with the CA";
+  if (isNotFound(error)) return "it does not exist; configure a file with the CA";
   return messageOf(error);
 }

@@ -35,7 +35,7 @@ test("a file's authority counts, and another one that takes its place; what is n
 
   await writeFile(path, "nothing");
   await clock.advance(5_000);
-  await vi.waitFor(() => expect(logger.warnings).toEqual(["the client CA cannot be read again; the one before stays"]), patient);
+  await vi.waitFor(() => expect(logger.warnings).toEqual(["the client CA file cannot be read; the previous CA stays in use"]), patient);
   expect(ca.current()).toBe(first);
   await writeFile(path, `${first}${second}`);
   await clock.advance(5_000);

@@ -6,7 +6,6 @@ import { Listeners } from "../listeners.ts";
 import { parseCaBundle } from "./ca-bundle.ts";
 import type { ClientCa } from "./client-ca.ts";
 
-/** What {@link openClientCaFile} needs. */
 export interface ClientCaFileOptions {
   readonly path: string;
   readonly clock: Clock;
@@ -14,10 +13,10 @@ export interface ClientCaFileOptions {
 }
 
 /**
- * The client CA of a file, which is read again when it changes. A new content that cannot be used is logged, and the old
- * one stays.
+ * Reads the client CA from a file, and reads it again when it changes. If the new content is invalid, that is logged and the previous CA
+ * stays in use.
  *
- * @throws InvalidInputError if the file cannot be read, or holds no certificate
+ * @throws InvalidInputError if the file cannot be read or holds no certificate
  */
 export async function openClientCaFile({ path, clock, logger }: ClientCaFileOptions): Promise<ClientCa> {
   const files = new WatchedFiles([path], clock);
@@ -34,7 +33,7 @@ export async function openClientCaFile({ path, clock, logger }: ClientCaFileOpti
           logger.info({ path }, "the client CA has changed");
           listeners.notify();
         },
-        onError: (error) => logger.warn({ path, err: messageOf(error) }, "the client CA cannot be read again; the one before stays"),
+        onError: (error) => logger.warn({ path, err: messageOf(error) }, "the client CA file cannot be read; the previous CA stays in use"),
       }),
   };
 }

@@ -1,16 +1,16 @@
-/** The certificates that client certificates must come from, which may change while the server runs. */
+/** CA bundle that verifies client certificates. It can change while the server runs. */
 export interface ClientCa {
-  /** PEM; `undefined` while there is none: no client certificate counts then. */
+  /** PEM. `undefined` while no CA is known: then no client certificate is accepted. */
   current(): string | undefined;
-  /** Calls back when {@link current} has changed. @returns what ends that */
+  /** Calls back when {@link current} has changed. @returns subscription; disposing it ends the calls */
   onChange(listener: () => void): Disposable;
-  /** Resolves when it was looked for once, found or not, or when {@link run} ends. */
+  /** Resolves after the first attempt to load the CA, successful or not, and at the latest when {@link run} returns. */
   readonly searched: Promise<void>;
-  /** Keeps it up to date until aborted; resolves then. To be called once. */
+  /** Keeps the bundle up to date, and resolves when aborted. Must be called once only. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** No client certificate counts. */
+/** Accepts no client certificate. */
 export const noClientCa: ClientCa = {
   current: () => undefined,
   onChange: () => ({ [Symbol.dispose]() {} }),

@@ -5,29 +5,28 @@ import type { User } from "../access-control/access-control.ts";
 import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";
 
-/** How long a verdict on a token counts. Source: a kubelet's default of authentication.webhook.cacheTTL. */
+/** How long a TokenReview's result is cached. Source: kubelet's default of authentication.webhook.cacheTTL. */
 export const defaultTokenTtlMs: number = 120_000;
 
-/** Verdicts kept. */
+/** Maximum number of cached results. */
 const capacity = 8192;
 
-/** Reviews under way at once. */
+/** Maximum number of reviews in progress. */
 const maxPending = 100;
 
-/** What {@link TokenReviews} needs. */
 export interface TokenReviewsOptions {
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
   readonly random: Random;
   /** Counts `authentication_token_cache_request_total` and `…_fetch_total` (by `status`), and `apiserver_delegated_authn_…`. */
   readonly metrics: Metrics;
-  /** How long a verdict counts, in milliseconds; default {@link defaultTokenTtlMs}. */
+  /** How long a result is cached, in milliseconds. Default: {@link defaultTokenTtlMs}. */
   readonly ttlMs?: number | undefined;
-  /** Ends reviews under way. */
+  /** Aborts reviews in progress. */
   readonly lifetime: AbortSignal;
 }
 
-/** Asks the API server whose token it is. Verdicts, good and bad, are kept by a keyed hash of the token. */
+/** Asks the API server which user a token belongs to. Positive and negative results are cached under a keyed hash of the token. */
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
   readonly #hashKey: Buffer = randomBytes(32);
@@ -39,9 +38,9 @@ export class TokenReviews {
   }
 
   /**
-   * The token's user; `undefined` if the API server says it has none.
+   * Returns the token's user, or `undefined` if the API server rejects the token.
    *
-   * @throws UnavailableError if it cannot be asked; `signal.reason` when aborted
+   * @throws UnavailableError if the API server cannot be asked; `signal.reason` when aborted
    */
   async authenticate(token: string, signal: AbortSignal): Promise<User | undefined> {
     const key = createHmac("sha256", this.#hashKey).update(token).digest("base64");

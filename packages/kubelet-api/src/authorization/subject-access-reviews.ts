@@ -5,31 +5,33 @@ import type { AccessAttributes, AccessDecision, User } from "../access-control/a
 import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";
 
-/** How long a permission counts. Source: a kubelet's default of authorization.webhook.cacheAuthorizedTTL. */
+/** How long an allowed access is cached. Source: kubelet's default of authorization.webhook.cacheAuthorizedTTL. */
 export const defaultAllowedTtlMs: number = 300_000;
 
-/** How long a refusal counts. Source: a kubelet's default of authorization.webhook.cacheUnauthorizedTTL. */
+/** How long a denied access is cached. Source: kubelet's default of authorization.webhook.cacheUnauthorizedTTL. */
 export const defaultDeniedTtlMs: number = 30_000;
 
-/** Decisions kept, and the largest question whose decision is. Source: kubernetes v1.36.3 apiserver plugin authorizer/webhook. */
+/**
+ * Maximum number of cached decisions, and the maximum length of a review spec that is cached. Source: kubernetes v1.36.3 apiserver plugin
+ * authorizer/webhook.
+ */
 const capacity = 8192;
 const maxKeptLength = 10_000;
 
-/** Reviews under way at once. */
+/** Maximum number of reviews in progress. */
 const maxPending = 100;
 
-/** What {@link SubjectAccessReviews} needs. */
 export interface SubjectAccessReviewsOptions {
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
   readonly random: Random;
-  /** Counts `apiserver_delegated_authz_request_total`, observes `…_request_duration_seconds`, by `code`. */
+  /** Counts `apiserver_delegated_authz_request_total` and observes `…_request_duration_seconds`, by `code`. */
   readonly metrics: Metrics;
-  /** How long a permission counts, in milliseconds; default {@link defaultAllowedTtlMs}. */
+  /** How long an allowed access is cached, in milliseconds. Default: {@link defaultAllowedTtlMs}. */
   readonly allowedTtlMs?: number | undefined;
-  /** How long a refusal counts, in milliseconds; default {@link defaultDeniedTtlMs}. */
+  /** How long a denied access is cached, in milliseconds. Default: {@link defaultDeniedTtlMs}. */
   readonly deniedTtlMs?: number | undefined;
-  /** Ends reviews under way. */
+  /** Aborts reviews in progress. */
   readonly lifetime: AbortSignal;
 }
 
@@ -46,7 +48,7 @@ export class SubjectAccessReviews {
   /**
    * Asks for each sub-resource in turn until one is allowed.
    *
-   * @throws UnavailableError if one cannot be asked for; `signal.reason` when aborted
+   * @throws UnavailableError if the API server cannot be asked; `signal.reason` when aborted
    */
   async authorize(user: User, attributes: AccessAttributes, signal: AbortSignal): Promise<AccessDecision> {
     let refusal: AccessDecision = { allowed: false };

@@ -1,15 +1,15 @@
-/** Puts pieces of some bytes together, with what stands between them; pieces that stand side by side stay one. */
+/** Collects ranges of a byte array and inserted bytes. Adjacent ranges are merged. */
 export class BytePieces {
   readonly #bytes: Uint8Array;
   readonly #pieces: { start: number; end: number; readonly inserted?: Uint8Array }[] = [];
   #length = 0;
 
-  /** @param bytes - what pieces are taken of */
+  /** @param bytes - source of the ranges */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  /** Takes the bytes from `start` to before `end`. */
+  /** Adds the bytes from `start` up to, but not including, `end`. */
   take(start: number, end: number): void {
     const last = this.#pieces.at(-1);
     if (last && last.end === start && !last.inserted) last.end = end;
@@ -17,13 +17,13 @@ export class BytePieces {
     this.#length += end - start;
   }
 
-  /** Puts something else in. */
+  /** Adds other bytes. */
   insert(inserted: Uint8Array): void {
     this.#pieces.push({ start: -1, end: -1, inserted });
     this.#length += inserted.length;
   }
 
-  /** All of it; not a copy where it is one piece. */
+  /** Returns all pieces joined, without a copy if there is only one. */
   join(): Uint8Array {
     const [first] = this.#pieces;
     if (this.#pieces.length === 1 && first && !first.inserted) return this.#bytes.subarray(first.start, first.end);

@@ -1,9 +1,4 @@
-/**
- * Iterates until aborted, without waiting for a source that does not heed the signal itself. However it ends, the
- * source's iteration is ended as well.
- *
- * @throws `signal.reason`
- */
+/** Iterates until aborted, even if the source ignores the signal. The source's iteration is always ended. @throws `signal.reason` */
 export async function* iterateUntilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   signal.throwIfAborted();
   const iterator = source[Symbol.asyncIterator]();
@@ -22,7 +17,7 @@ export async function* iterateUntilAborted<T>(source: AsyncIterable<T>, signal: 
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // Not awaited: behind a next() that never settles, it would not settle either.
+    // Not awaited, because it does not settle while a pending next() does not.
     iterator.return?.().then(undefined, () => {});
   }
 }

@@ -2,7 +2,7 @@ import { formatLogTime, isBefore, parseLogTime, type LogTime } from "./log-time.
 
 const [zero, nine, dot, zulu] = [48, 57, 46, 90];
 
-/** `2026-03-01T10:00:00`: `-`, `T` and `:` have these places, all else is digits. */
+/** Length of `2026-03-01T10:00:00`. */
 const wholeSeconds = 19;
 const separators: ReadonlyMap<number, number> = new Map([
   [4, 45],
@@ -12,7 +12,7 @@ const separators: ReadonlyMap<number, number> = new Map([
   [16, 58],
 ]);
 
-/** Whether the bytes begin as times do. */
+/** Whether the bytes begin with a time. */
 export function beginsWithTime(bytes: Uint8Array, at: number, end: number): boolean {
   if (end - at <= wholeSeconds) return false;
   for (let index = 0; index < wholeSeconds; index++) {
@@ -23,12 +23,12 @@ export function beginsWithTime(bytes: Uint8Array, at: number, end: number): bool
   return true;
 }
 
-/** Whether the time is written as logs show it: UTC, nine digits of a second. */
+/** Whether the time has the format of logs: UTC with nine fractional digits. */
 export function hasNineDigits(bytes: Uint8Array, at: number, end: number): boolean {
   return end - at === 30 && bytes[at + wholeSeconds] === dot && bytes[end - 1] === zulu;
 }
 
-/** The time, with nine digits of a second. */
+/** Converts a time to UTC with nine fractional digits. */
 export function withNineDigits(time: string): string {
   const zone = time.slice(wholeSeconds).search(/[Z+-]/) + wholeSeconds;
   if (zone < wholeSeconds) return time;
@@ -36,10 +36,10 @@ export function withNineDigits(time: string): string {
   return `${time.slice(0, wholeSeconds)}.${digits.padEnd(9, "0")}${time.slice(zone)}`;
 }
 
-/** Tells times before another from those after it. */
+/** Compares the times of lines with a given time. */
 export class LineTimeFilter {
   readonly #since: LogTime;
-  /** The time as text, which sorts as the times do while all are UTC with nine digits. */
+  /** The time as text. Texts sort like times if both are UTC with nine fractional digits. */
   readonly #text: Buffer;
 
   constructor(since: LogTime) {
@@ -47,7 +47,7 @@ export class LineTimeFilter {
     this.#text = Buffer.from(formatLogTime(since), "latin1");
   }
 
-  /** Whether the time is before; `undefined` if it cannot be read. */
+  /** Whether the line's time is before the given one; `undefined` if it is malformed. */
   isBefore(bytes: Uint8Array, at: number, end: number): boolean | undefined {
     if (hasNineDigits(bytes, at, end) && this.#text.length === 30) return this.#text.compare(bytes, at, end) > 0;
     const time = parseLogTime(textOf(bytes, at, end));
@@ -55,7 +55,6 @@ export class LineTimeFilter {
   }
 }
 
-/** Bytes as text. */
 export function textOf(bytes: Uint8Array, at: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + at, end - at).toString("latin1");
 }

@@ -1,12 +1,12 @@
 import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 
-/** How a container ended, of which the times and the ID say whether it ever ran. */
+/** Status of a terminated container; its times and ID show whether it ever ran. */
 type Terminated = NonNullable<NonNullable<DeepReadonly<ContainerStatus>["state"]>["terminated"]>;
 
 /**
- * Why a container has no logs to show, in a kubelet's words; `undefined` if it may have. People and tests look for them.
+ * Explains in a kubelet's words why a container has no logs; `undefined` if it may have some. People and tests look for these texts.
  *
- * A kubelet asks whether the container has an ID. Not every back end has IDs, so a start counts as well here.
+ * A kubelet checks whether the container has an ID. Not every back end has IDs, so here a start time is sufficient as well.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go `validateContainerLogStatus`.
  */
@@ -24,7 +24,7 @@ export function logProblem(pod: DeepReadonly<Pod>, container: string, { previous
   return `${subject} is waiting to start - no logs yet`;
 }
 
-/** A container's status, whichever kind it is. */
+/** Status of a container of any kind. */
 export function containerStatus(pod: DeepReadonly<Pod>, container: string): DeepReadonly<ContainerStatus> | undefined {
   const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
   return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(({ name }) => name === container);

@@ -5,21 +5,20 @@ import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
 import { TimedLines } from "./timed-lines.ts";
 import { iterateUntilAborted } from "./iterate-until-aborted.ts";
 
-/** How much of a tail is held in memory; a larger one is read twice. */
+/** Maximum bytes of a tail held in memory. Larger tails are read twice. */
 const defaultMaxTailBytes = 16 * 1024 * 1024;
 
-/** How {@link applyLogOptions} goes about it. */
 export interface LogBodyOptions {
   readonly signal: AbortSignal;
-  /** Asks the provider for the same logs once more; needed where a tail is too large to be held. */
+  /** Requests the same logs again, for a tail that is too large for memory. */
   readonly reopen: () => Promise<ContainerLogs>;
   /** Default: 16 MiB. */
   readonly maxTailBytes?: number | undefined;
-  /** What the caller has of the bytes of all tails. Default: only {@link maxTailBytes} counts. */
+  /** Share of the caller in the budget for all tails. Default: only {@link maxTailBytes} limits the tail. */
   readonly tailShare?: BudgetShare | undefined;
 }
 
-/** Why the options cannot be had with these logs; `undefined` if they can. */
+/** Explains why the options cannot be applied to these logs; `undefined` if they can. */
 export function missingTimes(logs: ContainerLogs, options: ContainerLogOptions): string | undefined {
   if (logs.timestamps === true) return undefined;
   if (options.timestamps) return "the provider's logs have no times, so --timestamps cannot be had";
@@ -28,10 +27,10 @@ export function missingTimes(logs: ContainerLogs, options: ContainerLogOptions):
 }
 
 /**
- * What a client sees of a container's output: what the options ask for and the back end has not done. Bytes pass through
- * as they are; nothing is read ahead, and a line may be as long as it likes.
+ * Applies the log options that the back end has not applied itself. Bytes are passed through without reading ahead, and the length of lines
+ * is not limited.
  *
- * Order: the last lines, of these the ones since a time, with or without times, as many bytes as wanted.
+ * Order: tail, then since, then timestamps, then byte limit.
  *
  * @throws what the logs throw, and `signal.reason`
  */
@@ -56,7 +55,7 @@ function isApplied(logs: ContainerLogs, option: AppliedLogOption): boolean {
   return logs.applied?.includes(option) ?? false;
 }
 
-/** The editor of the lines, where they need one: times are there and not wanted, or wanted, or tell which lines go. */
+/** Editor for the lines; `undefined` if the lines need no change. */
 function timedLines(logs: ContainerLogs, options: ContainerLogOptions): TimedLines | undefined {
   if (logs.timestamps !== true) return undefined;
   const since = options.sinceTime === undefined || isApplied(logs, "sinceTime") ? undefined : parseLogTime(options.sinceTime);
@@ -69,7 +68,7 @@ async function* withEnd(source: AsyncIterable<Uint8Array>, lines: TimedLines | u
   yield lines.end();
 }
 
-/** The logs' bytes, but for the lines before the tail. */
+/** The logs' bytes, starting with the tail. */
 async function* source(
   logs: ContainerLogs,
   options: ContainerLogOptions,

@@ -3,20 +3,18 @@ import { parseQuery, type Query } from "../server/query.ts";
 import { Refusal } from "../server/refusal.ts";
 import { parseLogTime, formatLogTime } from "./log-time.ts";
 
-/** What the query of a log request says. `sinceSeconds` has become a time. */
+/** Parsed query of a log request. `sinceSeconds` is converted to a time. */
 export type LogQuery = ContainerLogOptions;
 
-/** The values of `stream`. */
 const streams: ReadonlySet<string> = new Set(["All", "Stdout", "Stderr"]);
 
 /**
- * Reads the query of a log request, a `PodLogOptions`. Parameters it does not know are nobody's business; of several
- * values the first counts.
+ * Parses the query of a log request, a `PodLogOptions`. Unknown parameters are ignored, and of several values the first is used.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/server/server.go `getContainerLogs`, core/validation `ValidatePodLogOptions`.
  *
- * @param nowMs - the wall clock's time
- * @throws Refusal 400 for what cannot be read, 422 for what cannot be, 400 for one stream of the two
+ * @param nowMs - wall-clock time in milliseconds since 1970
+ * @throws Refusal 400 for malformed values, 422 for invalid ones, 400 if only stdout or only stderr is requested
  */
 export function parseLogQuery(text: string, nowMs: number): LogQuery {
   const query = decode(text);
@@ -62,7 +60,7 @@ function decode(text: string): Query {
   }
 }
 
-/** Absent, `0` and `false` are false; all else is true, the empty value too. */
+/** Absent, `0` and `false` mean false; everything else, including the empty value, means true. */
 function flag(value: string | undefined): boolean {
   return value !== undefined && value !== "0" && value.toLowerCase() !== "false";
 }
@@ -70,7 +68,7 @@ function flag(value: string | undefined): boolean {
 function integer(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const number = /^[-+]?[0-9]{1,19}$/.test(value) ? Number(value) : Number.NaN;
-  // What is larger than a double counts exactly is more than any log has, and so no limit at all.
+  // A number beyond the safe integers exceeds every log, so clamping does not change the result.
   if (Number.isNaN(number) || Math.abs(number) >= 2 ** 63) throw undecodable();
   return Math.max(Math.min(number, Number.MAX_SAFE_INTEGER), Number.MIN_SAFE_INTEGER);
 }
@@ -81,7 +79,7 @@ function time(value: string | undefined): string | undefined {
   return value;
 }
 
-/** Seconds ago, as a time; what would be before all logs is the beginning of 1970. */
+/** The time `seconds` ago, but not before 1970. */
 function since(nowMs: number, seconds: number): string {
   const ms = Math.max(0, nowMs - seconds * 1000);
   return formatLogTime({ seconds: Math.floor(ms / 1000), nanos: Math.floor(ms % 1000) * 1_000_000 });

@@ -1,6 +1,6 @@
-/** A point in time to the nanosecond. */
+/** A point in time with nanosecond precision. */
 export interface LogTime {
-  /** Since 1970, whole. */
+  /** Whole seconds since 1970. */
   readonly seconds: number;
   /** 0 to 999,999,999. */
   readonly nanos: number;
@@ -8,7 +8,7 @@ export interface LogTime {
 
 const pattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))$/;
 
-/** Reads an RFC 3339 time with any digits of a second, of which nine count; `undefined` if it is none. */
+/** Parses an RFC 3339 time. Fractional digits beyond the ninth are ignored. @returns `undefined` if malformed */
 export function parseLogTime(text: string): LogTime | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
@@ -24,12 +24,11 @@ export function parseLogTime(text: string): LogTime | undefined {
   return { seconds: date.getTime() / 1000 - offsetSeconds, nanos: Number(fraction.padEnd(9, "0")) };
 }
 
-/** The time as logs show it: UTC, always nine digits of a second. */
+/** Formats a time as logs do: UTC with nine fractional digits. */
 export function formatLogTime({ seconds, nanos }: LogTime): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(nanos).padStart(9, "0")}Z`;
 }
 
-/** Whether `time` is before `other`. */
 export function isBefore(time: LogTime, other: LogTime): boolean {
   return time.seconds < other.seconds || (time.seconds === other.seconds && time.nanos < other.nanos);
 }

@@ -2,12 +2,12 @@ import type { BudgetShare } from "@virtual-kubelet/streaming";
 
 const newline = 10;
 
-/** What keeping a chunk costs besides its bytes. */
+/** Memory overhead of a chunk besides its bytes. */
 const chunkOverheadBytes = 128;
 
 /**
- * Keeps the last lines of what is pushed. What stands behind the last newline is a line, too. Where the lines do not fit
- * in, or their caller holds too many bytes, nothing is kept but their number.
+ * Keeps the last lines of a byte stream. Text after the last newline counts as a line. If the lines exceed the byte limit or the caller's
+ * share, only their number is kept.
  */
 export class TailBuffer implements Disposable {
   readonly #wanted: number;
@@ -23,9 +23,9 @@ export class TailBuffer implements Disposable {
   #overflowed = false;
 
   /**
-   * @param wanted - how many lines
-   * @param maxBytes - how much is kept at most, whole chunks counted
-   * @param share - what the caller has of the bytes of all tails; default: only `maxBytes` counts
+   * @param wanted - number of lines
+   * @param maxBytes - maximum bytes to keep, in whole chunks
+   * @param share - caller's share in the budget for all tails; default: only `maxBytes` limits
    */
   constructor(wanted: number, maxBytes: number, share?: BudgetShare) {
     this.#wanted = wanted;
@@ -33,17 +33,17 @@ export class TailBuffer implements Disposable {
     this.#share = share;
   }
 
-  /** Whether the wanted lines were too large, so that {@link take} has nothing. */
+  /** Whether the lines exceeded a limit, so that {@link take} returns nothing. */
   get overflowed(): boolean {
     return this.#overflowed;
   }
 
-  /** How many lines there were in all. */
+  /** Total number of lines. */
   get lines(): number {
     return this.#newlines + (this.#endsInLine ? 1 : 0);
   }
 
-  /** Takes the next bytes, and keeps hold of them. */
+  /** Adds bytes. The array is kept and must not change. */
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     const newlines = countNewlines(bytes);
@@ -58,19 +58,19 @@ export class TailBuffer implements Disposable {
     if (this.#keptBytes > this.#maxBytes || this.#share?.isOver === true) this.#overflow();
   }
 
-  /** Its bytes count no more. */
+  /** Releases the caller's share. */
   [Symbol.dispose](): void {
     this.#count(0);
   }
 
-  /** The last lines, as they came. */
+  /** Returns the last lines. */
   take(): Uint8Array[] {
     const kept = this.#chunks.slice(this.#first).map(({ bytes }) => bytes);
     const surplus = this.#keptNewlines + (this.#endsInLine ? 1 : 0) - this.#wanted;
     return surplus > 0 ? dropLines(kept, surplus) : kept;
   }
 
-  /** Lets go of chunks that hold no wanted line, even if the next one begins within a line. */
+  /** Drops leading chunks without wanted lines. The next chunk may begin in the middle of a line. */
   #dropFront(): void {
     for (
       let head = this.#chunks[this.#first];
@@ -99,22 +99,22 @@ export class TailBuffer implements Disposable {
   }
 }
 
-/** All but the first lines. */
+/** Removes the first lines. */
 function dropLines(chunks: readonly Uint8Array[], lines: number): Uint8Array[] {
   const skip = new LineSkipper(lines);
   return chunks.map((chunk) => skip.push(chunk)).filter(({ length }) => length > 0);
 }
 
-/** Lets everything through but the first lines. */
+/** Passes everything on except the first lines. */
 export class LineSkipper {
   #lines: number;
 
-  /** @param lines - how many are skipped */
+  /** @param lines - number of lines to skip */
   constructor(lines: number) {
     this.#lines = lines;
   }
 
-  /** What is left of the next bytes. */
+  /** Returns the part of the bytes that is not skipped. */
   push(bytes: Uint8Array): Uint8Array {
     let start = 0;
     while (this.#lines > 0) {

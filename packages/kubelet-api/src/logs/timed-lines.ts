@@ -6,25 +6,24 @@ const newline = 10;
 const space = 32;
 const nothing: Uint8Array = Buffer.alloc(0);
 
-/** A time with nine digits and a zone has 35 characters; nothing longer is looked at. */
+/** A time with nine fractional digits and a zone has 35 characters; longer words are not times. */
 const maxTimeBytes = 40;
 
-/** What is to be done to lines that begin with their times. */
 export interface TimedLinesOptions {
-  /** Whether the times stay, with nine digits of a second. */
+  /** Keep the times, with nine fractional digits. */
   readonly keepTimes: boolean;
-  /** Lines before it are dropped. */
+  /** Lines before this time are dropped. */
   readonly since: LogTime | undefined;
 }
 
 /**
- * Edits lines that begin with their times, however they are cut into chunks; keeps no more of a line than its time. A
- * line without a time goes the way of the line before it, as it is.
+ * Edits lines that begin with a time, however they are split into chunks, and buffers no more of a line than its time. A line without a
+ * time is kept or dropped like the line before it.
  */
 export class TimedLines {
   readonly #keepTimes: boolean;
   readonly #filter: LineTimeFilter | undefined;
-  /** The beginning of a line whose time is not there as a whole yet. */
+  /** Beginning of a line whose time is still incomplete. */
   #begun = nothing;
   #state: "begin" | "pass" | "drop" = "begin";
   #lastPassed: boolean;
@@ -35,7 +34,7 @@ export class TimedLines {
     this.#lastPassed = since === undefined;
   }
 
-  /** What the next bytes come to. */
+  /** Returns the edited bytes. */
   push(chunk: Uint8Array): Uint8Array {
     const bytes = this.#begun.length > 0 ? Buffer.concat([this.#begun, chunk]) : chunk;
     this.#begun = nothing;
@@ -56,18 +55,18 @@ export class TimedLines {
     return out.join();
   }
 
-  /** What is left when there are no more bytes. */
+  /** Returns what is left at the end of the input. */
   end(): Uint8Array {
     return this.#lastPassed ? this.#begun : nothing;
   }
 
-  /** Decides on a line by its time. @returns where its text begins; `undefined` if the time is not there yet */
+  /** Decides by a line's time whether to keep it. @returns start of its text; `undefined` if the time is incomplete */
   #beginLine(bytes: Uint8Array, at: number, out: BytePieces): number | undefined {
     let end = at;
     const limit = Math.min(bytes.length, at + maxTimeBytes);
     while (end < limit && bytes[end] !== space && bytes[end] !== newline) end++;
     if (end === bytes.length && end < at + maxTimeBytes) {
-      // A copy: the chunk it lies in may be large.
+      // A copy, so that the chunk can be freed.
       this.#begun = Buffer.from(bytes.subarray(at));
       return undefined;
     }

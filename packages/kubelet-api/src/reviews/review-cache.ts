@@ -2,21 +2,20 @@ import { SingleFlight, untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 
-/** An answer, and for how long it counts. */
+/** Answer of the API server, and how long it may be cached. */
 export interface Review<T> {
   readonly answer: T;
-  /** 0 is not kept at all. */
+  /** 0 means that the answer is not cached. */
   readonly ttlMs: number;
 }
 
-/** What a {@link ReviewCache} is given. */
 export interface ReviewCacheOptions {
-  /** Answers that are kept at most; of more, those go that nobody has asked for the longest. */
+  /** Maximum number of cached answers. The least recently used ones are evicted. */
   readonly capacity: number;
-  /** Questions that are under way at most, so that a flood of made-up credentials is no flood for the API server. */
+  /** Maximum number of calls in progress, so that a flood of made-up credentials does not reach the API server. */
   readonly maxPending: number;
   readonly clock: Clock;
-  /** Ends the calls in progress. */
+  /** Aborts the calls in progress. */
   readonly lifetime: AbortSignal;
 }
 
@@ -26,8 +25,8 @@ interface CachedAnswer<T> {
 }
 
 /**
- * Answers of the API server by question. Equal questions that come together are one; errors are not kept. A question
- * goes on when who asked gives up: the answer is kept for the next one.
+ * Caches answers of the API server. Concurrent calls for the same key share one request, and errors are not cached. A request continues
+ * after its caller has given up, because its answer is cached for the next one.
  */
 export class ReviewCache<T> {
   readonly #options: ReviewCacheOptions;
@@ -39,12 +38,12 @@ export class ReviewCache<T> {
     this.#options = options;
   }
 
-  /** How many answers are kept, those that no longer count among them. */
+  /** Number of cached answers, including expired ones. */
   get size(): number {
     return this.#cached.size;
   }
 
-  /** Whether the answer is there and counts. */
+  /** Whether an unexpired answer is cached. */
   has(key: string): boolean {
     const cached = this.#cached.get(key);
     return cached !== undefined && this.#options.clock.monotonic() < cached.untilMs;

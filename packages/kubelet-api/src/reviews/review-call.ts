@@ -2,20 +2,19 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, isDeadlineExceeded, isUnavailable, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import { statusOf, type Metrics } from "@virtual-kubelet/kube-client";
 
-/** Tries of one review, and the wait before the second. Source: apiserver DefaultAuthWebhookRetryBackoff, which a kubelet has. */
+/** Attempts for one review, and the delay before the second. Source: apiserver DefaultAuthWebhookRetryBackoff, which the kubelet uses. */
 const maxTries = 5;
 const firstWaitMs = 500;
 const waitFactor = 1.5;
 const waitJitter = 0.2;
 
-/** How long the API server may take for one try. Source: kubernetes v1.36.3 cmd/kubelet/app/auth.go. */
+/** Timeout of one attempt. Source: kubernetes v1.36.3 cmd/kubelet/app/auth.go. */
 const tryTimeoutMs = 10_000;
 
-/** How a review is asked for. */
 export interface ReviewCallOptions {
-  /** What is attempted, for messages: `review a bearer token`. */
+  /** What is attempted, for error messages, such as `review a bearer token`. */
   readonly what: string;
-  /** Counted are `apiserver_delegated_<metric>_request_total` and `…_request_duration_seconds`, by `code`. */
+  /** Part of the metric names `apiserver_delegated_<metric>_request_total` and `…_request_duration_seconds`, by `code`. */
   readonly metric: "authn" | "authz";
   readonly clock: Clock;
   readonly random: Random;
@@ -24,9 +23,9 @@ export interface ReviewCallOptions {
 }
 
 /**
- * Asks the API server, up to five times within some four seconds while it cannot be reached or is overloaded.
+ * Asks the API server, with up to five attempts in about four seconds while it is unreachable or overloaded.
  *
- * @throws UnavailableError whatever went wrong: the question stays open; `signal.reason` when aborted
+ * @throws UnavailableError for every failure, because the access remains undecided; `signal.reason` when aborted
  */
 export async function callReview<T>(call: (signal: AbortSignal) => Promise<T>, options: ReviewCallOptions): Promise<T> {
   const { what, clock, random, signal } = options;

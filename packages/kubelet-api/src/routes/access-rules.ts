@@ -1,4 +1,4 @@
-/** Sub-resources of `nodes` by a path's first part; the first that is allowed is enough. */
+/** Sub-resources of `nodes` by the first segment of the path. One allowed sub-resource is enough. */
 const subresources: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   ["stats", ["stats"]],
   ["metrics", ["metrics"]],
@@ -12,7 +12,7 @@ const subresources: ReadonlyMap<string | undefined, readonly string[]> = new Map
   ["configz", ["configz", "proxy"]],
 ]);
 
-/** Verbs by method; other methods have none. */
+/** Verbs by HTTP method. Other methods have no verb. */
 const verbs: ReadonlyMap<string, string> = new Map([
   ["GET", "get"],
   ["POST", "create"],
@@ -21,11 +21,11 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["DELETE", "delete"],
 ]);
 
-/** First parts of paths that run something in a pod, or reach into it. */
+/** First path segments of requests that run something in a pod or connect to it. */
 const powerful: ReadonlySet<string | undefined> = new Set(["exec", "attach", "run", "portForward"]);
 
 /**
- * What one must be allowed to have for a path. Source: kubernetes v1.36.3 pkg/kubelet/server/auth.go.
+ * Sub-resources of `nodes` that grant access to a path. Source: kubernetes v1.36.3 pkg/kubelet/server/auth.go.
  *
  * @param segments - without `/nodes/NAME`
  */
@@ -34,8 +34,8 @@ export function subresourcesOf(segments: readonly string[]): readonly string[] {
 }
 
 /**
- * What one must be allowed to do. A kubelet goes by the method alone, so that a WebSocket, which is a GET, runs commands
- * with the right to read; here what reaches into a pod is `create` by any method.
+ * Verb that the caller must be allowed. A kubelet maps the HTTP method alone, so a WebSocket, which is a GET, runs commands with `get`.
+ * Here everything that reaches into a pod needs `create`, whatever the method.
  *
  * @param segments - without `/nodes/NAME`
  */

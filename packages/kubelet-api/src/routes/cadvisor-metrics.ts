@@ -16,15 +16,14 @@ import { machineMetrics } from "./machine-metrics.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A series that something has or has not. */
 type Series<Source> = (source: Source, labels: Labels) => readonly MetricSample[];
 
-/** The device of a file system that has none to show. */
+/** Label for file systems whose device is unknown. */
 const noDevice = { device: "" };
 
 /**
- * Those of cAdvisor's figures that a summary holds, under its names, labels and texts: containers, pods (with an empty
- * `container`), the node (with the id `/`) and the machine. What the summary does not say is left out.
+ * The cAdvisor metrics that a stats summary has values for, with cAdvisor's names, labels and help texts: containers, pods (with an empty
+ * `container`), the node (with the id `/`) and the machine.
  *
  * Source: cadvisor v0.56.2 metrics/prometheus.go.
  */
@@ -38,7 +37,7 @@ export function cadvisorMetrics(
   const networks: Measured<NodeStats | PodStats>[] = [{ stats: node, labels: nodeLabels }];
   const containers: Measured<ContainerStats>[] = [];
   for (const pod of pods) {
-    // A provider without control groups has none to name.
+    // Providers without control groups report no path.
     const id = pod.cgroup?.path ?? `/kubepods/pod${pod.podRef.uid}`;
     const labels = { ...nodeLabels, id, namespace: pod.podRef.namespace, pod: pod.podRef.name };
     usage.push({ stats: pod, labels });
@@ -84,7 +83,6 @@ export function cadvisorMetrics(
 
 const memoryUsageHelp = "Current memory usage in bytes, including all memory regardless of when it was accessed";
 
-/** A figure of a control group. */
 interface CgroupFigure {
   readonly name: string;
   readonly type: "counter" | "gauge";
@@ -92,7 +90,7 @@ interface CgroupFigure {
   value(cgroup: CgroupStats): number | undefined;
 }
 
-/** Figures of the CPU quota, which cAdvisor shows where there is one. */
+/** Metric of the CPU quota, which cAdvisor shows only where a quota is set. */
 function throttling(name: string, help: string, value: CgroupFigure["value"]): CgroupFigure {
   return { name, help, type: "counter", value: (cgroup) => (cgroup.cpuQuotaMicros === undefined ? undefined : value(cgroup)) };
 }
@@ -190,7 +188,7 @@ const cgroupFigures: readonly CgroupFigure[] = [
   },
 ];
 
-/** Limits of a control group: cAdvisor gives them no time, and a memory limit that is not set as 0. */
+/** Limits of a control group. As in cAdvisor they have no timestamp, and a memory limit that is not set is 0. */
 const cgroupLimits: readonly Omit<CgroupFigure, "type">[] = [
   { name: "container_spec_cpu_period", help: "CPU period of the container.", value: ({ cpuPeriodMicros }) => cpuPeriodMicros },
   { name: "container_spec_cpu_quota", help: "CPU quota of the container.", value: ({ cpuQuotaMicros }) => cpuQuotaMicros },
@@ -261,7 +259,7 @@ const networkFigures = [
   },
 ] as const;
 
-/** Something that was measured, with the labels of its series. */
+/** Stats with the labels of their series. */
 interface Measured<Stats = Pick<ContainerStats, "startTime" | "cpu" | "memory" | "swap" | "io" | "cgroup">> {
   readonly stats: Stats;
   readonly labels: Labels;

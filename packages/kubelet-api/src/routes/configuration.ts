@@ -4,15 +4,14 @@ import { json } from "../server/answer.ts";
 import { defaultCipherSuites, minTlsVersion, type TlsSettings } from "../server/tls-options.ts";
 import type { Handler } from "./route.ts";
 
-/** What {@link configzRoute} tells of. */
 export interface ConfigurationOptions {
-  /** Asked at each request: it is known once the server listens. */
+  /** A function, because the port is known only once the server listens. */
   readonly port: () => number;
   readonly streaming: StreamingLimits;
   readonly tls?: TlsSettings | undefined;
 }
 
-/** `/configz`: what is true of this server, as a `KubeletConfiguration`. */
+/** `/configz`: this server's effective settings as a `KubeletConfiguration`. */
 export function configzRoute({ port, streaming, tls = {} }: ConfigurationOptions): Handler {
   return () =>
     json({

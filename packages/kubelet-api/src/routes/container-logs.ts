@@ -15,19 +15,18 @@ import { refusalOf } from "./provider-error.ts";
 import type { Handler, KubeletRequest } from "./route.ts";
 import type { NodeDirectory } from "./served-node.ts";
 
-/** What the route of logs stands on. */
 export interface ContainerLogsOptions {
   readonly directory: NodeDirectory;
   readonly clock: Clock;
   readonly slots: StreamSlots;
-  /** How much of a tail is held in memory. */
+  /** Maximum bytes of one tail held in memory. */
   readonly maxTailBytes?: number | undefined;
 }
 
-/** How much of all tails together is held in memory. A caller who holds more than is left free has the log read twice. */
+/** Maximum bytes of all tails held in memory. A caller who exceeds its share has its log read twice. */
 const maxSharedTailBytes = 64 * 1024 * 1024;
 
-/** `/containerLogs`: what a container wrote. The head goes out before the first byte, for a log may be silent for long. */
+/** `/containerLogs`: a container's log. The response head is sent before the first byte, because a log may stay silent for long. */
 export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: ContainerLogsOptions): Handler {
   const tails = new SharedBudget(maxSharedTailBytes);
   return async (request): Promise<ContentAnswer> => {
@@ -55,7 +54,7 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
         body: withErrorText(body, request.signal),
         held,
         evicted: held.evicted,
-        // What is followed has to arrive as it is written.
+        // A followed log must arrive as it is written.
         isCompressible: !options.follow,
       };
     } catch (error) {
@@ -65,9 +64,9 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
   };
 }
 
-/** A log that is open. */
+/** An open log with its stream slot. */
 interface HeldLog extends Disposable {
-  /** Aborts when the client leaves, when the slot is taken away, or when this is disposed. */
+  /** Aborts when the client disconnects, the slot is evicted, or this is disposed. */
   readonly signal: AbortSignal;
   /** {@link StreamSlot.signal} */
   readonly evicted: AbortSignal;
@@ -85,14 +84,14 @@ function holdStream(slots: StreamSlots, request: KubeletRequest): HeldLog {
     [Symbol.dispose]: () => {
       using _slot = slot;
       using _linked = linked;
-      linked.abort(new Error("the log is not wanted any more"));
+      linked.abort(new Error("the log request is over"));
     },
   };
 }
 
 /**
- * What the client is told where a provider has no log to show. kube-apiserver hands on the texts of 400 and 500 only, so
- * what is about the container is a 400 and what is about the back end a 500; only a time to wait needs its own status.
+ * Response for a provider that has no log to show. kube-apiserver forwards the text of 400 and 500 only, so problems of the container
+ * become a 400 and problems of the back end a 500. Only a `retry-after` needs its own status.
  */
 function logRefusalOf(error: unknown): Refusal {
   const refusal = refusalOf(error);
@@ -109,7 +108,7 @@ async function* touching(body: AsyncIterable<Uint8Array>, held: HeldLog): AsyncG
   }
 }
 
-/** The log, and the text of an error behind it: the status is out by then, and a kubelet does it so, too. */
+/** The log, followed by the text of an error: the status has already been sent. A kubelet does the same. */
 async function* withErrorText(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* body;
@@ -118,14 +117,14 @@ async function* withErrorText(body: AsyncIterable<Uint8Array>, signal: AbortSign
   }
 }
 
-/** @throws Refusal 400 for a path with a part that is empty. Source: kubernetes v1.36.3 pkg/kubelet/server/server.go. */
+/** @throws Refusal 400 for an empty path segment. Source: kubernetes v1.36.3 pkg/kubelet/server/server.go. */
 function checkNames({ params }: KubeletRequest): void {
   if (params["pod"] === "") throw new Refusal(400, '{"message": "Missing podID."}');
   if (params["container"] === "") throw new Refusal(400, '{"message": "Missing container name."}');
   if (params["namespace"] === "") throw new Refusal(400, '{"message": "Missing podNamespace."}');
 }
 
-/** @throws Refusal 404, in the words for logs */
+/** @throws Refusal 404, worded as a kubelet does for logs */
 function requireLogs({ params, node }: KubeletRequest, directory: NodeDirectory): FoundPod {
   const { namespace = "", pod: name = "", container = "" } = params;
   const located = directory.findPod(namespace, name, node);

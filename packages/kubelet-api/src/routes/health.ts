@@ -6,17 +6,17 @@ import { Refusal } from "../server/refusal.ts";
 import type { Handler } from "./route.ts";
 import type { ServedNode } from "./served-node.ts";
 
-/** One thing that has to be right. */
+/** One check of `/healthz`. */
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong; `undefined` if nothing is. */
+  /** Describes the problem; `undefined` if healthy. */
   readonly problem: () => string | undefined;
 }
 
 /**
- * A kubelet's checks: that the server answers, which the answer itself says, that the log takes lines, and that the nodes work.
+ * Checks of a kubelet: the server answers (proved by the response itself), the log accepts lines, and the nodes work.
  *
- * @param logProblem - without it there is no check of the log
+ * @param logProblem - default: the log is not checked
  */
 export function kubeletChecks(nodes: readonly ServedNode[], logProblem?: () => string | undefined): readonly HealthCheck[] {
   return [
@@ -34,7 +34,7 @@ function nodeProblems(nodes: readonly ServedNode[]): string | undefined {
   return problems.length > 0 ? problems.join("; ") : undefined;
 }
 
-/** Runs the checks, and counts how they went. */
+/** Runs the checks and counts their results. */
 export class HealthChecks {
   readonly #checks: readonly HealthCheck[];
   readonly #counts = new Map<string, { success: number; error: number }>();
@@ -44,7 +44,7 @@ export class HealthChecks {
   }
 
   /**
-   * `/healthz`: every check but those of `?exclude=`. The kubelet's words; what is wrong is told on `/healthz/NAME` only.
+   * `/healthz`: all checks except those in `?exclude=`. Worded like a kubelet; the problem itself is shown on `/healthz/NAME` only.
    *
    * Source: kubernetes v1.36.3 apiserver/pkg/server/healthz.
    */
@@ -75,7 +75,7 @@ export class HealthChecks {
     return problem === undefined ? text("ok") : text(`internal server error: ${problem}\n`, 500);
   };
 
-  /** `/metrics/slis`: how the checks are, and how often they were so. */
+  /** `/metrics/slis`: result of each check, and how often it had which result. */
   readonly slis: Handler = () => {
     const results = this.#checks.map((check) => ({ name: check.name, value: this.#run(check) === undefined ? 1 : 0 }));
     const families: readonly MetricFamily[] = [

@@ -1,10 +1,10 @@
 import type { MachineStats, MetricFamily } from "@virtual-kubelet/core";
 
 /**
- * What the machine is, in cAdvisor's words.
+ * Description of the machine, with cAdvisor's metric names.
  *
- * Source: cadvisor v0.56.2 metrics/prometheus_machine.go, and collectVersionInfo of metrics/prometheus.go. cAdvisor's own version is
- * empty: it is none.
+ * Source: cadvisor v0.56.2 metrics/prometheus_machine.go, and collectVersionInfo of metrics/prometheus.go. The cAdvisor version is empty,
+ * because this is not cAdvisor.
  */
 export function machineMetrics(machine: MachineStats): readonly MetricFamily[] {
   const labels = { machine_id: machine.machineID, system_uuid: machine.systemUUID, boot_id: machine.bootID };

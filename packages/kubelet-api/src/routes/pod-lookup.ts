@@ -4,19 +4,15 @@ import { Refusal } from "../server/refusal.ts";
 import type { KubeletRequest } from "./route.ts";
 import type { LocatedPod, NodeDirectory } from "./served-node.ts";
 
-/** What of a container of a pod's spec the server looks at; ephemeral ones have it as well. */
+/** Fields of a container's spec that the server reads. Ephemeral containers have them too. */
 export type SpecContainer = DeepReadonly<Pick<Container, "name" | "image" | "stdin" | "stdinOnce" | "tty">>;
 
-/** A pod that is there, with the UID that names it to the provider. */
+/** A known pod that has a UID. */
 export interface FoundPod extends LocatedPod {
   readonly ref: PodRef;
 }
 
-/**
- * The pod that a path names: `namespace` and `pod`, and `uid` if it has one.
- *
- * @throws Refusal 404
- */
+/** The pod named by the path variables `namespace`, `pod` and, if present, `uid`. @throws Refusal 404 */
 export function requirePod({ params, node }: KubeletRequest, directory: NodeDirectory): FoundPod {
   const { namespace = "", pod: name = "", uid } = params;
   const located = directory.findPod(namespace, name, node);
@@ -25,7 +21,7 @@ export function requirePod({ params, node }: KubeletRequest, directory: NodeDire
   return { ...located, ref: { namespace, name, uid: foundUid } };
 }
 
-/** A container of a pod by its name, whichever kind it is. */
+/** Finds a container of any kind by its name. */
 export function findContainer({ spec }: DeepReadonly<Pod>, name: string): SpecContainer | undefined {
   const containers: readonly SpecContainer[] = [
     ...(spec?.containers ?? []),

@@ -9,8 +9,8 @@ import type { Handler } from "./route.ts";
 export const listPods: Handler = (request) => podList(requireNode(request).access.listPods());
 
 /**
- * `/runningpods/`: what the back end runs, as far as a runtime knows it: names, and the containers that run. A list that
- * may lack some says so in a `Warning` header, which kubectl shows.
+ * `/runningpods/`: the pods that the back end runs, with the fields that a runtime knows: names, and running containers. If the list may be
+ * incomplete, a `Warning` header says so, which kubectl prints.
  */
 export const listRunningPods: Handler = async (request) => {
   const { pods, complete } = await requireNode(request).access.getPods(request.signal);
@@ -18,7 +18,7 @@ export const listRunningPods: Handler = async (request) => {
   return podList(running, complete ? {} : { warning: '299 - "the back end could not list all its pods"' });
 };
 
-/** A `PodList`, written pod by pod: there may be thousands. */
+/** A `PodList`, written pod by pod because there may be thousands. */
 function podList(pods: readonly DeepReadonly<Pod>[], headers: AnswerHeaders = {}): ContentAnswer {
   return { status: 200, headers: { "content-type": "application/json", ...headers }, body: writePodList(pods), isCompressible: true };
 }

@@ -1,7 +1,7 @@
 import type { MetricFamily } from "@virtual-kubelet/core";
 import type { ServedNode } from "./served-node.ts";
 
-/** How the probes of all nodes have gone, as their providers tell; and when the program began, in seconds since 1970. */
+/** Probe results of all nodes' providers, and the start time of the program in seconds since 1970. */
 export async function probeMetrics(
   nodes: readonly ServedNode[],
   startedSeconds: number,

@@ -1,12 +1,12 @@
 import { codeOf, httpStatusOf, messageOf } from "@virtual-kubelet/errdefs";
 import { Refusal } from "../server/refusal.ts";
 
-/** How long a client is asked to wait where the back end has no room. Source: kubernetes, CRI "resource exhausted". */
+/** `retry-after` when the back end has no capacity. Source: kubernetes, CRI "resource exhausted". */
 const quotaRetrySeconds = 60;
 
 /**
- * What the client is told of an error: the errdefs code decides. That the back end refused *our* credentials is our
- * trouble and not the client's, so it is a 500 as any other error.
+ * Maps an error to a response by its errdefs code. If the back end rejects the program's own credentials, the client cannot do anything
+ * about it, so that is a 500.
  */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;

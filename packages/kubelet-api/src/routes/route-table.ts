@@ -19,7 +19,6 @@ import type { Handler, Route } from "./route.ts";
 import type { NodeDirectory } from "./served-node.ts";
 import { StatsRoutes } from "./stats.ts";
 
-/** What the routes stand on. */
 export interface RouteTableOptions {
   readonly directory: NodeDirectory;
   readonly clock: Clock;
@@ -28,24 +27,24 @@ export interface RouteTableOptions {
   readonly budgets: StreamBudgets;
   readonly streaming: StreamingLimits;
   readonly audit?: AuditOptions | undefined;
-  /** Where the server listens. */
+  /** Port that the server listens on. */
   readonly port: () => number;
-  /** When the server began, in seconds since 1970. */
+  /** When the server started, in seconds since 1970. */
   readonly startedSeconds: number;
   /** The program's own metrics in Prometheus's text format. */
   readonly renderOwnMetrics: () => string | Promise<string>;
-  /** Why the log takes no lines; absent where that cannot be told. */
+  /** Why the log accepts no lines; `undefined` while it does. Default: the log is not checked. */
   readonly logProblem?: (() => string | undefined) | undefined;
   readonly tls?: TlsSettings | undefined;
-  /** Checks besides a kubelet's. */
+  /** Checks in addition to the kubelet's. */
   readonly healthChecks: readonly HealthCheck[];
 }
 
 const getOrPost = ["GET", "POST"];
 
 /**
- * A kubelet's routes, in the order they are tried. What a node without a machine cannot have is refused as a kubelet
- * does that has it turned off.
+ * The kubelet's routes, in the order they are tried. Endpoints that a node without a machine cannot have answer like a kubelet that has
+ * them disabled.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/server/server.go.
  */

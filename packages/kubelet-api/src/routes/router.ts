@@ -1,7 +1,7 @@
 import { Refusal } from "../server/refusal.ts";
 import type { Handler, Route } from "./route.ts";
 
-/** A route that fits, with the path's variables. */
+/** The matching route's handler, with the path variables. */
 export interface RouteMatch {
   readonly handler: Handler;
   readonly params: Readonly<Record<string, string>>;
@@ -16,8 +16,8 @@ export class Router {
   }
 
   /**
-   * @param segments - the path's parts, decoded
-   * @throws Refusal 404 for a path that no route has, 405 for a method that its route does not take
+   * @param segments - decoded segments of the path
+   * @throws Refusal 404 if no route has the path, 405 if the route does not have the method
    */
   match(method: string, segments: readonly string[]): RouteMatch {
     const allowed = new Set<string>();

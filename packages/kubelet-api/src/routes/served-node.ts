@@ -1,20 +1,20 @@
 import type { NodeAccess } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 
-/** A node that the server speaks for. */
+/** A node that the server answers for. */
 export interface ServedNode {
   readonly access: NodeAccess;
-  /** What keeps the node from working, for `/healthz`; `undefined` if nothing does. Default: nothing. */
+  /** Why the node does not work, for `/healthz`; `undefined` if it does. Default: never a problem. */
   readonly problem?: (() => string | undefined) | undefined;
 }
 
-/** A pod, and the node it is bound to. */
+/** A pod and the node it is bound to. */
 export interface LocatedPod {
   readonly node: ServedNode;
   readonly pod: DeepReadonly<Pod>;
 }
 
-/** The nodes of one port. */
+/** The nodes that share one port. */
 export class NodeDirectory {
   readonly nodes: readonly ServedNode[];
 
@@ -22,12 +22,11 @@ export class NodeDirectory {
     this.nodes = nodes;
   }
 
-  /** The node of that name. */
   named(name: string): ServedNode | undefined {
     return this.nodes.find(({ access }) => access.nodeName === name);
   }
 
-  /** A pod by its name, on any node, or only on one. A name belongs to one pod at a time, so to one node. */
+  /** Finds a pod by name, on any node or on the given one. A name belongs to one pod at a time, so at most one node has it. */
   findPod(namespace: string, name: string, only?: ServedNode): LocatedPod | undefined {
     let found: LocatedPod | undefined;
     for (const node of only ? [only] : this.nodes) {

@@ -59,7 +59,7 @@ test("where a provider fails, its figures say so, and the log says why", async (
     headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
     body: expect.stringContaining("resource_scrape_error 1\n"),
   });
-  expect(logger.lines).toEqual(["warn the provider's figures could not be had"]);
+  expect(logger.lines).toEqual(["warn the provider's stats could not be read"]);
   expect(logger.fields).toEqual([{ err: "the back end is away" }]);
   await expect(Promise.resolve(routes.summary(ask()))).rejects.toThrow("the back end is away");
   await expect(Promise.resolve(routes.cadvisor(ask()))).rejects.toThrow("the back end is away");

@@ -17,7 +17,7 @@ import { requireNode } from "./require-node.ts";
 import type { Handler } from "./route.ts";
 import type { ServedNode } from "./served-node.ts";
 
-/** What is measured of each node, in three forms. A provider that measures nothing is answered 501. */
+/** Stats of each node in three formats. Answers 501 if the provider measures nothing. */
 export class StatsRoutes {
   readonly #readers: ReadonlyMap<ServedNode, NodeStatsReader>;
   readonly #logger: Logger;
@@ -42,7 +42,7 @@ export class StatsRoutes {
     return { ...json(only.length === 1 && only[0] === "true" ? cpuAndMemoryOnly(summary) : kubeletSummary(summary)), isCompressible: true };
   };
 
-  /** `/metrics/resource`: where the provider fails, the answer is that it does, as with a kubelet. */
+  /** `/metrics/resource`: reports a provider failure in the metrics, as a kubelet does. */
   readonly resource: Handler = async (request) => {
     const node = requireNode(request);
     return this.#scrape(request.signal, async () => {
@@ -51,7 +51,7 @@ export class StatsRoutes {
     });
   };
 
-  /** `/metrics/cadvisor`: of cAdvisor's figures, those that a summary holds. */
+  /** `/metrics/cadvisor`: the cAdvisor metrics that a stats summary has values for. */
   readonly cadvisor: Handler = async (request) => {
     const node = requireNode(request);
     const summary = await this.#reader(node).read(request.signal);
@@ -69,7 +69,7 @@ export class StatsRoutes {
       return metricsText(await read());
     } catch (error) {
       if (signal.aborted || isUnsupported(error)) throw error;
-      this.#logger.warn({ err: messageOf(error) }, "the provider's figures could not be had");
+      this.#logger.warn({ err: messageOf(error) }, "the provider's stats could not be read");
       return metricsText(renderMetrics(resourceScrapeError()));
     }
   }

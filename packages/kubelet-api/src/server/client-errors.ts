@@ -4,10 +4,10 @@ import { text } from "./answer.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { refuseOnSocket } from "./send-answer.ts";
 
-/** What a connection fails with on which no answer would arrive: it is broken, or its TLS never came about. */
+/** Errors after which no response could arrive: the connection is broken, or the TLS handshake failed. */
 const unanswerable: ReadonlySet<string | undefined> = new Set(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"]);
 
-/** What Node's parser says, and how it is answered; all else is a 400. */
+/** Responses to errors of Node's parser. All others get a 400. */
 const statuses: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, "431: Request Header Fields Too Large"],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "413: Content Too Large"],
@@ -15,8 +15,8 @@ const statuses: Readonly<Record<string, readonly [number, string]>> = {
 };
 
 /**
- * Answers what is no HTTP request, or does not become one in time. Node's own answer closes the connection with what the
- * client has sent unread, and the reset then takes the answer away.
+ * Answers malformed and incomplete HTTP requests. Node's own response closes the connection while input is unread, and the resulting TCP
+ * reset can destroy the response.
  */
 export class ClientErrors {
   readonly #clock: Clock;
@@ -29,7 +29,6 @@ export class ClientErrors {
     this.#requests = requests;
   }
 
-  /** The connection has failed, or brought what cannot be read. */
   handle(error: Error & { readonly code?: string }, socket: Duplex): void {
     if (this.#answered.has(socket)) return;
     if (unanswerable.has(error.code) || !socket.writable || this.#requests.count(socket) > 0) {

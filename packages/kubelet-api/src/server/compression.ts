@@ -2,13 +2,13 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip, type ZlibOptions } from "node:zlib";
 import type { ContentAnswer } from "./answer.ts";
 
-/** Small and quick: 48 KiB for each answer that is on its way, where zlib's own defaults take 270. */
+/** Small and fast: 48 KiB per response in progress, where zlib's defaults take 270 KiB. */
 const gzipOptions: ZlibOptions = { level: 4, windowBits: 13, memLevel: 5 };
 
-/** Shorter texts are not worth it. */
+/** Shorter texts are not compressed. */
 const leastChars = 1024;
 
-/** Whether a client takes gzip, by its `Accept-Encoding`. */
+/** Whether a client accepts gzip, by its `Accept-Encoding`. */
 export function takesGzip(acceptEncoding: string | undefined): boolean {
   return (acceptEncoding ?? "").split(",").some((part) => {
     const [coding = "", ...parameters] = part.split(";").map((each) => each.trim().toLowerCase());
@@ -16,7 +16,7 @@ export function takesGzip(acceptEncoding: string | undefined): boolean {
   });
 }
 
-/** The answer as this client gets it: compressed, if it may be and the client takes it. */
+/** Compresses the answer if that is allowed and the client accepts it. */
 export function encodedFor(answer: ContentAnswer, acceptEncoding: string | undefined): ContentAnswer {
   if (answer.isCompressible !== true || answer.status !== 200) return answer;
   const headers = { ...answer.headers, vary: "Accept-Encoding" };
@@ -27,7 +27,7 @@ export function encodedFor(answer: ContentAnswer, acceptEncoding: string | undef
 
 async function* gzipped(body: ContentAnswer["body"]): AsyncGenerator<Uint8Array, void, undefined> {
   const gzip = createGzip(gzipOptions);
-  // Who reads is told of an error by the iteration.
+  // The reader gets the error from its iteration.
   pipeline(Readable.from(typeof body === "string" ? [body] : body), gzip, () => {});
   yield* gzip as AsyncIterable<Uint8Array>;
 }

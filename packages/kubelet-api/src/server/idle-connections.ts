@@ -1,17 +1,17 @@
 import type { Duplex } from "node:stream";
 
-/** Connections that are kept for the next request of somebody who was let in. */
+/** Connections of authorized callers that are kept alive for the next request. */
 export class IdleConnections {
-  /** The one that has waited for longest stands first. */
+  /** The connection that has been idle longest comes first. */
   readonly #idle = new Set<Duplex>();
   readonly #followed = new WeakSet<Duplex>();
 
-  /** A request has come, or the connection has become something else. */
+  /** Called when a request arrives or the connection is upgraded. */
   busy(socket: Duplex): void {
     this.#idle.delete(socket);
   }
 
-  /** Nothing is answered on the connection any more. */
+  /** Called when the last request on the connection has been answered. */
   idle(socket: Duplex): void {
     if (socket.destroyed) return;
     this.#idle.delete(socket);
@@ -21,7 +21,7 @@ export class IdleConnections {
     socket.once("close", () => this.#idle.delete(socket));
   }
 
-  /** Ends the one that has waited for longest. @returns whether there was one */
+  /** Closes the connection that has been idle longest. @returns whether there was one */
   evictOldest(): boolean {
     const [oldest] = this.#idle;
     oldest?.destroy();

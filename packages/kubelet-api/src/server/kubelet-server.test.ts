@@ -235,7 +235,7 @@ describe("another serving certificate", () => {
     }
 
     expect(renewed.access.callers.map(({ judgedBy }) => judgedBy)).toEqual([testAuthority.certificate, other]);
-    expect(renewed.logger.lines).toEqual(["info the node's server uses a new certificate, or a new client CA"]);
+    expect(renewed.logger.lines).toEqual(["info the node's server uses a new certificate or client CA"]);
   });
 
   test("does not change what a connection was judged by, whichever other connection comes from the same port of the client", async () => {
@@ -275,7 +275,7 @@ describe("a server is not started", () => {
   test("without a node", async () => {
     const error: unknown = await startKubeletServer({ ...options(), nodes: [] }).catch((reason: unknown) => reason);
 
-    expect([isInvalidInput(error), messageOf(error)]).toEqual([true, "start the node's HTTPS server: there is no node to serve"]);
+    expect([isInvalidInput(error), messageOf(error)]).toEqual([true, "start the node's HTTPS server: there are no nodes to serve"]);
   });
 
   test("with a cipher suite that is not known", async () => {
@@ -310,8 +310,8 @@ describe("a server is not started", () => {
 
 describe("a request", () => {
   test.each([
-    ["GET /pods/%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request: the path has an escape that is none"],
-    ["GET /%2e%2e/pods HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request: the path has a part that is no name"],
+    ["GET /pods/%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request: the path has an invalid escape"],
+    ["GET /%2e%2e/pods HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request: the path has an invalid segment"],
     [`GET /pods?${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, "414 URI Too Long", "414: URI Too Long"],
     [`GET /pods HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(70_000)}\r\n\r\n`, "431 Request Header Fields Too Large", "431: Request Header"],
     ["BREW /pods HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request"],
@@ -414,7 +414,7 @@ describe("a request", () => {
 
     socket.destroy();
 
-    await vi.waitFor(() => expect(ended).toEqual(["the client has gone"]));
+    await vi.waitFor(() => expect(ended).toEqual(["the client has disconnected"]));
   });
 
   test("is not ended while it is answered", async () => {
@@ -423,7 +423,7 @@ describe("a request", () => {
     gate.resolve();
 
     expect(await asked).toMatchObject({ status: 200 });
-    expect(ended.filter((reason) => reason !== "the client has gone")).toEqual([]);
+    expect(ended.filter((reason) => reason !== "the client has disconnected")).toEqual([]);
   });
 
   test("is one of at most 16 that wait for their answers on a connection", async () => {
@@ -454,7 +454,7 @@ describe("a request", () => {
     socket.write(upgradeHead("/exec/default/web/main?output=1&command=ls"));
 
     expect(await readToEnd(socket)).toBe("");
-    await vi.waitFor(() => expect(ended).toEqual(["the client has gone"]));
+    await vi.waitFor(() => expect(ended).toEqual(["the client has disconnected"]));
   });
 });
 
@@ -495,7 +495,7 @@ describe("limits", () => {
     await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { headersTimeoutMs: 100, requestTimeoutMs: 150 } });
 
     expect(await limited.raw(head("/runningpods", "Content-Length: 1000\r\n"))).toBe("");
-    await vi.waitFor(() => expect(ended).toEqual(["the client has gone"]));
+    await vi.waitFor(() => expect(ended).toEqual(["the client has disconnected"]));
   });
 
   test("a handshake that does not come in time is given up", async () => {

@@ -30,63 +30,61 @@ import { UnauthorizedConnections } from "./unauthorized-connections.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { secureContextOptions, tlsProtocolOptions, type TlsSettings } from "./tls-options.ts";
 
-/** What {@link startKubeletServer} serves, and where. */
 export interface KubeletServerOptions {
   /** One node, or several that share the port. */
   readonly nodes: readonly ServedNode[];
-  /** Address to listen on; empty: all. */
+  /** Address to listen on; empty for all. */
   readonly host: string;
-  /** 0: any that is free. A kubelet's is 10250. */
+  /** 0 for any free port. A kubelet's is 10250. */
   readonly port: number;
   readonly accessControl: AccessControl;
   readonly certificate: ServingCertificate;
-  /** Which TLS is spoken. Default: 1.2 with forward secrecy and authenticated encryption, and 1.3. */
+  /** TLS versions and cipher suites. Default: TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption. */
   readonly tls?: TlsSettings | undefined;
   /** The program's own metrics in Prometheus's text format, for `/metrics`. Default: none. */
   readonly renderMetrics?: (() => string | Promise<string>) | undefined;
-  /** Why the log takes no lines, for `/healthz`; `undefined` if it does. Default: the log is not checked. */
+  /** Why the log accepts no lines, for `/healthz`; `undefined` while it does. Default: the log is not checked. */
   readonly logProblem?: (() => string | undefined) | undefined;
-  /** Checks for `/healthz` besides a kubelet's. Default: none. */
+  /** Checks for `/healthz` in addition to the kubelet's. Default: none. */
   readonly healthChecks?: readonly HealthCheck[] | undefined;
   readonly limits?: ServerLimits | undefined;
-  /** What the log says of who reached into a pod. Default: of a command its program and the number of its arguments. */
+  /** What the log records of each access to a pod. Default: of a command, its program and the number of its arguments. */
   readonly audit?: AuditOptions | undefined;
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Default: nothing is logged. */
+  /** Default: no log. */
   readonly logger?: Logger | undefined;
-  /** Default: nothing is counted. */
+  /** Default: no metrics. */
   readonly metrics?: Metrics | undefined;
-  /** Default: nothing is traced. */
+  /** Default: no traces. */
   readonly tracer?: Tracer | undefined;
 }
 
-/** A server that listens. Disposing it ends what is open, in at most {@link ServerLimits.shutdownMs}. */
+/** A listening server. Disposing it ends all open requests, within {@link ServerLimits.shutdownMs}. */
 export interface KubeletServer extends AsyncDisposable {
-  /** What the nodes are to say in `status.daemonEndpoints`. */
+  /** Port for `status.daemonEndpoints` of the nodes. */
   readonly port: number;
 }
 
 /**
- * Serves what kube-apiserver, kubectl and metrics-server ask a kubelet for, over HTTPS, HTTP/1.1.
+ * Starts the HTTPS server (HTTP/1.1) that answers kube-apiserver, kubectl and metrics-server like a kubelet.
  *
- * @throws InvalidInputError without nodes, or for a certificate that cannot be used; the system's error if the address
- * cannot be had
+ * @throws InvalidInputError without nodes, or for an unusable certificate; the system's error if the address cannot be bound
  */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
-  if (options.nodes.length === 0) throw new InvalidInputError("start the node's HTTPS server: there is no node to serve");
+  if (options.nodes.length === 0) throw new InvalidInputError("start the node's HTTPS server: there are no nodes to serve");
   const server = new RunningServer(options);
   await server.listen(options);
   return server;
 }
 
-/** Source: Go's net, whose servers look after 15 s of silence. */
+/** Source: Go's net, whose servers send keep-alive probes after 15 s of silence. */
 const tcpKeepAliveMs = 15_000;
 
-/** Requests that wait for their answers on one connection. Clients of a kubelet send none ahead; each costs memory. */
+/** Maximum requests waiting for their answers on one connection. Kubelet clients do not pipeline, and each request takes memory. */
 const maxPipelined = 16;
 
-/** First parts of paths on which a connection becomes something else. */
+/** First path segments of requests that may upgrade the connection. */
 const upgradeRoots: ReadonlySet<string | undefined> = new Set(["exec", "attach", "portForward"]);
 
 class RunningServer implements KubeletServer {
@@ -99,18 +97,18 @@ class RunningServer implements KubeletServer {
   readonly #unauthorized: UnauthorizedConnections;
   readonly #idle = new IdleConnections();
   readonly #throttledLog: ThrottledLog;
-  /** Apart from the others: a stranger chooses by what a handshake fails, and must not use up the kinds that tell of limits. */
+  /** Separate from the other log: unauthenticated clients determine the kinds of handshake errors, and must not use up those for limits. */
   readonly #handshakeLog: ThrottledLog;
   readonly #requests = new OpenRequests();
   readonly #clientErrors: ClientErrors;
   readonly #certificateChanges: Disposable;
-  /** What ends each request that is open. */
+  /** Open requests with their abort controllers. */
   readonly #open = new Map<Promise<void>, AbortController>();
-  /** Every connection, also one whose handshake is not over, or that was upgraded. */
+  /** All connections, including those in a TLS handshake and upgraded ones. */
   readonly #connections = new Set<Duplex>();
-  /** The client CA by which each connection's certificate was judged, by its peer. */
+  /** Client CA that each connection's certificate was verified with, by {@link peerKey}. */
   readonly #judges = new Map<string, string | undefined>();
-  /** The client CA of new connections. */
+  /** Client CA that new connections are verified with. */
   #judge: string | undefined;
   #port = 0;
 
@@ -175,7 +173,7 @@ class RunningServer implements KubeletServer {
       throw error;
     }
     this.#port = (this.#server.address() as AddressInfo).port;
-    this.#server.on("error", (error) => this.#logger.error({ err: messageOf(error) }, "the node's server has a problem"));
+    this.#server.on("error", (error) => this.#logger.error({ err: messageOf(error) }, "the node's server reported an error"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -205,7 +203,7 @@ class RunningServer implements KubeletServer {
       connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.headersTimeoutMs / 4)),
       maxHeaderSize: limits.maxHeaderBytes,
       noDelay: true,
-      // A silent log notices only so that the client's machine is gone.
+      // A silent log notices only this way that the client's machine is gone.
       keepAlive: true,
       keepAliveInitialDelay: tcpKeepAliveMs,
       ...upgradeOptions,
@@ -220,7 +218,7 @@ class RunningServer implements KubeletServer {
       });
       this.#makeRoom(socket as Socket);
     });
-    // Before https' own listener, which ends the connection: its address is unknown then.
+    // Runs before https's own listener, which closes the connection and so loses its address.
     server.prependListener("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
       const { code = "UNKNOWN" } = error;
       this.#handshakeLog.log("info", code, { code, address: socket.remoteAddress }, "a TLS handshake failed");
@@ -231,23 +229,23 @@ class RunningServer implements KubeletServer {
     return server;
   }
 
-  /** Lets a connection in, and ends another one for it where there are too many. */
+  /** Admits a connection, and closes another one if there are too many. */
   #makeRoom(socket: Socket): void {
-    const tell = (limit: "maxUnauthorizedPerAddress" | "maxConnections"): void =>
+    const logLimit = (limit: "maxUnauthorizedPerAddress" | "maxConnections"): void =>
       this.#throttledLog.log(
         "warn",
         limit,
         { limit, max: this.#limits[limit], address: socket.remoteAddress },
-        "too many connections are open: one is ended for another, a stranger's before that of a caller",
+        "too many connections are open: an unauthorized one is closed, or else the one that has been idle longest",
       );
     if (this.#connections.size > this.#limits.maxConnections) {
-      tell("maxConnections");
+      logLimit("maxConnections");
       if (!this.#unauthorized.evictOldest() && !this.#idle.evictOldest()) {
         socket.destroy();
         return;
       }
     }
-    if (this.#unauthorized.add(socket)) tell("maxUnauthorizedPerAddress");
+    if (this.#unauthorized.add(socket)) logLimit("maxUnauthorizedPerAddress");
   }
 
   #reload(certificate: ServingCertificate): void {
@@ -255,14 +253,14 @@ class RunningServer implements KubeletServer {
       const tls = certificate.current();
       this.#server.setSecureContext(secureContextOptions(tls, this.#tls));
       this.#judge = tls.clientCa;
-      this.#logger.info({}, "the node's server uses a new certificate, or a new client CA");
+      this.#logger.info({}, "the node's server uses a new certificate or client CA");
     } catch (error) {
       this.#logger.error({ err: messageOf(error) }, "the node's server keeps its certificate: the new one cannot be used");
     }
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    // Whoever goes away while being answered harms nobody.
+    // A client that disconnects is not an error of the server.
     response.on("error", () => {});
     request.on("error", () => {});
     const { socket } = request;
@@ -274,7 +272,7 @@ class RunningServer implements KubeletServer {
     this.#track((controller) => {
       const end = (): void => {
         open[Symbol.dispose]();
-        controller.abort(new UnavailableError("the client has gone"));
+        controller.abort(new UnavailableError("the client has disconnected"));
       };
       const open = this.#requests.add(socket, end);
       this.#idle.busy(socket);
@@ -283,7 +281,7 @@ class RunningServer implements KubeletServer {
         if (this.#requests.count(socket) === 0) this.#idle.idle(socket);
       });
       return this.#serve(request, controller.signal, undefined, (answer) => {
-        // A body that nobody reads is not waited for.
+        // The rest of the request's body is not read, so the connection cannot be reused.
         if (!request.complete) response.setHeader("connection", "close");
         return sendAnswer(response, answer, controller.signal);
       });
@@ -293,13 +291,13 @@ class RunningServer implements KubeletServer {
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
     this.#idle.busy(socket);
-    // What is still answered would get into what the connection is to become.
+    // A response in progress would be mixed with the upgraded protocol.
     if (socket.destroyed || this.#requests.count(socket) > 0) {
       socket.destroy();
       return;
     }
     this.#track((controller) => {
-      socket.once("close", () => controller.abort(new UnavailableError("the client has gone")));
+      socket.once("close", () => controller.abort(new UnavailableError("the client has disconnected")));
       return this.#serve(request, controller.signal, { request, socket, head }, async (answer) => {
         if (!("taken" in answer)) refuseOnSocket(socket, answer, this.#clock);
       });
@@ -331,9 +329,9 @@ class RunningServer implements KubeletServer {
   }
 }
 
-/** @throws InvalidInputError if the server's own certificate is of no use */
+/** @throws InvalidInputError if the server's own certificate is unusable */
 function usableContext(certificate: ServingCertificate, tls: TlsSettings): SecureContextOptions {
-  // Its own words: the settings are no certificate.
+  // Checked separately, because these errors are about the settings and not about the certificate.
   tlsProtocolOptions(tls);
   try {
     const options = secureContextOptions(certificate.current(), tls);
@@ -346,10 +344,10 @@ function usableContext(certificate: ServingCertificate, tls: TlsSettings): Secur
   }
 }
 
-/** Node.js 22 takes it from 22.21 on; its types do not say so. */
+/** Supported by Node.js 22 from 22.21 on; missing in its types. */
 const upgradeOptions = { shouldUpgradeCallback: isUpgrade };
 
-/** Whether Node is to hand the connection over. All else that asks for an upgrade is answered as if it had not. */
+/** Whether Node should hand over the connection. All other upgrade requests are answered as ordinary requests. */
 function isUpgrade(request: IncomingMessage): boolean {
   const segments = (request.url ?? "").split("?", 1)[0]?.split("/", 4) ?? [];
   const root = segments[1] === "nodes" ? segments[3] : segments[1];

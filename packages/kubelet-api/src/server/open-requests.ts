@@ -1,15 +1,15 @@
 import type { Duplex } from "node:stream";
 
-/** The requests that are being answered on each connection: several, where the client sends ahead. */
+/** Requests in progress on each connection. There are several if the client pipelines. */
 export class OpenRequests {
   readonly #open = new WeakMap<Duplex, Set<() => void>>();
 
   /**
    * Adds a request.
    *
-   * @param onClose - called when the connection closes before the request is over. Node.js 22 closes only the response whose turn
-   * it is, and none of those behind it.
-   * @returns what ends the request
+   * @param onClose - called when the connection closes before the request is over. Node.js 22 closes only the response that is being
+   * written, and none of those queued behind it.
+   * @returns disposable that removes the request
    */
   add(socket: Duplex, onClose: () => void): Disposable {
     const open = this.#open.get(socket) ?? this.#follow(socket);
@@ -17,7 +17,7 @@ export class OpenRequests {
     return { [Symbol.dispose]: () => void open.delete(onClose) };
   }
 
-  /** How many there are on the connection. */
+  /** Number of requests in progress on the connection. */
   count(socket: Duplex): number {
     return this.#open.get(socket)?.size ?? 0;
   }

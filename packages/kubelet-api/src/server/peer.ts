@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 
-/** The two ends of a connection, in clear or within TLS. */
+/** The two ends of a TCP or TLS connection. */
 export type Peer = Pick<Socket, "localAddress" | "localPort" | "remoteAddress" | "remotePort">;
 
 /**
- * Names a connection: the TCP connection that came and the TLS connection it has become are two objects. A client may use one port for
- * connections to several addresses of the server, so this side's end is part of the name.
+ * Key of a connection, needed because the TCP socket and the TLS socket on top of it are two objects. It includes the server's address,
+ * because a client may use one port for connections to several of them.
  */
 export function peerKey({ localAddress, localPort, remoteAddress, remotePort }: Peer): string {
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`;

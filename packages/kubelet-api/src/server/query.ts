@@ -1,19 +1,19 @@
 import { Refusal } from "./refusal.ts";
 import { tryDecode } from "./request-target.ts";
 
-/** A request's parameters. */
+/** Query parameters of a request. */
 export interface Query {
-  /** The first value of that name. */
+  /** First value of the parameter. */
   first(name: string): string | undefined;
-  /** All values of that name, in their order. */
+  /** All values of the parameter, in order. */
   all(name: string): readonly string[];
 }
 
 /**
- * Reads a query. Unlike `URLSearchParams` it does not put something else in the place of what it cannot read: a
- * command that was changed on its way is worse than none.
+ * Parses a query. Unlike `URLSearchParams` it rejects malformed input instead of substituting characters, because the query may carry a
+ * command to run.
  *
- * @throws Refusal 400 for escapes that are none, or not UTF-8
+ * @throws Refusal 400 for invalid escapes, and for escapes that are not UTF-8
  */
 export function parseQuery(query: string): Query {
   const values = new Map<string, string[]>();
@@ -31,6 +31,6 @@ export function parseQuery(query: string): Query {
 
 function decode(text: string): string {
   const decoded = tryDecode(text.replaceAll("+", " "));
-  if (decoded === undefined) throw new Refusal(400, "400: Bad Request: the query has an escape that is none");
+  if (decoded === undefined) throw new Refusal(400, "400: Bad Request: the query has an invalid escape");
   return decoded;
 }

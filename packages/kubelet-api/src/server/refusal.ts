@@ -1,13 +1,13 @@
-/** Headers of an answer. */
+/** Headers of a response. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** An answer that is thrown: the text goes to the client as it is, so it holds nothing that the client must not see. */
+/** Error that becomes the response. Its text is sent to the client, so it must not contain anything confidential. */
 export class Refusal extends Error {
-  /** 400 or more. */
+  /** 400 or higher. */
   readonly status: number;
   readonly headers: AnswerHeaders;
 
-  /** @param text - the answer's whole body */
+  /** @param text - body of the response */
   constructor(status: number, text: string, options: ErrorOptions & { readonly headers?: AnswerHeaders | undefined } = {}) {
     super(text, options);
     this.name = "Refusal";

@@ -1,7 +1,7 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
 
-/** First parts of paths that have a name of their own in the metrics. */
+/** First path segments that are label values of their own. */
 const roots: ReadonlySet<string> = new Set([
   "attach",
   "checkpoint",
@@ -21,16 +21,16 @@ const roots: ReadonlySet<string> = new Set([
   "statusz",
 ]);
 
-/** Paths below `/metrics` that have a name of their own. */
+/** Paths below `/metrics` that are label values of their own. */
 const metricsPaths: ReadonlySet<string> = new Set(["cadvisor", "probes", "resource", "slis"]);
 
-/** What a kubelet takes for long-running; it looks for `portforward` in lower case, and so never finds it. */
+/** What a kubelet treats as long-running. It compares with `portforward` in lower case, and so never matches port-forwards. */
 const longRunning: ReadonlySet<string> = new Set(["exec", "attach", "portforward", "debug"]);
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"]);
 
 /**
- * Counts requests in the kubelet's names, with labels from a bounded set whatever is asked for.
+ * Counts requests under the kubelet's metric names. The set of label values is bounded.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/server/server.go, `InstrumentedServeHTTP` and its buckets.
  */
@@ -45,9 +45,10 @@ export class RequestMetrics {
   }
 
   /**
-   * Counts a request that has begun. @returns what says that it has ended
+   * Counts a request that has started.
    *
-   * @param segments - the path's parts without `/nodes/NAME`; none for a path that could not be read
+   * @param segments - path segments without `/nodes/NAME`; empty if the path is malformed
+   * @returns disposable that records the end of the request
    */
   begin(method: string, segments: readonly string[]): Disposable {
     const path = pathBucket(segments);
@@ -68,7 +69,7 @@ export class RequestMetrics {
     };
   }
 
-  /** Counts a request that wants to stream over a WebSocket. @param subresource - `exec`, `attach` or `portforward` */
+  /** Counts a request for streaming over a WebSocket. @param subresource - `exec`, `attach` or `portforward` */
   countWebSocket(subresource: string): void {
     this.#metrics.count("kubelet_websocket_streaming_requests_total", { subresource });
   }

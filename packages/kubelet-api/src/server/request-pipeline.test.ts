@@ -72,7 +72,7 @@ function setUp(
       call,
       async (sent) => {
         answer = sent;
-        if (failing) throw new Error("the client has gone");
+        if (failing) throw new Error("the client has disconnected");
       },
       () => {
         isAuthorized = true;
@@ -272,7 +272,7 @@ test("an answer that cannot be sent is told of, and what it holds is let go of, 
 
   expect(held).toBe(2);
   expect(logger.lines).toEqual(["debug an answer could not be sent"]);
-  expect(logger.fields).toEqual([{ path: "/pods", err: "the client has gone" }]);
+  expect(logger.fields).toEqual([{ path: "/pods", err: "the client has disconnected" }]);
 });
 
 test("the handler is given the request as it came, and who made it", async () => {
@@ -309,7 +309,7 @@ test("a refusal is logged once a minute with who was refused what, and why; what
   const forbidding = setUp({ authorize: async () => ({ allowed: false, reason: "no RBAC" }) });
   await forbidding.ask("/pods?x");
   const user = { user: "alice", verb: "get", path: "/pods" };
-  expect(forbidding.logger.lines).toEqual(["info a request is forbidden"]);
+  expect(forbidding.logger.lines).toEqual(["info a request was forbidden"]);
   expect(forbidding.logger.fields).toEqual([{ ...user, reason: "no RBAC" }]);
 
   for (let round = 0; round < 100; round++) await forbidding.ask(`/exec/${"x".repeat(10_000)}`, "POST");
@@ -322,7 +322,7 @@ test("a refusal is logged once a minute with who was refused what, and why; what
 
   const unknown = setUp({ authenticate: () => Promise.reject(new UnavailableError("timeout")) });
   for (let round = 0; round < 2; round++) await unknown.ask("/pods");
-  expect(unknown.logger.lines).toEqual(["warn a request is refused: it could not be found out who calls"]);
+  expect(unknown.logger.lines).toEqual(["warn a request was refused: its caller could not be authenticated"]);
   expect(unknown.logger.fields).toEqual([{ err: "timeout" }]);
 });
 
@@ -348,7 +348,7 @@ test("a node's name has up to 253 characters, and /nodes alone names none", asyn
   for (const name of ["a", "a-b.c", "a".repeat(253)]) expect((await ask(`/nodes/${name}/pods`)).body, name).toContain("is not served here");
   for (const name of ["a-", ".a", "a_b", "n1%20"]) expect((await ask(`/nodes/${name}/pods`)).status, name).toBe(400);
   for (const path of ["/nodes", "/nodes/", "/nodes/n1", "/node/n1/pods"]) expect((await ask(path)).status, path).toBe(404);
-  expect((await ask("/nodes//pods")).body).toBe("400: Bad Request: the path has no node's name behind /nodes");
+  expect((await ask("/nodes//pods")).body).toBe("400: Bad Request: /nodes is not followed by a node name");
 });
 
 test("WebSockets are counted, other upgrades are not", async () => {
@@ -377,7 +377,7 @@ test("a path that cannot be read is refused before anybody is asked who calls", 
 
   expect(await ask("/pods/%zz")).toEqual({
     status: 400,
-    body: "400: Bad Request: the path has an escape that is none",
+    body: "400: Bad Request: the path has an invalid escape",
     isAuthorized: false,
   });
   expect(isAsked).toBe(false);

@@ -15,57 +15,54 @@ import type { RequestMetrics } from "./request-metrics.ts";
 import { parseRequestTarget } from "./request-target.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
 
-/** A request as it arrives. */
+/** A request as received. */
 export interface IncomingRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of the connection. */
   readonly socket: CredentialSource["socket"];
   /** {@link CredentialSource.judgedBy} */
   readonly judgedBy?: string | undefined;
   readonly upgrade: IncomingUpgrade | undefined;
-  /** Aborts when the client is gone, or the server stops. */
+  /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
-/** What {@link RequestPipeline} stands on. */
 export interface RequestPipelineOptions {
   readonly accessControl: AccessControl;
   readonly directory: NodeDirectory;
   readonly router: Router;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
-  /** For what callers who are not let in can cause. */
+  /** For events that unauthorized callers can cause. */
   readonly throttledLog: ThrottledLog;
   readonly tracer: Tracer;
 }
 
-/** Where a request goes, once the path is read. */
+/** The parsed URL of a request. */
 interface Destination {
-  /** Without `/nodes/NAME`. */
+  /** Path segments without `/nodes/NAME`. */
   readonly segments: readonly string[];
   readonly path: string;
   readonly query: string;
-  /** What `/nodes/NAME` names. */
+  /** NAME of `/nodes/NAME`. */
   readonly nodeName: string | undefined;
 }
 
-/** How far a request has come. */
+/** How far a request has been processed. */
 interface Progress {
-  /** `undefined` if its path cannot be read. */
+  /** `undefined` if the path is malformed. */
   readonly destination: Destination | undefined;
-  /** Whether the caller is one who may incoming. */
   readonly isAuthorized: boolean;
 }
 
-/** First parts of paths whose second and third are a pod's namespace and name. */
+/** First path segments that are followed by a pod's namespace and name. */
 const podRoots: ReadonlySet<string | undefined> = new Set(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"]);
 
-/** Node names, as the API server takes them. */
+/** Valid node names, by the API server's rules. */
 const nodeNamePattern = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 
-/** The way of every request, upgrades included: who calls, whether they may, what answers. */
+/** Processes every request, including upgrades: authenticates, authorizes, routes and answers it. */
 export class RequestPipeline {
   readonly #options: RequestPipelineOptions;
 
@@ -74,9 +71,9 @@ export class RequestPipeline {
   }
 
   /**
-   * Answers a request; never rejects. Sending is part of the request's duration.
+   * Answers a request; never rejects. The request's duration includes sending.
    *
-   * @param onAuthorized - told that the caller is one who may call
+   * @param onAuthorized - called once the caller is authorized
    */
   async handle(incoming: IncomingRequest, send: (answer: Answer) => Promise<void>, onAuthorized: () => void): Promise<void> {
     let destination: Destination | undefined;
@@ -140,14 +137,14 @@ export class RequestPipeline {
         "warn",
         "authentication",
         { err: messageOf(error) },
-        "a request is refused: it could not be found out who calls",
+        "a request was refused: its caller could not be authenticated",
       );
     }
     if (user) return user;
     throw new Refusal(401, "Unauthorized");
   }
 
-  /** @returns the name of the node that the caller may reach */
+  /** @returns name of the node that the caller may access */
   async #authorize(user: User, { method, signal }: IncomingRequest, destination: Destination): Promise<string> {
     const verb = verbOf(method, destination.segments);
     const subresources = subresourcesOf(destination.segments);
@@ -167,13 +164,13 @@ export class RequestPipeline {
     }
     if (decision.allowed) return nodeName;
     const fields = { user: user.name, verb, path: shortened(destination.path), reason: decision.reason };
-    this.#options.throttledLog.log("info", "forbidden", fields, "a request is forbidden");
+    this.#options.throttledLog.log("info", "forbidden", fields, "a request was forbidden");
     throw new Refusal(403, `Forbidden (${who}, subresource(s)=[${subresources.join(" ")}])\n`);
   }
 
   /**
-   * The node that a request is about. A pod's is found by the pod; what is nobody's (metrics of the program, a pod that
-   * is not there) counts as the first node's.
+   * Name of the node to authorize for. Requests for a pod are authorized for its node. Requests that concern no node (metrics of the
+   * program, an unknown pod) are authorized for the first node.
    */
   #nodeNameFor({ nodeName, segments: [root, namespace, name] }: Destination): string {
     const { directory } = this.#options;
@@ -183,8 +180,8 @@ export class RequestPipeline {
   }
 
   /**
-   * The node whose request it is; `undefined` where several share the port, and neither prefix nor pod tells. A pod is
-   * looked for on the node that was asked about, and no other: it may move to another one meanwhile.
+   * The node that the request addresses; `undefined` if several share the port and neither the path nor a pod determines one. A pod is
+   * looked up only on the authorized node, because it may move to another one in the meantime.
    */
   #node({ nodeName, segments }: Destination, authorizedNode: string): ServedNode | undefined {
     const { directory } = this.#options;
@@ -196,19 +193,19 @@ export class RequestPipeline {
 
   #refuse(incoming: IncomingRequest, { destination, isAuthorized }: Progress, error: unknown): Answer {
     const refusal = refusalOf(error);
-    // What the provider cannot do is asked for again and again: by who scrapes metrics, say.
+    // A scraper repeats requests that the provider does not support, so these are not logged.
     if (refusal.status >= 500 && refusal.status !== 501 && !incoming.signal.aborted) {
       const fields = { path: destination && shortened(destination.path), status: refusal.status, err: messageOf(error) };
       if (isAuthorized) this.#options.logger.warn(fields, "a request failed");
       else this.#options.throttledLog.log("warn", "failed", fields, "a request failed");
     }
-    // Who was refused has no use for the connection, and others may need it.
+    // Closing the connection of a refused caller makes room for others.
     const isStranger = refusal.status === 401 || refusal.status === 403;
     return text(refusal.message, refusal.status, isStranger ? { ...refusal.headers, connection: "close" } : refusal.headers);
   }
 }
 
-/** A pod's request, in OpenTelemetry's words. */
+/** Attributes of OpenTelemetry's semantic conventions. */
 function spanAttributes({ namespace = "", pod = "", container = "" }: KubeletRequest["params"]): SpanAttributes {
   return { "k8s.namespace.name": namespace, "k8s.pod.name": pod, ...(container !== "" && { "k8s.container.name": container }) };
 }
@@ -217,6 +214,6 @@ function findDestination(url: string): Destination {
   const { path, segments, query } = parseRequestTarget(url);
   const [root, nodeName, ...rest] = segments;
   if (root !== "nodes" || nodeName === undefined) return { path, segments, query, nodeName: undefined };
-  if (!nodeNamePattern.test(nodeName)) throw new Refusal(400, "400: Bad Request: the path has no node's name behind /nodes");
+  if (!nodeNamePattern.test(nodeName)) throw new Refusal(400, "400: Bad Request: /nodes is not followed by a node name");
   return { path, segments: rest, query, nodeName };
 }

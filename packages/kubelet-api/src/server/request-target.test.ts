@@ -147,8 +147,8 @@ test("a URL may be 16 KiB long, and no longer unless it carries a command", () =
 });
 
 test("what is refused is told in a word", () => {
-  expect(() => parseRequestTarget("*")).toThrow("400: Bad Request: the URL is no path");
-  expect(() => parseQuery("a=%zz")).toThrow("400: Bad Request: the query has an escape that is none");
+  expect(() => parseRequestTarget("*")).toThrow("400: Bad Request: the URL has no path");
+  expect(() => parseQuery("a=%zz")).toThrow("400: Bad Request: the query has an invalid escape");
 });
 
 test("a query has names with and without values, in their order, decoded", () => {

@@ -1,33 +1,29 @@
 import { Refusal } from "./refusal.ts";
 
-/** Where a request goes. */
+/** The parsed URL of a request. */
 export interface RequestTarget {
-  /** As it came, without the query. */
+  /** As received, without the query. */
   readonly path: string;
-  /** The path's parts, with escapes decoded. A slash at the end makes none; two slashes make an empty one. */
+  /** Segments of the path, decoded. A trailing slash adds none; two slashes in a row add an empty one. */
   readonly segments: readonly string[];
-  /** What stands behind the question mark, not decoded. */
+  /** Text after the question mark, not decoded. */
   readonly query: string;
 }
 
-/** How long a URL may be, in bytes; a command has as much room as the headers. */
+/** Maximum length of a URL in bytes. URLs with a command are limited only by the size of the headers. */
 const maxUrlBytes = 16 * 1024;
 
-/** First parts of paths whose query carries a command. */
+/** First path segments whose query carries a command. */
 const commandRoots: ReadonlySet<string | undefined> = new Set(["exec", "run"]);
 
-/** What no name in a path has: control characters, and what would make one segment several. */
+/** Characters that no segment may contain: control characters and path separators. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const forbidden = /[\u0000-\u001f\u007f/\\]/;
 
-/**
- * Reads a request's URL.
- *
- * @throws Refusal 414 for one that is too long, 400 for one that cannot be read or wants to climb out of its path
- */
+/** Parses the URL of a request. @throws Refusal 414 if the URL is too long, 400 if it is malformed or contains `.` or `..` */
 export function parseRequestTarget(url: string): RequestTarget {
   const [path = "", ...rest] = withoutOrigin(url).split("?");
-  if (!path.startsWith("/")) throw new Refusal(400, "400: Bad Request: the URL is no path");
+  if (!path.startsWith("/")) throw new Refusal(400, "400: Bad Request: the URL has no path");
   const segments = path.slice(1).split("/");
   const root = segments[0] === "nodes" ? segments[2] : segments[0];
   if (url.length > maxUrlBytes && !commandRoots.has(root))
@@ -36,20 +32,20 @@ export function parseRequestTarget(url: string): RequestTarget {
   return { path, segments: segments.map(decodeSegment), query: rest.join("?") };
 }
 
-/** A proxy may send `http://host/path`. */
+/** Removes the origin: a proxy may send `http://host/path`. */
 function withoutOrigin(url: string): string {
   return url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
 }
 
 function decodeSegment(segment: string): string {
   const decoded = segment.includes("%") ? tryDecode(segment) : segment;
-  if (decoded === undefined) throw new Refusal(400, "400: Bad Request: the path has an escape that is none");
+  if (decoded === undefined) throw new Refusal(400, "400: Bad Request: the path has an invalid escape");
   if (decoded === "." || decoded === ".." || forbidden.test(decoded))
-    throw new Refusal(400, "400: Bad Request: the path has a part that is no name");
+    throw new Refusal(400, "400: Bad Request: the path has an invalid segment");
   return decoded;
 }
 
-/** The text with its `%XX` decoded, or `undefined` if they are not UTF-8 or no escapes. */
+/** Decodes `%XX` escapes. @returns `undefined` if they are malformed or not UTF-8 */
 export function tryDecode(value: string): string | undefined {
   try {
     return decodeURIComponent(value);

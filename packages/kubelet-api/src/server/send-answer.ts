@@ -7,13 +7,13 @@ import type { Answer, ContentAnswer } from "./answer.ts";
 import { encodedFor } from "./compression.ts";
 import type { AnswerHeaders } from "./refusal.ts";
 
-/** How long a client may take to read why it was refused, and close. */
+/** Time for the client to read a refusal and close the connection. */
 const lingerMs = 10_000;
 
 /**
- * Answers a request, no faster than the client reads.
+ * Sends an answer, no faster than the client reads.
  *
- * @throws what the body's iteration throws, and `signal.reason`; the connection is closed then
+ * @throws the error of the body's iteration, or `signal.reason`; the connection is then closed
  */
 export async function sendAnswer(response: ServerResponse, given: Answer, signal: AbortSignal): Promise<void> {
   if ("taken" in given) return;
@@ -38,7 +38,7 @@ export async function sendAnswer(response: ServerResponse, given: Answer, signal
   }
 }
 
-/** Answers on the bare connection, where an upgrade or what is no request is refused, and closes it. */
+/** Answers on the raw connection and closes it: for refused upgrades and malformed requests. */
 export function refuseOnSocket(socket: Duplex, answer: ContentAnswer, clock: Clock): void {
   if (socket.destroyed) return;
   const body = Buffer.from(typeof answer.body === "string" ? answer.body : "");
@@ -48,7 +48,7 @@ export function refuseOnSocket(socket: Duplex, answer: ContentAnswer, clock: Clo
   const timer = clock.setTimer(lingerMs, () => socket.destroy());
   socket.once("close", () => timer[Symbol.dispose]());
   socket.end(Buffer.concat([Buffer.from(head, "latin1"), body]));
-  // What the client had sent ahead is read, for a reset would take the answer away from it.
+  // Reads pending input, because closing with unread input sends a reset that can destroy the response.
   socket.resume();
 }
 

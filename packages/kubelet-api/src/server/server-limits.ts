@@ -1,58 +1,57 @@
 import type { StreamingLimits } from "@virtual-kubelet/streaming";
 
-/** Bounds of the server. What exceeds them is refused or closed; nothing else is affected. */
+/** Limits of the server. Only the request or connection that exceeds a limit is refused or closed. */
 export interface ServerLimits {
-  /** How long a request's head may take to come, in milliseconds; default: 10,000. */
+  /** Timeout for receiving a request's head, in milliseconds. Default: 10,000. */
   readonly headersTimeoutMs?: number | undefined;
-  /** How long a request may take to come as a whole, in milliseconds; default: 30,000. */
+  /** Timeout for receiving a whole request, in milliseconds. Default: 30,000. */
   readonly requestTimeoutMs?: number | undefined;
-  /** How long a TLS handshake may take, in milliseconds; default: 10,000. */
+  /** Timeout of a TLS handshake, in milliseconds. Default: 10,000. */
   readonly handshakeTimeoutMs?: number | undefined;
-  /** How long a connection is kept without a request, in milliseconds; default: 120,000, more than the API server's 90 s. */
+  /** How long an idle connection is kept, in milliseconds. Default: 120,000, more than the API server's 90 s. */
   readonly keepAliveTimeoutMs?: number | undefined;
-  /** Size of a request's head, URL included, in bytes; default: 65,536. */
+  /** Maximum size of a request's head, including the URL, in bytes. Default: 65,536. */
   readonly maxHeaderBytes?: number | undefined;
-  /** Number of a request's headers; default: 512. */
+  /** Maximum number of headers of a request. Default: 512. */
   readonly maxHeaders?: number | undefined;
   /**
-   * Connections at once; default: twice as many as {@link maxStreams}. For one more the oldest ends on which nobody has been let in, or
-   * else the one that has been kept without a request for longest.
+   * Maximum number of connections. Default: twice {@link maxStreams}. Beyond it, the oldest connection without an authorized request is
+   * closed, or else the one that has been idle longest.
    */
   readonly maxConnections?: number | undefined;
   /**
-   * Connections at once from one address (with IPv6, one network of 64 bits) on which nobody has been let in; default: 256. For one more
-   * the oldest ends.
+   * Maximum number of connections without an authorized request from one address (for IPv6, one /64 network). Default: 256. Beyond it, the
+   * oldest of them is closed.
    */
   readonly maxUnauthorizedPerAddress?: number | undefined;
   /**
-   * Logs, commands and sessions of port-forward at once; default: 1,024, an eighth of which only logs get. Beyond that the idlest of who
-   * holds most is ended, or the new one is refused where nobody holds more.
+   * Maximum number of open logs, commands and port-forward sessions. Default: 1,024, of which an eighth is reserved for logs. Beyond it,
+   * the idlest stream of the largest holder is ended, or the new one is refused if nobody holds more than its caller.
    */
   readonly maxStreams?: number | undefined;
-  /** How long open requests may take to end when the server stops, in milliseconds; default: 2,000. */
+  /** How long open requests may take to end when the server stops, in milliseconds. Default: 2,000. */
   readonly shutdownMs?: number | undefined;
   /**
-   * SPDY streams of port-forwards at once, two for each forward; default: 4,096. A caller (a user in a namespace) may have as many as
-   * are left free.
+   * Maximum number of SPDY streams of port-forwards, two for each forwarded connection. Default: 4,096. One caller (a user in a namespace)
+   * may hold as many as are left free.
    */
   readonly maxSharedStreams?: number | undefined;
   /**
-   * Bytes of clients that wait for the reader in a pod, in all connections together; default: 67,108,864. Of a caller that holds
-   * more than is left free, connections are read only while nothing waits in them.
+   * Maximum bytes buffered for slow readers in pods, over all connections. Default: 67,108,864. Connections of a caller that holds more
+   * than is left free are read only while they have nothing buffered.
    */
   readonly maxSharedBytes?: number | undefined;
-  /** Calls of the provider's `portForward` that have not returned, in one session; default: 256. One more is reset. */
+  /** Maximum number of `portForward` calls in progress in one session. Default: 256. Further connections are reset. */
   readonly maxForwardsPerSession?: number | undefined;
-  /** Such calls in all sessions together; default: 1,024. A caller may have as many as are left free. */
+  /** Maximum number of `portForward` calls in progress in all sessions. Default: 1,024. One caller may hold as many as are left free. */
   readonly maxForwards?: number | undefined;
-  /** Bounds of each exec, attach and port-forward. */
+  /** Limits of each exec, attach and port-forward. */
   readonly streaming?: StreamingLimits | undefined;
 }
 
-/** {@link ServerLimits} with nothing left open. */
+/** {@link ServerLimits} with defaults applied. */
 export type ResolvedServerLimits = { readonly [Name in keyof ServerLimits]-?: NonNullable<ServerLimits[Name]> };
 
-/** The limits with their defaults. */
 export function resolveServerLimits(limits: ServerLimits = {}): ResolvedServerLimits {
   const maxStreams = limits.maxStreams ?? 1_024;
   return {

@@ -1,13 +1,13 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { LogFields, Logger } from "@virtual-kubelet/kube-client";
 
-/** How often one kind is told of. */
+/** Minimum time between two log lines of one kind. */
 const intervalMs = 60_000;
 
-/** Kinds that are told apart; the others are one. */
+/** Maximum number of kinds that are throttled separately; all further ones share one. */
 const maxKinds = 16;
 
-/** Tells of what strangers can cause, each kind once a minute: whoever scans ports must not fill the log. */
+/** Logs events that unauthorized clients can cause at most once a minute per kind, so that a port scan does not fill the log. */
 export class ThrottledLog {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -18,7 +18,7 @@ export class ThrottledLog {
     this.#logger = logger;
   }
 
-  /** Something has happened. `more` is how often it did since it was last told of. */
+  /** Logs an event. The field `more` is the number of events that were suppressed since the last line. */
   log(level: "info" | "warn", kind: string, fields: LogFields, message: string): void {
     const key = this.#kinds.has(kind) || this.#kinds.size < maxKinds ? kind : "OTHER";
     const known = this.#kinds.get(key);

@@ -3,18 +3,18 @@ import type { SecureContextOptions } from "node:tls";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ServingTls } from "../certificates/serving-certificate.ts";
 
-/** Which TLS the server speaks. */
+/** TLS version and cipher suites of the server. */
 export interface TlsSettings {
   /** Default: `VersionTLS12`. */
   readonly minVersion?: "VersionTLS12" | "VersionTLS13" | undefined;
   /**
-   * Cipher suites of TLS 1.2, by the names that a kubelet's `--tls-cipher-suites` takes, in order of preference; those of TLS 1.3 are always
-   * there. Default: those with forward secrecy and authenticated encryption, the secure ones of Go's `crypto/tls`.
+   * Cipher suites of TLS 1.2 in order of preference, with the names that a kubelet's `--tls-cipher-suites` takes. Those of TLS 1.3 are
+   * always enabled. Default: suites with forward secrecy and authenticated encryption, which Go's `crypto/tls` calls secure.
    */
   readonly cipherSuites?: readonly string[] | undefined;
 }
 
-/** Suites with ephemeral keys (ECDHE) and authenticated encryption (AEAD), by OpenSSL's names. */
+/** Suites with ephemeral keys (ECDHE) and authenticated encryption (AEAD), with their OpenSSL names. */
 const secureSuites = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: "ECDHE-ECDSA-AES128-GCM-SHA256",
   TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: "ECDHE-RSA-AES128-GCM-SHA256",
@@ -24,7 +24,7 @@ const secureSuites = {
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-RSA-CHACHA20-POLY1305",
 } as const;
 
-/** Suites that a kubelet takes if it is told to. Without authenticated encryption, and those named RSA without forward secrecy. */
+/** Further suites that a kubelet accepts. They lack authenticated encryption, and those named RSA lack forward secrecy. */
 const otherSuites = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: "ECDHE-ECDSA-AES128-SHA",
   TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: "ECDHE-ECDSA-AES256-SHA",
@@ -38,13 +38,13 @@ const otherSuites = {
   TLS_RSA_WITH_AES_256_CBC_SHA: "AES256-SHA",
 } as const;
 
-/** Names that Kubernetes takes for others. */
+/** Aliases that Kubernetes accepts. */
 const aliases: Readonly<Record<string, keyof typeof secureSuites>> = {
   TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305: "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
 };
 
-/** Of TLS 1.3; as in Go they cannot be chosen. */
+/** Suites of TLS 1.3, which cannot be selected individually, as in Go. */
 const suites13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"] as const;
 
 function isSuite13(name: string): boolean {
@@ -56,13 +56,13 @@ const opensslNames: ReadonlyMap<string, string> = new Map<string, string>([
   ...Object.entries(aliases).map(([name, suite]) => [name, secureSuites[suite]] as const),
 ]);
 
-/** Suites of TLS 1.2 that are used where nobody chooses. */
+/** Default suites of TLS 1.2. */
 export const defaultCipherSuites: readonly string[] = Object.keys(secureSuites);
 
-/** Names that {@link TlsSettings.cipherSuites} takes. */
+/** Names accepted in {@link TlsSettings.cipherSuites}. */
 export const knownCipherSuites: readonly string[] = [...opensslNames.keys(), ...suites13];
 
-/** The lowest version that the server speaks. A list without a suite of TLS 1.2 means that only TLS 1.3 is wanted. */
+/** Lowest TLS version of the server. A list without suites of TLS 1.2 selects TLS 1.3 only. */
 export function minTlsVersion({
   minVersion = "VersionTLS12",
   cipherSuites = defaultCipherSuites,
@@ -70,11 +70,7 @@ export function minTlsVersion({
   return cipherSuites.every(isSuite13) ? "VersionTLS13" : minVersion;
 }
 
-/**
- * The part of a server's secure context that settings decide.
- *
- * @throws InvalidInputError for a suite that is not known
- */
+/** The part of the secure context that depends on the settings. @throws InvalidInputError for an unknown suite */
 export function tlsProtocolOptions(settings: TlsSettings = {}): SecureContextOptions {
   const { cipherSuites = defaultCipherSuites } = settings;
   const chosen = cipherSuites.filter((name) => !isSuite13(name));
@@ -88,10 +84,10 @@ export function tlsProtocolOptions(settings: TlsSettings = {}): SecureContextOpt
 }
 
 /**
- * What a server's secure context is made of. Without a client CA no client certificate counts: an absent list would
- * stand for all the world's. As with a kubelet, whose Go knows no other way, nobody renegotiates.
+ * Options of the server's secure context. Without a client CA no client certificate is accepted; an absent list would mean the system's
+ * public CAs. Renegotiation is disabled, because Go's servers do not support it either.
  *
- * @throws InvalidInputError for a suite that is not known
+ * @throws InvalidInputError for an unknown suite
  */
 export function secureContextOptions({ certificate, key, clientCa }: ServingTls, settings: TlsSettings = {}): SecureContextOptions {
   const ca = clientCa === undefined ? [] : clientCa;

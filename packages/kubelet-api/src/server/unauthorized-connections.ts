@@ -7,22 +7,21 @@ interface UnauthorizedConnection {
 }
 
 /**
- * Connections on which nobody has been let in. Where an address has too many of them the oldest ends, so that one who cannot get in
- * can use up neither the connections of those who can nor their way in. A connection counts from its first packet: TLS may never come
- * about.
+ * Connections without an authorized request. If an address has too many of them, the oldest is closed, so that unauthorized clients cannot
+ * use up the connections of others. A connection counts from the TCP handshake on, because its TLS handshake may never finish.
  */
 export class UnauthorizedConnections {
   readonly #max: number;
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly #connections = new Map<string, UnauthorizedConnection>();
   readonly #byAddress = new Map<string, Set<string>>();
 
-  /** @param max - connections of one address; of one network of 64 bits, where addresses are IPv6 */
+  /** @param max - maximum number of connections from one address, or from one /64 network for IPv6 */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** A TCP connection has come. @returns whether another one of its address was ended for it */
+  /** Adds a TCP connection. @returns whether another connection of its address was closed for it */
   add(socket: Socket): boolean {
     const address = networkOf(socket.remoteAddress ?? "");
     const key = peerKey(socket);
@@ -31,7 +30,7 @@ export class UnauthorizedConnections {
     const evicts = known.size >= this.#max && oldest !== undefined;
     if (evicts) this.#end(oldest);
     const connection = { address, socket };
-    // Another one may have had the same port.
+    // An earlier connection may have had the same port.
     this.#forget(key);
     this.#connections.set(key, connection);
     this.#byAddress.set(address, known.add(key));
@@ -41,12 +40,12 @@ export class UnauthorizedConnections {
     return evicts;
   }
 
-  /** Somebody was let in on the connection. */
+  /** Removes a connection because a request on it has been authorized. */
   delete(socket: Peer): void {
     this.#forget(peerKey(socket));
   }
 
-  /** Ends the oldest of all. @returns whether there was one */
+  /** Closes the oldest connection. @returns whether there was one */
   evictOldest(): boolean {
     const [oldest] = this.#connections.keys();
     if (oldest !== undefined) this.#end(oldest);
@@ -69,7 +68,7 @@ export class UnauthorizedConnections {
   }
 }
 
-/** Who has one IPv6 address has all of its network. */
+/** Address that a limit applies to. For IPv6 that is the /64 network, because one client usually owns all of it. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   const [head = "", tail] = address.split("::", 2);

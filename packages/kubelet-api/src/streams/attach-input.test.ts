@@ -21,7 +21,7 @@ test("with stdinOnce it ends as well when the client goes away", async () => {
   using input = attachInput(client, { once: true });
   input.stream.resume();
 
-  client.destroy(new Error("the client has gone"));
+  client.destroy(new Error("the client has disconnected"));
 
   await expect(finished(input.stream, { writable: false })).resolves.toBeUndefined();
 });

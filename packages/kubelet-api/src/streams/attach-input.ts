@@ -1,18 +1,18 @@
 import { PassThrough, type Readable } from "node:stream";
 
-/** An attached container's input. */
+/** Input of an attached container. */
 export interface AttachInput extends Disposable {
-  /** What the provider reads. */
+  /** Stream that the provider reads. */
   readonly stream: Readable;
 }
 
 /**
- * A client's input, as an attached container is to see it. A provider closes the container's input where this one ends;
- * so with `stdinOnce` it ends when the client's does, however that came, and without it never: another client may come.
+ * Converts a client's input to the container's. A provider closes the container's input when this stream ends. With `stdinOnce` it
+ * therefore ends with the client's, in whatever way that ended; otherwise it never ends, because another client may attach.
  */
 export function attachInput(client: Readable, { once }: { readonly once: boolean }): AttachInput {
   const stream = new PassThrough();
-  // Whoever reads may have gone: that harms nobody.
+  // The reader may be gone, which is not an error.
   stream.on("error", () => {});
   const end = (): void => {
     if (once && !stream.destroyed) stream.end();

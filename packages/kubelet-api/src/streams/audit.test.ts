@@ -19,7 +19,7 @@ test("a line says who ran what where, and how it went", async () => {
   });
 
   expect(value).toBe(7);
-  expect(logger.lines).toEqual(["info a pod was reached into"]);
+  expect(logger.lines).toEqual(["info a pod was accessed"]);
   expect(logger.fields).toEqual([
     {
       user: "alice",

@@ -3,36 +3,36 @@ import type { Logger } from "@virtual-kubelet/kube-client";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { KubeletRequest } from "../routes/route.ts";
 
-/** How much a line of the log holds of a path, of a command, or of what a header claims. */
+/** Maximum length of a path, a command or a header's value in the log. */
 const maxChars = 1024;
 
-/** What the lines of the log say of who reached into a pod. */
+/** Contents of the log lines about accesses to pods. */
 export interface AuditOptions {
   /**
-   * `program`: a command's program and how many arguments it had, for passwords stand in arguments. `full`: all of it. Default:
-   * `program`.
+   * `program` logs a command's program and the number of its arguments, because arguments may contain passwords. `full` logs the whole
+   * command. Default: `program`.
    */
   readonly commands?: "program" | "full" | undefined;
   /**
-   * Header in which whoever stands before the node names the real user, shown as `claimedUser`. Whoever may call can send it, unless
-   * that proxy takes it off its clients' requests; kube-apiserver of 1.36 neither sends nor removes any. Default: none.
+   * Header in which a proxy in front of the node names the real user, logged as `claimedUser`. Any caller can send it unless the proxy
+   * removes it from its clients' requests; kube-apiserver 1.36 neither sends nor removes such a header. Default: none.
    */
   readonly userHeader?: string | undefined;
 }
 
-/** What was asked for, beyond who and which pod. */
+/** What was requested, apart from user and pod. */
 export interface AuditedAction {
   readonly verb: "exec" | "attach" | "run" | "port-forward";
   readonly command?: readonly string[] | undefined;
 }
 
-/** A line of the log that says who did what in a pod, and how it went; never what went through. */
+/** Log line about who did what in a pod, with its result, but never the data that was transferred. */
 export interface AuditRecord {
-  /** Tells how it ended; the line is written now. */
+  /** Writes the line. @param result - how the action ended */
   end(result: string): void;
 }
 
-/** Times something that somebody does in a pod. */
+/** Starts measuring an action in a pod. */
 export function beginAudit(
   request: KubeletRequest,
   action: AuditedAction,
@@ -41,7 +41,7 @@ export function beginAudit(
   const { user, params, headers } = request;
   const startedMs = clock.monotonic();
   const claimed = audit.userHeader === undefined ? undefined : headers[audit.userHeader.toLowerCase()];
-  // What the API server's own audit log has, where a client or a proxy hands it on.
+  // ID of the API server's own audit event, if a client or proxy forwards it.
   const auditId = headers["audit-id"];
   return {
     end: (result) =>
@@ -58,12 +58,12 @@ export function beginAudit(
           result,
           durationMs: Math.round(clock.monotonic() - startedMs),
         },
-        "a pod was reached into",
+        "a pod was accessed",
       ),
   };
 }
 
-/** Runs an action with its line in the log; what it resolves with or throws is the result. */
+/** Runs an action and writes its log line. @returns the action's value @throws what the action throws */
 export async function audited<T>(record: AuditRecord, run: () => Promise<{ readonly result: string; readonly value: T }>): Promise<T> {
   try {
     const { result, value } = await run();
@@ -82,7 +82,7 @@ function commandFields(command: readonly string[] | undefined, { commands = "pro
   return { program: shortened(program), arguments: args.length };
 }
 
-/** What a caller sent, as long as a line of the log may have it. */
+/** Text from a caller, shortened for the log. */
 export function shortened(text: string): string {
   return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length} characters)`;
 }

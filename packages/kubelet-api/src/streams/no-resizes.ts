@@ -1,4 +1,4 @@
 import type { TerminalSize } from "@virtual-kubelet/core";
 
-/** The sizes of what is no terminal: there are none. */
+/** Sizes for a command without a terminal. */
 export async function* noResizes(): AsyncGenerator<TerminalSize, void, undefined> {}

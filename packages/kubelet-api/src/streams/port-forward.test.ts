@@ -146,7 +146,7 @@ test("a client whose protocol cannot be spoken is told so, which leaves a line a
 
   expect(await server.raw(`POST /portForward/default/web HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`)).toMatch(/^HTTP\/1\.1 4\d\d /);
 
-  await vi.waitFor(() => expect(result()).toMatch(/^not begun: ./));
+  await vi.waitFor(() => expect(result()).toMatch(/^not started: ./));
   await vi.waitFor(async () => (await open()).close());
 });
 

@@ -9,7 +9,7 @@ import { audited, beginAudit } from "./audit.ts";
 import type { StreamRoutesOptions } from "./remote-command.ts";
 import { requireUpgrade } from "./require-upgrade.ts";
 
-/** `/portForward`: joins connections of a client with ports of a pod. */
+/** `/portForward`: connects clients with ports of a pod. */
 export function portForwardRoute(options: StreamRoutesOptions): Handler {
   return (request) =>
     audited(beginAudit(request, { verb: "port-forward" }, options), async () => {
@@ -22,8 +22,8 @@ export function portForwardRoute(options: StreamRoutesOptions): Handler {
         const { clock, limits, budgets } = options;
         session = await acceptPortForward(upgrade, { clock, limits, share: budgets.shareOf(request, { isForward: true }) });
       } catch (error) {
-        // The client has its answer already.
-        return { result: `not begun: ${messageOf(error)}`, value: taken };
+        // The client already has its response.
+        return { result: `not started: ${messageOf(error)}`, value: taken };
       }
       await using _closed = session;
       slot.follow(() => session.lastActiveMs);
@@ -34,7 +34,7 @@ export function portForwardRoute(options: StreamRoutesOptions): Handler {
     });
 }
 
-/** @throws Refusal 400 if the older WebSocket form does not name its ports in the query */
+/** @throws Refusal 400 if the older WebSocket protocol does not name its ports in the query */
 function checkPorts({ upgrade }: KubeletRequest): void {
   if (!upgrade) return;
   try {
@@ -44,7 +44,7 @@ function checkPorts({ upgrade }: KubeletRequest): void {
   }
 }
 
-/** Forwards until the session is over. @returns the ports that were asked for */
+/** Forwards until the session is over. @returns the requested ports */
 async function serve(
   session: PortForwardSession,
   found: FoundPod,
@@ -79,7 +79,7 @@ async function serve(
   return ports;
 }
 
-/** Forwards one connection, until it is over or the session is; never rejects. */
+/** Forwards one connection until it or the session ends; never rejects. */
 async function forwardOne(
   connection: PortForwardConnection,
   { node, ref }: FoundPod,
@@ -92,13 +92,13 @@ async function forwardOne(
     await node.access.portForward(ref, port, stream, linked.signal);
   } catch (error) {
     if (linked.signal.aborted || isBrokenConnection(error)) stream.destroy();
-    // A kubelet names the sandbox, and has no UID to show.
+    // A kubelet puts the sandbox ID here and leaves the UID empty.
     else connection.fail(`error forwarding port ${port} to pod ${ref.uid}, uid : ${messageOf(error)}`);
     logger.debug({ pod: `${ref.namespace}/${ref.name}`, port, err: messageOf(error) }, "a forwarded connection ended with an error");
   }
 }
 
-/** What a connection ends with that was there before: kubectl would give up all others if it were told of it. */
+/** Errors of a connection that was established. They are not reported, because kubectl would give up all other connections. */
 const brokenCodes: ReadonlySet<unknown> = new Set([
   "ECONNRESET",
   "EPIPE",

@@ -1,19 +1,19 @@
 import { parseQuery } from "../server/query.ts";
 import { Refusal } from "../server/refusal.ts";
 
-/** What the query of exec and attach says. */
+/** Query of exec and attach. */
 export interface RemoteCommandQuery {
   readonly stdin: boolean;
   readonly stdout: boolean;
-  /** Dropped with {@link tty}: a terminal has one output. */
+  /** Ignored with {@link tty}, because a terminal has a single output. */
   readonly stderr: boolean;
   readonly tty: boolean;
-  /** The arguments, the program first; empty for attach. */
+  /** Arguments, starting with the program; empty for attach. */
   readonly command: readonly string[];
 }
 
 /**
- * Reads the query of exec and attach. Only `1` is true.
+ * Parses the query of exec and attach. Only the value `1` means true.
  *
  * Source: kubernetes v1.36.3 k8s.io/cri-streaming remotecommand `NewOptions`.
  *

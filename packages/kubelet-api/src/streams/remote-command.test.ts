@@ -192,7 +192,7 @@ describe("exec", () => {
 
     expect(answer).toMatch(/^HTTP\/1\.1 403 /);
     begun++;
-    await vi.waitFor(() => expect(audit()).toMatchObject([{ verb: "exec", result: expect.stringMatching(/^not begun: ./) }]));
+    await vi.waitFor(() => expect(audit()).toMatchObject([{ verb: "exec", result: expect.stringMatching(/^not started: ./) }]));
     expect(calls).toEqual([]);
     await vi.waitFor(async () => expect(await ask(`${path}&output=1`, { stdout: new PassThrough() })).toMatchObject({ exitCode: 0 }));
   });

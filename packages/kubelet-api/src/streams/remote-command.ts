@@ -19,7 +19,6 @@ import { requireUpgrade } from "./require-upgrade.ts";
 import type { StreamBudgets } from "./stream-budgets.ts";
 import type { StreamSlot, StreamSlots } from "./stream-slots.ts";
 
-/** What the routes of streams stand on. */
 export interface StreamRoutesOptions {
   readonly directory: NodeDirectory;
   readonly clock: Clock;
@@ -30,7 +29,7 @@ export interface StreamRoutesOptions {
   readonly audit?: AuditOptions | undefined;
 }
 
-/** A container that a client wants to talk to. */
+/** The container that a request addresses. */
 interface Target {
   readonly found: FoundPod;
   readonly container: SpecContainer;
@@ -51,7 +50,7 @@ export function execRoute(options: StreamRoutesOptions): Handler {
   };
 }
 
-/** `/attach`: joins the streams of a container's main process. Whether it is a terminal is the container's say. */
+/** `/attach`: connects to the streams of a container's main process. The container's spec determines whether it has a terminal. */
 export function attachRoute(options: StreamRoutesOptions): Handler {
   return (request) => {
     const query = parseRemoteCommandQuery(request.query);
@@ -69,8 +68,8 @@ export function attachRoute(options: StreamRoutesOptions): Handler {
 }
 
 /**
- * The container that the path names. A kubelet asks its runtime for what runs, so one that certainly does not run is
- * none; whether one that was restarted runs by now is the provider's to say.
+ * The container that the path names. Like a kubelet's runtime, this finds only containers that may be running: one that certainly is not is
+ * refused, and whether a restarted container runs by now is left to the provider.
  *
  * @throws Refusal 500
  */
@@ -88,7 +87,7 @@ export function requireRunning(
   throw new Refusal(500, missing(name));
 }
 
-/** Takes the connection, does the work on it, and tells the client the result; every way ends with one. */
+/** Takes over the connection, runs the command on it, and sends the client exactly one result. */
 async function stream(
   request: KubeletRequest,
   options: StreamRoutesOptions,
@@ -111,8 +110,8 @@ async function stream(
       share: budgets.shareOf(request, { isForward: false }),
     });
   } catch (error) {
-    // The client has its answer already.
-    return { result: `not begun: ${messageOf(error)}`, value: taken };
+    // The client already has its response.
+    return { result: `not started: ${messageOf(error)}`, value: taken };
   }
   await using _closed = session;
   slot.follow(() => session.lastActiveMs);
@@ -123,10 +122,10 @@ async function stream(
   return { result: hasGone ? `ended early: ${messageOf(linked.signal.reason)}` : resultText(result), value: taken };
 }
 
-/** How long a client whose stream is evicted has to read what is left of it, and why it ends. */
+/** Time for the client of an evicted stream to read the rest of it and the reason for its end. */
 const evictionMs = 5_000;
 
-/** Closes the connection of a stream that is evicted, also where neither the provider nor the client lets go of it, or it has not begun. */
+/** Closes the connection of an evicted stream, even if the provider or the client does not react, or the stream has not started. */
 function cutOffWhenEvicted({ signal }: StreamSlot, socket: Duplex, clock: Clock): Disposable {
   let timer: Disposable | undefined;
   const onEvicted = (): void => void (timer = clock.setTimer(evictionMs, () => socket.destroy()));

@@ -3,9 +3,9 @@ import type { KubeletRequest } from "../routes/route.ts";
 import { Refusal } from "../server/refusal.ts";
 
 /**
- * The connection that is to be upgraded.
+ * Returns the upgrade request.
  *
- * @throws Refusal 500 for an ordinary request, 400 for an upgrade to something else, in a kubelet's words
+ * @throws Refusal 500 for an ordinary request, 400 for an upgrade to another protocol, worded as a kubelet does
  */
 export function requireUpgrade({ upgrade, headers }: KubeletRequest): IncomingUpgrade {
   if (upgrade) return upgrade;

@@ -10,12 +10,12 @@ import { audited, beginAudit } from "./audit.ts";
 import { noResizes } from "./no-resizes.ts";
 import { requireRunning, type StreamRoutesOptions } from "./remote-command.ts";
 
-/** How much output is kept; what comes after is dropped. Source: CRI, ExecSync's 16 MiB, here less. */
+/** Maximum bytes of output that are kept; the rest is dropped. Source: CRI ExecSync, which keeps 16 MiB. */
 const maxOutputBytes = 1024 * 1024;
 
 /**
- * `/run`: runs a command, given in one parameter and split at single spaces, and answers with what it wrote. The content
- * type is the kubelet's, though the body is no JSON.
+ * `/run`: runs a command, given in one parameter and split at single spaces, and answers with its output. The content type is the kubelet's
+ * although the body is not JSON.
  */
 export function runRoute(options: StreamRoutesOptions): Handler {
   return (request) => {
@@ -30,14 +30,14 @@ export function runRoute(options: StreamRoutesOptions): Handler {
       const io: AttachIO = { stdin: undefined, stdout: output.stream(), stderr: output.stream(), tty: false, resizes: noResizes() };
       const { exitCode } = await found.node.access.runInContainer(found.ref, container.name, command, io, linked.signal);
       const result = `exit code ${exitCode}`;
-      // For the client alone: an error's text gets into the log, where neither arguments nor output belong.
+      // Only the client gets this text: errors are logged, and arguments and output must not be.
       if (exitCode !== 0) return { result, value: text(`command '${command.join(" ")}' exited with ${exitCode}: ${output.text()}`, 500) };
       return { result, value: { status: 200, headers: { "content-type": "application/json" }, body: output.text() } };
     });
   };
 }
 
-/** What several streams wrote, in the order it came. */
+/** Output of several streams, in order of arrival. */
 class CollectedOutput {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -51,7 +51,7 @@ class CollectedOutput {
         done();
       },
     });
-    // An error that nobody looks at would end the process: of a provider that writes behind its own end, say.
+    // Without a listener, an error after the provider's call would end the process.
     return stream.on("error", () => {});
   }
 

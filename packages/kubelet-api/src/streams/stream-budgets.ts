@@ -2,7 +2,6 @@ import { SharedBudget, type StreamingShare } from "@virtual-kubelet/streaming";
 import type { KubeletRequest } from "../routes/route.ts";
 import type { ThrottledLog } from "../server/throttled-log.ts";
 
-/** What {@link StreamBudgets} share out. */
 export interface StreamBudgetsOptions {
   readonly maxSharedStreams: number;
   readonly maxSharedBytes: number;
@@ -11,7 +10,7 @@ export interface StreamBudgetsOptions {
   readonly throttledLog: ThrottledLog;
 }
 
-/** What all execs, attaches and port-forwards of the server have together. */
+/** Budgets that all execs, attaches and port-forwards of the server share. */
 export class StreamBudgets {
   readonly #streams: SharedBudget;
   readonly #bytes: SharedBudget;
@@ -27,31 +26,33 @@ export class StreamBudgets {
     this.#throttledLog = throttledLog;
   }
 
-  /** The share of a request's caller. Streams are counted for port-forwards: a command has a few, and its slot stands for them. */
+  /**
+   * Budget share of a request's caller. SPDY streams are counted for port-forwards only: a command has a few, which its slot stands for.
+   */
   shareOf(request: Pick<KubeletRequest, "user" | "params">, { isForward }: { readonly isForward: boolean }): StreamingShare {
     const caller = callerOf(request);
     return {
       streams: isForward ? this.#streams.share(caller) : undefined,
       bytes: this.#bytes.share(caller),
-      onLimit: (limit) => this.tellLimit(limit, request),
+      onLimit: (limit) => this.logLimit(limit, request),
     };
   }
 
   /**
-   * Takes a call of the provider's `portForward`.
+   * Reserves a call of the provider's `portForward`.
    *
-   * @param inSession - how many the session has already
-   * @returns what gives it back, when the call has returned; `undefined` if there may be no more
+   * @param inSession - number of calls that the session already has
+   * @returns reservation to dispose when the call has returned; `undefined` if a limit is reached
    */
   takeForward(request: Pick<KubeletRequest, "user" | "params">, inSession: number): Disposable | undefined {
     const share = this.#forwards.share(callerOf(request));
     if (inSession < this.#maxForwardsPerSession && share.tryTake(1)) return { [Symbol.dispose]: () => share.add(-1) };
-    this.tellLimit(inSession < this.#maxForwardsPerSession ? "maxForwards" : "maxForwardsPerSession", request);
+    this.logLimit(inSession < this.#maxForwardsPerSession ? "maxForwards" : "maxForwardsPerSession", request);
     return undefined;
   }
 
-  /** Says in the log, once a minute, that somebody met a limit. */
-  tellLimit(limit: string, { user, params }: Pick<KubeletRequest, "user" | "params">): void {
+  /** Logs, at most once a minute, that a caller has reached a limit. */
+  logLimit(limit: string, { user, params }: Pick<KubeletRequest, "user" | "params">): void {
     const { namespace, pod } = params;
     this.#throttledLog.log(
       "warn",
@@ -62,7 +63,7 @@ export class StreamBudgets {
   }
 }
 
-/** Who shares a budget: kube-apiserver is one user for everybody, so that the namespace tells tenants apart. */
+/** Key of the caller that a budget is shared by. It includes the namespace, because kube-apiserver is one user for all tenants. */
 export function callerOf({ user, params }: Pick<KubeletRequest, "user" | "params">): string {
   return `${user.name}\n${params["namespace"]}`;
 }

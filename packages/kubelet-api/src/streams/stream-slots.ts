@@ -4,33 +4,31 @@ import type { KubeletRequest } from "../routes/route.ts";
 import { Refusal } from "../server/refusal.ts";
 import type { ThrottledLog } from "../server/throttled-log.ts";
 
-/** What {@link StreamSlots} go by. */
 export interface StreamSlotsOptions {
-  /** How many logs, commands and forwards may be open at once. */
+  /** Maximum number of open logs, commands and forwards. */
   readonly max: number;
-  /** How many of them are kept for logs. Default: an eighth. */
+  /** Slots reserved for logs. Default: an eighth of {@link max}. */
   readonly reservedForLogs?: number | undefined;
   readonly clock: Clock;
   readonly throttledLog: ThrottledLog;
 }
 
-/** Whose stream it is. */
 export type StreamOwner = Pick<KubeletRequest, "user" | "params">;
 
-/** A stream's place, until it is disposed. */
+/** Slot of an open stream. Disposing it frees the slot. */
 export interface StreamSlot extends Disposable {
-  /** Aborts when the place is taken away; whoever holds it ends the stream, and then disposes the slot. */
+  /** Aborts when the slot is evicted. The holder must then end the stream and dispose the slot. */
   readonly signal: AbortSignal;
-  /** Something was carried. */
+  /** Records activity on the stream. */
   touch(): void;
-  /** Sets who says when something was carried last, on the clock's monotonic time; in place of {@link touch}. */
+  /** Sets a function that returns the time of the last activity on the clock's monotonic time; replaces {@link touch}. */
   follow(lastActiveMs: () => number): void;
 }
 
-/** One that asks for a slot gets it from the idlest of its own only if that has carried nothing for so long. */
+/** A caller's own stream is evicted for a new one only if it has been idle for this long. */
 const ownIdleMs = 60_000;
 
-/** Part of the slots that may be evicted and not ended: while it is used up nothing is evicted any more, except for a log. */
+/** Divisor: while this fraction of the slots is evicted but not yet disposed, further evictions happen for logs only. */
 const endingPart = 8;
 
 class HeldSlot {
@@ -51,9 +49,8 @@ class HeldSlot {
 }
 
 /**
- * Shares out how many logs, commands and forwards are open at once. While there is room everybody gets it, except for a part that only
- * logs get. After that the user who holds most gives way to who holds less, of a user's namespaces the one that holds most, and of a
- * namespace's pods: the idlest stream there is ended.
+ * Limits the number of open logs, commands and forwards. When all slots are taken, the largest holder gives way: the user with most
+ * streams, then that user's largest namespace, then its largest pod; the idlest stream there is evicted. Some slots are reserved for logs.
  */
 export class StreamSlots {
   readonly #max: number;
@@ -61,7 +58,7 @@ export class StreamSlots {
   readonly #clock: Clock;
   readonly #throttledLog: ThrottledLog;
   readonly #held = new Set<HeldSlot>();
-  /** Evicted, and not ended yet. */
+  /** Evicted slots that have not been disposed yet. */
   readonly #ending = new Set<HeldSlot>();
 
   constructor({ max, reservedForLogs = Math.floor(max / 8), clock, throttledLog }: StreamSlotsOptions) {
@@ -71,11 +68,7 @@ export class StreamSlots {
     this.#throttledLog = throttledLog;
   }
 
-  /**
-   * Takes a slot.
-   *
-   * @throws Refusal 503 if all are taken, and nobody holds more than who asks
-   */
+  /** Takes a slot. @throws Refusal 503 if all slots are taken and no other caller holds more than this one */
   take(owner: StreamOwner, { isLog }: { readonly isLog: boolean }): StreamSlot {
     const slot = new HeldSlot(owner, { isLog, nowMs: this.#clock.monotonic() });
     this.#makeRoom(slot);
@@ -99,7 +92,7 @@ export class StreamSlots {
     const others = all.filter(({ isLog }) => !isLog);
     const isFull = all.length >= this.#max;
     if (!isFull && (slot.isLog || others.length < this.#maxOthers)) return;
-    // Where only logs may have the rest, the end of a log makes no room for anything else.
+    // If only the reserved slots are free, evicting a log would not make room for anything else.
     const victim = this.#victim(isFull ? all : others, slot);
     const { user, params } = (victim ?? slot).owner;
     const fields = { limit: "maxStreams", max: this.#max, user: user.name, pod: `${params["namespace"]}/${params["pod"]}` };
@@ -123,7 +116,7 @@ export class StreamSlots {
       const counts = new Map<string, number>();
       for (const { path } of left) counts.set(path[level] ?? "", (counts.get(path[level] ?? "") ?? 0) + 1);
       const [heaviest, count] = [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), ["", 0]);
-      // One who holds as much as the newcomer will does not give way, or the two would end each other's streams in turn.
+      // A holder with as many streams as the newcomer will have is not evicted, or the two would evict each other in turn.
       if (isOwn && count <= (counts.get(own) ?? 0) + 1) left = left.filter(({ path }) => path[level] === own);
       else {
         isOwn = false;

@@ -1,18 +1,18 @@
 import type { MetricFamily, MetricSample } from "@virtual-kubelet/core";
 
-/** Content type of {@link renderMetrics}'s text. */
+/** Content type of the text that {@link renderMetrics} returns. */
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Figures in Prometheus's text format 0.0.4, sorted by name, each sample's labels too. */
+/** Renders metrics in Prometheus's text format 0.0.4. Families and labels are sorted by name. */
 export function renderMetrics(families: readonly MetricFamily[]): string {
   return render(families, () => []);
 }
 
-/** Labels of containers' samples, in the order in which upstream's importable test suite reads them: it takes the second for the pod. */
+/** Order of the labels of containers' samples: upstream's importable test suite takes the second label for the pod. */
 const containerLabels = ["container", "pod", "namespace"];
 
 /**
- * {@link renderMetrics} for `/metrics/resource`: containers' samples have their labels in the order container, pod, namespace.
+ * {@link renderMetrics} for `/metrics/resource`: the labels of containers' samples are in the order container, pod, namespace.
  *
  * Source: virtual-kubelet v1.13 test/e2e/basic.go, TestGetMetricsResource (7b1385b).
  */

@@ -41,6 +41,6 @@ test("a label that the first observation did not have, and what is no number, ar
   const cells = new HistogramCells("a_seconds", ["zone"]);
   cells.observe({ zone: "a" }, 1);
   expect(() => cells.observe({ zone: "a", other: "b" }, 1)).toThrow("a_seconds: there is no label other");
-  expect(() => cells.observe({ zone: "a" }, Number.NaN)).toThrow("a_seconds: NaN is no value of a histogram");
+  expect(() => cells.observe({ zone: "a" }, Number.NaN)).toThrow("a_seconds: NaN is not a valid observation");
   expect(cells.lines().at(-1)).toEqual({ metricName: "a_seconds_count", labels: { zone: "a" }, value: 1 });
 });

@@ -1,31 +1,31 @@
-/** Observations under one set of labels. */
+/** Observations with the same labels. */
 interface Cell {
   readonly labels: Readonly<Record<string, string>>;
-  /** Observations in each bucket, and above all of them; not cumulative. */
+  /** Number of observations in each bucket, and above the last one; not cumulative. */
   readonly counts: number[];
   sum: number;
 }
 
-/** One line of a histogram, as prom-client's registry takes it. */
+/** A sample of a histogram in the format of prom-client's registry. */
 export interface HistogramLine {
   readonly metricName: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
 }
 
-/** Prometheus's own. Source: client_golang, `DefBuckets`. */
+/** Prometheus's default buckets. Source: client_golang, `DefBuckets`. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * A histogram whose observations cost an addition each. prom-client's own finds a bucket by the text of its bound, and was a fortieth of
- * all that a node spent on a pod.
+ * Histogram with cheap observations. prom-client's own finds a bucket by the text of its bound, which took a fortieth of the time that a
+ * node spends on a pod.
  */
 export class HistogramCells {
   readonly #name: string;
   readonly #labelNames: readonly string[];
   readonly #bounds: readonly number[];
   readonly #cells = new Map<string, Cell>();
-  /** The cell of the labels that came last: a caller often keeps its labels. */
+  /** Cell of the last observation, because callers often pass the same labels object again. */
   #last: { readonly given: Readonly<Record<string, string>>; readonly cell: Cell } | undefined;
 
   /** @param bounds - upper bounds of the buckets, ascending; default: Prometheus's own */
@@ -35,9 +35,9 @@ export class HistogramCells {
     this.#bounds = bounds;
   }
 
-  /** @throws TypeError for other labels than the first observation had, and for a value that is no number */
+  /** @throws TypeError if the label names differ from those of the first observation, or the value is not a number */
   observe(labels: Readonly<Record<string, string>>, value: number): void {
-    if (!Number.isFinite(value)) throw new TypeError(`${this.#name}: ${value} is no value of a histogram`);
+    if (!Number.isFinite(value)) throw new TypeError(`${this.#name}: ${value} is not a valid observation`);
     const cell = this.#cell(labels);
     const bucket = this.#bounds.findIndex((bound) => value <= bound);
     const index = bucket < 0 ? this.#bounds.length : bucket;
@@ -45,7 +45,7 @@ export class HistogramCells {
     cell.sum += value;
   }
 
-  /** All lines: for each set of labels its buckets, cumulative, then sum and count. */
+  /** All samples: for each set of labels the cumulative buckets, the sum and the count. */
   lines(): HistogramLine[] {
     return [...this.#cells.values()].flatMap(({ labels, counts, sum }) => {
       let count = 0;

@@ -1,4 +1,3 @@
-/** What a metric is, beyond its name. */
 export interface MetricDefinition {
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -19,7 +18,7 @@ const certificateBuckets = [
 const runtimeBuckets = Array.from({ length: 14 }, (_, index) => 0.005 * 2.5 ** index);
 const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** The metrics that the packages count, by name. Others (a provider's own) work, with a help text made of their name. */
+/** Metrics of the packages, by name. Metrics that are missing here, such as a provider's own, get a help text derived from their name. */
 export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_pod_start_duration_seconds: histogram("From the node seeing a pod for the first time to the pod running", podStartBuckets),
   kubelet_pod_start_total_duration_seconds: histogram("From a pod's creation to the pod running", podStartBuckets),
@@ -34,7 +33,7 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_runtime_operations_errors_total: counter("Calls of a container runtime that failed"),
   kubelet_runtime_operations_duration_seconds: histogram("How long a call of a container runtime takes", runtimeBuckets),
   kubelet_evictions: counter("Pods that were evicted, by the signal or limit that was exceeded"),
-  kubelet_orphaned_runtime_pods_total: counter("Pods found at the back end that nobody wants any more, and removed"),
+  kubelet_orphaned_runtime_pods_total: counter("Orphaned pods removed from the back end"),
   kubelet_http_requests_total: counter("HTTP requests received"),
   kubelet_http_requests_duration_seconds: histogram("Serving one HTTP request", defaultBuckets),
   kubelet_http_inflight_requests: gauge("HTTP requests being served"),
@@ -47,14 +46,14 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
     "How long the serving certificate lived before it was replaced",
     [60, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000],
   ),
-  authentication_token_cache_request_total: counter("Bearer tokens looked up among those reviewed before, by hit or miss"),
-  authentication_token_cache_fetch_total: counter("Bearer tokens that the API server was asked about, by whether it answered"),
+  authentication_token_cache_request_total: counter("Lookups of bearer tokens in the cache of reviews, by hit or miss"),
+  authentication_token_cache_fetch_total: counter("Reviews of bearer tokens that were not in the cache, by result"),
   apiserver_delegated_authn_request_total: counter("Reviews of bearer tokens by the API server, by status code"),
   apiserver_delegated_authn_request_duration_seconds: histogram("How long a review of a bearer token takes", reviewBuckets),
   apiserver_delegated_authz_request_total: counter("Reviews of callers' access by the API server, by status code"),
   apiserver_delegated_authz_request_duration_seconds: histogram("How long a review of a caller's access takes", reviewBuckets),
   apiserver_client_certificate_expiration_seconds: histogram(
-    "How long the client certificates of requests are valid still",
+    "Remaining validity of the client certificates of requests",
     certificateBuckets,
   ),
   workqueue_depth: gauge("Items that wait in a work queue"),
@@ -62,36 +61,36 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   workqueue_retries_total: counter("Retries of a work queue's items"),
   workqueue_queue_duration_seconds: histogram("How long an item waits in a work queue", queueBuckets),
   workqueue_work_duration_seconds: histogram("How long work on an item takes", queueBuckets),
-  workqueue_unfinished_work_seconds: gauge("How long the work under way has taken so far, all items together"),
-  workqueue_longest_running_processor_seconds: gauge("How long the item has taken so far that is worked the longest"),
+  workqueue_unfinished_work_seconds: gauge("Total time that the items in progress have taken so far"),
+  workqueue_longest_running_processor_seconds: gauge("Longest time that an item in progress has taken so far"),
   rest_client_requests_total: counter("Requests to the API server, by status code and method"),
   rest_client_request_duration_seconds: histogram("How long a request to the API server takes", requestBuckets),
   vk_reflector_lists_total: counter("Lists of a reflector"),
   vk_reflector_watches_total: counter("Watches of a reflector, by how they ended"),
-  vk_reflector_relist_missed_events_total: counter("Changes that a watch did not tell of, found by listing again"),
+  vk_reflector_relist_missed_events_total: counter("Changes that a watch missed, found by listing again"),
   vk_reflector_decode_errors_total: counter("Lines of a watch that could not be read"),
   vk_store_listener_errors_total: counter("Listeners of a store that threw"),
-  vk_events_dropped_total: counter("Events that were not sent, for there were too many"),
-  vk_events_filtered_total: counter("Events that were not sent, for their object has many; they are in the count of a later one"),
+  vk_events_dropped_total: counter("Events dropped because there were too many"),
+  vk_events_filtered_total: counter("Events not sent because their object has many; the count of a later one includes them"),
   vk_events_failed_total: counter("Events that the API server refused"),
   vk_lease_renewals_total: counter("Renewals of the node's lease, by result"),
   vk_lease_renew_lateness_seconds: histogram("How late the node's lease was renewed", callBuckets),
   vk_node_ready: gauge("Whether the node is Ready"),
   vk_node_patches_total: counter("Patches of the node object"),
   vk_pods_removed_total: counter("Deleted pods removed from the API server"),
-  vk_status_patches_ignored_total: counter("Statuses that the API server took without effect"),
+  vk_status_patches_ignored_total: counter("Status patches that the API server accepted without effect"),
   vk_orphans: gauge("Objects at the back end without a pod, by state"),
   vk_provider_up: gauge("Whether the provider's back end answers"),
   vk_provider_ping_duration_seconds: histogram("How long a ping of the provider takes", callBuckets),
   vk_provider_ping_failures_total: counter("Pings of the provider that failed"),
-  vk_provider_configure_failures_total: counter("Descriptions of the node that the provider failed to give"),
+  vk_provider_configure_failures_total: counter("Failed calls for the provider's description of the node"),
   vk_provider_calls_total: counter("Calls of the provider, by method and result"),
   vk_provider_call_duration_seconds: histogram("How long a call of the provider takes", callBuckets),
-  vk_provider_abandoned_calls_total: counter("Calls that the provider did not end when told to"),
-  vk_provider_calls_waiting: gauge("Pods that wait for their turn to call the provider, by kind of call"),
-  vk_provider_malformed_reports_total: counter("Reports of the provider that were refused, because a field of them cannot be right"),
-  vk_mass_loss_suspected_total: counter("Times that nothing was ended because too many pods seemed to be gone at once"),
-  vk_provider_unknown_pod_reports_total: counter("Reports of the provider on pods that are none of the node's"),
+  vk_provider_abandoned_calls_total: counter("Calls that the provider did not end when aborted"),
+  vk_provider_calls_waiting: gauge("Pods waiting for a slot to call the provider, by kind of call"),
+  vk_provider_malformed_reports_total: counter("Reports of the provider that were rejected because of an invalid field"),
+  vk_mass_loss_suspected_total: counter("Times that no pod was ended because too many seemed to be gone at once"),
+  vk_provider_unknown_pod_reports_total: counter("Reports of the provider about pods that do not belong to the node"),
 };
 
 function counter(help: string): MetricDefinition {

@@ -52,7 +52,7 @@ test("what changes with time is read when somebody looks, summed up, until it en
 
   seconds = 2;
   const text = await metrics.render();
-  expect(text).toContain("# HELP workqueue_unfinished_work_seconds How long");
+  expect(text).toContain("# HELP workqueue_unfinished_work_seconds Total time");
   expect(text).toContain('workqueue_unfinished_work_seconds{name="pods"} 12\n');
   expect(text).toContain('workqueue_unfinished_work_seconds{name="pod-status"} 5\n');
 

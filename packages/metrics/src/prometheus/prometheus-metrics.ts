@@ -3,15 +3,13 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Metric
 import { HistogramCells } from "./histogram-cells.ts";
 import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 
-/** How a {@link PrometheusMetrics} is made. */
 export interface PrometheusMetricsOptions {
-  /** Whether it shows the process as well: processor, memory, event loop, garbage collection. Default `false`. */
+  /** Include metrics of the process: CPU, memory, event loop, garbage collection. Default: false. */
   readonly process?: boolean | undefined;
 }
 
 type Collector = Counter | Gauge | HistogramCells;
 
-/** What every metric says of itself. */
 interface MetricHead {
   readonly name: string;
   readonly help: string;
@@ -19,16 +17,15 @@ interface MetricHead {
   readonly registers: Registry[];
 }
 
-/** A part of a gauge that is read when somebody looks. */
+/** Part of a gauge that is evaluated on each scrape. */
 interface Sample {
   readonly labels: MetricLabels;
   readonly read: () => number;
 }
 
 /**
- * Counts what the packages count, and shows it to Prometheus. A metric comes into being when it is first counted; its
- * labels are those it has then. What cannot be counted (other labels than before, a counter that goes down, a name
- * that is none) is left out and shows up in `vk_metrics_dropped_total`.
+ * Metrics of the packages as a Prometheus registry. A metric is created by its first use, with the labels of that use. Invalid uses (other
+ * labels than before, a decreasing counter, an invalid name) are dropped and counted in `vk_metrics_dropped_total`.
  */
 export class PrometheusMetrics implements Metrics, Disposable {
   readonly #registry = new Registry();
@@ -36,7 +33,7 @@ export class PrometheusMetrics implements Metrics, Disposable {
   readonly #samples = new Map<string, Set<Sample>>();
   readonly #dropped = new Counter({
     name: "vk_metrics_dropped_total",
-    help: "Figures that could not be counted, by the metric's name",
+    help: "Invalid uses of a metric that were dropped, by the metric's name",
     labelNames: ["name"],
     registers: [this.#registry],
   });
@@ -74,12 +71,12 @@ export class PrometheusMetrics implements Metrics, Disposable {
     return { [Symbol.dispose]: () => void samples.delete(sample) };
   }
 
-  /** All figures in Prometheus's text format 0.0.4. */
+  /** Renders all metrics in Prometheus's text format 0.0.4. */
   render(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  /** Forgets all, and stops watching the process. */
+  /** Removes all metrics and stops observing the process. */
   [Symbol.dispose](): void {
     this.#registry.clear();
     this.#collectors.clear();
@@ -127,10 +124,10 @@ export class PrometheusMetrics implements Metrics, Disposable {
   }
 
   #createHistogram({ name, help, labelNames }: MetricHead, buckets: readonly number[] | undefined): HistogramCells {
-    // Refuses a name that is none, of the metric or of a label: one such line and Prometheus takes none of the others.
+    // Rejects invalid names of the metric and its labels: one invalid line would make Prometheus reject the whole scrape.
     void new Histogram({ name, help, labelNames, registers: [] });
     const cells = new HistogramCells(name, labelNames, buckets);
-    // The registry asks its metrics for nothing but this.
+    // The registry calls nothing but this.
     const metric = { name, help, type: "histogram", get: async () => ({ name, help, type: "histogram", values: cells.lines() }) };
     this.#registry.registerMetric(metric as unknown as Metric);
     return cells;

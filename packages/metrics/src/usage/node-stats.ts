@@ -5,25 +5,23 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { UsageCounters } from "./usage-counters.ts";
 import { podUsage, totalUsage } from "./usage-total.ts";
 
-/** A {@link StatsSummary} with nothing left to be made up: the node is there, and each pod has its totals. */
+/** A {@link StatsSummary} with the node's stats and each pod's totals filled in. */
 export interface FullStatsSummary extends StatsSummary {
   readonly node: NodeStats;
 }
 
-/** What a {@link NodeStatsReader} reads. */
 export interface NodeStatsReaderOptions {
   readonly nodeName: string;
-  /** Asks the provider, such as `NodeAccess.getStatsSummary`. */
+  /** Reads the provider's stats, such as `NodeAccess.getStatsSummary`. */
   readonly getStatsSummary: (signal: AbortSignal) => Promise<StatsSummary>;
   readonly clock: Clock;
 }
 
 /**
- * Reads what a node's pods use, and makes up the totals that the provider leaves out. Those who ask at the same time
- * share one call to the provider.
+ * Reads the stats of a node's pods and computes the totals that the provider leaves out. Concurrent readers share one call of the provider.
  *
- * Processor time of the node and of each pod is that of all containers since the reader was made, those that are gone included:
- * who scrapes counters takes one that falls for a restart. For the same reason a container's counter never falls.
+ * CPU time of the node and of each pod is the sum over all containers since the reader was created, including those that no longer exist,
+ * because scrapers treat a decreasing counter as a restart. For the same reason the counter of a container never decreases.
  */
 export class NodeStatsReader {
   readonly #options: NodeStatsReaderOptions;
@@ -58,7 +56,7 @@ export class NodeStatsReader {
     const time = rfc3339(this.#options.clock.now());
     const total = totalUsage(pods);
     const used = this.#counters.total(this.#options.clock.monotonic());
-    // Without pods nothing is used. With pods that nobody measures it is not known what is, and a figure would be invented.
+    // Without pods the usage is 0. With pods that the provider does not measure, it is unknown.
     const isIdle = pods.length === 0;
     const hasCpu = isIdle || used !== undefined;
     return {
@@ -72,7 +70,7 @@ export class NodeStatsReader {
   }
 }
 
-/** The summary as a kubelet's `/stats/summary` has it: without what `/metrics/cadvisor` alone shows. */
+/** The summary for a kubelet's `/stats/summary`, without the fields that only `/metrics/cadvisor` shows. */
 export function kubeletSummary({ node, pods }: FullStatsSummary): Pick<FullStatsSummary, "node" | "pods"> {
   const { machine: _machine, cgroup: _nodeCgroup, systemContainers, ...shown } = node;
   return {
@@ -86,7 +84,7 @@ export function kubeletSummary({ node, pods }: FullStatsSummary): Pick<FullStats
 }
 
 /**
- * The summary with nothing but processor, memory and swap, as `?only_cpu_and_memory=true` asks for it.
+ * The summary reduced to CPU, memory and swap, for `?only_cpu_and_memory=true`.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/server/stats/summary.go.
  */

@@ -1,7 +1,7 @@
 import type { ContainerStats, MetricFamily, MetricSample, NodeStats, PodStats } from "@virtual-kubelet/core";
 import type { FullStatsSummary } from "./node-stats.ts";
 
-/** The least that metrics-server takes for measured: it drops a pod of which one container shows 0. */
+/** Smallest CPU usage shown, because metrics-server drops a pod if one of its containers shows 0. */
 const leastCpuNanoSeconds = 1;
 const leastMemoryBytes = 1;
 
@@ -9,9 +9,9 @@ type Labels = Readonly<Record<string, string>>;
 type Samples = readonly MetricSample[];
 
 /**
- * What a kubelet serves as `/metrics/resource`, metrics-server's only source: processor time in core-seconds, memory in
- * bytes, each with the time it was measured. What was measured as 0 is shown as the least that is not 0; what was not
- * measured is left out, and `resource_scrape_error` is 1 where the summary is incomplete.
+ * Metrics of a kubelet's `/metrics/resource`, the only source of metrics-server: CPU time in core-seconds and memory in bytes, with their
+ * timestamps. A measured 0 is shown as the smallest positive value. Values that were not measured are left out, and `resource_scrape_error`
+ * is 1 if the summary is incomplete.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/metrics/collectors/resource_metrics.go.
  */
@@ -61,7 +61,7 @@ export function resourceMetrics({ node, pods, incomplete }: FullStatsSummary): r
   return families.filter(({ samples }) => samples.length > 0);
 }
 
-/** What `/metrics/resource` says when the provider's figures could not be had. */
+/** Metrics of `/metrics/resource` when the provider's stats could not be read. */
 export function resourceScrapeError(): readonly MetricFamily[] {
   return [scrapeError(true)];
 }

@@ -1,30 +1,30 @@
 import type { PodStats } from "@virtual-kubelet/core";
 
-/** How long a pod without figures is remembered: it may not have been measured, or have no container at the moment. */
+/** How long a pod without stats is remembered: it may be unmeasured, or without a container at the moment. */
 const rememberMs = 10 * 60_000;
 
 /** Core-nanoseconds of one pod. */
 interface PodCounter {
-  /** By container: those of the instance that was measured last, which may have ended. */
+  /** Usage by container, of the instance that was measured last and may have ended. */
   readonly containers: Map<string, { readonly startTime: string; readonly used: number }>;
-  /** Of all instances before those. */
+  /** Usage of all earlier instances. */
   ended: number;
-  /** What the pod last had in all. */
+  /** Total that was last reported for the pod. */
   shown: number;
   seenAtMs: number;
 }
 
 /**
- * Processor time that never falls: that of a container while its instance runs, that of a pod when a container is replaced or
- * cannot be measured, and that of the node when a pod goes.
+ * CPU-time counters that never decrease: of a container while its instance runs, of a pod when a container is replaced or cannot be
+ * measured, and of the node when a pod is removed.
  */
 export class UsageCounters {
   readonly #pods = new Map<string, PodCounter>();
-  /** Of the pods that are gone. */
+  /** Usage of removed pods. */
   #gone = 0;
   #hasAny = false;
 
-  /** Takes in the figures of a pod. @returns the same, with counters that did not fall; the pod's own are made up if missing */
+  /** Records the stats of a pod. @returns the stats with non-decreasing counters; the pod's own counter is computed if missing */
   count(pod: PodStats, nowMs: number): PodStats {
     const counter = this.#counterOf(pod.podRef.uid, nowMs);
     const containers = pod.containers.map((container) => {
@@ -39,12 +39,12 @@ export class UsageCounters {
     return { ...pod, containers, ...(pod.cpu && own !== undefined && { cpu: { ...pod.cpu, usageCoreNanoSeconds: counter.shown } }) };
   }
 
-  /** What a pod has used in all, those of its containers included that have ended. */
+  /** Total usage of a pod, including its ended containers. */
   ofPod(uid: string): number | undefined {
     return this.#pods.get(uid)?.shown;
   }
 
-  /** What all pods have used, those included that are gone; `undefined` if none was ever measured. */
+  /** Total usage of all pods, including removed ones; `undefined` if none was ever measured. */
   total(nowMs: number): number | undefined {
     for (const [uid, { seenAtMs, shown }] of this.#pods) {
       if (nowMs - seenAtMs < rememberMs) continue;

@@ -1,13 +1,12 @@
 import type { CpuStats, MemoryStats, PodStats, SwapStats } from "@virtual-kubelet/core";
 
-/** The figures that a total is made of. */
 export interface Usage {
   readonly cpu?: CpuStats | undefined;
   readonly memory?: MemoryStats | undefined;
   readonly swap?: SwapStats | undefined;
 }
 
-/** The sum of what several use, as of the latest measurement; what none of them measured is left out. */
+/** Sum of several usages, with the time of the latest measurement. Fields that nobody measured are left out. */
 export function totalUsage(parts: readonly Usage[]): Usage {
   const cpu = parts.flatMap((part) => part.cpu ?? []);
   const memory = parts.flatMap((part) => part.memory ?? []);
@@ -34,7 +33,7 @@ export function totalUsage(parts: readonly Usage[]): Usage {
   };
 }
 
-/** What a pod uses: its own figures, else its containers' sum. */
+/** Usage of a pod: its own stats, or else the sum of its containers. */
 export function podUsage(pod: PodStats): Usage {
   const total = totalUsage(pod.containers);
   return { cpu: pod.cpu ?? total.cpu, memory: pod.memory ?? total.memory, swap: pod.swap ?? total.swap };

@@ -1,40 +1,40 @@
 import type { BudgetShare } from "./shared-budget.ts";
 
-/** What a connection may take, besides its own limits, of what a process has for all of them. */
+/** Share of one connection in budgets of the whole process. */
 export interface StreamingShare {
-  /** SPDY streams that are open. One that finds no room is refused. Default: only the connection's own limit counts. */
+  /** Open SPDY streams. A stream beyond the budget is refused. Default: only the connection's own limit applies. */
   readonly streams?: BudgetShare | undefined;
-  /** Bytes that wait for a reader. A connection of a caller that holds too many is read only while nothing waits in it. */
+  /** Bytes waiting for a reader. Connections of a caller that exceeds its share are read only while nothing waits in them. */
   readonly bytes: BudgetShare;
   /** Called with the limit's name when a stream is refused. */
   onLimit?(limit: "maxStreams" | "maxSharedStreams" | "maxSharedBytes"): void;
 }
 
-/** Bytes that wait in one connection, which count for its caller, too. */
+/** Bytes buffered in one connection, which also count against its caller's share. */
 export class HeldBytes implements Disposable {
   readonly #max: number;
   readonly #share: BudgetShare | undefined;
   #held = 0;
 
-  /** @param max - bytes that the connection may hold by itself */
+  /** @param max - maximum bytes that the connection may buffer */
   constructor(max: number, share: BudgetShare | undefined) {
     this.#max = max;
     this.#share = share;
   }
 
-  /** Whether the connection may be read on. */
+  /** Whether the connection may be read. */
   get hasRoom(): boolean {
     if (this.#held > this.#max) return false;
     return this.#held === 0 || this.#share?.isOver !== true;
   }
 
-  /** So many bytes wait more, or less. */
+  /** Changes the number of buffered bytes. */
   add(change: number): void {
     this.#held += change;
     this.#share?.add(change);
   }
 
-  /** The connection is over: what waits in it is its reader's, and counts no more. */
+  /** Releases the share when the connection is over; what is still buffered belongs to its reader. */
   [Symbol.dispose](): void {
     this.#share?.add(-this.#held);
     this.#held = 0;

@@ -1,16 +1,16 @@
-/** What one caller takes of a {@link SharedBudget}. */
+/** Share of one caller in a {@link SharedBudget}. */
 export interface BudgetShare {
   /** Whether the caller holds more than is left free. */
   readonly isOver: boolean;
-  /** Takes so much, unless the caller would hold more than is left free then. @returns whether it was taken */
+  /** Takes an amount unless the caller would then hold more than is left free. @returns whether it was taken */
   tryTake(amount: number): boolean;
-  /** Takes so much in any case, or gives it back where it is negative. */
+  /** Takes an amount unconditionally; a negative amount is given back. */
   add(amount: number): void;
 }
 
 /**
- * Something a process has only so much of. A caller may hold as much as is left free: one alone gets half, two a third each,
- * and the next one always finds room, without anything being taken away from those who hold it.
+ * Divides a limited resource among callers. A caller may hold as much as is left free: a single one gets half, two get a third each, and
+ * there is always room for another one without taking anything away.
  *
  * Source: Choudhury and Hahne, dynamic queue length thresholds, with a factor of 1.
  */
@@ -19,17 +19,16 @@ export class SharedBudget {
   readonly #held = new Map<string, number>();
   #used = 0;
 
-  /** @param max - how much there is for all callers together */
+  /** @param max - total amount for all callers */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** How much is taken. */
   get used(): number {
     return this.#used;
   }
 
-  /** The share of a caller. Two shares of one name are one. */
+  /** Returns the share of a caller. Shares with the same name are one. */
   share(caller: string): BudgetShare {
     const held = (): number => this.#held.get(caller) ?? 0;
     const fits = (amount: number): boolean => held() + amount <= this.#max - this.#used - amount;

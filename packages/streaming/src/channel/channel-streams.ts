@@ -1,13 +1,13 @@
 import { Duplex, Readable, Writable } from "node:stream";
 import type { Channel, SendCallback } from "./channel.ts";
 
-/** Small, for the inbox behind it has a bound that counts better. */
+/** Small, because the inbox behind it has a limit of its own. */
 const readableHighWaterMark = 16 * 1024;
 
 /**
- * What a channel receives, as a stream. Destroying it drops what comes and leaves the channel open.
+ * Readable stream of the data received on a channel. Destroying it drops further data and leaves the channel open.
  *
- * @param whenLost - what it means that the channel is lost: `error`, or the `end` behind what has arrived
+ * @param whenLost - how the stream ends if the channel is lost: with an `error`, or with a normal `end` after the data received
  */
 export function readableOf(channel: Channel, whenLost: "error" | "end" = "error"): Readable {
   const readable = guarded(
@@ -23,14 +23,14 @@ export function readableOf(channel: Channel, whenLost: "error" | "end" = "error"
     }),
   );
   channel.whenLost((error) => {
-    // What has arrived whole stays whole.
+    // Data that was received completely is not an error.
     if (whenLost === "end" || channel.inbox.ended) channel.inbox.end();
     else readable.destroy(error);
   });
   return readable;
 }
 
-/** What a channel sends, as a stream; what it receives is dropped. Destroying it before its end cancels the channel. */
+/** Writable stream that sends on a channel and drops what the channel receives. Destroying it before its end cancels the channel. */
 export function writableOf(channel: Channel): Writable {
   channel.inbox.discard();
   const writable = guarded(
@@ -47,10 +47,10 @@ export function writableOf(channel: Channel): Writable {
 }
 
 /**
- * Both directions of a channel; each ends by itself. Destroying it before both have ended cancels the channel. A channel
- * that is lost after this side has ended is one whose other side has nothing more to say: Go's clients reset it then.
+ * Duplex stream over a channel; each direction ends separately. Destroying it before both have ended cancels the channel. If the channel is
+ * lost after this side has ended, that counts as the other side's end, because Go's clients reset the stream then.
  *
- * @param explain - makes a better error of that by which the channel was lost
+ * @param explain - replaces the error with which the channel was lost
  */
 export function duplexOf(channel: Channel, explain?: (lost: Error) => Error): Duplex {
   const duplex = guarded(
@@ -67,7 +67,7 @@ export function duplexOf(channel: Channel, explain?: (lost: Error) => Error): Du
       },
     }),
   );
-  // A pipeline for each direction takes ten by itself, and those who wait for the end come on top.
+  // A pipeline in each direction adds ten listeners, and callers add more.
   duplex.setMaxListeners(32);
   channel.whenLost((lost) => {
     const error = explain?.(lost) ?? lost;
@@ -99,7 +99,7 @@ function sending(channel: Channel): Sending {
   };
 }
 
-/** Keeps an error that nobody looks at from ending the process. */
+/** Adds an error handler, because an unhandled `error` event would end the process. */
 function guarded<Stream extends Readable | Writable>(stream: Stream): Stream {
   stream.on("error", ignore);
   return stream;

@@ -1,21 +1,21 @@
 import type { Inbox } from "./inbox.ts";
 
-/** Told that something was handed to the operating system, or why not. */
+/** Called when data was handed to the operating system, or with the error. */
 export type SendCallback = (error?: Error | null) => void;
 
-/** Bytes each way, one of many within a connection. */
+/** A bidirectional byte stream; a connection carries several. */
 export interface Channel {
-  /** What arrives. */
+  /** Data received. */
   readonly inbox: Inbox;
-  /** Sends bytes; the callback paces the sender. */
+  /** Sends bytes; the callback provides back-pressure. */
   send(chunks: readonly Buffer[], sent: SendCallback): void;
-  /** Says that no more bytes follow, where the protocol can say it. */
+  /** Signals the end of this direction, if the protocol supports that. */
   end(sent: SendCallback): void;
-  /** Drops both directions, and says so where the protocol can. */
+  /** Drops both directions, and signals that if the protocol supports it. */
   cancel(): void;
   /**
-   * Sets who is told, once, that the other side has dropped the channel, or that the connection is lost, before both
-   * directions have ended: at once if it is so already. The last one set is told.
+   * Sets the listener that is called once if the peer drops the channel or the connection is lost before both directions have ended. It is
+   * called immediately if that has already happened. Replaces the previous listener.
    */
   whenLost(listener: (error: Error) => void): void;
 }

@@ -1,25 +1,24 @@
 import type { Clock } from "@virtual-kubelet/clock";
 
-/** How a connection is watched. */
 export interface ConnectionWatchOptions {
   readonly clock: Clock;
-  /** Time between looks. */
+  /** Interval between checks. */
   readonly everyMs: number;
-  /** How long nothing at all may be carried. */
+  /** Maximum time without any data. */
   readonly idleMs: number;
-  /** How long nothing may be heard while it is read; default: as long as it likes. */
+  /** Maximum time without receiving anything while the socket is read. Default: no limit. */
   readonly silenceMs?: number | undefined;
-  /** Whether reading is held. */
+  /** Whether reading is paused. */
   isHeld(): boolean;
-  /** Asks the other side for a sign of life. A socket that is not read tells of its peer's death only when it is written to. */
+  /** Sends a ping. A socket that is not read notices a dead peer only when writing to it. */
   ping(): void;
-  /** Whether to ping at every look, and not only while reading is held. */
+  /** Ping at every check, and not only while reading is paused. */
   readonly alwaysPing: boolean;
-  /** The connection is to be given up; the text says why. */
+  /** Called once when the connection should be closed, with the reason. */
   onExpired(why: string): void;
 }
 
-/** Looks after a connection that says nothing: pings it, and gives it up when it is idle or silent for too long. */
+/** Monitors a quiet connection: pings it, and expires it when it has been idle or silent for too long. */
 export class ConnectionWatch implements Disposable {
   readonly #options: ConnectionWatchOptions;
   #timer: Disposable;
@@ -32,12 +31,12 @@ export class ConnectionWatch implements Disposable {
     this.#timer = this.#arm();
   }
 
-  /** Something was received. */
+  /** Call when something was received. */
   heard(): void {
     this.#heardAt = this.#carriedAt = this.#options.clock.monotonic();
   }
 
-  /** Something was sent that is no ping. */
+  /** Call when something other than a ping was sent. */
   sent(): void {
     this.#carriedAt = this.#options.clock.monotonic();
   }

@@ -1,15 +1,15 @@
-/** What a waiting chunk costs beside its bytes: the objects around it. Without it, one-byte chunks would hold far more than the bound. */
+/** Memory overhead of a buffered chunk. Without counting it, one-byte chunks would hold far more than the limit. */
 const chunkOverheadBytes = 256;
 
-/** Shorter chunks are copied, so that they do not keep the whole read they are part of. */
+/** Smaller chunks are copied, so that they do not keep the whole read buffer alive. */
 const copyBelowBytes = 4096;
 
-/** Takes chunks off an inbox; `undefined` is the end. */
+/** Receives a chunk from an inbox; `undefined` is the end. */
 type Sink = (chunk: Buffer | undefined) => void;
 
 /**
- * What has arrived on a channel and was not taken yet. Chunks that wait are handed over as one, so that many small ones
- * cost a reader as little as few large ones.
+ * Received data of a channel that was not consumed yet. Buffered chunks are delivered as one, so that many small chunks cost a reader as
+ * little as few large ones.
  */
 export class Inbox {
   readonly #limitBytes: number;
@@ -23,8 +23,8 @@ export class Inbox {
 
   /**
    * @param limitBytes - above it the inbox is full
-   * @param onFull - told when it becomes full, and when it is so no longer; it takes chunks all the same
-   * @param onCost - told by how many bytes it holds more, or less
+   * @param onFull - called when it becomes full, and when it is no longer full; chunks are accepted in any case
+   * @param onCost - called with each change of the number of buffered bytes
    */
   constructor(limitBytes: number, onFull: (full: boolean) => void, onCost?: (change: number) => void) {
     this.#limitBytes = limitBytes;
@@ -32,12 +32,12 @@ export class Inbox {
     this.#onCost = onCost;
   }
 
-  /** Whether nothing more can arrive. */
+  /** Whether the end was received. */
   get ended(): boolean {
     return this.#state !== "open";
   }
 
-  /** A chunk has arrived; it must not be changed afterwards. What comes after the end is dropped. */
+  /** Adds a received chunk, which must not be changed afterwards. Chunks after the end are dropped. */
   add(chunk: Buffer): void {
     if (this.#state !== "open" || chunk.length === 0) return;
     const sink = this.#sink;
@@ -53,20 +53,20 @@ export class Inbox {
     if (this.#cost > this.#limitBytes) this.#setFull(true);
   }
 
-  /** Nothing more will arrive. */
+  /** Marks the end of the data. */
   end(): void {
     if (this.#state !== "open") return;
     this.#state = "ended";
     this.#flush();
   }
 
-  /** Asks for the next chunk, once; the sink is called at once if there is one. */
+  /** Requests the next chunk. The sink is called once, immediately if a chunk is available. */
   take(sink: Sink): void {
     this.#sink = sink;
     this.#flush();
   }
 
-  /** Nobody wants what waits, nor what comes. */
+  /** Drops buffered and future data. */
   discard(): void {
     this.#state = "done";
     this.#sink = undefined;

@@ -1,11 +1,11 @@
 import type { Clock } from "@virtual-kubelet/clock";
 
-/** How long a peer may give no sign of life after our last words. */
+/** How long a peer may be silent after the last data was sent. */
 const silenceMs = 60_000;
 
 /**
- * Limits how long a peer may take to read our last words and to close. Destroying the socket earlier cuts off what is still
- * on its way, and a client that misses the result takes a cut output for the whole one: kubectl over SPDY exits with 0.
+ * Limits how long a peer may take to read the last data and to close. If the socket were destroyed earlier, data in transit would be lost;
+ * kubectl over SPDY takes truncated output without a result for complete and exits with 0.
  */
 export class Linger implements Disposable {
   readonly #clock: Clock;
@@ -13,7 +13,7 @@ export class Linger implements Disposable {
   readonly #atMost: Disposable;
   #silence: Disposable;
 
-  /** @param atMostMs - limit for a peer that pings and reads nothing */
+  /** @param atMostMs - limit for a peer that answers pings but reads nothing */
   constructor(clock: Clock, { atMostMs, onExpired }: { readonly atMostMs: number; onExpired(): void }) {
     this.#clock = clock;
     this.#onExpired = onExpired;
@@ -21,7 +21,7 @@ export class Linger implements Disposable {
     this.#silence = this.#arm();
   }
 
-  /** The peer gave a sign of life. */
+  /** Call when the peer has sent anything. */
   heard(): void {
     this.#silence[Symbol.dispose]();
     this.#silence = this.#arm();

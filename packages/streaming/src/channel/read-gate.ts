@@ -1,10 +1,9 @@
-/** What can be kept from being read. */
 interface Pausable {
   pause(): unknown;
   resume(): unknown;
 }
 
-/** Keeps a socket from being read as long as there is at least one reason to. */
+/** Pauses a socket as long as there is at least one reason to. */
 export class ReadGate<Reason> {
   readonly #source: Pausable;
   readonly #reasons = new Set<Reason>();
@@ -13,12 +12,11 @@ export class ReadGate<Reason> {
     this.#source = source;
   }
 
-  /** Whether there is a reason. */
+  /** Whether there is any reason. */
   get held(): boolean {
     return this.#reasons.size > 0;
   }
 
-  /** Whether this is one of the reasons. */
   isHeldFor(reason: Reason): boolean {
     return this.#reasons.has(reason);
   }
@@ -29,12 +27,12 @@ export class ReadGate<Reason> {
     this.#source.pause();
   }
 
-  /** Takes a reason away; with the last one reading goes on. */
+  /** Removes a reason. Reading resumes with the last one. */
   release(reason: Reason): void {
     if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#source.resume();
   }
 
-  /** Takes all reasons away. */
+  /** Removes all reasons. */
   open(): void {
     this.#reasons.clear();
     this.#source.resume();

@@ -1,10 +1,10 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** How long a silent connection waits for the first TCP probe: a peer whose machine is gone says nothing at all. */
+/** Delay before the first TCP keep-alive probe on a silent connection, which detects a peer whose machine is gone. */
 const keepAliveMs = 15_000;
 
-/** Sets a TCP or TLS socket up for streams: small writes go out at once, and only streams' own rules end it. */
+/** Configures a TCP or TLS socket for streams: no delay for small writes, keep-alive, and no idle timeout. */
 export function tuneSocket(socket: Duplex): void {
   if (!(socket instanceof Socket)) return;
   socket.setTimeout(0);

@@ -13,23 +13,22 @@ import { portForwardTunnel } from "../websocket/tunnel-protocol.ts";
 import { webSocketDuplex } from "../websocket/web-socket-duplex.ts";
 import { portForwardVersion } from "./server.ts";
 
-/** How {@link openPortForward} goes about it. */
 export interface PortForwardClientOptions {
-  /** Default: SPDY within a WebSocket, and SPDY alone where that is refused. */
+  /** Default: SPDY inside a WebSocket, or plain SPDY if that is refused. */
   readonly transport?: "websocket-or-spdy" | "websocket" | "spdy" | undefined;
   readonly clock: Clock;
   readonly limits?: StreamingLimits | undefined;
-  /** Time between pings; default: 5,000. A connection on which nothing is heard for a minute is given up. */
+  /** Interval between pings, in milliseconds. The session ends after a minute without any answer. Default: 5,000. */
   readonly pingMs?: number | undefined;
-  /** Gives up the attempt to connect; a session that is open is closed by disposing of it. */
+  /** Aborts connecting. An open session is closed by disposing it. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** A session that forwards to the ports of one pod. */
 export interface PortForwardClient extends AsyncDisposable {
   /**
-   * Connects to a port of the pod. Each direction ends by itself. The stream is destroyed with an UnavailableError that
-   * carries the other side's message when the port cannot be reached. It has an error handler.
+   * Connects to a port of the pod. Each direction of the stream ends separately. If the port cannot be reached, the stream is destroyed
+   * with an UnavailableError that has the other side's message. The stream has an error handler.
    *
    * @param port - 1 to 65,535
    * @throws UnavailableError when the session is over
@@ -39,18 +38,17 @@ export interface PortForwardClient extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** Resolves when the session is over. */
   readonly closed: Promise<void>;
-  /** Drops what is open and ends the session. */
+  /** Drops open connections and ends the session. */
   close(): Promise<void>;
 }
 
-/** An error message is a line. */
+/** Maximum length of an error message. */
 const maxErrorBytes = 64 * 1024;
 
 /**
  * Opens a session that forwards to a pod's ports, through an API server or a kubelet.
  *
- * @throws {@link UpgradeRefusedError} when the request was refused; UnavailableError when there is no connection;
- * `signal.reason`
+ * @throws {@link UpgradeRefusedError} when the request was refused; UnavailableError when there is no connection; `signal.reason`
  */
 export async function openPortForward(target: UpgradeTarget, options: PortForwardClientOptions): Promise<PortForwardClient> {
   const { transport = "websocket-or-spdy", clock, signal } = options;
@@ -64,7 +62,7 @@ export async function openPortForward(target: UpgradeTarget, options: PortForwar
   return openPortForwardOver(await dialSpdy(target, [portForwardVersion], { clock, signal }), options);
 }
 
-/** {@link openPortForward} over a SPDY connection that was upgraded already. */
+/** {@link openPortForward} over a connection that was already upgraded to SPDY. */
 export function openPortForwardOver({ socket, head }: UpgradedConnection, options: PortForwardClientOptions): PortForwardClient {
   const { clock, pingMs = 5_000 } = options;
   const connection = new SpdyConnection(socket, { role: "client", clock, limits: resolveLimits(options.limits), head, pingMs });
@@ -88,7 +86,7 @@ export function openPortForwardOver({ socket, head }: UpgradedConnection, option
   return { open, signal: connection.signal, closed: connection.closed, close, [Symbol.asyncDispose]: close };
 }
 
-/** The data stream, which fails with what comes on the error stream. */
+/** The data stream, which fails with the message received on the error stream. */
 function joinPair(errors: SpdyStream, data: SpdyStream): Duplex {
   let text = "";
   const told = Promise.withResolvers<void>();
@@ -98,7 +96,7 @@ function joinPair(errors: SpdyStream, data: SpdyStream): Duplex {
     errors.inbox.take(take);
   };
   errors.end(() => undefined);
-  // What has come counts before the loss of the data stream, which follows it.
+  // A received error message takes precedence over the loss of the data stream, which follows it.
   errors.inbox.take(take);
   errors.whenLost(() => told.resolve());
   const stream = duplexOf(data, (lost) => (text === "" ? lost : new UnavailableError(text)));

@@ -1,18 +1,20 @@
 import type { PortForwardConnection } from "./session.ts";
 
-/** Connections as they are opened, for one reader; one that is dropped while it waits is forgotten. The number of streams bounds it. */
+/**
+ * Queue of opened connections for one reader. Connections that are dropped while they wait are removed. The limit on streams also bounds
+ * the queue.
+ */
 export class ConnectionQueue implements AsyncIterable<PortForwardConnection> {
   readonly #onLeft: () => void;
   readonly #waiting = new Set<PortForwardConnection>();
   #ended = false;
   #wake = Promise.withResolvers<void>();
 
-  /** @param onLeft - told when the reader stops reading before the end */
+  /** @param onLeft - called when the reader stops reading before the end */
   constructor(onLeft: () => void) {
     this.#onLeft = onLeft;
   }
 
-  /** A connection was opened. */
   add(connection: PortForwardConnection): void {
     if (this.#ended) return;
     this.#waiting.add(connection);
@@ -20,7 +22,7 @@ export class ConnectionQueue implements AsyncIterable<PortForwardConnection> {
     this.#wake.resolve();
   }
 
-  /** There will be no more; those that nobody took are dropped. */
+  /** Ends the queue and drops the connections in it. */
   end(): void {
     this.#ended = true;
     this.#waiting.clear();

@@ -1,7 +1,7 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 
-/** A signal that aborts when a stream is closed before both of its directions have ended. */
+/** Signal that aborts when a stream is closed before both of its directions have ended. */
 export function dropSignal(stream: Duplex): AbortSignal {
   const controller = new AbortController();
   stream.once("close", () => {

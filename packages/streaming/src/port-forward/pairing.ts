@@ -6,32 +6,31 @@ import { dropSignal } from "./drop-signal.ts";
 import { parsePort } from "./ports.ts";
 import type { PortForwardConnection } from "./session.ts";
 
-/** Streams of one connection whose other half is still to come. */
+/** Streams of one connection, of which one is still missing. */
 interface Pair {
   error?: SpdyStream;
   data?: SpdyStream;
   readonly timer: Disposable;
 }
 
-/** How streams are paired. */
 export interface PairingOptions {
   readonly clock: Clock;
-  /** How long the second stream of a pair may take. */
+  /** Time for the second stream of a pair to arrive. */
   readonly pairMs: number;
   onConnection(connection: PortForwardConnection): void;
 }
 
 /**
- * Whether a stream's headers name a port and a type; others are reset.
+ * Whether a stream's headers have a valid port and type; other streams are reset.
  *
- * Source: kubernetes v1.36.3 k8s.io/cri-streaming portforward/httpstream.go, as all of this file.
+ * Source for this file: kubernetes v1.36.3 k8s.io/cri-streaming portforward/httpstream.go.
  */
 export function isForwardStream(headers: SpdyHeaders): boolean {
   const type = headers.get("streamtype");
   return (parsePort(headers.get("port") ?? "") ?? 0) > 0 && (type === "error" || type === "data");
 }
 
-/** Makes connections of pairs of streams, one for errors and one for data, that carry the same request id. */
+/** Pairs the error stream and the data stream with the same request ID into a connection. */
 export class StreamPairing implements Disposable {
   readonly #options: PairingOptions;
   readonly #pairs = new Map<string, Pair>();
@@ -40,10 +39,10 @@ export class StreamPairing implements Disposable {
     this.#options = options;
   }
 
-  /** Adds a stream that {@link isForwardStream} admits. */
+  /** Adds a stream that {@link isForwardStream} accepts. */
   add(stream: SpdyStream): void {
     const type = stream.headers.get("streamtype") === "error" ? "error" : "data";
-    // Clients of old send no id: their data stream comes right behind its error stream.
+    // Old clients send no ID, and open the data stream right after its error stream.
     const id = stream.headers.get("requestid") ?? String(type === "error" ? stream.id : stream.id - 2);
     const pair = this.#pairs.get(id) ?? this.#open(id);
     if (type === "error") stream.inbox.discard();
@@ -57,7 +56,7 @@ export class StreamPairing implements Disposable {
     this.#options.onConnection(toConnection(pair.error, pair.data));
   }
 
-  /** Forgets what is incomplete. */
+  /** Drops incomplete pairs. */
   [Symbol.dispose](): void {
     for (const [id, pair] of this.#pairs) {
       this.#forget(id, pair);
@@ -90,7 +89,7 @@ function say(error: SpdyStream | undefined, text: string): void {
 
 function toConnection(error: SpdyStream, data: SpdyStream): PortForwardConnection {
   const stream = duplexOf(data);
-  // The client waits for the error stream's end, once it has read all data.
+  // The client waits for the end of the error stream after it has read all data.
   const endError = (): void => error.end(() => undefined);
   stream.once("finish", endError);
   stream.once("close", endError);

@@ -3,15 +3,14 @@ import { isWebSocketRequest, type UpgradeRequest } from "../upgrade/incoming-upg
 import { offeredProtocols } from "../websocket/offered-protocols.ts";
 import { isTunnelProtocol } from "../websocket/tunnel-protocol.ts";
 
-/** A channel's number is one byte, and a port has two of them. */
+/** Channel numbers are one byte, and each port has two channels. */
 const maxPorts = 128;
 
 /**
- * The ports in the query of a port-forward over the older WebSocket form, `?port=80,81&port=82`; none for SPDY and for
- * SPDY within a WebSocket, where each stream names its own.
+ * Ports in the query of a port-forward over the older WebSocket protocol, `?port=80,81&port=82`. Empty for SPDY, with or without a
+ * WebSocket, where each stream names its port.
  *
- * @throws InvalidInputError with a kubelet's words, for a 400. Source: kubernetes v1.36.3 k8s.io/cri-streaming
- * portforward/websocket.go.
+ * @throws InvalidInputError with a kubelet's message for a 400. Source: kubernetes v1.36.3 k8s.io/cri-streaming portforward/websocket.go.
  */
 export function portForwardPorts(request: UpgradeRequest): readonly number[] {
   if (!isWebSocketRequest(request) || offeredProtocols(request).some(isTunnelProtocol)) return [];
@@ -28,12 +27,12 @@ export function portForwardPorts(request: UpgradeRequest): readonly number[] {
 
 function parseListedPort(text: string, value: string): number {
   const port = parsePort(text);
-  if (port === undefined) throw new InvalidInputError(`unable to parse ${JSON.stringify(value)} as a port: it is no number up to 65535`);
+  if (port === undefined) throw new InvalidInputError(`unable to parse ${JSON.stringify(value)} as a port: it is not a number up to 65535`);
   if (port === 0) throw new InvalidInputError(`port ${JSON.stringify(value)} must be > 0`);
   return port;
 }
 
-/** A decimal number up to 65,535, or `undefined`. */
+/** Parses a decimal number up to 65,535; `undefined` if invalid. */
 export function parsePort(text: string): number | undefined {
   if (!/^[0-9]{1,10}$/.test(text)) return undefined;
   const port = Number(text);

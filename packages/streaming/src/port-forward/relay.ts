@@ -10,9 +10,8 @@ import { acceptWebSocket } from "../websocket/web-socket-handshake.ts";
 import { portForwardVersion } from "./server.ts";
 
 /**
- * Joins a client's port-forward, SPDY within a WebSocket, with a kubelet's SPDY, as an API server does: bytes are copied.
- * A kubelet's refusal is given to the client as it is, which then tries SPDY. Resolves when both sides are done; never
- * throws for what either side does.
+ * Connects a client's port-forward (SPDY inside a WebSocket) to a kubelet's SPDY, as an API server does, by copying bytes. A refusal of the
+ * kubelet is passed on, so that the client tries SPDY. Resolves when both sides are done, and does not reject for errors of either side.
  *
  * Source: kubernetes v1.36.3 apiserver/pkg/util/proxy/streamtunnel.go.
  */
@@ -20,7 +19,7 @@ export async function relayPortForward(upgrade: IncomingUpgrade, target: Upgrade
   const { socket } = upgrade;
   const gone = new AbortController();
   socket.on("error", () => undefined);
-  socket.once("close", () => gone.abort(new Error("the client has gone")));
+  socket.once("close", () => gone.abort(new Error("the client has disconnected")));
   let answer;
   try {
     answer = await dialSpdyOrRefusal(target, [portForwardVersion], { clock: options.clock, signal: gone.signal });
@@ -35,7 +34,7 @@ export async function relayPortForward(upgrade: IncomingUpgrade, target: Upgrade
     if (connection.head !== undefined) tunnel.write(connection.head);
     await joinDuplexes(tunnel, connection.socket, options.clock);
   } catch {
-    // The client has its answer.
+    // The client already has its response.
     connection.socket.destroy();
   }
 }

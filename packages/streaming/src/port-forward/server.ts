@@ -10,22 +10,22 @@ import type { PortForwardServerOptions, PortForwardSession } from "./session.ts"
 import { createSpdySession } from "./spdy-session.ts";
 import { createWebSocketSession } from "./web-socket-session.ts";
 
-/** The one version there is. */
+/** The only version of the protocol. */
 export const portForwardVersion = "portforward.k8s.io";
 
-/** In the order of our liking; the client's order decides. */
+/** In order of preference; the client's order takes precedence. */
 const webSocketProtocols = [portForwardTunnel, "v4.channel.k8s.io", "v4.base64.channel.k8s.io", ""] as const;
 
 /**
- * Takes an upgrade request for port-forward: SPDY, SPDY within a WebSocket, or the older WebSocket form with its ports in
- * the query. Whoever calls has checked who asks and for what.
+ * Accepts an upgrade request for port-forwarding over SPDY, SPDY inside a WebSocket, or the older WebSocket protocol with its ports in the
+ * query. The caller must have authorized the request.
  *
- * @throws InvalidInputError, ForbiddenError (no version in common) when the request was refused. The client has been
- * answered then and the socket is closed; there is nothing left to do.
+ * @throws InvalidInputError, or ForbiddenError (no common version), when the request was refused. The client then already has its response
+ * and the socket is closed.
  */
 export async function acceptPortForward(upgrade: IncomingUpgrade, options: PortForwardServerOptions): Promise<PortForwardSession> {
   const { request, socket, head } = upgrade;
-  // Without a handler, the error of a client that goes away meanwhile would end the process.
+  // Without a handler, an error of the socket would end the process.
   socket.on("error", () => undefined);
   if (!isWebSocketRequest(request)) {
     acceptSpdy(upgrade, [portForwardVersion], options.clock);

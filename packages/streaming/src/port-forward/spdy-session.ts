@@ -5,7 +5,7 @@ import { ConnectionQueue } from "./connection-queue.ts";
 import { isForwardStream, StreamPairing } from "./pairing.ts";
 import type { PortForwardServerOptions, PortForwardSession } from "./session.ts";
 
-/** Serves port-forwards over bytes that are SPDY's. */
+/** Serves port-forwards over a SPDY connection. */
 export function createSpdySession(
   carrier: { readonly transport: "spdy" | "websocket-tunnel"; readonly socket: Duplex; readonly head?: Buffer | undefined },
   options: PortForwardServerOptions,

@@ -6,7 +6,7 @@ import { ConnectionQueue } from "./connection-queue.ts";
 import { dropSignal } from "./drop-signal.ts";
 import type { PortForwardConnection, PortForwardServerOptions, PortForwardSession } from "./session.ts";
 
-/** A WebSocket, and the ports its request named. */
+/** A WebSocket and the ports in its request. */
 export interface PortsOverWebSocket {
   readonly webSocket: WebSocket;
   readonly codec: "binary" | "base64";
@@ -14,8 +14,8 @@ export interface PortsOverWebSocket {
 }
 
 /**
- * Serves port-forwards of the older form: one connection for each port of the query, data on channel 2i and errors on
- * 2i + 1, no half-close. The WebSocket ends when all connections have.
+ * Serves port-forwards of the older WebSocket protocol: one connection for each port in the query, data on channel 2i, errors on channel 2i
+ * + 1, and no half-close. The WebSocket ends when all connections have ended.
  *
  * Source: kubernetes v1.36.3 k8s.io/cri-streaming portforward/websocket.go.
  */
@@ -65,7 +65,7 @@ function toConnection(
   for (const channel of [data, error]) channel.send([greeting], () => undefined);
   error.inbox.discard();
   const stream = duplexOf(data);
-  // The client cannot say that it has no more: the pod's end is the end.
+  // The client cannot signal its end, so the pod's end ends both directions.
   stream.once("finish", () => data.inbox.end());
   stream.once("close", onEnd);
   return { port, stream, signal: dropSignal(stream), fail: (message) => error.send([Buffer.from(message)], () => void stream.destroy()) };

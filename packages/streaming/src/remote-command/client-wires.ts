@@ -9,10 +9,10 @@ import type { RemoteCommandResult } from "./result.ts";
 import { fromStatusText } from "./status.ts";
 import type { TerminalSize } from "./terminal-size.ts";
 
-/** A status is some hundred bytes. */
+/** Limit for a status, which usually takes a few hundred bytes. */
 const maxStatusBytes = 64 * 1024;
 
-/** What a client's session is made of, whichever transport carries it. */
+/** Channels of a client's session, independent of the transport. */
 export interface ClientWires {
   /** Such as `v4.channel.k8s.io`. */
   readonly protocol: string;
@@ -24,13 +24,13 @@ export interface ClientWires {
   readonly connection: { readonly signal: AbortSignal; close(): Promise<void> };
 }
 
-/** Carries the streams until the command has ended, and tells how. */
+/** Carries the streams until the command has ended. @returns its result */
 export async function runSession(wires: ClientWires, io: RemoteCommandIO, signal: AbortSignal | undefined): Promise<RemoteCommandResult> {
   const { connection } = wires;
   const failed = Promise.withResolvers<never>();
   const onAbort = (): void => failed.reject(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
-  // The race below may be over before it fails.
+  // It may be rejected after the race below is over.
   failed.promise.catch(() => undefined);
   try {
     signal?.throwIfAborted();
@@ -46,12 +46,12 @@ export async function runSession(wires: ClientWires, io: RemoteCommandIO, signal
   }
 }
 
-/** Sends what the source gives, and its end. A command that takes no more input is no failure, a source that breaks off is. */
+/** Sends the source and its end. A command that accepts no more input is not a failure, but a failing source is. */
 function sendInput(source: Readable | undefined, channel: Channel | undefined, fail: (error: Error) => void): void {
   if (channel === undefined) return;
   const target = writableOf(channel);
   if (source === undefined) return void target.end();
-  // The pipeline fails the source when the target fails, and the other way round: the first one counts.
+  // The pipeline destroys each side when the other one fails, so the first failure is the cause.
   let targetGone = false;
   target.once("close", () => (targetGone = true));
   target.once("error", () => (targetGone = true));
@@ -81,7 +81,7 @@ async function takeOutput(channel: Channel | undefined, target: Writable | undef
   await finished(source);
 }
 
-/** Reads the error stream, which ends the session's words whatever the version. */
+/** Reads the error stream, whose end ends the session in every version. */
 function readStatus({ error, protocol, connection }: ClientWires): Promise<RemoteCommandResult> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
@@ -102,7 +102,7 @@ function readStatus({ error, protocol, connection }: ClientWires): Promise<Remot
       parts.push(chunk);
       error.inbox.take(take);
     };
-    // What has come counts before the loss.
+    // Received data takes precedence over the loss of the connection.
     error.inbox.take(take);
     error.whenLost(end);
   });

@@ -11,22 +11,21 @@ import { runSession } from "./client-wires.ts";
 import type { RemoteCommandIO } from "./command-io.ts";
 import type { RemoteCommandResult } from "./result.ts";
 
-/** How {@link runRemoteCommand} goes about it. */
 export interface RemoteCommandClientOptions extends RemoteCommandIO {
-  /** Default: WebSocket, and SPDY where that is refused. */
+  /** Default: WebSocket, or SPDY if that is refused. */
   readonly transport?: "websocket-or-spdy" | "websocket" | "spdy" | undefined;
   readonly clock: Clock;
   readonly limits?: StreamingLimits | undefined;
-  /** Time between pings; default: 5,000. A connection on which nothing is heard for a minute is given up. */
+  /** Interval between pings, in milliseconds. The connection is closed after a minute without any answer. Default: 5,000. */
   readonly pingMs?: number | undefined;
-  /** Ends the session; the command on the other side loses its streams. */
+  /** Ends the session; the command loses its streams. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** As API servers and kubectl offer them. */
+/** Versions that API servers and kubectl offer. */
 const spdyVersions = ["v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
 
-/** Version 4 cannot tell that the input has ended: where SPDY is left to try, it is the better choice. */
+/** Version 4 cannot signal the end of the input, so SPDY is preferred to it where it is possible. */
 const webSocketVersions = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
 /** Source: client-go v0.36.3 remotecommand, both transports. */
@@ -36,9 +35,9 @@ const defaultPingMs = 5_000;
  * Runs or attaches to a command through an API server or a kubelet, and resolves when it has ended.
  *
  * @param target - with the command and the streams in its query, such as `…/exec?command=sh&stdin=true&stdout=true`
- * @returns the exit code, or what the other side says went wrong
- * @throws {@link UpgradeRefusedError} when the request was refused; UnavailableError when the connection failed or ended
- * before the result came; `signal.reason`
+ * @returns the exit code, or the error that the other side reports
+ * @throws {@link UpgradeRefusedError} when the request was refused; UnavailableError when the connection failed or ended before the result
+ * came; `signal.reason`
  */
 export async function runRemoteCommand(target: UpgradeTarget, options: RemoteCommandClientOptions): Promise<RemoteCommandResult> {
   const { transport = "websocket-or-spdy", clock, signal } = options;
@@ -53,7 +52,7 @@ export async function runRemoteCommand(target: UpgradeTarget, options: RemoteCom
 }
 
 /**
- * {@link runRemoteCommand} over a SPDY connection that was upgraded already.
+ * {@link runRemoteCommand} over a connection that was already upgraded to SPDY.
  *
  * @throws UnavailableError when the connection failed or ended before the result came; `signal.reason`
  */
@@ -70,7 +69,7 @@ export async function runRemoteCommandOver(
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
     signal?.throwIfAborted();
-    // In the order of Go's client: the kubelet has to have seen them all before it starts the command.
+    // In the order of Go's client. The kubelet starts the command only when all streams are open.
     const [error, stdin, stdout, stderr, resize] = await Promise.all([
       connection.open(new Map([["streamtype", "error"]])),
       open("stdin", options.stdin),

@@ -1,15 +1,15 @@
 import type { Readable, Writable } from "node:stream";
 import type { TerminalSize } from "./terminal-size.ts";
 
-/** The streams of a command that runs elsewhere. They have to agree with what the URL's query asks for. */
+/** Streams of a remote command. They must match the query of the URL. */
 export interface RemoteCommandIO {
-  /** Sent until it ends; default: no input. It is destroyed when the command has ended. */
+  /** Sent until it ends, and destroyed when the command has ended. Default: no input. */
   readonly stdin?: Readable | undefined;
-  /** Written to, heeding its back-pressure, and not ended; default: no output is asked for. */
+  /** Written to with back-pressure, and not ended. Default: output is not requested. */
   readonly stdout?: Writable | undefined;
-  /** As {@link stdout}; leave it out with a terminal. */
+  /** Like {@link stdout}. Must be absent with a terminal. */
   readonly stderr?: Writable | undefined;
   readonly tty?: boolean | undefined;
-  /** The terminal's sizes, the current one first. */
+  /** Sizes of the terminal, starting with the current one. */
   readonly resizes?: AsyncIterable<TerminalSize> | undefined;
 }

@@ -1,13 +1,12 @@
 import type { TerminalSize } from "./terminal-size.ts";
 
-/** Sizes of a terminal as they come. Whoever iterates gets the last one first, and skips what came while it was busy. */
+/** Sizes of a terminal. A reader gets the latest size, and skips those that came while it was busy. */
 export class LatestSizes implements AsyncIterable<TerminalSize> {
   #last: TerminalSize | undefined;
   #version = 0;
   #ended = false;
   #wake = Promise.withResolvers<void>();
 
-  /** A new size. */
   set(size: TerminalSize): void {
     if (this.#ended) return;
     this.#last = size;
@@ -15,7 +14,6 @@ export class LatestSizes implements AsyncIterable<TerminalSize> {
     this.#notify();
   }
 
-  /** No more sizes. */
   end(): void {
     this.#ended = true;
     this.#notify();

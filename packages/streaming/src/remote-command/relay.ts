@@ -6,9 +6,9 @@ import { acceptRemoteCommand } from "./server.ts";
 import type { RemoteCommandServerOptions } from "./session.ts";
 
 /**
- * Joins a client's exec or attach with a kubelet's, as an API server does for clients of version 5: whatever version the
- * client speaks, the kubelet is spoken to in SPDY. A kubelet that cannot be reached, or refuses, is told to the client as
- * the command's result. Resolves when both sides are done; never throws for what either side does.
+ * Connects a client's exec or attach to a kubelet's, as an API server does for clients of version 5: the client may speak any version, and
+ * the kubelet is spoken to in SPDY. If the kubelet is unreachable or refuses, the client gets that as the command's result. Resolves when
+ * both sides are done, and does not reject for errors of either side.
  *
  * Source: kubernetes v1.36.3 apimachinery proxy/streamtranslator.go.
  */
@@ -21,7 +21,7 @@ export async function relayRemoteCommand(
   try {
     session = await acceptRemoteCommand(upgrade, options);
   } catch {
-    // The client has its answer.
+    // The client already has its response.
     return;
   }
   const { stdin, stdout, stderr, tty, resizes, signal } = session;

@@ -1,17 +1,17 @@
 import { isRecord } from "../is-record.ts";
 import type { TerminalSize } from "./terminal-size.ts";
 
-/** A size takes some thirty bytes; what is longer is none. */
+/** Maximum length of a size, which usually takes thirty bytes. */
 const maxTextLength = 4096;
 
 /**
- * Cuts the bytes of a resize stream into sizes: JSON objects one behind the other, `{"Width":80,"Height":24}`, wherever
- * the chunks end. What is no size is skipped.
+ * Splits a resize stream into sizes: concatenated JSON objects, `{"Width":80,"Height":24}`, in chunks of any length. Invalid sizes are
+ * skipped.
  */
 export class ResizeParser {
   #text = "";
 
-  /** The sizes that became whole with the chunk. */
+  /** Returns the sizes that the chunk completes. */
   push(chunk: Buffer): TerminalSize[] {
     this.#text += chunk.toString("latin1");
     const sizes: TerminalSize[] = [];
@@ -25,7 +25,7 @@ export class ResizeParser {
   }
 }
 
-/** A size as resize streams carry it. */
+/** Encodes a size for a resize stream. */
 export function encodeSize({ width, height }: TerminalSize): Buffer {
   return Buffer.from(`${JSON.stringify({ Width: width, Height: height })}\n`);
 }

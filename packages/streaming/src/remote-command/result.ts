@@ -1,22 +1,22 @@
-/** How a command ended. */
+/** Result of a command. */
 export type RemoteCommandResult = RemoteCommandExit | RemoteCommandFailure;
 
 /** The command ran and ended. */
 export interface RemoteCommandExit {
-  /** 0 to 255; 128 + n where signal n ended it. Attaching always ends with 0. */
+  /** 0 to 255; 128 + n if signal n ended it. Attaching always ends with 0. */
   readonly exitCode: number;
-  /** What the other side said, where it said it in this form; it is passed on as it is. */
+  /** The other side's status, passed on unchanged; `undefined` if it sent none. */
   readonly status?: RemoteCommandStatus | undefined;
 }
 
-/** The command did not run, or it is not known how it ended. */
+/** The command did not run, or its end is unknown. */
 export interface RemoteCommandFailure {
   /**
-   * Why, for people. Kubelets say `error executing command in container: WHY` and `error attaching to container: WHY`;
-   * `Internal error occurred: ` is put before it.
+   * Explanation for people. Kubelets send `error executing command in container: WHY` and `error attaching to container: WHY`, prefixed
+   * with `Internal error occurred: `.
    */
   readonly error: string;
-  /** What the other side said, where it said it in this form; it is passed on as it is. */
+  /** The other side's status, passed on unchanged; `undefined` if it sent none. */
   readonly status?: RemoteCommandStatus | undefined;
 }
 

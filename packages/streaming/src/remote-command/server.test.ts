@@ -271,7 +271,7 @@ test("with version 2 a terminal has no resize stream to wait for", async () => {
   expect((await session).protocol).toBe("v2.channel.k8s.io");
 });
 
-test("input that has arrived whole is read whole, though the client has gone", async () => {
+test("input that has arrived whole is read whole, though the client has disconnected", async () => {
   const { peer, session } = accept(spdyHeaders, { stdin: true });
   await skipAnswer(peer);
   for (const [index, streamtype] of ["error", "stdin", "stdout", "stderr"].entries()) peer.open(2 * index + 1, { streamtype });

@@ -6,7 +6,7 @@ import type { RemoteCommandResult } from "./result.ts";
 import type { RemoteCommandProtocol, RemoteCommandSession } from "./session.ts";
 import { toStatus } from "./status.ts";
 
-/** What a session is made of, whichever transport carries it. */
+/** Channels of a server's session, independent of the transport. */
 export interface SessionWires {
   readonly transport: "spdy" | "websocket";
   readonly protocol: RemoteCommandProtocol;
@@ -24,7 +24,7 @@ export interface SessionWires {
   };
 }
 
-/** The session of channels that are all there. */
+/** Creates the session once all channels are open. */
 export function createSession(wires: SessionWires): RemoteCommandSession {
   const { connection, tty } = wires;
   const gone = new AbortController();
@@ -87,7 +87,7 @@ function followSizes(channel: Channel | undefined, over: AbortSignal): LatestSiz
   return sizes;
 }
 
-/** Ends an output, and waits until all of it is sent, or it is lost. */
+/** Ends an output, and waits until it is sent or lost. */
 function ended(
   output: (NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writableFinished?: boolean }) | undefined,
 ): Promise<void> {
@@ -99,12 +99,12 @@ function ended(
   });
 }
 
-/** Versions 4 and 5 tell the status in JSON, also of a success; those before tell the words of a failure. */
+/** Versions 4 and 5 send a JSON status, for success as well; older versions send only the text of a failure. */
 function sendStatus({ protocol, error }: SessionWires, result: RemoteCommandResult): void {
   const status = toStatus(result);
   const inJson = /^v[45]\./.test(protocol);
   const text = inJson ? JSON.stringify(status) : status.status === "Success" ? "" : (status.message ?? "the command failed");
-  // Their order is the socket's, and a client that does not take them is the closing's to wait for.
+  // The socket preserves the order, and closing waits for clients that do not read.
   if (text !== "") error.send([Buffer.from(text)], () => undefined);
   error.end(() => undefined);
 }

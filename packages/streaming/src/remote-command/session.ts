@@ -5,7 +5,7 @@ import type { StreamingLimits } from "../limits.ts";
 import type { RemoteCommandResult } from "./result.ts";
 import type { TerminalSize } from "./terminal-size.ts";
 
-/** The versions of the protocol; `""` is a WebSocket that named none. */
+/** Versions of the protocol; `""` is a WebSocket that named none. */
 export type RemoteCommandProtocol =
   | "v5.channel.k8s.io"
   | "v4.channel.k8s.io"
@@ -16,45 +16,45 @@ export type RemoteCommandProtocol =
   | "base64.channel.k8s.io"
   | "";
 
-/** What the request asked for, by its query, and how it is served. */
+/** Streams that the request's query asks for, and how they are served. */
 export interface RemoteCommandServerOptions {
   readonly stdin: boolean;
   readonly stdout: boolean;
-  /** Dropped when {@link tty} is set: a terminal has one output. */
+  /** Ignored when {@link tty} is set, because a terminal has a single output. */
   readonly stderr: boolean;
-  /** What the query says, also where the container's own setting is another. */
+  /** The value in the query, even if the container's own setting differs. */
   readonly tty: boolean;
   readonly clock: Clock;
   readonly limits?: StreamingLimits | undefined;
-  /** What the connection shares with others; default: it has only its own limits. */
+  /** Share in budgets of the process. Default: only the connection's own limits apply. */
   readonly share?: StreamingShare | undefined;
 }
 
 /**
- * A command's connection to its client. Every stream has an error handler already, so that a client that goes away harms
- * nobody who does not look; its errors carry errdefs codes.
+ * Connection between a command and its client. Every stream has an error handler, so a disconnecting client cannot end the process; errors
+ * of the streams have errdefs codes.
  */
 export interface RemoteCommandSession extends AsyncDisposable {
   readonly transport: "spdy" | "websocket";
   readonly protocol: RemoteCommandProtocol;
-  /** Ends where the client's input ends; is destroyed with an error when the client goes away before. */
+  /** Ends with the client's input; destroyed with an error if the client disconnects before that. */
   readonly stdin: Readable | undefined;
-  /** Its back-pressure is the client's. Need not be ended. */
+  /** Has the client's back-pressure. Need not be ended. */
   readonly stdout: Writable | undefined;
-  /** Its back-pressure is the client's. Need not be ended. Never there with a terminal. */
+  /** Has the client's back-pressure. Need not be ended. Absent with a terminal. */
   readonly stderr: Writable | undefined;
   readonly tty: boolean;
-  /** The terminal's sizes, the last one first; sizes nobody looked at in time are skipped. Ends with the session. */
+  /** Sizes of the terminal, starting with the latest one; unread older sizes are skipped. Ends with the session. */
   readonly resizes: AsyncIterable<TerminalSize>;
-  /** When a stream of the session carried something last, on the clock's monotonic time; pings count for nothing. */
+  /** Time of the last data on a stream of the session, on the clock's monotonic time; pings do not count. */
   readonly lastActiveMs: number;
-  /** Aborts when the client has gone, or the connection has failed, before {@link finish} was through; never after. */
+  /** Aborts when the client disconnects, or the connection fails, before {@link finish} is done. */
   readonly signal: AbortSignal;
   /** Resolves when the connection is over, however it ended. */
   readonly closed: Promise<void>;
   /**
-   * Ends the session: sends what the outputs hold, ends them, tells the result, and closes the connection. Resolves when
-   * all that is done; at once if the client has gone. What comes after the first call is ignored.
+   * Ends the session: flushes and ends the outputs, sends the result, and closes the connection. Resolves when all that is done, or
+   * immediately if the client has disconnected. Only the first call counts.
    */
   finish(result: RemoteCommandResult): Promise<void>;
 }

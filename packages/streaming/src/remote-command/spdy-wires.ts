@@ -7,17 +7,17 @@ import { acceptSpdy } from "../upgrade/spdy-handshake.ts";
 import type { RemoteCommandServerOptions } from "./session.ts";
 import type { SessionWires } from "./session-wires.ts";
 
-/** Kubelets accept no version 5 over SPDY. */
+/** Kubelets do not accept version 5 over SPDY. */
 const versions = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"] as const;
 
 const streamTypes = ["error", "stdin", "stdout", "stderr", "resize"] as const;
 
 type StreamType = (typeof streamTypes)[number];
 
-/** More streams than there are types, for clients that open some of their own. */
+/** More than the number of stream types, for clients that open additional streams. */
 const maxStreams = 8;
 
-/** Accepts SPDY, and waits until the client has opened every stream that the request asked for. */
+/** Accepts SPDY, and waits until the client has opened every stream that the request asks for. */
 export async function acceptSpdyWires(upgrade: IncomingUpgrade, options: RemoteCommandServerOptions): Promise<SessionWires> {
   const { clock, tty } = options;
   const protocol = acceptSpdy(upgrade, versions, clock);
@@ -49,7 +49,9 @@ export async function acceptSpdyWires(upgrade: IncomingUpgrade, options: RemoteC
     complete.reject(new DeadlineExceededError(what));
   });
   connection.signal.addEventListener("abort", () => {
-    complete.reject(new UnavailableError("wait for the client's streams: the client has gone", { cause: connection.signal.reason }));
+    complete.reject(
+      new UnavailableError("wait for the client's streams: the client has disconnected", { cause: connection.signal.reason }),
+    );
   });
   try {
     await complete.promise;

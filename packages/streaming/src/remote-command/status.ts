@@ -1,14 +1,10 @@
 import { isRecord } from "../is-record.ts";
 import type { RemoteCommandResult, RemoteCommandStatus } from "./result.ts";
 
-/** The reason of a status that carries an exit code. */
+/** Reason of a status that carries an exit code. */
 const nonZeroExitCode = "NonZeroExitCode";
 
-/**
- * A result as versions 4 and 5 tell it.
- *
- * Source: kubernetes v1.36.3 k8s.io/cri-streaming remotecommand/exec.go.
- */
+/** Encodes a result for versions 4 and 5. Source: kubernetes v1.36.3 k8s.io/cri-streaming remotecommand/exec.go. */
 export function toStatus(result: RemoteCommandResult): RemoteCommandStatus {
   if (result.status !== undefined) return result.status;
   if ("error" in result)
@@ -19,7 +15,7 @@ export function toStatus(result: RemoteCommandResult): RemoteCommandStatus {
       code: 500,
       message: `Internal error occurred: ${result.error}`,
     };
-  // Clients read a byte; what is none must not look like a success.
+  // Clients read one byte, so an invalid exit code must not become 0.
   const exitCode = result.exitCode > 0 && result.exitCode <= 255 ? Math.trunc(result.exitCode) : 255;
   if (result.exitCode === 0) return { metadata: {}, status: "Success" };
   return {
@@ -31,9 +27,9 @@ export function toStatus(result: RemoteCommandResult): RemoteCommandStatus {
   };
 }
 
-/** What a status of versions 4 and 5 says; anything but a status is a failure that says so. */
+/** Decodes a status of versions 4 and 5. Malformed text becomes a failure that says so. */
 export function fromStatusText(text: string): RemoteCommandResult {
-  // Nothing at all is a success: servers of old end like this.
+  // Old servers send nothing on success.
   if (text === "") return { exitCode: 0 };
   const status = tryParseStatus(text);
   if (status === undefined) return { error: `error stream protocol error: ${text.slice(0, 1024)}` };

@@ -6,7 +6,7 @@ import { channelNumbers } from "./channel-numbers.ts";
 import type { RemoteCommandServerOptions } from "./session.ts";
 import type { SessionWires } from "./session-wires.ts";
 
-/** Names 2 and 3 are not accepted over WebSocket. */
+/** Versions 2 and 3 are not accepted over WebSocket. */
 const protocols = [
   "v5.channel.k8s.io",
   "v4.channel.k8s.io",
@@ -16,7 +16,7 @@ const protocols = [
   "",
 ] as const;
 
-/** Accepts a WebSocket, and greets the client: the streams are there from the beginning. */
+/** Accepts a WebSocket and greets the client. All channels exist from the beginning. */
 export async function acceptWebSocketWires(upgrade: IncomingUpgrade, options: RemoteCommandServerOptions): Promise<SessionWires> {
   const { clock, tty, stdin, stdout, stderr } = options;
   const { webSocket, protocol } = await acceptWebSocket(upgrade, protocols, clock, options.share);

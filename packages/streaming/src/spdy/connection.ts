@@ -22,29 +22,30 @@ import {
 import { HeaderDeflater, HeaderInflater, type SpdyHeaders } from "./header-block.ts";
 import { SpdyStream, type StreamCarrier } from "./stream.ts";
 
-/** How long the peer may take to close after the socket was ended. */
+/** Time for the peer to close after the socket was ended. */
 const lingerMs = 10_000;
 
-/** How often a peer that is not read is asked for a sign of life. */
+/** Interval of pings while the peer is not read. */
 const stallPingMs = 2_000;
 
-/** All streams together may hold as much as so many that are full. */
+/** All streams together may buffer as much as this number of full ones. */
 const fullStreams = 16;
 
-/** How a connection is run. */
 export interface SpdyConnectionOptions {
   readonly role: "server" | "client";
   readonly clock: Clock;
   readonly limits: ResolvedLimits;
-  /** What the connection shares with others; default: it has only its own limits. */
+  /** Share in budgets of the process. Default: only the connection's own limits apply. */
   readonly share?: StreamingShare | undefined;
-  /** What was read already. */
+  /** Bytes that were already read. */
   readonly head?: Buffer | undefined;
-  /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
+  /**
+   * Interval between pings; the connection then ends after a minute of silence. Default: pings are sent only while the peer is not read.
+   */
   readonly pingMs?: number | undefined;
-  /** Whether a stream the peer opens is welcome; else it is reset. Default: none is. */
+  /** Whether to accept a stream that the peer opens; others are reset. Default: none is accepted. */
   admit?(headers: SpdyHeaders): boolean;
-  /** A stream that was admitted, and answered. */
+  /** Called with a stream that was accepted and answered. */
   onStream?(stream: SpdyStream): void;
 }
 
@@ -54,8 +55,8 @@ interface PendingOpen {
 }
 
 /**
- * A SPDY/3.1 connection as Kubernetes uses it: streams with a header or two, and no flow control but TCP's. What the peer
- * does wrong ends the connection and nothing else. One that is to be closed well is ended by {@link close}.
+ * SPDY/3.1 connection as Kubernetes uses it: streams with a few headers, and no flow control except TCP's. An error of the peer ends only
+ * this connection. Use {@link close} to end it normally.
  */
 export class SpdyConnection {
   /** Aborts when the connection is lost or closed. */
@@ -69,7 +70,7 @@ export class SpdyConnection {
   readonly #deflater: HeaderDeflater = new HeaderDeflater();
   readonly #streams = new Map<number, SpdyStream>();
   readonly #pending = new Map<number, PendingOpen>();
-  /** Held for streams that are full, by id, and for reasons of the connection's own. */
+  /** Reasons for not reading: IDs of full streams, and states of the connection. */
   readonly #gate: ReadGate<number | "headers" | "backlog" | "held">;
   readonly #writer: FrameWriter;
   readonly #carrier: StreamCarrier;
@@ -82,7 +83,7 @@ export class SpdyConnection {
   #goneAway = false;
   #finished: Error | undefined;
   #ending = false;
-  /** Set once {@link closeWhenRead} was called. */
+  /** Set by {@link closeWhenRead}. */
   #linger: Linger | undefined;
   #lastPingId: number | undefined;
 
@@ -119,12 +120,12 @@ export class SpdyConnection {
       silenceMs: options.pingMs === undefined ? undefined : 60_000,
       alwaysPing: options.pingMs !== undefined,
       isHeld: () => {
-        // Other connections may have made room meanwhile.
+        // Other connections may have freed shared buffer in the meantime.
         this.#holdWhileFull();
         return this.#gate.held;
       },
       ping: () => this.#writer.pingIfIdle(),
-      onExpired: (why) => this.destroy(new UnavailableError(`the SPDY connection was given up: ${why}`)),
+      onExpired: (why) => this.destroy(new UnavailableError(`the SPDY connection was closed: ${why}`)),
     });
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {
@@ -135,7 +136,7 @@ export class SpdyConnection {
     this.#listen();
   }
 
-  /** When data came or went last, on the clock's monotonic time. */
+  /** Time when data was last sent or received, on the clock's monotonic time. */
   get lastActiveMs(): number {
     return this.#lastActiveMs;
   }
@@ -148,7 +149,7 @@ export class SpdyConnection {
   /**
    * Opens a stream and waits for the peer to accept it.
    *
-   * @throws UnavailableError when it is reset, when there is no answer in time, or when the connection is over
+   * @throws UnavailableError when the stream is reset, the peer does not answer in time, or the connection is over
    */
   open(headers: SpdyHeaders): Promise<SpdyStream> {
     if (this.signal.aborted || this.#goneAway)
@@ -176,8 +177,8 @@ export class SpdyConnection {
   }
 
   /**
-   * Resets what is open, says goodbye, and closes the socket once all that was sent before is out. Streams that were ended
-   * before are delivered whole, unless the peer takes longer than ten seconds. Resolves when the socket is closed.
+   * Resets open streams, sends GOAWAY, and closes the socket after all data has been sent. Data of streams that were ended before is
+   * delivered completely, unless the peer takes longer than ten seconds. Resolves when the socket is closed.
    */
   close(): Promise<void> {
     if (!this.signal.aborted) {
@@ -188,9 +189,9 @@ export class SpdyConnection {
   }
 
   /**
-   * {@link close}, but ends the socket only when the peer has read everything, however slowly: its answer to a ping, its own
-   * goodbye or its end shows that. An API server between the two closes the client's connection as soon as ours ends, whatever
-   * the client has not read yet.
+   * Like {@link close}, but ends the socket only after the peer has read everything, however slowly, as shown by its answer to a ping, its
+   * GOAWAY or its end. An API server in between closes the client's connection as soon as ours ends, even if the client has not read
+   * everything.
    */
   closeWhenRead(): Promise<void> {
     if (this.signal.aborted || this.#goneAway) return this.close();
@@ -203,7 +204,7 @@ export class SpdyConnection {
     return this.closed;
   }
 
-  /** Closes the socket at once. */
+  /** Closes the socket immediately. */
   destroy(error: Error): void {
     this.#lose(error);
     this.#socket.destroy();
@@ -225,7 +226,7 @@ export class SpdyConnection {
     if (head !== undefined && head.length > 0) queueMicrotask(() => this.#pump());
   }
 
-  /** Works through what was received, until a header block has to be waited for. */
+  /** Processes received data until a header block must be waited for. */
   #pump(): void {
     try {
       while (!this.#gate.isHeldFor("headers") && !this.signal.aborted) {
@@ -242,13 +243,13 @@ export class SpdyConnection {
     this.#end();
   }
 
-  /** Nothing more will be received. What was counts still: it may hold all that there was to say. */
+  /** Handles the end of received data. Earlier data is still valid, and may contain the result. */
   #finish(why: Error): void {
     this.#finished ??= why;
     this.#pump();
   }
 
-  /** After the end: what still comes is read, so that the socket closes without a reset that would cut off what we sent. */
+  /** After the end: reads and drops input, because closing with unread input sends a reset that can destroy sent data. */
   #drop(): boolean {
     try {
       const frame = this.#decoder.next();
@@ -309,7 +310,7 @@ export class SpdyConnection {
     if (!this.#takeStream()) return this.#sendControl(encodeRstStream(id, resetStatus.refusedStream));
     const stream = new SpdyStream(id, headers, this.#carrier);
     this.#streams.set(id, stream);
-    // Go's clients drop what comes before the reply.
+    // Go's clients drop data that arrives before the reply.
     this.#sendControl(encodeSynReply(id, this.#deflater.deflate(new Map())));
     if (fin) stream.receive(Buffer.alloc(0), true);
     this.#options.onStream?.(stream);
@@ -326,7 +327,7 @@ export class SpdyConnection {
     pending.settle();
   }
 
-  /** Whether one more stream that the peer opens fits; it counts then. */
+  /** Counts one more stream of the peer. @returns whether there is room for it */
   #takeStream(): boolean {
     const { limits, share } = this.#options;
     const full =
@@ -368,7 +369,7 @@ export class SpdyConnection {
     this.#end();
   }
 
-  /** No more is sent or received; what waits in the socket still goes out. */
+  /** Stops sending and receiving. Data in the socket's buffer is still sent. */
   #lose(error: Error): void {
     if (this.signal.aborted) return;
     this.#over.abort(error);

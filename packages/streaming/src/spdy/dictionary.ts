@@ -1,5 +1,5 @@
 /**
- * The preset dictionary of SPDY/3's header compression, 1,423 bytes; a test holds it to its digest.
+ * Preset dictionary of SPDY/3's header compression, 1,423 bytes; a test checks its digest.
  *
  * Source: draft-mbelshe-httpbis-spdy-00, section 2.6.10.1.
  */
@@ -25,5 +25,5 @@ export const headerDictionary: Buffer = Buffer.from(
   "base64",
 );
 
-/** Adler-32 of {@link headerDictionary}, by which a zlib stream names it. */
+/** Adler-32 of {@link headerDictionary}, which identifies it in a zlib stream. */
 export const headerDictionaryId = 0xe3c6a7c2;

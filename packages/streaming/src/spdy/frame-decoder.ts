@@ -1,35 +1,35 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { flagFin, frameHeadBytes, frameType, type SpdyFrame } from "./frames.ts";
 
-/** Control frames carry a few headers here. Go allows a megabyte, which every connection could make this side set aside. */
+/** Control frames carry only a few headers here. Go allows a megabyte, which every connection could make this side allocate. */
 const maxControlBytes = 32 * 1024;
 
 const idMask = 0x7fff_ffff;
 
 type State =
-  /** Ends with the eighth byte. */
+  /** Lasts until eight bytes have been read. */
   | { readonly kind: "head"; filled: number }
-  /** Ends when the payload is there. */
+  /** Lasts until the payload is complete. */
   | { readonly kind: "control"; readonly type: number; readonly flags: number; readonly payload: Buffer; filled: number }
-  /** Ends when nothing is left; the parts are handed out as they come. */
+  /** Lasts until no bytes are left; parts are returned as they arrive. */
   | { readonly kind: "data"; readonly id: number; readonly fin: boolean; left: number };
 
-/** Cuts SPDY/3.1's bytes into frames. It holds one control frame at most, and of DATA nothing. */
+/** Splits a SPDY/3.1 byte stream into frames. It buffers at most one control frame, and no DATA. */
 export class FrameDecoder {
   readonly #head: Buffer = Buffer.alloc(frameHeadBytes);
   readonly #input: Buffer[] = [];
   #offset = 0;
   #state: State = { kind: "head", filled: 0 };
 
-  /** Adds what was received. Take all frames out of it before adding more, or memory grows. */
+  /** Adds received bytes. All frames must be read before adding more, or memory grows. */
   push(chunk: Buffer): void {
     if (chunk.length > 0) this.#input.push(chunk);
   }
 
   /**
-   * The next frame, or `undefined` if there is no whole one.
+   * Returns the next frame, or `undefined` if none is complete.
    *
-   * @throws InvalidInputError for what is no SPDY/3.1; nothing can be read after that
+   * @throws InvalidInputError for bytes that are not SPDY/3.1; nothing can be read after that
    */
   next(): SpdyFrame | undefined {
     for (;;) {
@@ -58,7 +58,7 @@ export class FrameDecoder {
     return { kind: "data", id: state.id, fin: state.fin && last, data };
   }
 
-  /** Copies input into the target from `filled` on. @returns how much of it is filled then */
+  /** Copies input into the target from `filled` on. @returns the new value of `filled` */
   #fill(target: Buffer, filled: number): number {
     let position = filled;
     while (position < target.length && this.#input.length > 0) {
@@ -95,7 +95,7 @@ function readHead(head: Buffer): State {
   return { kind: "control", type: word & 0xffff, flags, payload: Buffer.allocUnsafeSlow(length), filled: 0 };
 }
 
-/** Source: moby/spdystream v0.5.1 spdy/read.go, what it refuses. */
+/** Source: moby/spdystream v0.5.1 spdy/read.go, for the frames that are rejected. */
 function readControl(type: number, flags: number, payload: Buffer): SpdyFrame {
   const fin = (flags & flagFin) !== 0;
   switch (type) {

@@ -2,13 +2,15 @@ import type { Duplex } from "node:stream";
 import type { SendCallback } from "../channel/channel.ts";
 import { encodeDataHead, encodePing } from "./frames.ts";
 
-/** Larger chunks are cut. Go's clients send 32 KiB, and take any size. */
+/** Larger chunks are split. Go's clients send 32 KiB, and accept any size. */
 const maxDataBytes = 64 * 1024;
 
-/** Control frames that may wait in the socket: a peer that asks for more than it reads is not listened to meanwhile. */
+/**
+ * Maximum bytes of control frames waiting in the socket. Beyond it the peer is not read, because it sends more requests than it reads
+ * answers.
+ */
 const maxBacklogBytes = 64 * 1024;
 
-/** Writes frames to a socket. */
 export class FrameWriter {
   readonly #socket: Duplex;
   readonly #onBacklog: (full: boolean) => void;
@@ -16,8 +18,8 @@ export class FrameWriter {
   #nextPing: number;
 
   /**
-   * @param firstPing - 1 for a client, 2 for a server: pings have the parity of their sender
-   * @param onBacklog - told when more control frames wait than may, and when it is so no longer
+   * @param firstPing - 1 for a client, 2 for a server: IDs of pings have the parity of their sender
+   * @param onBacklog - called when too many control frames wait, and when that is over
    */
   constructor(socket: Duplex, firstPing: 1 | 2, onBacklog: (full: boolean) => void) {
     this.#socket = socket;
@@ -25,7 +27,7 @@ export class FrameWriter {
     this.#onBacklog = onBacklog;
   }
 
-  /** Writes chunks as DATA frames, and `fin` behind them; the callback waits for the socket to take them all. */
+  /** Sends chunks as DATA frames, the last with `fin` if that is set. The callback is called when the socket has accepted them all. */
   data(id: number, frame: { readonly chunks: readonly Buffer[]; readonly fin: boolean }, sent: SendCallback): void {
     const parts = frame.chunks.flatMap((chunk) => dataFrames(id, chunk));
     if (frame.fin || parts.length === 0) parts.push(encodeDataHead(id, 0, frame.fin));
@@ -36,7 +38,6 @@ export class FrameWriter {
     this.#socket.uncork();
   }
 
-  /** Writes a control frame. */
   control(frame: Buffer): void {
     this.#backlogBytes += frame.length;
     if (this.#backlogBytes > maxBacklogBytes) this.#onBacklog(true);
@@ -46,12 +47,12 @@ export class FrameWriter {
     });
   }
 
-  /** Pings, unless much waits to be written: that tells as much. */
+  /** Pings unless much data waits in the socket, whose delivery proves as much. */
   pingIfIdle(): void {
     if (this.#socket.writableLength <= maxBacklogBytes) this.ping();
   }
 
-  /** Pings. @returns the number of the ping, which its answer repeats */
+  /** Sends a ping. @returns ID of the ping, which the answer repeats */
   ping(): number {
     const id = this.#nextPing;
     this.control(encodePing(id));
@@ -59,13 +60,13 @@ export class FrameWriter {
     return id;
   }
 
-  /** Whether a ping of that number is one of ours, come back. */
+  /** Whether the ping is the answer to one of ours. */
   isOwnPing(id: number): boolean {
     return id % 2 === this.#nextPing % 2;
   }
 }
 
-/** Heads and payloads of the frames that carry a chunk, in turn. */
+/** Alternating heads and payloads of the frames that carry a chunk. */
 function dataFrames(id: number, chunk: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let start = 0; start < chunk.length; start += maxDataBytes) {

@@ -1,4 +1,4 @@
-/** A frame as it was received. Header blocks are still compressed; SETTINGS and WINDOW_UPDATE mean nothing here. */
+/** A received frame. Header blocks are still compressed. SETTINGS and WINDOW_UPDATE are ignored. */
 export type SpdyFrame =
   | { readonly kind: "synStream"; readonly id: number; readonly fin: boolean; readonly block: Buffer }
   | { readonly kind: "synReply"; readonly id: number; readonly fin: boolean; readonly block: Buffer }
@@ -9,7 +9,7 @@ export type SpdyFrame =
   | { readonly kind: "ignored" }
   | DataPiece;
 
-/** A part of a DATA frame, as far as it has arrived; `fin` stands on the last part. */
+/** A received part of a DATA frame; `fin` is set on the last part only. */
 export interface DataPiece {
   readonly kind: "data";
   readonly id: number;
@@ -29,16 +29,16 @@ export const frameType = {
   windowUpdate: 9,
 } as const;
 
-/** Statuses of RST_STREAM that are sent here. */
+/** Statuses of RST_STREAM that this package sends. */
 export const resetStatus = { protocolError: 1, refusedStream: 3, cancel: 5 } as const;
 
-/** Statuses of GOAWAY that are sent here. */
+/** Statuses of GOAWAY that this package sends. */
 export const goAwayStatus = { ok: 0, protocolError: 1 } as const;
 
-/** The flag that says that its sender sends no more on the stream. */
+/** Flag on the last frame that its sender sends on the stream. */
 export const flagFin = 1;
 
-/** Bytes before a frame's payload. */
+/** Size of a frame's header. */
 export const frameHeadBytes = 8;
 
 const version = 3;
@@ -52,7 +52,6 @@ export function encodeSynStream(id: number, block: Buffer): Buffer {
   return frame;
 }
 
-/** SYN_REPLY. */
 export function encodeSynReply(id: number, block: Buffer): Buffer {
   const frame = controlFrame(frameType.synReply, 4 + block.length);
   frame.writeUInt32BE(id, 8);
@@ -60,24 +59,21 @@ export function encodeSynReply(id: number, block: Buffer): Buffer {
   return frame;
 }
 
-/** RST_STREAM. */
 export function encodeRstStream(id: number, status: number): Buffer {
   return twoWords(frameType.rstStream, id, status);
 }
 
-/** GOAWAY. */
 export function encodeGoAway(lastGoodId: number, status: number): Buffer {
   return twoWords(frameType.goAway, lastGoodId, status);
 }
 
-/** PING. */
 export function encodePing(id: number): Buffer {
   const frame = controlFrame(frameType.ping, 4);
   frame.writeUInt32BE(id, 8);
   return frame;
 }
 
-/** What stands before the payload of a DATA frame. */
+/** Header of a DATA frame. */
 export function encodeDataHead(id: number, length: number, fin: boolean): Buffer {
   const head = Buffer.allocUnsafe(frameHeadBytes);
   head.writeUInt32BE(id, 0);

@@ -2,27 +2,29 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { constants, createInflate, type Inflate } from "node:zlib";
 import { headerDictionary, headerDictionaryId } from "./dictionary.ts";
 
-/** Headers of a stream by lower-case name; of several values the first. Of what is received, {@link keptNames} only. */
+/** Headers of a stream by lower-case name, with the first of several values. Of received headers, only {@link keptNames}. */
 export type SpdyHeaders = ReadonlyMap<string, string>;
 
-/** Headers that mean something to Kubernetes' streams. The others are read and dropped, for a stream keeps its headers while it is open. */
+/** Headers that Kubernetes uses. The others are dropped, because a stream keeps its headers while it is open. */
 const keptNames: ReadonlySet<string> = new Set(["streamtype", "port", "requestid"]);
 
-/** Length of a value that is kept. Kubernetes' clients send ten bytes, others a UUID. */
+/** Maximum length of a kept value. Kubernetes' clients send ten bytes, others a UUID. */
 const maxValueBytes = 256;
 
 const maxHeaders = 1000;
 
-/** Plain size of a header block; a compressed one could grow a thousandfold otherwise. Kubernetes' headers take some fifty bytes. */
+/**
+ * Maximum uncompressed size of a header block, since compression could expand a thousandfold. Kubernetes' headers take about fifty bytes.
+ */
 const maxPlainBytes = 16 * 1024;
 
-/** What a stored block of deflate can hold. */
+/** Maximum size of a stored block in deflate. */
 const maxStoredBytes = 0xffff;
 
-/** Names that mean something to HTTP connections only. Source: moby/spdystream v0.5.1 spdy/types.go. */
+/** Names that are valid on HTTP connections only. Source: moby/spdystream v0.5.1 spdy/types.go. */
 const forbiddenNames: ReadonlySet<string> = new Set(["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding"]);
 
-/** Reads a plain header block, of which it keeps {@link keptNames}. @throws InvalidInputError if it is malformed */
+/** Decodes an uncompressed header block, keeping only {@link keptNames}. @throws InvalidInputError if malformed */
 export function decodeHeaders(plain: Buffer): SpdyHeaders {
   let offset = 0;
   const number = (): number => {
@@ -52,7 +54,7 @@ export function decodeHeaders(plain: Buffer): SpdyHeaders {
   return headers;
 }
 
-/** A string of its own: part of a longer one would keep that one. */
+/** A copy, because a substring would keep the whole string alive. */
 function firstValue(values: Buffer): string {
   const end = values.indexOf(0);
   const value = end < 0 ? values : values.subarray(0, end);
@@ -60,7 +62,7 @@ function firstValue(values: Buffer): string {
   return value.toString("latin1");
 }
 
-/** Writes a plain header block. */
+/** Encodes an uncompressed header block. */
 export function encodeHeaders(headers: SpdyHeaders): Buffer {
   const parts: Buffer[] = [word(headers.size)];
   for (const [name, value] of headers) {
@@ -76,13 +78,13 @@ function word(value: number): Buffer {
 }
 
 /**
- * Writes the header blocks of one direction as one zlib stream that stores and compresses nothing: what is sent is a
- * header or two. Each block ends with an empty stored one, without which Go's reader waits for more and gives up.
+ * Encodes the header blocks of one direction as one zlib stream with stored blocks, since compressing a few headers is not worthwhile. Each
+ * block is followed by an empty stored block, without which Go's reader waits for more data and fails.
  */
 export class HeaderDeflater {
   #begun = false;
 
-  /** The block as it goes into a frame. Blocks must be sent in the order they were made. */
+  /** Returns the block for a frame. Blocks must be sent in the order of the calls. */
   deflate(headers: SpdyHeaders): Buffer {
     const plain = encodeHeaders(headers);
     if (plain.length > maxStoredBytes)
@@ -93,7 +95,7 @@ export class HeaderDeflater {
   }
 }
 
-/** CMF and FLG of a zlib stream with a preset dictionary, and the dictionary's id. */
+/** CMF and FLG of a zlib stream with a preset dictionary, and the dictionary's ID. */
 function streamHead(): Buffer {
   const head = Buffer.from([0x78, 0xbb, 0, 0, 0, 0]);
   head.writeUInt32BE(headerDictionaryId, 2);
@@ -107,7 +109,7 @@ function storedHead(length: number): Buffer {
   return head;
 }
 
-/** Reads the header blocks of one direction, which are one zlib stream. Hold the next block until the last one is read. */
+/** Decodes the header blocks of one direction, which form one zlib stream. Only one block may be in progress. */
 export class HeaderInflater implements Disposable {
   readonly #inflate: Inflate = createInflate({ dictionary: headerDictionary });
   #parts: Buffer[] = [];
@@ -123,7 +125,7 @@ export class HeaderInflater implements Disposable {
     this.#inflate.on("error", (error) => this.#finish(error));
   }
 
-  /** Reads a block; calls back once, later, with an error if it is malformed. Nothing can be read after an error. */
+  /** Decodes a block. Calls back once, asynchronously, with an error if the block is malformed. Nothing can be read after an error. */
   inflate(block: Buffer, done: (error: Error | undefined, headers?: SpdyHeaders) => void): void {
     this.#done = done;
     this.#parts = [];
@@ -132,7 +134,7 @@ export class HeaderInflater implements Disposable {
     this.#inflate.flush(constants.Z_SYNC_FLUSH, (error?: Error | null) => this.#finish(error ?? undefined));
   }
 
-  /** Frees what zlib holds; a block that is being read is never answered. */
+  /** Frees zlib's memory. The callback of a block in progress is never called. */
   [Symbol.dispose](): void {
     this.#done = undefined;
     this.#inflate.destroy();

@@ -3,16 +3,16 @@ import type { Channel, SendCallback } from "../channel/channel.ts";
 import { Inbox } from "../channel/inbox.ts";
 import type { SpdyHeaders } from "./header-block.ts";
 
-/** What a stream needs of its connection. */
+/** The part of a connection that its streams use. */
 export interface StreamCarrier {
   readonly streamBufferBytes: number;
   sendData(id: number, chunks: readonly Buffer[], fin: boolean, sent: SendCallback): void;
   sendReset(id: number): void;
-  /** Whether the stream holds more than it may. */
+  /** Reports whether the stream's buffer exceeds its limit. */
   setFull(id: number, full: boolean): void;
-  /** The stream holds so many bytes more, or less. */
+  /** Reports a change of the stream's buffered bytes. */
   addHeld(change: number): void;
-  /** Nothing more is sent or received on the stream. */
+  /** Removes a stream that neither sends nor receives any more. */
   forget(id: number): void;
 }
 
@@ -25,7 +25,7 @@ export class SpdyStream implements Channel {
   #localEnded = false;
   #remoteEnded = false;
   #over: Error | undefined;
-  /** Why the stream was lost before both directions had ended. */
+  /** Set if the stream was lost before both directions had ended. */
   #lost: Error | undefined;
   #onLost: ((error: Error) => void) | undefined;
 
@@ -40,7 +40,7 @@ export class SpdyStream implements Channel {
     );
   }
 
-  /** Whether this side has said that it sends no more. */
+  /** Whether this direction has ended. */
   get localEnded(): boolean {
     return this.#localEnded;
   }
@@ -70,7 +70,7 @@ export class SpdyStream implements Channel {
     this.#carrier.forget(this.id);
   }
 
-  /** A part of a DATA frame has arrived. */
+  /** Adds a received part of a DATA frame. */
   receive(data: Buffer, fin: boolean): void {
     if (this.#remoteEnded) return;
     this.inbox.add(data);
@@ -80,7 +80,7 @@ export class SpdyStream implements Channel {
     this.#forgetIfEnded();
   }
 
-  /** The other side has reset the stream, or the connection is gone. */
+  /** Called when the peer has reset the stream or the connection is lost. */
   lose(error: Error): void {
     if (this.#over !== undefined) return;
     this.#over = error;

@@ -2,13 +2,13 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** How long a client may take to read a refusal and close. */
+/** Time for a client to read a refusal and close the connection. */
 const lingerMs = 10_000;
 
-/** An answer that refuses an upgrade. */
+/** Response that refuses an upgrade. */
 export interface Refusal {
   readonly statusCode: number;
-  /** Clients show it as `unable to upgrade connection: TEXT`, and the message of a `Status` in JSON. */
+  /** Clients show it as `unable to upgrade connection: TEXT`, or show the message if it is a `Status` in JSON. */
   readonly text: string;
   /** Default: plain text. */
   readonly contentType?: string | undefined;
@@ -16,8 +16,8 @@ export interface Refusal {
 }
 
 /**
- * Answers an upgrade request with something else than an upgrade, and closes the socket. The answer says its length and
- * that the connection ends: clients read to the end of file.
+ * Refuses an upgrade request and closes the socket. The response has a length and `connection: close`, because clients read to the end of
+ * the stream.
  */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal, clock: Clock): void {
   const body = Buffer.from(`${refusal.text}\n`);
@@ -32,7 +32,7 @@ export function refuseUpgrade(socket: Duplex, refusal: Refusal, clock: Clock): v
   endWith(socket, Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]), clock);
 }
 
-/** Sends the last bytes, waits for the other side to close, and reads on meanwhile: a reset would cut off what was sent. */
+/** Sends the last bytes and waits for the other side to close. Input is read and dropped, because a reset would destroy sent data. */
 export function endWith(socket: Duplex, bytes: Buffer, clock: Clock): void {
   socket.on("error", () => undefined);
   if (socket.destroyed) return;
@@ -42,7 +42,7 @@ export function endWith(socket: Duplex, bytes: Buffer, clock: Clock): void {
   socket.resume();
 }
 
-/** Answers an upgrade request with the upgrade. */
+/** Accepts an upgrade request. */
 export function acceptUpgrade(socket: Duplex, headers: readonly (readonly [string, string])[]): void {
   const lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", ...headers.map(([name, value]) => `${name}: ${value}`)];
   socket.write(`${lines.join("\r\n")}\r\n\r\n`);

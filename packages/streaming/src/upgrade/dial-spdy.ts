@@ -4,17 +4,17 @@ import { type DialWait, refusalOf, sendUpgrade } from "./dial.ts";
 import { versionHeader } from "./spdy-handshake.ts";
 import type { UpgradedConnection, UpgradeTarget } from "./target.ts";
 
-/** How the other side answered a request for SPDY. */
+/** Response to a request for SPDY. */
 export type SpdyAnswer =
   | { readonly kind: "upgraded"; readonly connection: UpgradedConnection }
-  /** The body is still to be read, or the response destroyed. */
+  /** The caller must read the body or destroy the response. */
   | { readonly kind: "refused"; readonly response: IncomingMessage };
 
 /**
  * Upgrades a connection to SPDY.
  *
- * @param versions - of what runs over it, the best first
- * @throws UpgradeRefusedError; InvalidInputError when the other side chose no version of ours; UnavailableError;
+ * @param versions - versions of the protocol over SPDY, in order of preference
+ * @throws UpgradeRefusedError; InvalidInputError when the other side chose a version that was not offered; UnavailableError;
  * `signal.reason`
  */
 export async function dialSpdy(target: UpgradeTarget, versions: readonly string[], wait: DialWait): Promise<UpgradedConnection> {
@@ -23,7 +23,7 @@ export async function dialSpdy(target: UpgradeTarget, versions: readonly string[
   return answer.connection;
 }
 
-/** {@link dialSpdy}, where a refusal is an answer like another. */
+/** {@link dialSpdy} that returns a refusal instead of throwing. */
 export async function dialSpdyOrRefusal(target: UpgradeTarget, versions: readonly string[], wait: DialWait): Promise<SpdyAnswer> {
   const headers = {
     ...target.headers,

@@ -6,24 +6,23 @@ import type { Duplex } from "node:stream";
 import type { UpgradeTarget } from "./target.ts";
 import { UpgradeRefusedError } from "./upgrade-refused-error.ts";
 
-/** What is read of a refusal. */
+/** Maximum bytes of a refusal that are read. */
 const maxBodyBytes = 64 * 1024;
 
-/** How the other side answered an upgrade request. */
+/** Response to an upgrade request. */
 export type UpgradeAnswer =
   | { readonly kind: "upgraded"; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer }
-  /** The body is still to be read, or the response destroyed. */
+  /** The caller must read the body or destroy the response. */
   | { readonly kind: "refused"; readonly response: IncomingMessage };
 
-/** An upgrade request as it is sent. */
 export interface UpgradeCall {
   readonly method: string;
-  /** All of them, those of the upgrade and of the target included. */
+  /** All headers, including those of the upgrade and of the target. */
   readonly headers: OutgoingHttpHeaders;
   readonly wait: DialWait;
 }
 
-/** How long an answer is waited for: thirty seconds, or until the signal aborts. */
+/** Limits the wait for a response to thirty seconds or until the signal aborts. */
 export interface DialWait {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -33,9 +32,9 @@ export interface DialWait {
 export const answerMs = 30_000;
 
 /**
- * Sends an upgrade request, and resolves with the answer's head.
+ * Sends an upgrade request, and resolves with the head of the response.
  *
- * @throws UnavailableError when there is no answer; `signal.reason`
+ * @throws UnavailableError when there is no response; `signal.reason`
  */
 export function sendUpgrade(target: UpgradeTarget, call: UpgradeCall): Promise<UpgradeAnswer> {
   const { clock, signal } = call.wait;
@@ -78,7 +77,7 @@ function startRequest({ url, tls, agent, connect }: UpgradeTarget, { method, hea
   });
 }
 
-/** Reads a refusal, and makes the error that tells of it. */
+/** Reads a refusal, and returns it as an error. */
 export async function refusalOf(response: IncomingMessage, target: UpgradeTarget): Promise<UpgradeRefusedError> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -89,7 +88,7 @@ export async function refusalOf(response: IncomingMessage, target: UpgradeTarget
       if (length > maxBodyBytes) break;
     }
   } catch {
-    // A body that breaks off says as much as it says.
+    // A truncated body is used as it is.
   }
   const { host, pathname } = new URL(target.url);
   const statusCode = response.statusCode ?? 0;

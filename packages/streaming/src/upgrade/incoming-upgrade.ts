@@ -1,24 +1,23 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** The head of an HTTP request; `IncomingMessage` is one. */
+/** Head of an HTTP request; `IncomingMessage` satisfies it. */
 export interface UpgradeRequest {
   readonly method?: string | undefined;
   /** Path and query. */
   readonly url?: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, as they came. */
+  /** Alternating names and values, as received. */
   readonly rawHeaders?: readonly string[] | undefined;
 }
 
 /**
- * What the event `upgrade` of `node:http` hands over. Whoever accepts it owns the socket from then on, and puts an error
- * handler on it before anything else.
+ * Arguments of the event `upgrade` of `node:http`. Whoever accepts it owns the socket, and must add an error handler before anything else.
  */
 export interface IncomingUpgrade {
   readonly request: UpgradeRequest;
   readonly socket: Duplex;
-  /** What was read behind the request's head. */
+  /** Bytes that were read after the request's head. */
   readonly head: Buffer;
 }
 
@@ -32,7 +31,7 @@ export function isSpdyRequest(request: UpgradeRequest): boolean {
   return headerHas(request.headers.connection, "upgrade") && headerHas(request.headers.upgrade, "spdy/3.1");
 }
 
-/** Source: kubernetes v1.36.3 k8s.io/streaming spdy/upgrade.go looks for the word anywhere in the value. */
+/** Source: kubernetes v1.36.3 k8s.io/streaming spdy/upgrade.go, which looks for the word anywhere in the value. */
 function headerHas(value: string | undefined, word: string): boolean {
   return value?.toLowerCase().includes(word) ?? false;
 }

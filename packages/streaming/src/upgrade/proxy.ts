@@ -8,30 +8,29 @@ import type { IncomingUpgrade, UpgradeRequest } from "./incoming-upgrade.ts";
 import { joinDuplexes } from "./join.ts";
 import type { UpgradeTarget } from "./target.ts";
 
-/** How a request is passed on. */
 export interface ProxyOptions {
   readonly clock: Clock;
-  /** What the client is told of a back end that gives no proper answer; default: 502 and the error's words. */
+  /** Response to the client when the back end gives no valid one. Default: 502 with the error's message. */
   refusal?(error: unknown): Refusal;
 }
 
-/** Credentials of the client, which are nothing to the back end. */
+/** Credentials of the client, which are not forwarded. */
 const privateHeaders: ReadonlySet<string> = new Set(["authorization", "cookie"]);
 
-/** Said anew of the answer that is passed on. */
+/** Recomputed for a response that is passed on. */
 const framingHeaders: ReadonlySet<string> = new Set(["connection", "content-length", "transfer-encoding", "keep-alive"]);
 
 /**
- * Passes an upgrade request on as it is, and then bytes both ways, until either side ends. The headers of the request go
- * along but for `Authorization`, `Impersonate-*` and cookies; those of the target replace them. A refusal is given to the client as it is.
- * Resolves when both sides are done; never throws for what either side does.
+ * Forwards an upgrade request, and then bytes both ways, until either side ends. The request's headers are forwarded except
+ * `Authorization`, `Impersonate-*` and cookies; those of the target replace them. A refusal is passed on unchanged. Resolves when both
+ * sides are done, and does not reject for errors of either side.
  *
  * Source: kubernetes v1.36.3 apimachinery/pkg/util/proxy/upgradeaware.go.
  */
 export async function proxyUpgrade(upgrade: IncomingUpgrade, target: UpgradeTarget, options: ProxyOptions): Promise<void> {
   const { request, socket, head } = upgrade;
   const gone = new AbortController();
-  const onGone = (): void => gone.abort(new Error("the client has gone"));
+  const onGone = (): void => gone.abort(new Error("the client has disconnected"));
   socket.on("error", () => undefined);
   socket.once("close", onGone);
   let answer: UpgradeAnswer;
@@ -49,7 +48,7 @@ export async function proxyUpgrade(upgrade: IncomingUpgrade, target: UpgradeTarg
   await joinDuplexes(socket, answer.socket, options.clock);
 }
 
-/** Gives the client an answer that is no upgrade. Redirects are not for it: they would lead round the API server. */
+/** Passes on a response that is not an upgrade. Redirects are refused, because they would lead the client past the API server. */
 export async function passRefusal(
   response: IncomingMessage,
   { socket, target }: { readonly socket: Duplex; readonly target: UpgradeTarget },
@@ -69,7 +68,7 @@ export async function passRefusal(
   endWith(socket, Buffer.from(`${statusLine(response)}${headerLines(headers)}\r\n${body}`), options.clock);
 }
 
-/** What the client is told when there is no answer. */
+/** Response to the client when the back end gives none. */
 export function toRefusal(error: unknown, options: ProxyOptions): Refusal {
   return options.refusal?.(error) ?? { statusCode: 502, text: `error dialing backend: ${messageOf(error)}` };
 }
@@ -82,7 +81,7 @@ function headerLines(raw: readonly string[]): string {
   return raw.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join("");
 }
 
-/** The request's headers, repeated ones as often as they came, with the target's in place of those of the same name. */
+/** The request's headers, including repeated ones, with the target's in place of those of the same name. */
 function passedHeaders({ rawHeaders, headers }: UpgradeRequest, own: OutgoingHttpHeaders = {}): OutgoingHttpHeaders {
   const raw = rawHeaders ?? Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().flatMap((each) => [name, each]));
   const passed = new Map<string, { readonly name: string; readonly values: string[] }>();

@@ -3,14 +3,14 @@ import { ForbiddenError, InvalidInputError } from "@virtual-kubelet/errdefs";
 import { acceptUpgrade, refuseUpgrade } from "./answer.ts";
 import { type IncomingUpgrade, isSpdyRequest } from "./incoming-upgrade.ts";
 
-/** Names the version of what runs over SPDY, in requests (one header each, the best first) and in answers. */
+/** Header with the versions of the protocol over SPDY: in requests one header each, in order of preference; in responses the chosen one. */
 export const versionHeader = "X-Stream-Protocol-Version";
 
 /**
- * Answers a request for SPDY: with the upgrade, in the first of the client's versions that is among ours, or with a
- * kubelet's refusal.
+ * Answers a request for SPDY: with an upgrade to the client's first version that is supported, or with a kubelet's refusal.
  *
  * @throws InvalidInputError, ForbiddenError when it was refused
+ *
  * Source: kubernetes v1.36.3 k8s.io/streaming httpstream.go and spdy/upgrade.go.
  */
 export function acceptSpdy<Version extends string>(upgrade: IncomingUpgrade, versions: readonly Version[], clock: Clock): Version {
@@ -45,7 +45,7 @@ export function acceptSpdy<Version extends string>(upgrade: IncomingUpgrade, ver
   return chosen;
 }
 
-/** Node.js joins repeated headers with commas, and clients may as well. */
+/** Node.js joins repeated headers with commas, and clients may do so too. */
 function offeredVersions(value: string | readonly string[] | undefined): string[] {
   return [value ?? []]
     .flat()

@@ -1,12 +1,12 @@
 import { type ErrorCode, errorCodes, isInvalidInput, VirtualKubeletError } from "@virtual-kubelet/errdefs";
 
-/** The other side answered an upgrade request with something else than an upgrade. */
+/** The other side did not accept an upgrade request. */
 export class UpgradeRefusedError extends VirtualKubeletError {
-  /** By the status: 404 is `VK_NOT_FOUND`, and so on; other 4xx are invalid input, all else is unavailable. */
+  /** Derived from the HTTP status: 404 is `VK_NOT_FOUND`, and so on; other 4xx are invalid input, everything else is unavailable. */
   readonly code: ErrorCode;
-  /** The HTTP status, such as 403. */
+  /** HTTP status, such as 403. */
   readonly statusCode: number;
-  /** The answer's text, cut at 64 KiB; a `Status` in JSON is left as it is. */
+  /** Body of the response, truncated at 64 KiB; may be a `Status` in JSON. */
   readonly body: string;
 
   constructor(message: string, answer: { readonly statusCode: number; readonly body: string }, options?: ErrorOptions) {
@@ -17,7 +17,7 @@ export class UpgradeRefusedError extends VirtualKubeletError {
   }
 }
 
-/** Whether another transport may do better: the request was refused, or answered with a version that was not offered. */
+/** Whether another transport may succeed: the request was refused, or answered with a version that was not offered. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof UpgradeRefusedError || isInvalidInput(error);
 }

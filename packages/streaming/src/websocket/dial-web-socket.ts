@@ -4,7 +4,7 @@ import { answerMs, type DialWait, refusalOf } from "../upgrade/dial.ts";
 import type { UpgradeTarget } from "../upgrade/target.ts";
 import { maxMessageBytes } from "./web-socket-handshake.ts";
 
-/** A WebSocket that is open, and what it speaks. */
+/** An open WebSocket and its sub-protocol. */
 export interface DialedWebSocket {
   readonly webSocket: WebSocket;
   readonly protocol: string;
@@ -13,7 +13,7 @@ export interface DialedWebSocket {
 /**
  * Opens a WebSocket, paused.
  *
- * @param protocols - sub-protocols, the best first
+ * @param protocols - sub-protocols in order of preference
  * @throws UpgradeRefusedError; InvalidInputError when the other side chose none of them; UnavailableError; `signal.reason`
  */
 export async function dialWebSocket(
@@ -28,7 +28,7 @@ export async function dialWebSocket(
   const webSocket = new WebSocket(url, {
     ...tls,
     ...(agent === undefined ? {} : { agent }),
-    // `ws` takes no sub-protocol with a slash: it is told of none.
+    // `ws` rejects sub-protocols with a slash, so the header is set without it.
     headers: { ...target.headers, "Sec-WebSocket-Protocol": protocols.join(", ") },
     perMessageDeflate: false,
     maxPayload: maxMessageBytes,
@@ -50,7 +50,7 @@ export async function dialWebSocket(
     opened.reject(new UnavailableError(`open a WebSocket to ${url.host}${url.pathname}: no answer`, { cause })),
   );
   webSocket.once("open", () => {
-    // Nobody listens yet: what comes now would be lost.
+    // Paused, because messages without a listener would be lost.
     webSocket.pause();
     opened.resolve();
   });

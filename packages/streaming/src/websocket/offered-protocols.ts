@@ -2,19 +2,18 @@ import { isUtf8 } from "node:buffer";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { UpgradeRequest } from "../upgrade/incoming-upgrade.ts";
 
-/** What stands before a bearer token among the sub-protocols. Source: kubernetes apiserver bearertoken/websocket. */
+/** Prefix of a sub-protocol that carries a bearer token. Source: kubernetes apiserver bearertoken/websocket. */
 const bearerPrefix = "base64url.bearer.authorization.k8s.io.";
 
-/** The sub-protocols a WebSocket request offers, in its order, without any that carries a bearer token. */
+/** Sub-protocols that a WebSocket request offers, in order, without those that carry a bearer token. */
 export function offeredProtocols(request: UpgradeRequest): readonly string[] {
   return listed(request).filter((protocol) => !protocol.startsWith(bearerPrefix));
 }
 
 /**
- * The bearer token that a WebSocket request carries among its sub-protocols, as browsers have to; `undefined` if it
- * carries none. It is a secret.
+ * Bearer token among the sub-protocols of a WebSocket request, where browsers must put it; `undefined` if there is none. It is a secret.
  *
- * @throws InvalidInputError if there are two, if it is malformed, or if no other sub-protocol stands beside it
+ * @throws InvalidInputError if there are two, if it is malformed, or if it is the only sub-protocol
  */
 export function webSocketBearerToken(request: UpgradeRequest): string | undefined {
   const protocols = listed(request);
@@ -26,7 +25,7 @@ export function webSocketBearerToken(request: UpgradeRequest): string | undefine
   if (token.length === 0 || token.toString("base64url") !== encoded || !isUtf8(token))
     throw new InvalidInputError("read a bearer token from Sec-WebSocket-Protocol: it is not unpadded base64url of UTF-8 text");
   if (protocols.length === 1)
-    throw new InvalidInputError("read a bearer token from Sec-WebSocket-Protocol: offer another sub-protocol beside it");
+    throw new InvalidInputError("read a bearer token from Sec-WebSocket-Protocol: another sub-protocol must be offered too");
   return token.toString("utf8");
 }
 

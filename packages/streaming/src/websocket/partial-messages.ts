@@ -2,14 +2,14 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { StreamingShare } from "../budget/connection-budget.ts";
 
-/** Bytes of a message that may always be on their way. Kubernetes' clients send 32 KiB at once. */
+/** Bytes of an incomplete message that are always allowed. Kubernetes' clients send 32 KiB at once. */
 const freeBytes = 128 * 1024;
 
 /**
- * Counts the bytes of a message that is not whole yet: `ws` keeps them until it is, and they cannot wait in the socket. A client
- * that is on the way with a large one while its caller holds too much is dropped.
+ * Counts the bytes of an incomplete message, which `ws` buffers until it is complete. A client that is sending a large message while its
+ * caller exceeds its share is dropped.
  *
- * @param socket - what the WebSocket reads from
+ * @param socket - socket under the WebSocket
  */
 export function countPartialMessages(webSocket: WebSocket, socket: Duplex, share: StreamingShare): void {
   let counted = 0;
@@ -17,7 +17,7 @@ export function countPartialMessages(webSocket: WebSocket, socket: Duplex, share
     share.bytes.add(-counted);
     counted = 0;
   };
-  // Before the listener of `ws`, which hands out the message that the bytes complete; and without starting to read.
+  // Runs before the listener of `ws`, which emits the message that the bytes complete, and does not resume the socket.
   socket.prependListener("data", (chunk: Buffer) => {
     if (socket.destroyed) return;
     counted += chunk.length;

@@ -1,4 +1,4 @@
-/** The WebSocket sub-protocol that carries SPDY's bytes for port-forwards. It is no RFC token, for its slash. */
+/** WebSocket sub-protocol for port-forwards over SPDY. The slash makes it an invalid token by the RFC. */
 export const portForwardTunnel = "SPDY/3.1+portforward.k8s.io";
 
 /** Whether a sub-protocol carries SPDY. Source: kubernetes v1.36.3 k8s.io/streaming wsstream/conn.go. */

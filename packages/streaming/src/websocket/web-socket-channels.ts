@@ -9,34 +9,35 @@ import { ReadGate } from "../channel/read-gate.ts";
 import { Inbox } from "../channel/inbox.ts";
 import type { ResolvedLimits } from "../limits.ts";
 
-/** Tells that no more is sent on a channel; the channel's number follows. Version 5 only. */
+/** First byte of a message that ends a channel, whose number follows. Version 5 only. */
 const closeSignal = 255;
 
-/** Larger chunks are cut. */
+/** Larger chunks are split. */
 const maxMessageBytes = 64 * 1024;
 
-/** How long the other side may take to close after an error, or to answer a close that does not wait. */
+/** Time for the peer to close after an error, or to answer a close that does not wait. */
 const lingerMs = 10_000;
 
-/** How often a peer that is not read is asked for a sign of life. */
+/** Interval of pings while the peer is not read. */
 const stallPingMs = 2_000;
 
-/** All channels together may hold as much as so many that are full. */
+/** All channels together may buffer as much as this number of full ones. */
 const fullChannels = 16;
 
-/** How the channels of a WebSocket are run. */
 export interface WebSocketChannelsOptions {
-  /** `base64`: text messages, the channel a digit, the data in base64. */
+  /** `base64`: text messages with the channel as a digit and the data in base64. */
   readonly codec: "binary" | "base64";
-  /** Numbers of the channels there are; what comes on others is dropped. */
+  /** Numbers of the existing channels; messages for others are dropped. */
   readonly channels: readonly number[];
-  /** In version 5 clients tell the end of one direction, and servers heed it; what breaks its rules ends the connection. */
+  /** In version 5, clients send the end of a direction (`tell`) and servers act on it (`heed`). Violations end the connection. */
   readonly halfClose: "none" | "tell" | "heed";
   readonly clock: Clock;
   readonly limits: ResolvedLimits;
-  /** What the connection shares with others; default: it has only its own limits. */
+  /** Share in budgets of the process. Default: only the connection's own limits apply. */
   readonly share?: StreamingShare | undefined;
-  /** Pings at this interval, and gives up a peer that says nothing for a minute; default: pings only a peer that is not read. */
+  /**
+   * Interval between pings; the connection then ends after a minute of silence. Default: pings are sent only while the peer is not read.
+   */
   readonly pingMs?: number | undefined;
 }
 
@@ -45,7 +46,7 @@ interface NumberedChannel extends Channel {
 }
 
 /**
- * Channels over a paused WebSocket: each message begins with the number of its channel.
+ * Channels over a paused WebSocket. Each message starts with the number of its channel.
  *
  * Source: kubernetes v1.36.3 k8s.io/streaming wsstream/conn.go.
  */
@@ -58,12 +59,12 @@ export class WebSocketChannels {
   readonly #options: WebSocketChannelsOptions;
   readonly #channels: ReadonlyMap<number, NumberedChannel>;
   readonly #over = new AbortController();
-  /** Held for channels that are full, by number, and for all of them together. */
+  /** Reasons for not reading: numbers of full channels, or all of them together. */
   readonly #gate: ReadGate<number | "held">;
   readonly #held: HeldBytes;
   readonly #watch: ConnectionWatch;
   #lastActiveMs: number;
-  /** Set once {@link closeWhenRead} was called. */
+  /** Set by {@link closeWhenRead}. */
   #linger: Linger | undefined;
 
   constructor(webSocket: WebSocket, options: WebSocketChannelsOptions) {
@@ -81,12 +82,12 @@ export class WebSocketChannels {
       silenceMs: options.pingMs === undefined ? undefined : 60_000,
       alwaysPing: options.pingMs !== undefined,
       isHeld: () => {
-        // Other connections may have made room meanwhile.
+        // Other connections may have freed shared buffer in the meantime.
         this.#holdWhileFull();
         return this.#gate.held;
       },
       ping: () => this.#ping(),
-      onExpired: (why) => this.destroy(new UnavailableError(`the WebSocket was given up: ${why}`)),
+      onExpired: (why) => this.destroy(new UnavailableError(`the WebSocket was closed: ${why}`)),
     });
     this.closed = new Promise((resolve) => {
       webSocket.once("close", (code) => {
@@ -104,24 +105,23 @@ export class WebSocketChannels {
     webSocket.resume();
   }
 
-  /** When a message came or went last, on the clock's monotonic time. */
+  /** Time when a message was last sent or received, on the clock's monotonic time. */
   get lastActiveMs(): number {
     return this.#lastActiveMs;
   }
 
-  /** The channel of a number that was given. */
   channel(number: number): Channel {
     const channel = this.#channels.get(number);
     if (channel === undefined) throw new RangeError(`there is no channel ${number}`);
     return channel;
   }
 
-  /** Sends an empty message on a channel: clients wait for one to know that the connection stands. */
+  /** Sends an empty message on a channel. Clients wait for one to know that the connection is established. */
   greet(number: number): void {
     this.#write(number, Buffer.alloc(0), () => undefined);
   }
 
-  /** Closes the WebSocket behind all that was sent before. Resolves when the socket is closed, within ten seconds. */
+  /** Closes the WebSocket after all data has been sent. Resolves when the socket is closed, within ten seconds. */
   close(code: number): Promise<void> {
     if (!this.signal.aborted) {
       this.#webSocket.close(code);
@@ -131,7 +131,7 @@ export class WebSocketChannels {
     return this.closed;
   }
 
-  /** {@link close}, but waits until the other side has read everything, however slowly, and answers the close. */
+  /** Like {@link close}, but waits until the peer has read everything, however slowly, and answers the close. */
   closeWhenRead(code: number): Promise<void> {
     if (!this.signal.aborted) {
       const { clock, limits } = this.#options;
@@ -144,7 +144,7 @@ export class WebSocketChannels {
     return this.closed;
   }
 
-  /** Closes the socket at once. */
+  /** Closes the socket immediately. */
   destroy(error: Error): void {
     this.#lose(error);
     this.#webSocket.terminate();
@@ -259,7 +259,7 @@ export class WebSocketChannels {
   }
 }
 
-/** Messages are Buffers: `binaryType` is left as it is. */
+/** Messages are Buffers with the default `binaryType`. */
 function asBuffer(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);

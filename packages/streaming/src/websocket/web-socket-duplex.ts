@@ -1,12 +1,12 @@
 import { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 
-/** Larger chunks are cut. */
+/** Larger chunks are split. */
 const maxMessageBytes = 64 * 1024;
 
 /**
- * The bytes that the binary messages of a WebSocket carry, however they are cut. Reading pauses the WebSocket, writing
- * waits for it. Its end is a close with code 1000.
+ * Duplex stream over the binary messages of a WebSocket, regardless of their boundaries, with back-pressure both ways. Its end is a close
+ * with code 1000.
  */
 export function webSocketDuplex(webSocket: WebSocket): Duplex {
   const duplex = new Duplex({

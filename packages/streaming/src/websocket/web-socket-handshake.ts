@@ -10,26 +10,25 @@ import { offeredProtocols } from "./offered-protocols.ts";
 import { countPartialMessages } from "./partial-messages.ts";
 import { isTunnelProtocol } from "./tunnel-protocol.ts";
 
-/** What one message may hold. Source: golang.org/x/net/websocket, DefaultMaxPayloadBytes. */
+/** Maximum size of a message. Source: golang.org/x/net/websocket, DefaultMaxPayloadBytes. */
 export const maxMessageBytes: number = 32 * 1024 * 1024;
 
-/** What a message may hold that carries SPDY: Kubernetes' clients, which alone send such, send 32 KiB. */
+/** Maximum size of a message that carries SPDY. Kubernetes' clients, the only ones that send these, send 32 KiB. */
 const maxTunnelMessageBytes = 1024 * 1024;
 
-/** Longest timer: whoever holds channels over a WebSocket limits the close itself, by the client's signs of life. */
+/** Longest possible timer: the owner of the channels limits the close itself, by the client's signs of life. */
 const closeTimeout = 0x7fff_ffff;
 
-/** A WebSocket that was accepted, paused, and what it speaks. */
+/** An accepted, paused WebSocket and its sub-protocol. */
 export interface AcceptedWebSocket<Protocol extends string> {
   readonly webSocket: WebSocket;
   readonly protocol: Protocol;
 }
 
 /**
- * Answers a WebSocket request, in the first of the client's sub-protocols that is among ours. `""` among ours admits a
- * client that names none.
+ * Answers a WebSocket request with the client's first sub-protocol that is supported. `""` in the list admits a client that names none.
  *
- * @param share - what the connection shares with others; default: nothing
+ * @param share - share in budgets of the process; default: none
  * @throws ForbiddenError (nothing in common), InvalidInputError (malformed) when it was refused
  */
 export function acceptWebSocket<Protocol extends string>(
@@ -48,7 +47,7 @@ export function acceptWebSocket<Protocol extends string>(
     refuseUpgrade(socket, { statusCode: 403, text }, clock);
     return Promise.reject(new ForbiddenError(text));
   }
-  // `ws` refuses sub-protocols with a slash, and would see tokens: it gets none, and the answer's header is put in for it.
+  // `ws` rejects sub-protocols with a slash and would see tokens, so it gets none, and the response's header is added here.
   const { "sec-websocket-protocol": _offered, ...headers } = request.headers;
   const bare = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
   const bounds = isTunnelProtocol(protocol) ? { maxPayload: maxTunnelMessageBytes } : { maxPayload: maxMessageBytes, closeTimeout };
@@ -59,9 +58,9 @@ export function acceptWebSocket<Protocol extends string>(
       refuseUpgrade(socket, { statusCode: 400, text: error.message }, clock);
       reject(new InvalidInputError(`accept a WebSocket: ${error.message}`));
     });
-    socket.once("close", () => reject(new UnavailableError("accept a WebSocket: the client has gone")));
+    socket.once("close", () => reject(new UnavailableError("accept a WebSocket: the client has disconnected")));
     server.handleUpgrade(bare, socket, head, (webSocket) => {
-      // Nobody listens yet: what comes now would be lost.
+      // Paused, because messages without a listener would be lost.
       webSocket.pause();
       if (share !== undefined) countPartialMessages(webSocket, socket, share);
       resolve({ webSocket, protocol });
@@ -69,7 +68,7 @@ export function acceptWebSocket<Protocol extends string>(
   });
 }
 
-/** As kubelets choose: a client that offers version 5 gets it, wherever it stands; else its first that is known. */
+/** Chooses like a kubelet: version 5 if the client offers it, wherever in its list, or else its first known one. */
 function choose<Protocol extends string>(offers: readonly string[], known: readonly Protocol[]): Protocol | undefined {
   const isKnown = (offer: string): Protocol | undefined => known.find((protocol) => protocol === offer);
   const best = offers.includes("v5.channel.k8s.io") ? isKnown("v5.channel.k8s.io") : undefined;
