@@ -28,47 +28,44 @@ import { ServiceAccountTokens } from "./service-account-token.ts";
 import { Storage } from "./storage/storage.ts";
 import type { WatchStream } from "./storage/watch.ts";
 
-/** How the server is started. Everything has a default that fits a test. */
+/** Options of {@link startApiServer}. The defaults suit tests. */
 export interface ApiServerOptions {
-  /** Default: 0, any free port. */
+  /** Port to listen on; default: 0, any free port. */
   readonly port?: number;
-  /** The address to listen on; default: 127.0.0.1. */
+  /** Address to listen on; default: 127.0.0.1. */
   readonly host?: string;
-  /** Further names and addresses the serving certificate is valid for. */
+  /** Additional names and addresses of the serving certificate; default: none. */
   readonly certificateHosts?: readonly string[];
-  /**
-   * What all time in the server goes by, certificates excepted; default: the machine's. A {@link VirtualClock} lets a
-   * test decide how much passes.
-   */
+  /** Clock of the server, except for certificates; default: the machine's. With a {@link VirtualClock} a test controls time. */
   readonly clock?: Clock;
-  /** Default: the machine's. The keys and certificates never come from it. */
+  /** Source of randomness, except for keys and certificates; default: the machine's. */
   readonly random?: Random;
-  /** The administrator's bearer token; default: a random one. */
+  /** Bearer token of the administrator; default: a random one. */
   readonly token?: string;
   /** Name of cluster, user and context in the kubeconfig; default: `embedded`. */
   readonly contextName?: string;
   /**
-   * Whether the server's own controllers run: Deployments, ReplicaSets, scheduler, garbage collection, node life cycle,
-   * deletion of namespaces. Default: true. Without them it is a bare API server.
+   * Whether the server's own controllers run: Deployments, ReplicaSets, scheduler, garbage collection, node lifecycle, namespace deletion
+   * and others. Default: true. Without them it is a bare API server.
    */
   readonly controllers?: boolean;
   /**
-   * How requests are authorized: `RBAC`, as most clusters do it, with the Node authorizer in front and the usual roles
-   * and bindings; or `AlwaysAllow` whoever is authenticated. The administrator may do everything. Default: `RBAC`.
+   * Authorization mode: `RBAC` with the Node authorizer and the default roles and bindings, as in most clusters, or `AlwaysAllow` for every
+   * authenticated user. The administrator may do everything. Default: `RBAC`.
    */
   readonly authorization?: AuthorizationMode;
-  /** Told of controllers' work that failed and is tried again; default: nobody is. */
+  /** Called with errors of controllers; the failed work is retried. Default: errors are ignored. */
   readonly onControllerError?: (error: unknown) => void;
   /**
-   * Objects to start with, as in manifests, with `apiVersion` and `kind`: created in this order, with their status.
-   * Default: none, besides what every cluster has.
+   * Objects to create at the start, in this order and with their status; `apiVersion` and `kind` are required. Default: none, except those
+   * that every cluster has.
    */
   readonly objects?: readonly object[];
-  /** Whether HTTPS is served; without it only {@link ApiServer.transport} leads in. Default: true. */
+  /** Whether to listen on HTTPS. Without it, {@link ApiServer.transport} is the only access. Default: true. */
   readonly listen?: boolean;
-  /** Changes of each kind that are kept for watches to resume from; default: 4096. */
+  /** Maximum number of changes kept per kind, from which watches can resume; default: 4096. */
   readonly watchHistory?: number;
-  /** Changes that may wait for a slow reader of a watch before it is closed; default: 10,000. */
+  /** Maximum number of changes that wait for a slow reader before its watch is closed; default: 10,000. */
   readonly watchBuffer?: number;
 }
 
@@ -76,53 +73,53 @@ export interface ApiServerOptions {
 export interface ApiServer extends AsyncDisposable {
   /** Such as `https://127.0.0.1:34567`. */
   readonly url: string;
-  /** The authority of its serving certificate, PEM. */
+  /** Authority of the serving certificate, PEM. */
   readonly caPem: string;
-  /** The administrator's bearer token. */
+  /** Bearer token of the administrator. */
   readonly token: string;
-  /** The public key that service-account tokens can be checked with, PEM. */
+  /** Public key that verifies service account tokens, PEM. */
   readonly serviceAccountKeyPem: string;
-  /** A client certificate for a user, such as `system:node:n1` of the group `system:nodes`; PEM. */
+  /** Issues a client certificate for a user, such as `system:node:n1` in the group `system:nodes`; PEM. */
   issueClientCertificate(user: string, groups?: readonly string[]): { readonly certificatePem: string; readonly privateKeyPem: string };
-  /** The objects, with the server's rules, without HTTP. */
+  /** Access to the objects without HTTP, under the same rules. */
   readonly cluster: Cluster;
-  /** Breaks answers and watches, for tests of what a client does then. */
+  /** Injects faults into responses and watches, to test how a client reacts. */
   readonly faults: Faults;
-  /** The Kubernetes version it speaks, as `/version` says it. */
+  /** Kubernetes version, as in `/version`. */
   readonly version: string;
   /**
-   * A kubeconfig, in JSON, which is YAML, too. It holds a credential: keep it private.
+   * Kubeconfig as JSON, which is valid YAML. It contains credentials: keep it private.
    *
-   * @param user - whom it is for, with a certificate of a year; default: the administrator, with the token
+   * @param user - user of the kubeconfig, whose certificate is valid for a year; default: the administrator with the token
    */
   kubeconfig(user?: ClientUser): string;
   /** Writes {@link ApiServer.kubeconfig} to a file that only its owner can read. */
   writeKubeconfig(path: string, user?: ClientUser): Promise<void>;
   /**
-   * A way to the server without sockets; the same shape as kube-client's `Transport`.
+   * Transport to the server without sockets; shaped like kube-client's `Transport`.
    *
-   * @param user - for whom it acts; default: the administrator
+   * @param user - user of the requests; default: the administrator
    */
   transport(user?: ClientUser): InProcessTransport;
-  /** Ends the watches and stops listening. Objects are gone with the server. */
+  /** Ends all watches and stops listening. The objects are lost. */
   close(): Promise<void>;
 }
 
 const historyDefault = 4096;
 const bufferDefault = 10_000;
 
-/** The Kubernetes version whose behaviour is copied. */
+/** Kubernetes version that the server emulates. */
 const gitVersion = "v1.36.3-embedded";
 
 /**
  * Starts a Kubernetes API server in this process. Its objects are in memory.
  *
- * @throws Error of node if it cannot listen, such as EADDRINUSE
+ * @throws Error of Node.js if it cannot listen, such as EADDRINUSE
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = backgroundClock, random = systemRandom, host = "127.0.0.1" } = options;
   const credentials = createServerCredentials({
-    // Whoever checks a certificate does so by the machine's time.
+    // Clients verify certificates by the machine's time.
     clock: backgroundClock,
     random: systemRandom,
     hosts: [
@@ -144,12 +141,12 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const registry = new Registry({ clock, random, storage, kindTable });
   const tokens = new ServiceAccountTokens({ clock, random });
   const watches = new Set<WatchStream>();
-  /** What answers to requests are made with. */
+  /** Resources that requests depend on. */
   const answering = new Disposables();
-  /** What follows the cluster and changes it by itself. */
+  /** Components that change the cluster on their own. */
   const following = new Disposables();
   let server: HttpServer | undefined;
-  // Ends what is declared last first.
+  // Disposed in reverse order of declaration.
   const close = async (): Promise<void> => {
     using _answering = answering;
     await using _server = server;
@@ -228,7 +225,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   };
 }
 
-/** A definition that goes or changes ends the watches of its custom resources, as on the real server. */
+/** As on the real server, deleting or changing a definition ends the watches of its custom resources. */
 function endWatches(watches: ReadonlySet<WatchStream>, kind: Kind): void {
   for (const watch of watches) if (watch.kind === kind) watch.close();
 }

@@ -1,27 +1,27 @@
 /**
- * A cluster for each test: fixtures for Vitest.
+ * Vitest fixtures that give each test a cluster.
  *
  * @packageDocumentation
  */
 import { test as base, type TestAPI } from "vitest";
 import { startApiServer, type ApiServer, type ApiServerOptions } from "./start-api-server.ts";
 
-/** What tests get. */
+/** Fixtures of {@link clusterTest}. */
 export interface ClusterFixtures {
-  /** Started when the first test asks for it, closed after the last that may. */
+  /** Started for the first test that uses it, closed after the last one in its scope. */
   readonly cluster: ApiServer;
 }
 
-/** How the servers of {@link clusterTest} are started, and how many there are. */
+/** Options of {@link clusterTest}. */
 export interface ClusterTestOptions extends ApiServerOptions {
-  /** A server for each test, for each file, or for each of Vitest's workers; default: `test`. */
+  /** Whether there is one server per test, per file, or per Vitest worker; default: `test`. */
   readonly scope?: "test" | "file" | "worker";
 }
 
 /**
- * Vitest's `test` with a fixture `cluster`: `const test = clusterTest();`. Tests that do not ask for it start none.
+ * Vitest's `test` with a fixture `cluster`: `const test = clusterTest();`. Tests that do not use the fixture start no server.
  *
- * @throws Error from the test, if a server cannot be started
+ * @throws Error from the test if the server cannot be started
  */
 export function clusterTest({ scope = "test", ...options }: ClusterTestOptions = {}): TestAPI<ClusterFixtures> {
   return base.extend<ClusterFixtures>({

@@ -17,7 +17,7 @@ import {
 } from "../kinds/certificates/csr-fields.ts";
 import { forbiddenField } from "../kinds/validation/field-errors.ts";
 
-/** Who writes a certificate request, and which part of it. */
+/** The user who writes a certificate signing request, and the part that is written. */
 export interface CsrWriter {
   readonly authorizer: Authorizer;
   readonly user: UserInfo;
@@ -28,10 +28,10 @@ export interface CsrWriter {
 }
 
 /**
- * Notes who asks for a certificate, and lets only those approve and sign who may.
+ * Records the requesting user, and restricts approval and signing to authorized users.
  *
- * Source: Kubernetes v1.36.3 pkg/registry/certificates/certificates/strategy.go, plugin/pkg/admission/certificates and
- * `admitCSR` of plugin/pkg/admission/noderestriction.
+ * Source: Kubernetes v1.36.3 pkg/registry/certificates/certificates/strategy.go, plugin/pkg/admission/certificates and `admitCSR` of
+ * plugin/pkg/admission/noderestriction.
  *
  * @throws ApiStatusError 403 or 422
  */
@@ -63,7 +63,7 @@ function admitNew({ authorizer, user, kind }: CsrWriter, csr: ApiObject): void {
     throw forbidden(kind, name, `can only create a node CSR with CN=system:node:${node}`);
 }
 
-/** A request that cannot be read is refused by validation. */
+/** A malformed request is rejected by validation instead. */
 function tryParse(spec: CsrSpec): ReturnType<typeof parseCertificateRequest> | undefined {
   try {
     return parseCertificateRequest(requestPem(spec));
@@ -102,7 +102,7 @@ function admitStatus(writer: CsrWriter, csr: ApiObject, old: Readonly<ApiObject>
     throw forbidden(writer.kind, old.metadata.name, `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`);
 }
 
-/** Gives conditions the times they lack. */
+/** Sets the missing times of conditions. */
 function dated(conditions: readonly CsrCondition[], { conditions: before = [] }: CsrStatus, nowMs: number): CsrCondition[] {
   const now = rfc3339(nowMs);
   return conditions.map((condition) => {
@@ -115,7 +115,7 @@ function dated(conditions: readonly CsrCondition[], { conditions: before = [] }:
   });
 }
 
-/** Source: Kubernetes v1.36.3 pkg/registry/certificates... `IsAuthorizedForSignerName`: the signer, or all of its domain. */
+/** Checks the right for the signer, or for all signers of its domain. Source: `IsAuthorizedForSignerName` of Kubernetes v1.36.3. */
 function maySign({ authorizer, user }: CsrWriter, verb: "approve" | "sign", signerName: string): boolean {
   const domain = signerName.split("/", 1)[0] ?? "";
   return [signerName, `${domain}/*`].some((name) => {

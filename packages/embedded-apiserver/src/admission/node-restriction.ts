@@ -8,7 +8,9 @@ import type { ObjectAddress, RestContext } from "../rest/rest-context.ts";
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 const restrictedNamespace = "node-restriction.kubernetes.io";
 
-/** Labels of Kubernetes that a kubelet may give its node. Source: k8s.io/kubelet v0.36.3 pkg/apis/well_known_labels.go. */
+/**
+ * Labels with the prefix `kubernetes.io` that a kubelet may set on its node. Source: k8s.io/kubelet v0.36.3 pkg/apis/well_known_labels.go.
+ */
 const kubeletLabels: ReadonlySet<string> = new Set([
   "kubernetes.io/hostname",
   "kubernetes.io/os",
@@ -24,19 +26,19 @@ const kubeletLabels: ReadonlySet<string> = new Set([
 ]);
 const kubeletLabelNamespaces = ["kubelet.kubernetes.io", "node.kubernetes.io"] as const;
 
-/** A node that writes. */
+/** A node that sends a request. */
 export interface WritingNode {
   readonly context: RestContext;
-  /** The node's name. */
+  /** Name of the node. */
   readonly node: string;
 }
 
 /**
- * Holds a node's writes to its own node, lease and pods.
+ * Restricts a node's writes to its own node, lease and pods.
  *
  * Source: Kubernetes v1.36.3 plugin/pkg/admission/noderestriction/admission.go.
  *
- * @param subresource - what is written; `""` for the object
+ * @param subresource - `""` for the object itself
  * @throws ApiStatusError 403
  */
 export function admitNodeWrite(
@@ -65,7 +67,7 @@ export function admitNodeWrite(
   }
 }
 
-/** Holds a node's deletions to its own pods. @throws ApiStatusError 403 or 404 */
+/** Restricts a node's deletions to its own pods. @throws ApiStatusError 403 or 404 */
 export function admitNodeDeletion({ context, node }: WritingNode, { kind, namespace, name }: ObjectAddress): void {
   if (kind === nodeKind && name !== node) throw forbidden(kind, name, `node "${node}" is not allowed to modify node "${name}"`);
   if (kind !== podKind) return;
@@ -74,14 +76,14 @@ export function admitNodeDeletion({ context, node }: WritingNode, { kind, namesp
   if (pod["spec"].nodeName !== node) throw forbidden(kind, name, `node "${node}" can only delete pods with spec.nodeName set to itself`);
 }
 
-/** Holds a node's evictions to its own pods. @throws ApiStatusError 403 or 404 */
+/** Restricts a node's evictions to its own pods. @throws ApiStatusError 403 or 404 */
 export function admitNodeEviction({ context, node }: WritingNode, { kind, namespace, name }: ObjectAddress): void {
   const pod = context.cluster.get(podKind, namespace, name);
   if (pod === undefined) throw notFound(kind, name);
   if (pod["spec"].nodeName !== node) throw forbidden(kind, name, `node ${node} can only evict pods with spec.nodeName set to itself`);
 }
 
-/** Holds the tokens that a node asks for to its own pods. @throws ApiStatusError 403 or 404 */
+/** Restricts a node's token requests to its own pods. @throws ApiStatusError 403 or 404 */
 export function admitNodeToken({ context, node }: WritingNode, { kind, namespace, name }: ObjectAddress, request: JsonValue): void {
   const refuse = (problem: string): ApiStatusError => forbidden(kind, name, problem);
   const spec = isJsonObject(request) && isJsonObject(request["spec"]) ? request["spec"] : {};
@@ -100,7 +102,7 @@ export function admitNodeToken({ context, node }: WritingNode, { kind, namespace
   admitAudience({ pod, node, refuse }, Array.isArray(spec["audiences"]) ? spec["audiences"].map(String) : []);
 }
 
-/** A node asks only for audiences that a volume of the pod wants; the wish for another needs a right that no role here has. */
+/** Allows only the audiences that a volume of the pod uses. Other audiences need a permission that no role here grants. */
 function admitAudience(
   { pod, node, refuse }: { readonly pod: Readonly<ApiObject>; readonly node: string; readonly refuse: (problem: string) => ApiStatusError },
   audiences: readonly string[],

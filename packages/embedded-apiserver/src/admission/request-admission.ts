@@ -12,7 +12,7 @@ import { admitCsrWrite } from "./certificate-admission.ts";
 import { admitNodeDeletion, admitNodeEviction, admitNodeToken, admitNodeWrite, type WritingNode } from "./node-restriction.ts";
 import { admitRoleWrite } from "./role-escalation.ts";
 
-/** Who asks for what; what is refused may depend on it. */
+/** A request as far as admission depends on it. */
 export interface AdmissionRequest {
   readonly context: RestContext;
   readonly authorizer: Authorizer;
@@ -22,19 +22,18 @@ export interface AdmissionRequest {
   readonly subresource: string;
 }
 
-/** Refuses what a caller is authorized to do in general, but not to this object or in this way. Each method throws ApiStatusError. */
+/** Checks beyond authorization, which depend on the object or on the content of the request. Every method throws ApiStatusError. */
 export interface RequestAdmission {
-  /** Looks at what is about to be stored; it may still change `object`. */
+  /** Checks an object before it is stored; may modify `object`. */
   write(object: ApiObject, old: Readonly<ApiObject> | undefined): void;
-  /** Looks at what is about to be deleted. */
+  /** Checks an object before it is deleted. */
   remove(address: ObjectAddress): void;
-  /** Looks at a pod that is about to be evicted. */
+  /** Checks a pod before it is evicted. */
   evict(address: ObjectAddress): void;
-  /** Looks at a token that is asked for. */
+  /** Checks a token request. */
   token(address: ObjectAddress, body: JsonValue): void;
 }
 
-/** Makes the admission of one request. */
 export function requestAdmission(request: AdmissionRequest): RequestAdmission {
   const node = writingNode(request);
   return {

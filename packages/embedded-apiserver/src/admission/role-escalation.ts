@@ -8,7 +8,7 @@ import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { rbacGroup, type PolicyRule, type RoleRef } from "../kinds/rbac/rbac-fields.ts";
 
-/** Who writes a role or a binding. */
+/** The user who writes a role or binding. */
 export interface RoleWriter {
   readonly authorizer: Authorizer;
   readonly user: UserInfo;
@@ -20,11 +20,11 @@ const everything: readonly PolicyRule[] = [
 ];
 
 /**
- * Sees to it that nobody gives away more than he has.
+ * Prevents users from granting permissions that they do not have.
  *
  * Source: Kubernetes v1.36.3 pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased/storage.go.
  *
- * @throws ApiStatusError 403; 404 if the role that is bound is missing
+ * @throws ApiStatusError 403; 404 if a binding's role does not exist
  */
 export function admitRoleWrite(writer: RoleWriter, kind: Kind, object: Readonly<ApiObject>, old: Readonly<ApiObject> | undefined): void {
   const { authorizer, user } = writer;
@@ -36,7 +36,7 @@ export function admitRoleWrite(writer: RoleWriter, kind: Kind, object: Readonly<
   else admitRole(writer, kind, { object, old, namespace, name });
 }
 
-/** Whether nothing changes but what garbage collection writes. */
+/** Whether the update changes only owner references and finalizers, as garbage collection does. */
 function isOnlyCollected(object: Readonly<ApiObject>, old: Readonly<ApiObject>): boolean {
   const rest = ({ metadata: { ownerReferences: _owners, finalizers: _finalizers, ...metadata }, ...fields }: ApiObject): object => ({
     ...fields,
@@ -55,7 +55,7 @@ function admitRole(
   kind: Kind,
   { object, old, namespace, name }: Place & { readonly object: Readonly<ApiObject>; readonly old: Readonly<ApiObject> | undefined },
 ): void {
-  // On creation the request's path has no name.
+  // The path of a create request has no name.
   if (may(writer, "escalate", kind, { namespace, name: old === undefined ? "" : name })) return;
   confirmHeld(writer, kind, { rules: object["rules"] ?? [], namespace, name });
   const aggregates = [object, old].some((role) => (role?.["aggregationRule"]?.clusterRoleSelectors?.length ?? 0) > 0);
@@ -67,7 +67,7 @@ function admitBinding(writer: RoleWriter, kind: Kind, { roleRef, namespace, name
   const roleKind = roleKindOf(roleRef);
   if (may(writer, "bind", roleKind, { namespace, name: roleRef.name })) return;
   const rules = writer.authorizer.roles.rulesOfRole(roleRef, namespace);
-  // The real server names the binding's resource here.
+  // The real server names the binding's resource in this message.
   if (rules === undefined) throw notFound(kind, roleRef.name);
   confirmHeld(writer, kind, { rules, namespace, name });
 }

@@ -2,32 +2,30 @@ import { ApiStatusError, forbidden } from "../errors/api-status-error.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import type { ResourceTarget } from "../http/request-target.ts";
 
-/** What somebody wants to do to a resource. */
+/** A request for a resource, as authorizers see it. */
 export interface ResourceAccess {
   readonly verb: string;
   readonly group: string;
-  /** The plural name. */
+  /** Plural name. */
   readonly resource: string;
   /** `""` for the object itself. */
   readonly subresource: string;
-  /** `""`: cluster-scoped, or all namespaces. */
+  /** `""` for cluster-scoped resources and for all namespaces. */
   readonly namespace: string;
-  /** `""`: no object in particular. */
+  /** `""` if the request names no object. */
   readonly name: string;
-  /** What a field selector holds fields to be equal to. */
+  /** Fields that the field selector requires to have a value. */
   readonly fieldValues: ReadonlyMap<string, string>;
 }
 
-/** What somebody wants to do to a path that names no resource. */
+/** A request for a path that is not a resource. */
 export interface PathAccess {
   readonly verb: string;
   readonly path: string;
 }
 
-/** Something somebody wants to do. */
 export type Access = ResourceAccess | PathAccess;
 
-/** Whether an access is to a resource. */
 export function isResourceAccess(access: Access): access is ResourceAccess {
   return "resource" in access;
 }
@@ -44,7 +42,7 @@ const verbs: Readonly<Record<string, string>> = {
 const noValues: ReadonlyMap<string, string> = new Map();
 
 /**
- * What a request wants to do.
+ * Derives the attributes of a request for authorization.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/request/requestinfo.go, `NewRequestInfo`.
  */
@@ -71,7 +69,7 @@ function asksToWatch(query: URLSearchParams): boolean {
   return watch !== null && watch !== "0" && watch.toLowerCase() !== "false";
 }
 
-/** The fields that a selector holds to be equal to a value. */
+/** Fields that a selector requires to equal a value. */
 export function equalFields(selector: string): ReadonlyMap<string, string> {
   if (selector === "") return noValues;
   return new Map(
@@ -83,16 +81,16 @@ export function equalFields(selector: string): ReadonlyMap<string, string> {
 }
 
 /**
- * 403 for an access that nobody allows.
+ * 403 for a request that no authorizer allows.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/handlers/responsewriters/errors.go, `ForbiddenStatusError`.
  *
- * @param reason - what the authorizers say of it; may be empty
+ * @param reason - explanation of the authorizers; may be empty
  */
 export function accessDenied(user: UserInfo, access: Access, reason: string): ApiStatusError {
   const text = `${sanitized(denial(user, access))}${reason === "" ? "" : `: ${reason}`}`;
   if (isResourceAccess(access)) return forbidden({ group: access.group, plural: access.resource }, access.name, text);
-  // The real server has an empty resource here, and leaves it out of the message's beginning.
+  // The real server has no resource here and omits it at the beginning of the message.
   return new ApiStatusError({ code: 403, reason: "Forbidden", message: `forbidden: ${text}`, details: {} });
 }
 
@@ -105,7 +103,7 @@ function denial({ username }: UserInfo, access: Access): string {
   return `User ${user} cannot ${verb} resource ${what} in API group ${JSON.stringify(group)} ${where}`;
 }
 
-/** Nothing in it must look like HTML. */
+/** Escapes the characters that are special in HTML. */
 function sanitized(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -9,44 +9,42 @@ import { nodeNameOf } from "./node-identity.ts";
 import { ruleAllows } from "./policy-rules.ts";
 import { RoleRules } from "./rbac.ts";
 
-/** How requests are authorized: by roles and bindings, as in most clusters, or not at all. */
+/** Authorization mode: `RBAC` checks roles and bindings; `AlwaysAllow` allows everything. */
 export type AuthorizationMode = "RBAC" | "AlwaysAllow";
 
-/** Whether somebody may do something. */
+/** Result of an authorization. */
 export interface Decision {
   readonly isAllowed: boolean;
-  /** Why, or why not; may be empty. */
+  /** Explanation; may be empty. */
   readonly reason: string;
 }
 
-/** What somebody may do in a namespace, as far as it can be listed. */
+/** Permissions of a user in a namespace, as far as they can be listed. */
 export interface KnownRules {
   readonly rules: readonly PolicyRule[];
-  /** Why the rules are not all; absent: they are. */
+  /** Reason why the list is incomplete; absent if it is complete. */
   readonly incompleteBecause?: string;
 }
 
-/** Says who may do what. */
+/** Decides which requests a user may make. */
 export interface Authorizer extends Disposable {
   readonly mode: AuthorizationMode;
-  /** Whether the user may do it. */
   authorize(user: UserInfo, access: Access): Decision;
-  /** What the user may do in a namespace. */
+  /** Lists a user's permissions in a namespace. */
   rulesFor(user: UserInfo, namespace: string): KnownRules;
-  /** Roles and their bindings, for what looks at rules themselves. */
+  /** Roles and bindings, for checks that compare rules. */
   readonly roles: RoleRules;
 }
 
 const superusers = "system:masters";
 
-/** Whether somebody is above every rule. */
+/** Whether a user may do everything. */
 export function isSuperuser({ groups }: UserInfo): boolean {
   return groups.includes(superusers);
 }
 
 /**
- * Makes the authorizer of a server: `system:masters`, then nodes, then roles and bindings, as
- * `--authorization-mode=Node,RBAC` has it.
+ * Creates the authorizer of a server: `system:masters` first, then nodes, then roles and bindings, like `--authorization-mode=Node,RBAC`.
  */
 export function createAuthorizer(context: RestContext, mode: AuthorizationMode): Authorizer {
   const resources = new Disposables();
@@ -90,7 +88,7 @@ const everything: readonly PolicyRule[] = [
   { verbs: ["*"], nonResourceURLs: ["*"] },
 ];
 
-/** Several errors as Go prints them. */
+/** Joins errors as Go's aggregate error prints them. */
 function aggregated(problems: readonly string[]): string {
   const distinct = [...new Set(problems)];
   return distinct.length === 1 ? (distinct[0] ?? "") : `[${distinct.join(", ")}]`;

@@ -8,7 +8,7 @@ const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 const annotations = { "rbac.authorization.kubernetes.io/autoupdate": "true" };
 const aggregationLabel = (role: string): string => `${rbacGroup}/aggregate-to-${role}`;
 
-/** Creates the roles and bindings that every cluster has. The namespace `kube-system` must be there. */
+/** Creates the default roles and bindings. The namespace `kube-system` must exist. */
 export function createBootstrapPolicy(cluster: Cluster): void {
   for (const role of bootstrapClusterRoles) cluster.create(clusterRoleKind, clusterRole(role));
   for (const [name, kind, ...subjects] of bootstrapBindings) {

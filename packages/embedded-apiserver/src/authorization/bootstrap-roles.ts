@@ -1,12 +1,12 @@
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 
-/** A cluster role that every cluster has. */
+/** A default cluster role. */
 export interface BootstrapRole {
   readonly name: string;
   readonly rules: readonly PolicyRule[];
-  /** The role that takes this one's rules over: `admin`, `edit` or `view`. */
+  /** Role that includes this role's rules: `admin`, `edit` or `view`. */
   readonly aggregatesTo?: string;
-  /** Whether its rules are those of the roles that aggregate to it. */
+  /** Whether the rules come from the roles that aggregate to this one. */
   readonly isAggregate?: boolean;
 }
 
@@ -25,7 +25,7 @@ function urls(nonResourceURLs: string, verbs: string): PolicyRule {
 
 /** Source of this file: Kubernetes v1.36.3 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go. */
 
-/** What every node may do; most of it object by object only. */
+/** Rules for all nodes. The node authorizer restricts most of them to single objects. */
 export const nodeRules: readonly PolicyRule[] = [
   resources("authentication.k8s.io", "tokenreviews", "create"),
   resources("authorization.k8s.io", "localsubjectaccessreviews subjectaccessreviews", "create"),
@@ -54,7 +54,7 @@ export const nodeRules: readonly PolicyRule[] = [
   resources("", "serviceaccounts", "get"),
 ];
 
-/** The cluster roles that every cluster has, without those of its own components and controllers. */
+/** Default cluster roles, without those of control plane components and controllers. */
 export const bootstrapClusterRoles: readonly BootstrapRole[] = [
   { name: "admin", isAggregate: true, rules: [] },
   { name: "cluster-admin", rules: [resources("*", "*", "*"), urls("*", "*")] },
@@ -226,7 +226,7 @@ export const bootstrapClusterRoles: readonly BootstrapRole[] = [
   { name: "view", aggregatesTo: "edit", isAggregate: true, rules: [] },
 ];
 
-/** Bindings that every cluster has, of cluster roles by the same name: group or user it is for. */
+/** Default bindings: the cluster role of this name and its group or user. */
 export const bootstrapBindings: readonly (readonly [role: string, kind: "Group" | "User", ...names: string[]])[] = [
   ["cluster-admin", "Group", "system:masters"],
   ["system:basic-user", "Group", "system:authenticated"],

@@ -7,12 +7,14 @@ import { collectionOf, findKind, type RestContext } from "../rest/rest-context.t
 import { type Access, isResourceAccess, type ResourceAccess } from "./access-request.ts";
 import { ruleAllows } from "./policy-rules.ts";
 
-/** What the node authorizer thinks: `undefined` is leave; a text says why it gives none, and may be empty. */
+/**
+ * Decision of the node authorizer: `undefined` if it allows the request, otherwise the reason for having no opinion, which may be empty.
+ */
 export type NodeOpinion = string | undefined;
 
-/** Gives nodes what they need for the pods that are bound to them. */
+/** Allows nodes the access they need for the pods bound to them. */
 export interface NodeAuthorizer extends Disposable {
-  /** What it thinks of an access. @param node - the name of the node that asks; `""` if the user has none */
+  /** @param node - name of the requesting node; `""` if the user has none */
   decide(node: string, username: string, access: Access): NodeOpinion;
 }
 
@@ -22,21 +24,20 @@ const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 
-/** Whether a pod names an object; what a mirror pod names counts for nothing. */
+/** Whether a pod references an object. References of mirror pods do not count. */
 function podRefersTo(pod: Readonly<ApiObject>, kind: ReferencedKind, name: string): boolean {
   return pod.metadata.annotations?.[mirrorAnnotation] === undefined && namesInPod(pod, kind).includes(name);
 }
 
 /**
- * Makes a node authorizer.
+ * Creates a node authorizer. It looks up the node's pods where the original keeps a graph.
  *
- * Source: Kubernetes v1.36.3 plugin/pkg/auth/authorizer/node/node_authorizer.go. The graph of that package is a question
- * to the node's pods here.
+ * Source: Kubernetes v1.36.3 plugin/pkg/auth/authorizer/node/node_authorizer.go.
  *
- * @param rules - what every node may do with kinds that are not decided object by object
+ * @param rules - rules for kinds that are not authorized per object
  */
 export function createNodeAuthorizer(context: RestContext, rules: readonly PolicyRule[]): NodeAuthorizer {
-  /** Made when a node first asks. */
+  /** Created by the first request of a node. */
   let podsByNode: ObjectIndex | undefined;
 
   function podsOf(node: string): Readonly<ApiObject>[] {
@@ -69,7 +70,7 @@ export function createNodeAuthorizer(context: RestContext, rules: readonly Polic
     return related(node, access, isRelated);
   }
 
-  /** Whether a pod of the node has a claim to the volume. */
+  /** Whether a claim of the node's pods is bound to the volume. */
   function holdsVolume(node: string, name: string): boolean {
     const reference: unknown = find("", "persistentvolumes", "", name)?.["spec"]?.claimRef;
     const { namespace = "", name: claimName = "" } = (reference ?? {}) as { namespace?: string; name?: string };
@@ -139,7 +140,7 @@ function related(node: string, { name }: ResourceAccess, isRelated: () => boolea
 }
 
 function ownNode(node: string, { verb, subresource, name }: ResourceAccess): NodeOpinion {
-  // Whose node it is, is for admission to look at: on creation the path has no name.
+  // Admission checks which node it is, because the path of a create request has no name.
   if (verb === "update" || verb === "patch") return subresource === "" || subresource === "status" ? undefined : "";
   if (subresource !== "") return "";
   if (verb === "create") return undefined;

@@ -4,11 +4,11 @@ const nodesGroup = "system:nodes";
 const prefix = "system:node:";
 
 /**
- * Which node a user is.
+ * Name of the node that a user represents.
  *
  * Source: Kubernetes v1.36.3 pkg/auth/nodeidentifier/default.go.
  *
- * @returns the node's name; `""` for a member of `system:nodes` without one; `undefined` for everybody else
+ * @returns `""` for the user `system:node:` without a name; `undefined` for users that are not nodes
  */
 export function nodeNameOf({ username, groups }: UserInfo): string | undefined {
   if (!username.startsWith(prefix)) return undefined;

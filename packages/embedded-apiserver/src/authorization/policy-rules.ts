@@ -28,7 +28,7 @@ function coversUrl(owned: string, url: string): boolean {
 }
 
 /**
- * What of the wanted rules the owned ones do not allow: rules of one verb and one resource each.
+ * Wanted rules that the owned rules do not cover, split into one verb and one resource each.
  *
  * Source: k8s.io/component-helpers v0.36.3 auth/rbac/validation/policy_comparator.go, `Covers`.
  */
@@ -49,7 +49,7 @@ function singleRules({ verbs, apiGroups = [], resources = [], resourceNames = []
   return [...singles, ...nonResourceURLs.flatMap((url) => all.map((verb) => ({ nonResourceURLs: [url], verbs: [verb] })))];
 }
 
-/** Whether a rule covers one of a single verb and resource. */
+/** Whether a rule covers a rule with a single verb and resource. */
 function ruleCovers(rule: PolicyRule, single: PolicyRule): boolean {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   return (
@@ -67,7 +67,7 @@ function coversResource(resources: readonly string[], resource: string): boolean
 }
 
 /**
- * Rules as a refused escalation lists them: those of one resource in one line, sorted.
+ * Formats rules as in the message of a refused escalation: sorted, one line per resource.
  *
  * Source: Kubernetes v1.36.3 pkg/registry/rbac/validation/policy_compact.go and `CompactString`.
  */
@@ -99,7 +99,7 @@ function describeRule({ verbs, apiGroups, resources, resourceNames, nonResourceU
   return `{${filled.map(([name, values]) => `${name}:${quotedList(values ?? [])}`).join(", ")}}`;
 }
 
-/** A list of texts as Go prints it with `%q`. */
+/** List of strings as Go prints it with `%q`. */
 export function quotedList(values: readonly string[]): string {
   return `[${values.map((value) => JSON.stringify(value)).join(" ")}]`;
 }

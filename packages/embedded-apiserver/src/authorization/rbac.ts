@@ -7,32 +7,32 @@ import type { PolicyRule, RoleRef, Subject } from "../kinds/rbac/rbac-fields.ts"
 import { clusterRoleBindingKind, roleBindingKind } from "../kinds/rbac/role-binding.ts";
 import { clusterRoleKind, roleKind } from "../kinds/rbac/role.ts";
 
-/** A rule somebody has, and which binding gives it. */
+/** A rule that applies to a user, and the binding that grants it. */
 export interface GrantedRule {
   readonly rule: PolicyRule;
   /** Such as `ClusterRoleBinding "a" of ClusterRole "b" to User "c"`. */
   readonly source: string;
 }
 
-/** What bindings give somebody. */
+/** Rules that apply to a user. */
 export interface Grants {
   readonly rules: readonly GrantedRule[];
-  /** Roles that are bound and missing, in the API server's words. */
+  /** Messages about bindings whose role does not exist. */
   readonly problems: readonly string[];
 }
 
-/** The parts of a cluster that roles are found in. */
+/** Part of {@link Cluster} that is used to look up roles. */
 export type RoleCluster = Pick<Cluster, "get" | "list" | "watch">;
 
 /**
- * Finds the rules that roles and bindings give to users.
+ * Looks up the rules that roles and bindings grant to users.
  *
  * Source: Kubernetes v1.36.3 pkg/registry/rbac/validation/rule.go.
  */
 export class RoleRules implements Disposable {
   readonly #cluster: RoleCluster;
   readonly #resources = new Disposables();
-  /** Every request asks for the bindings, and they change seldom. */
+  /** Bindings by namespace, cached because every request reads them and they rarely change. */
   readonly #bindings = new Map<string, readonly Readonly<ApiObject>[]>();
 
   constructor(cluster: RoleCluster) {
@@ -41,7 +41,7 @@ export class RoleRules implements Disposable {
       this.#resources.use(cluster.watch(kind, ({ object }) => void this.#bindings.delete(object.metadata.namespace ?? "")));
   }
 
-  /** What a user has in a namespace, and everywhere; `""`: only everywhere. */
+  /** Rules that apply to a user in a namespace and cluster-wide; only cluster-wide for `""`. */
   grantsOf(user: UserInfo, namespace: string): Grants {
     const rules: GrantedRule[] = [];
     const problems: string[] = [];
@@ -59,7 +59,7 @@ export class RoleRules implements Disposable {
     return { rules, problems };
   }
 
-  /** The rules of the role that a binding in a namespace refers to; `undefined` if there is none. */
+  /** Rules of the role that a binding in a namespace references; `undefined` if the role does not exist. */
   rulesOfRole({ kind, name }: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     const role = kind === "Role" ? this.#cluster.get(roleKind, namespace, name) : this.#cluster.get(clusterRoleKind, undefined, name);
     return role === undefined ? undefined : (role["rules"] ?? []);
@@ -79,7 +79,7 @@ export class RoleRules implements Disposable {
   }
 }
 
-/** The kind of role a binding refers to. */
+/** Kind of the role that a binding references. */
 export function roleKindOf({ kind }: RoleRef): Kind {
   return kind === "Role" ? roleKind : clusterRoleKind;
 }

@@ -6,11 +6,11 @@ import { Disposables } from "../resources/disposables.ts";
 import type { Cluster } from "../rest/cluster.ts";
 
 /**
- * Gives each namespace, there already or yet to come, its service account `default` and the config map
- * `kube-root-ca.crt`; puts them back when they are deleted.
+ * Creates the service account `default` and the config map `kube-root-ca.crt` in each existing and future namespace, and recreates them
+ * when they are deleted.
  *
- * Source: pkg/controller/serviceaccount and pkg/controller/certificates/rootcacertpublisher of Kubernetes v1.36.3.
- * Here they are there as soon as the namespace is, so that a pod created next finds its account.
+ * Source: pkg/controller/serviceaccount and pkg/controller/certificates/rootcacertpublisher of Kubernetes v1.36.3. Unlike there, they exist
+ * as soon as the namespace does, so that the next pod finds its service account.
  */
 export function maintainNamespaceDefaults(cluster: Cluster, caPem: string): Disposable {
   const rootCaName = "kube-root-ca.crt";

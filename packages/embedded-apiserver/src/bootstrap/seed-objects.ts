@@ -3,14 +3,14 @@ import type { ApiObject } from "../kinds/kind.ts";
 import { apiVersionOf, type RestContext } from "../rest/rest-context.ts";
 
 /**
- * Creates objects in their order, each as a POST does, and then writes the status that a manifest has.
+ * Creates objects in order, each like a POST, and then writes the status of those that have one.
  *
- * @param manifests - are left as they are
- * @throws InvalidInputError for a kind the server does not know; ApiStatusError for what it refuses
+ * @param manifests - are not modified
+ * @throws InvalidInputError for a kind the server does not know; ApiStatusError if the server refuses an object
  */
 export function seedObjects(context: RestContext, manifests: readonly object[]): void {
   for (const manifest of manifests) {
-    // Dates become text, and what is undefined is not there: as over HTTP.
+    // As over HTTP, dates become strings and `undefined` members are dropped.
     const object = JSON.parse(JSON.stringify(manifest)) as Partial<ApiObject>;
     const kind = context.kinds.find((each) => each.kind === object.kind && apiVersionOf(each) === object.apiVersion);
     if (kind === undefined) throw unknownKind(object);

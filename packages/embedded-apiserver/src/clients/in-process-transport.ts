@@ -2,7 +2,7 @@ import { untilAborted } from "@virtual-kubelet/async";
 import { abandon, type ApiResponse, type RequestHandler } from "../http/api-request.ts";
 import type { ClientUser } from "./kubeconfig.ts";
 
-/** One request; the same shape as kube-client's `TransportRequest`. */
+/** A request, shaped like kube-client's `TransportRequest`. */
 export interface InProcessRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query, starting with `/`. */
@@ -10,31 +10,30 @@ export interface InProcessRequest {
   /** Header names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Means nothing here: there are no connections to share. */
+  /** Ignored, because there are no connections. */
   readonly pool: "short" | "long" | "quiet" | "lease";
   readonly signal: AbortSignal;
 }
 
-/** One answer; the same shape as kube-client's `TransportResponse`. */
+/** A response, shaped like kube-client's `TransportResponse`. */
 export interface InProcessResponse {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body's chunks. Reading slowly slows nobody, but a watch that is read too slowly is closed. */
+  /** Chunks of the body. A slow reader blocks nobody, but a watch is closed if it falls too far behind. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Carries requests to the server without sockets; the same shape as kube-client's `Transport`. */
+/** Sends requests to the server without sockets; shaped like kube-client's `Transport`. */
 export interface InProcessTransport extends AsyncDisposable {
   /** @throws `signal.reason` when aborted, also while the body is read. */
   request(request: InProcessRequest): Promise<InProcessResponse>;
 }
 
 /**
- * A transport that calls the server's request handler directly.
+ * Creates a transport that calls the server's request handler directly.
  *
- * @param sender - the bearer token of requests that bring no `authorization` of their own, or a user for whom no
- *   credentials are asked
+ * @param sender - bearer token for requests without an `authorization` header, or a user to impersonate without credentials
  */
 export function createInProcessTransport(handle: RequestHandler, sender: { readonly token: string } | ClientUser): InProcessTransport {
   const own = "token" in sender ? { authorization: `Bearer ${sender.token}` } : {};
@@ -44,7 +43,7 @@ export function createInProcessTransport(handle: RequestHandler, sender: { reado
       signal.throwIfAborted();
       const bytes = typeof body === "string" ? Buffer.from(body) : body;
       const answer = handle({ method, url: path, headers: { ...own, ...headers }, body: bytes, certificate, signal });
-      // An answer comes later than its question, as over a socket: callers must not count on having it at once.
+      // As over a socket, the response never arrives synchronously, so callers cannot come to rely on that.
       await Promise.resolve();
       const response = answer instanceof Promise ? await unlessAborted(answer, signal) : answer;
       return { ...response, body: response.body instanceof Uint8Array ? once(response.body) : abortable(response.body, signal) };

@@ -1,17 +1,17 @@
 import { open } from "node:fs/promises";
 
-/** A user by name, for whom the server's authority vouches. */
+/** User of a client certificate. */
 export interface ClientUser {
   /** Such as `system:serviceaccount:default:operator` or `system:node:n1`. */
   readonly user: string;
-  /** Such as `system:nodes`; everybody is in `system:authenticated` besides. Default: none. */
+  /** Such as `system:nodes`; `system:authenticated` is always added. Default: none. */
   readonly groups?: readonly string[];
 }
 
-/** What proves who somebody is. */
+/** Credentials of a kubeconfig's user. */
 export type Credentials = { readonly token: string } | { readonly certificatePem: string; readonly privateKeyPem: string };
 
-/** What a kubeconfig leads to. */
+/** Content of a kubeconfig. */
 export interface KubeconfigSpec {
   /** Such as `https://127.0.0.1:6443`. */
   readonly server: string;
@@ -21,7 +21,7 @@ export interface KubeconfigSpec {
   readonly name: string;
 }
 
-/** A kubeconfig with one context, as JSON, which every reader of YAML reads, too. It holds a credential: keep it private. */
+/** Kubeconfig with one context, as JSON, which is valid YAML. It contains credentials: keep it private. */
 export function toKubeconfig({ server, caPem, credentials, name }: KubeconfigSpec): string {
   const user =
     "token" in credentials
@@ -41,7 +41,7 @@ export function toKubeconfig({ server, caPem, credentials, name }: KubeconfigSpe
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** Writes a file that only its owner can read, also where there was one that others could. */
+/** Writes a file that only its owner can read, and restricts an existing file's permissions. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   await using file = await open(path, "w", 0o600);
   await file.chmod(0o600);

@@ -24,25 +24,23 @@ import { startTaintEviction } from "./taint-eviction/taint-eviction.ts";
 import { startVolumeBinder } from "./volume-binder/volume-binder.ts";
 import { startVolumeProtection } from "./volume-protection/volume-protection.ts";
 
-/** What the controllers get besides the cluster. */
+/** Options of {@link startControllers}. */
 export interface ControllersOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Asked whether a node may have the certificate it wants. */
+  /** Decides whether a node may have the certificate it requests. */
   readonly authorizer: Authorizer;
-  /** Signs certificates. */
   readonly signer: Signer;
-  /** Told of work that failed and is tried again; default: nobody is. */
+  /** Called with errors of controllers; the failed work is retried. Default: errors are ignored. */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Starts what kube-controller-manager and kube-scheduler do for the server's kinds: Deployments, ReplicaSets, DaemonSets,
- * StatefulSets, Jobs, CronJobs, volumes, disruption budgets, a scheduler, garbage collection, the watch over nodes, evictions by taint, the end of
- * old events, aggregated roles and certificates. They work on
- * changes only; while nothing changes they do nothing.
+ * Starts the controllers that kube-controller-manager and kube-scheduler run for the server's kinds: workloads, volumes, disruption
+ * budgets, scheduling, garbage collection, node lifecycle, taint eviction, event expiry, role aggregation, and certificate approval and
+ * signing. They react to changes only and are idle in between.
  *
- * @returns what stops them
+ * @returns a handle that stops the controllers
  */
 export function startControllers(
   cluster: Cluster,

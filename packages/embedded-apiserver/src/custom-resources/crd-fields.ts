@@ -1,12 +1,12 @@
 import type { JsonValue } from "../json/json-value.ts";
 
-/** The group of custom resource definitions. */
+/** API group of custom resource definitions. */
 export const apiExtensionsGroup = "apiextensions.k8s.io";
 
-/** Holds a definition that is deleted until its objects are gone. */
+/** Finalizer that keeps a deleted definition until its objects are gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/** A structural schema, as a CustomResourceDefinition has it. */
+/** Structural schema of a CustomResourceDefinition. */
 export interface JsonSchema {
   readonly type?: string;
   readonly format?: string;
@@ -14,7 +14,7 @@ export interface JsonSchema {
   readonly nullable?: boolean;
   readonly default?: JsonValue;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
-  /** A schema, or whether other fields are allowed. */
+  /** Schema of further fields, or whether they are allowed. */
   readonly additionalProperties?: JsonSchema | boolean;
   readonly items?: JsonSchema;
   readonly required?: readonly string[];
@@ -43,7 +43,7 @@ export interface JsonSchema {
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
 }
 
-/** A column of `kubectl get` that a definition adds. */
+/** Additional column of `kubectl get`. */
 export interface PrinterColumn {
   readonly name: string;
   readonly type: string;
@@ -53,7 +53,6 @@ export interface PrinterColumn {
   readonly jsonPath: string;
 }
 
-/** A version of a custom resource. */
 export interface CrdVersion {
   readonly name: string;
   readonly served: boolean;
@@ -67,7 +66,6 @@ export interface CrdVersion {
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
 }
 
-/** Names of a custom resource. */
 export interface CrdNames {
   plural: string;
   singular?: string;
@@ -77,7 +75,6 @@ export interface CrdNames {
   categories?: string[];
 }
 
-/** The spec of a CustomResourceDefinition. */
 export interface CrdSpec {
   group: string;
   names: CrdNames;
@@ -87,7 +84,6 @@ export interface CrdSpec {
   preserveUnknownFields?: boolean;
 }
 
-/** A condition of a CustomResourceDefinition. */
 export interface CrdCondition {
   type: string;
   status: string;
@@ -96,7 +92,6 @@ export interface CrdCondition {
   message?: string;
 }
 
-/** The status of a CustomResourceDefinition. */
 export interface CrdStatus {
   conditions: CrdCondition[] | null;
   acceptedNames: CrdNames;

@@ -61,7 +61,7 @@ export const customResourceDefinitionKind: Kind = {
   ],
 };
 
-/** Objects may be stored in every version that ever was the one to store. */
+/** Adds the storage version to the list of versions in which objects may be stored. */
 function noteStoredVersion(definition: ApiObject): void {
   const { versions }: CrdSpec = definition["spec"];
   const status: CrdStatus = definition["status"];

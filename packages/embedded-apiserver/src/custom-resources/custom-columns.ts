@@ -13,7 +13,7 @@ const ageDefinition: PrinterColumn = {
 };
 
 /**
- * The columns of a custom resource.
+ * Columns of a custom resource.
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/tableconvertor/tableconvertor.go.
  */

@@ -12,11 +12,11 @@ import { valueErrors } from "./validate-value.ts";
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /**
- * Makes the kind of a version of a custom resource.
+ * Creates the {@link Kind} of one version of a custom resource.
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/customresource_handler.go and pkg/registry/customresource.
  *
- * @param isTerminating - whether the definition is being deleted: then there are no new objects
+ * @param isTerminating - whether the definition is being deleted, so that objects can no longer be created
  */
 export function customKind({ group, names, scope, versions }: CrdSpec, version: CrdVersion, isTerminating: () => boolean): Kind {
   const schema = version.schema?.openAPIV3Schema ?? {};
@@ -66,7 +66,7 @@ export function customKind({ group, names, scope, versions }: CrdSpec, version: 
   };
 }
 
-/** What counts for a new generation. */
+/** Fields whose changes increment the generation. */
 function counted({ metadata: _metadata, status, ...rest }: Readonly<ApiObject>, hasStatus: boolean): object {
   return hasStatus ? rest : { ...rest, status };
 }
@@ -83,7 +83,7 @@ function decodeCustom(body: Readonly<Record<string, JsonValue>>, schema: JsonSch
   return { object: { ...object, metadata: metadata.object }, unknownFields };
 }
 
-/** The name of a schema in OpenAPI documents: the group's parts the other way round. */
+/** Name of a schema in OpenAPI documents: the parts of the group in reverse order. */
 function definitionName({ group, version, kind }: { readonly group: string; readonly version: string; readonly kind: string }): string {
   return [...group.split(".").toReversed(), version, kind].join(".");
 }

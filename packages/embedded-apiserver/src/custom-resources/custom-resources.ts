@@ -8,7 +8,7 @@ import { cleanupFinalizer, type CrdCondition, type CrdNames, type CrdSpec, type 
 import { customResourceDefinitionKind } from "./crd-kind.ts";
 import { customKind } from "./custom-kind.ts";
 
-/** What serves custom resources. */
+/** Options of {@link serveCustomResources}. */
 export interface CustomResourcesOptions {
   readonly cluster: Cluster;
   readonly clock: Pick<Clock, "now">;
@@ -16,14 +16,14 @@ export interface CustomResourcesOptions {
 }
 
 /**
- * Serves what custom resource definitions define, and takes it away, objects and all, when they are deleted.
+ * Serves the kinds of custom resource definitions, and removes them with their objects when the definitions are deleted.
  *
- * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Here a definition is served
- * as soon as it is created.
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/controller/{status,establish,finalizer}. Unlike there, a definition is served as soon
+ * as it is created.
  */
 export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesOptions): Disposable {
   const resources = new Disposables();
-  /** Kinds by definition, and the state of the definition they were made of. */
+  /** Served kinds by definition, with the spec they were created from. */
   const served = new Map<string, { readonly spec: CrdSpec; readonly kinds: readonly Kind[] }>();
   resources.use(
     cluster.watch(customResourceDefinitionKind, ({ type, object }) => {
@@ -100,7 +100,7 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
     cluster.update(customResourceDefinitionKind, undefined, metadata.name, (definition) => ({ ...definition, status }), "status");
   }
 
-  /** Makes kinds of an established definition, anew when it has changed. */
+  /** Creates the kinds of an established definition, again if its spec has changed. */
   function serve(definition: Readonly<ApiObject>): void {
     const spec: CrdSpec = definition["spec"];
     const { name } = definition.metadata;
@@ -119,7 +119,7 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
     served.delete(name);
   }
 
-  /** Deletes the objects, then lets the definition go. */
+  /** Deletes the objects, and then the definition's finalizer. */
   function cleanUp(definition: Readonly<ApiObject>): void {
     const { name } = definition.metadata;
     const all = served.get(name)?.kinds ?? [];
@@ -138,7 +138,7 @@ export function serveCustomResources({ cluster, clock, kinds }: CustomResourcesO
     });
   }
 
-  /** Objects with finalizers go when these do. */
+  /** Waits for objects that still have finalizers. */
   function waitFor(stored: Kind, name: string): void {
     const wait = resources.use(
       cluster.watch(stored, ({ type }) => {

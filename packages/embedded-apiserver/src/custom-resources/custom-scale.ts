@@ -5,7 +5,10 @@ import { compileJsonPath } from "../json/json-path.ts";
 
 type ScalePaths = NonNullable<CustomKind["scale"]>;
 
-/** The `autoscaling/v1` Scale of a custom resource. Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/registry/customresource/etcd.go. */
+/**
+ * Builds the `autoscaling/v1` Scale of a custom resource. Source: k8s.io/apiextensions-apiserver v0.36.3
+ * pkg/registry/customresource/etcd.go.
+ */
 export function customScaleOf(object: Readonly<ApiObject>, paths: ScalePaths): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const at = (path: string | undefined): JsonValue | undefined => (path === undefined ? undefined : compileJsonPath(path)(object));
@@ -24,7 +27,7 @@ export function customScaleOf(object: Readonly<ApiObject>, paths: ScalePaths): J
   };
 }
 
-/** A copy of a custom resource with another number of replicas. @throws ApiStatusError 400 if its path leads nowhere */
+/** Copies a custom resource with a new number of replicas. @throws ApiStatusError 400 if `specReplicasPath` does not exist */
 export function withCustomReplicas(object: Readonly<ApiObject>, { specReplicasPath }: ScalePaths, replicas: number): ApiObject {
   const copy = cloneJson(object) as ApiObject;
   const names = specReplicasPath.split(".").filter((name) => name !== "");

@@ -17,10 +17,10 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
 };
 
 /**
- * Whether a text is of a format.
+ * Whether a string has a format.
  *
- * Source of the formats: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/validation/formats.go; those that are not
- * listed above are taken to be right.
+ * Source of the formats: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/validation/formats.go. Formats that are not listed above are
+ * not checked.
  */
 export function isOfFormat(format: string, value: string): boolean {
   return checks[format]?.(value) ?? true;

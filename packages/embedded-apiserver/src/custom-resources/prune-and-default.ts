@@ -3,11 +3,11 @@ import { cloneJson, isJsonObject, type JsonObject, type JsonValue } from "../jso
 import type { JsonSchema } from "./crd-fields.ts";
 
 /**
- * Removes what a schema does not have. Changes the value.
+ * Removes fields that are not in the schema. Modifies the value.
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/pruning/algorithm.go.
  *
- * @param unknown - collects the paths of what was removed
+ * @param unknown - collects the paths of the removed fields
  */
 export function prune(value: JsonValue, schema: JsonSchema, unknown: string[], path = ""): void {
   if (Array.isArray(value)) {
@@ -37,7 +37,7 @@ function isOfEveryObject(name: string, schema: JsonSchema, path: string): boolea
 }
 
 /**
- * Fills in defaults where nothing is. Changes the value.
+ * Adds the defaults of missing fields. Modifies the value.
  *
  * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/defaulting/algorithm.go.
  */
@@ -57,12 +57,12 @@ export function applySchemaDefaults(value: JsonValue, schema: JsonSchema): void 
   }
 }
 
-/** The schema of a field of an object. */
+/** Schema of an object's field. */
 export function memberSchema({ properties = {}, additionalProperties }: JsonSchema, name: string): JsonSchema | undefined {
   return ownValue(properties, name) ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
 }
 
-/** Removes nulls that may not be. Changes the value. Source: the same package's prunenulls.go. */
+/** Removes null from fields that are not nullable. Modifies the value. Source: prunenulls.go of the same package. */
 export function pruneNulls(value: JsonValue, schema: JsonSchema): void {
   if (Array.isArray(value)) {
     const { items } = schema;

@@ -8,7 +8,7 @@ import { structuralErrors } from "./validate-schema.ts";
 
 /** Source of this file: k8s.io/apiextensions-apiserver v0.36.3 pkg/apis/apiextensions/validation/validation.go. */
 
-/** What is wrong with a CustomResourceDefinition. */
+/** Validates a CustomResourceDefinition. */
 export function crdErrors(definition: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: CrdSpec = definition["spec"];
   const name = definition.metadata.name;
@@ -87,9 +87,9 @@ function versionErrors({ name, schema }: CrdVersion, field: string): FieldError[
 }
 
 /**
- * Errors of a part of all versions. The real server keeps what is the same in all of them in one place, and names that.
+ * Errors of a part that every version has. The real server stores it once if it is the same in all versions, and names that field.
  *
- * @param shared - that place, such as `spec.validation`
+ * @param shared - field of the shared part, such as `spec.validation`
  */
 function partErrors<Part>(
   versions: readonly CrdVersion[],
@@ -148,7 +148,7 @@ function namesErrors({ plural, singular = "", kind, listKind = "", shortNames = 
   ];
 }
 
-/** Objects are converted by their `apiVersion` only; the real server could ask a webhook. */
+/** Only the conversion strategy `None` is supported; the real server could call a webhook. */
 function conversionErrors({ conversion }: CrdSpec): FieldError[] {
   const strategy = conversion?.strategy ?? "None";
   if (strategy === "None") return [];

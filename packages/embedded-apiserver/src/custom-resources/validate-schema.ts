@@ -5,10 +5,9 @@ import type { JsonSchema } from "./crd-fields.ts";
 const types: ReadonlySet<string> = new Set(["array", "boolean", "integer", "number", "object", "string"]);
 
 /**
- * What keeps a schema from being structural: then nothing could be pruned or filled in by it.
+ * Checks that a schema is structural, which pruning and defaulting rely on.
  *
- * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/validation.go and
- * pkg/apis/apiextensions/validation/validation.go.
+ * Source: k8s.io/apiextensions-apiserver v0.36.3 pkg/apiserver/schema/validation.go and pkg/apis/apiextensions/validation/validation.go.
  */
 export function structuralErrors(schema: JsonSchema, field: string): FieldError[] {
   const errors = nodeErrors(schema, field, "root");

@@ -6,9 +6,9 @@ import { isOfFormat } from "./formats.ts";
 import { memberSchema } from "./prune-and-default.ts";
 
 /**
- * What a value has against its schema.
+ * Validates a value against its schema.
  *
- * Source of the words: k8s.io/kube-openapi pkg/validation/errors/schema.go and k8s.io/apiextensions-apiserver v0.36.3
+ * Source of the messages: k8s.io/kube-openapi pkg/validation/errors/schema.go and k8s.io/apiextensions-apiserver v0.36.3
  * pkg/apiserver/validation/validation.go.
  *
  * @param path - such as `spec.replicas`; empty at the root
@@ -43,7 +43,7 @@ function typeError(value: JsonValue, schema: JsonSchema, path: string): FieldErr
 
 function wrongType(value: JsonValue, type: string, path: string): FieldError {
   const message = `${body(path)} must be of type ${type}: ${JSON.stringify(typeName(value))}`;
-  // The real server quotes the name of the type it found.
+  // The real server quotes the name of the actual type.
   return { ...invalidValue(path, typeName(value), message), reason: "FieldValueTypeInvalid" };
 }
 
@@ -82,7 +82,7 @@ function numberErrors(value: number, schema: JsonSchema, path: string): FieldErr
 function textErrors(value: string, schema: JsonSchema, path: string): FieldError[] {
   const { minLength, maxLength, pattern, format } = schema;
   const { length } = Array.from(value);
-  // Of these the first is told.
+  // Only the first of these errors is reported.
   if (maxLength !== undefined && length > maxLength) return [tooLong(path, maxLength)];
   if (minLength !== undefined && length < minLength)
     return [invalidValue(path, value, `${body(path)} should be at least ${minLength} chars long`)];
@@ -91,7 +91,7 @@ function textErrors(value: string, schema: JsonSchema, path: string): FieldError
   return [invalidValue(path, value, `${body(path)} must be of type ${format}: ${JSON.stringify(value)}`)];
 }
 
-/** Go's expressions are nearly JavaScript's; one that JavaScript cannot read matches everything. */
+/** Go's regular expressions are almost JavaScript's. One that JavaScript cannot compile matches every string. */
 function matches(pattern: string, value: string): boolean {
   try {
     return new RegExp(pattern, "u").test(value);
@@ -140,7 +140,7 @@ function objectErrors(value: JsonObject, schema: JsonSchema, path: string): Fiel
   for (const name of names) if (!Object.hasOwn(value, name)) errors.push(required(at(name)));
   for (const [name, member] of Object.entries(value)) {
     const property = memberSchema(schema, name);
-    // What every object has is checked for every kind elsewhere.
+    // Metadata and type are validated for every kind elsewhere.
     if (path === "" && (name === "metadata" || name === "kind" || name === "apiVersion")) continue;
     if (property !== undefined) errors.push(...valueErrors(member, property, at(name)));
   }

@@ -1,13 +1,13 @@
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "../storage/storage.ts";
 
-/** Converted versions of stored objects, for as long as these live. */
+/** Cache of converted objects. */
 const converted = new WeakMap<StoredObject, Map<string, StoredObject>>();
 
 /**
- * The objects of a custom resource, in one of its versions: between them nothing differs but `apiVersion`.
+ * Collection of a custom resource in one of its versions. Versions differ only in `apiVersion`.
  *
- * @param collection - the objects as they are stored
+ * @param collection - objects as stored
  */
 export function viewInVersion(collection: ObjectCollection, kind: Kind): ObjectCollection {
   const apiVersion = `${kind.group}/${kind.version}`;
@@ -43,7 +43,7 @@ function inVersion(stored: StoredObject, apiVersion: string): StoredObject {
   return made;
 }
 
-/** Kind and version come first, as everywhere. */
+/** `kind` and `apiVersion` come first, as in other objects. */
 function withVersion({ kind, apiVersion: _old, ...fields }: Readonly<ApiObject>, apiVersion: string): ApiObject {
   return { kind, apiVersion, ...fields };
 }

@@ -1,13 +1,12 @@
 import type { Kind } from "../kinds/kind.ts";
 import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions, versionsOf } from "./api-resources.ts";
 
-/** Versions of the aggregated form. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
 /**
- * Everything under `/api`, or under `/apis`, in one `apidiscovery.k8s.io` document.
+ * Builds the `apidiscovery.k8s.io` document with everything below `/api` or `/apis`.
  *
- * @param isCore - whether for `/api`
+ * @param isCore - true for `/api`
  */
 export function aggregatedDiscovery(isCore: boolean, version: AggregatedVersion, kinds: readonly Kind[]): unknown {
   const groups = [...new Set(groupVersions(kinds).map(({ group }) => group))].filter((group) => (group === "") === isCore);
@@ -43,7 +42,7 @@ function entry({ kind, verbs, subresources }: ApiResource, groupVersion: GroupVe
   };
 }
 
-/** Group and version are left out where they are those of the list. */
+/** Group and version are omitted if they equal those of the list. */
 function responseKind({ group, version, kind }: BodyKind, list: GroupVersion): object {
   const isSame = group === list.group && version === list.version;
   return { group: isSame ? "" : group, version: isSame ? "" : version, kind };

@@ -1,30 +1,30 @@
 import type { Kind } from "../kinds/kind.ts";
 
-/** A group and version of the API, such as `apps/v1`; the group of core is empty. */
+/** Group and version, such as `apps/v1`; the group is empty for the core group. */
 export interface GroupVersion {
   readonly group: string;
   readonly version: string;
 }
 
-/** The kind of body a sub-resource takes. */
+/** Kind of a subresource's request body. */
 export interface BodyKind extends GroupVersion {
   readonly kind: string;
 }
 
-/** A sub-resource such as `pods/binding`. */
+/** A subresource such as `pods/binding`. */
 export interface Subresource {
   readonly name: string;
   readonly body: BodyKind;
   readonly verbs: readonly string[];
 }
 
-/** What discovery tells of a kind. */
+/** Fields of a kind that discovery shows. */
 export type DescribedKind = Pick<
   Kind,
   "group" | "version" | "kind" | "plural" | "singular" | "namespaced" | "shortNames" | "categories" | "schema" | "custom"
 >;
 
-/** What can be done with a kind. */
+/** A resource and its verbs. */
 export interface ApiResource {
   readonly kind: DescribedKind;
   readonly verbs: readonly string[];
@@ -32,7 +32,7 @@ export interface ApiResource {
 }
 
 const allVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-/** In the order in which the real server has them. */
+/** Same order as in the real server. */
 const customVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const namespaceVerbs = allVerbs.filter((verb) => verb !== "deletecollection");
 const statusVerbs = ["get", "patch", "update"];
@@ -40,7 +40,7 @@ const connectVerbs = ["create", "get"];
 
 const core = (kind: string): BodyKind => ({ group: "", version: "v1", kind });
 
-/** Sub-resources besides `status` and `scale`. */
+/** Subresources other than `status` and `scale`. */
 const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
   certificatesigningrequests: [
     {
@@ -64,7 +64,7 @@ const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
   serviceaccounts: [{ name: "token", body: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] }],
 };
 
-/** Kinds that are created to ask or to do something, and never stored. */
+/** Kinds that can be created but are never stored, such as reviews. */
 const createOnly: readonly DescribedKind[] = [
   actionKind({ group: "", version: "v1", kind: "Binding" }, true),
   actionKind({ group: "authentication.k8s.io", version: "v1", kind: "SelfSubjectReview" }, false),
@@ -81,7 +81,7 @@ function actionKind(body: BodyKind, namespaced: boolean): DescribedKind {
   return { ...body, singular, plural: `${singular}s`, namespaced, schema };
 }
 
-/** The groups and versions the server has, core first. */
+/** Groups and versions of the server, core first. */
 export function groupVersions(kinds: readonly Kind[]): GroupVersion[] {
   const known: GroupVersion[] = [];
   for (const { group, version } of [...kinds, ...createOnly])
@@ -89,14 +89,14 @@ export function groupVersions(kinds: readonly Kind[]): GroupVersion[] {
   return known;
 }
 
-/** The versions of a group, the preferred one first. */
+/** Versions of a group, the preferred one first. */
 export function versionsOf(group: string, kinds: readonly Kind[]): string[] {
   const versions = groupVersions(kinds).filter((one) => one.group === group);
   return versions.map(({ version }) => version).toSorted(compareVersions);
 }
 
 /**
- * Released versions first, of these the latest; then betas, then alphas.
+ * Sorts stable versions first, latest first, then betas, then alphas.
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/version/helpers.go, `CompareKubeAwareVersionStrings`.
  */
@@ -117,7 +117,7 @@ function verbsOf({ custom, group, plural }: Kind): readonly string[] {
   return group === "" && plural === "namespaces" ? namespaceVerbs : allVerbs;
 }
 
-/** What there is in a group and version, sorted by name. */
+/** Resources of a group and version, sorted by name. */
 export function apiResources({ group, version }: GroupVersion, kinds: readonly Kind[]): ApiResource[] {
   const stored = kinds.map((kind) => ({
     kind,
@@ -138,7 +138,7 @@ function subresourcesOf(kind: Kind): Subresource[] {
   return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** `v1`, or `apps/v1`. */
+/** Such as `v1` or `apps/v1`. */
 export function groupVersionName({ group, version }: GroupVersion): string {
   return group === "" ? version : `${group}/${version}`;
 }

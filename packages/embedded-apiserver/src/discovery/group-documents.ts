@@ -1,19 +1,19 @@
 import type { Kind } from "../kinds/kind.ts";
 import { type ApiResource, apiResources, type GroupVersion, groupVersionName, groupVersions, versionsOf } from "./api-resources.ts";
 
-/** The document at `/api`. */
+/** Document at `/api`. */
 export function coreVersions(): unknown {
   return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
 }
 
-/** The document at `/apis`. */
+/** Document at `/apis`. */
 export function groupList(kinds: readonly Kind[]): unknown {
   const groups = new Set(groupVersions(kinds).map(({ group }) => group));
   groups.delete("");
   return { kind: "APIGroupList", apiVersion: "v1", groups: [...groups].map((group) => groupBody(group, kinds)) };
 }
 
-/** The document at `/apis/GROUP`; `undefined` if there is no such group. */
+/** Document at `/apis/GROUP`; `undefined` if the group does not exist. */
 export function groupDocument(group: string, kinds: readonly Kind[]): unknown {
   const isKnown = groupVersions(kinds).some((one) => one.group === group && group !== "");
   return isKnown ? { kind: "APIGroup", apiVersion: "v1", ...groupBody(group, kinds) } : undefined;
@@ -24,7 +24,7 @@ function groupBody(group: string, kinds: readonly Kind[]): object {
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-/** The document at `/api/v1` and `/apis/GROUP/VERSION`; `undefined` if there is no such group and version. */
+/** Document at `/api/v1` and `/apis/GROUP/VERSION`; `undefined` if group or version does not exist. */
 export function resourceList(groupVersion: GroupVersion, kinds: readonly Kind[]): unknown {
   const resources = apiResources(groupVersion, kinds);
   if (resources.length === 0) return undefined;
@@ -36,7 +36,7 @@ export function resourceList(groupVersion: GroupVersion, kinds: readonly Kind[])
   };
 }
 
-/** The list of core has no apiVersion, for clients older than the field. */
+/** The core group's list has no `apiVersion`, for clients older than the field. */
 function apiVersionOfList({ group }: GroupVersion): object {
   return group === "" ? {} : { apiVersion: "v1" };
 }

@@ -5,24 +5,24 @@ import type { GroupVersion } from "./api-resources.ts";
 import { coreVersions, groupDocument, groupList, resourceList } from "./group-documents.ts";
 import { openApiDocument, openApiIndex } from "./openapi.ts";
 
-/** An answer to a question about the API itself. */
+/** Response with a discovery document; the body is JSON or, for `/openapi/v2`, protobuf. */
 export interface DiscoveryResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
 /**
- * Answers the questions clients ask about the API itself: `/api`, `/apis` (plain and aggregated), `/api/v1`,
- * `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and the documents below it. `/openapi/v2` is there, but empty.
+ * Serves discovery: `/api`, `/apis` (plain and aggregated), `/api/v1`, `/apis/GROUP`, `/apis/GROUP/VERSION`, `/openapi/v3` and its
+ * documents. `/openapi/v2` is an empty document.
  *
- * The first question about OpenAPI reads the schema file, a few milliseconds of work.
+ * The first request for OpenAPI reads the schema file, which takes a few milliseconds.
  *
- * @param path - of the URL, such as `/apis/apps/v1`
- * @param accept - the `Accept` header
- * @param kinds - the kinds there are; default: those the server is built with
- * @returns `undefined` for every other path, and for groups and versions there are none of
+ * @param path - path of the URL, such as `/apis/apps/v1`
+ * @param accept - `Accept` header
+ * @param kinds - served kinds; default: the built-in ones
+ * @returns `undefined` for other paths, and for groups and versions that do not exist
  */
 export function discoveryResponse(
   path: string,
@@ -63,7 +63,7 @@ function rootDocument(isCore: boolean, accept: string | undefined, kinds: readon
   return { ...response, headers: { ...response.headers, "content-type": contentType, "cache-control": "public", vary: "Accept" } };
 }
 
-/** Clients name the forms they take in order of liking. */
+/** First supported form in the client's order of preference. */
 function acceptedAggregation(accept: string | undefined): AggregatedVersion | undefined {
   for (const range of (accept ?? "").split(",")) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
@@ -91,7 +91,7 @@ function openApiResponse(path: readonly string[], query: URLSearchParams, kinds:
 const openApiV2 = { swagger: "2.0", info: { title: "Kubernetes", version: "unversioned" }, paths: {}, definitions: {} };
 const openApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/** kubectl before 1.30 asks for this in protobuf, and gives up without; all it wants to know it then finds in version 3. */
+/** kubectl before 1.30 requires this document in protobuf, but reads its content from version 3. */
 function openApiV2Response(accept: string | undefined): DiscoveryResponse {
   if (accept?.includes("proto-openapi.spec.v2") !== true) return json(openApiV2);
   // Field 1 of the message is `swagger`.

@@ -3,14 +3,14 @@ import type { Kind } from "../kinds/kind.ts";
 import { openApiDefinitions, type OpenApiSchema } from "../kinds/schema/schema.ts";
 import { type ApiResource, apiResources, type BodyKind, type GroupVersion, groupVersions } from "./api-resources.ts";
 
-/** A document of one group and version. */
+/** OpenAPI document of one group and version. */
 export interface OpenApiDocument {
   readonly body: Uint8Array;
-  /** Changes when the document does; clients keep the document under it. */
+  /** Hash of the document, which clients use as a cache key. */
   readonly hash: string;
 }
 
-/** The document at `/openapi/v3`: where the others are. */
+/** Document at `/openapi/v3`: the index of the other documents. */
 export function openApiIndex(kinds: readonly Kind[]): unknown {
   const entry = (groupVersion: GroupVersion): [path: string, item: object] => {
     const path = documentPath(groupVersion);
@@ -19,15 +19,15 @@ export function openApiIndex(kinds: readonly Kind[]): unknown {
   return { paths: Object.fromEntries(groupVersions(kinds).map(entry)) };
 }
 
-/** `api/v1`, or `apis/apps/v1`. */
+/** Such as `api/v1` or `apis/apps/v1`. */
 function documentPath({ group, version }: GroupVersion): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** Documents of built-in kinds never change, and take milliseconds to make. */
+/** Documents of built-in kinds, cached because each takes milliseconds to build. */
 const documents = new Map<string, OpenApiDocument>();
 
-/** The OpenAPI v3 document of a group and version; `undefined` if there is none. */
+/** OpenAPI v3 document of a group and version; `undefined` if it does not exist. */
 export function openApiDocument(groupVersion: GroupVersion, kinds: readonly Kind[]): OpenApiDocument | undefined {
   const key = documentPath(groupVersion);
   const resources = apiResources(groupVersion, kinds);
@@ -57,7 +57,7 @@ const queryParameter = (name: string, type: string, description: string): object
   schema: { type, uniqueItems: true },
 });
 
-/** kubectl looks for `fieldValidation` here before it trusts the server with it. */
+/** kubectl checks for `fieldValidation` here before it uses the parameter. */
 const writeParameters = [
   queryParameter(
     "dryRun",
@@ -139,7 +139,7 @@ function pathParameter(name: string): object {
   return { name, in: "path", required: true, schema: { type: "string", uniqueItems: true } };
 }
 
-/** The schemas of the resources and all they refer to. */
+/** Schemas of the resources and of everything they reference. */
 function schemasOf(resources: readonly ApiResource[]): Record<string, OpenApiSchema> {
   const custom = resources.flatMap(({ kind }) => (kind.custom === undefined ? [] : [[kind.schema, kind.custom.openApi] as const]));
   const definitions = { ...openApiDefinitions(), ...Object.fromEntries(custom) };

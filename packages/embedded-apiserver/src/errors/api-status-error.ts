@@ -1,46 +1,44 @@
 import type { ErrorCode } from "@virtual-kubelet/errdefs";
 import type { FieldError, Kind } from "../kinds/kind.ts";
 
-/** The wire form of a failure: Kubernetes' `Status`. */
+/** Body of an error response: Kubernetes' `Status`. */
 export interface ApiStatus {
   readonly kind: "Status";
   readonly apiVersion: "v1";
-  /** `continue` is there where a list can go on in another way. */
+  /** `continue` is set if a list can be continued from the current state. */
   readonly metadata: { readonly continue?: string };
   readonly status: "Failure";
   readonly message: string;
-  /** Such as `NotFound`; absent where the real server gives none. */
+  /** Such as `NotFound`; absent if the real server sets none. */
   readonly reason?: string;
   readonly details?: StatusDetails;
-  /** The HTTP status. */
+  /** HTTP status. */
   readonly code: number;
 }
 
-/** What a {@link ApiStatus} says besides its message. */
+/** Details of an {@link ApiStatus}. */
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
-  /** The resource's plural name; for a 422 the kind. */
+  /** Plural name of the resource; for a 422 the kind. */
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
-  /** Sent as the `Retry-After` header, too. */
+  /** Also sent as the `Retry-After` header. */
   readonly retryAfterSeconds?: number;
 }
 
-/** Names a resource in messages. */
 export type ResourceName = Pick<Kind, "group" | "plural">;
 
 /**
- * A request the API server refuses: carries the `Status` it answers with, and a code of errdefs, so that
- * `isNotFound(error)` and its siblings know it.
+ * Error response of the API server, with a matching code of errdefs, so that `isNotFound(error)` and the like recognize it.
  *
- * Messages are the real server's, word for word: k8s.io/apimachinery v0.36.3 pkg/api/errors/errors.go.
+ * Messages are those of the real server: k8s.io/apimachinery v0.36.3 pkg/api/errors/errors.go.
  */
 export class ApiStatusError extends Error {
-  /** The code of errdefs for the HTTP status; absent where none fits. */
+  /** Code of errdefs for the HTTP status; `undefined` if none matches. */
   readonly code: ErrorCode | undefined;
-  /** The answer's body. */
+  /** Body of the response. */
   readonly status: ApiStatus;
 
   constructor(status: Pick<ApiStatus, "message" | "code" | "reason" | "details"> & Partial<Pick<ApiStatus, "metadata">>) {
@@ -91,7 +89,7 @@ export function notFound(resource: ResourceName, name: string): ApiStatusError {
   return new ApiStatusError({ code: 404, reason: "NotFound", message, details: resourceDetails(resource, name) });
 }
 
-/** 404 for a path under a known API group that names no resource. */
+/** 404 for a path in a known API group that names no resource. */
 export function noSuchResource(): ApiStatusError {
   return new ApiStatusError({ code: 404, reason: "NotFound", message: "the server could not find the requested resource", details: {} });
 }
@@ -102,7 +100,7 @@ export function alreadyExists(resource: ResourceName, name: string): ApiStatusEr
   return new ApiStatusError({ code: 409, reason: "AlreadyExists", message, details: resourceDetails(resource, name) });
 }
 
-/** 409 for a `generateName` that found no free name. */
+/** 409 after a `generateName` has produced no free name. */
 export function generateNameConflict(resource: ResourceName, name: string): ApiStatusError {
   const message = `${qualifiedResource(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`;
   return new ApiStatusError({
@@ -119,17 +117,17 @@ export function conflict(resource: ResourceName, name: string, problem: string):
   return new ApiStatusError({ code: 409, reason: "Conflict", message, details: resourceDetails(resource, name) });
 }
 
-/** 409: the object's resourceVersion is not the one the caller has read. */
+/** 409: the resourceVersion is not the stored one. */
 export function modifiedConflict(resource: ResourceName, name: string): ApiStatusError {
   return conflict(resource, name, "the object has been modified; please apply your changes to the latest version and try again");
 }
 
-/** 409: the object's UID is not the one the caller demands. */
+/** 409: the UID does not match the precondition. */
 export function uidConflict(resource: ResourceName, name: string, demanded: string, actual: string): ApiStatusError {
   return conflict(resource, name, `Precondition failed: UID in precondition: ${demanded}, UID in object meta: ${actual}`);
 }
 
-/** 409 for an update that names another UID; the real server lets its storage's words through. */
+/** 409 for an update with another UID. The message is the real server's storage error. */
 export function uidConflictOnUpdate(
   resource: ResourceName,
   { namespace, name }: { namespace: string; name: string },
@@ -159,7 +157,7 @@ export function invalid(kind: Pick<Kind, "group" | "kind">, name: string, errors
   });
 }
 
-/** 422 without a kind, as a JSON patch that cannot be applied gets. */
+/** 422 without a kind, for a JSON patch that cannot be applied. */
 export function unprocessable(): ApiStatusError {
   return new ApiStatusError({
     code: 422,
@@ -196,13 +194,13 @@ export function methodNotAllowed(): ApiStatusError {
   return new ApiStatusError({ code: 405, reason: "MethodNotAllowed", message, details: {} });
 }
 
-/** 406; names what would be accepted. */
+/** 406 with the accepted media types. */
 export function notAcceptable(accepted: readonly string[]): ApiStatusError {
   const message = `406: Not Acceptable\n\nAvailable representations: ${accepted.join(", ")}`;
   return new ApiStatusError({ code: 406, reason: "NotAcceptable", message, details: {} });
 }
 
-/** 410: what was asked for is older than the history that is kept. @param next - the token that a list can go on with */
+/** 410: the requested version is older than the retained history. @param next - token with which the list can be continued */
 export function expired(message: string, next?: string): ApiStatusError {
   return new ApiStatusError({ code: 410, reason: "Expired", message, ...(next === undefined ? {} : { metadata: { continue: next } }) });
 }
@@ -213,7 +211,7 @@ export function tooLarge(limitBytes: number): ApiStatusError {
   return new ApiStatusError({ code: 413, reason: "RequestEntityTooLarge", message });
 }
 
-/** 415. @param message - names what would be accepted */
+/** 415. @param message - includes the accepted media types */
 export function unsupportedMediaType(message: string): ApiStatusError {
   return new ApiStatusError({ code: 415, reason: "UnsupportedMediaType", message });
 }
@@ -233,7 +231,7 @@ export function internalError(problem: string): ApiStatusError {
   });
 }
 
-/** 504: the resourceVersion asked for has not been reached yet. */
+/** 504: the requested resourceVersion has not been reached yet. */
 export function tooLargeResourceVersion(wanted: number, current: number): ApiStatusError {
   return new ApiStatusError({
     code: 504,

@@ -9,7 +9,7 @@ import type { Fault, FaultRule, Faults, RequestFault, RequestMatch, RuleMatch, W
 import { injectedStatus } from "./injected-status.ts";
 import { WatchFilter } from "./watch-filter.ts";
 
-/** What a {@link FaultInjector} stands before, and on. */
+/** Options of {@link FaultInjector}. */
 export interface FaultInjectorOptions {
   readonly handle: (request: ApiRequest) => Answer;
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export interface FaultInjectorOptions {
   readonly whoIs: WhoIs;
 }
 
-/** Stands between the ways into a server and what answers, and breaks what the rules say. */
+/** Wraps the request handler and injects the faults of the rules. */
 export class FaultInjector implements Faults, Disposable {
   readonly #options: FaultInjectorOptions;
   readonly #rules: FaultRules;
@@ -47,16 +47,16 @@ export class FaultInjector implements Faults, Disposable {
     this.#rules.clear();
   }
 
-  /** Ends what waits. */
+  /** Ends pending delays and dropped requests. */
   [Symbol.dispose](): void {
     this.clear();
     this.#closed.abort(new UnavailableError("wait for an answer: the API server was closed"));
   }
 
   /**
-   * Answers a request, at once unless a fault says otherwise.
+   * Handles a request, synchronously unless a fault prevents that.
    *
-   * @throws UnavailableError, from the promise, where the connection is to break
+   * @throws UnavailableError, from the promise, if the connection should be broken
    */
   handle(request: ApiRequest): Answer {
     const rule = this.#rules.take(request);

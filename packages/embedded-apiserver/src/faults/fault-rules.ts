@@ -4,17 +4,17 @@ import type { ApiRequest, UserInfo } from "../http/api-request.ts";
 import { parseResourcePath } from "../http/request-target.ts";
 import type { Fault, FaultRule, RequestMatch, RuleMatch } from "./fault.ts";
 
-/** Says who sends a request; `undefined` for nobody known. */
+/** Identifies the sender of a request; `undefined` if unknown. */
 export type WhoIs = (request: ApiRequest) => UserInfo | undefined;
 
-/** A rule at work. */
+/** An active rule. */
 export interface ActiveRule extends FaultRule {
   hits: number;
-  /** What is disposed with it. */
+  /** Resources that are disposed with the rule. */
   readonly held: Set<Disposable>;
 }
 
-/** The faults that wait for requests. Of several that match, the one injected first is applied. */
+/** Active fault rules. If several match, the one injected first applies. */
 export class FaultRules {
   readonly #waiting = new Map<ActiveRule, RuleMatch>();
   readonly #all = new Set<ActiveRule>();
@@ -26,14 +26,14 @@ export class FaultRules {
     this.#whoIs = options.whoIs;
   }
 
-  /** A rule that waits for requests. */
+  /** Adds a rule for future requests. */
   inject(match: RuleMatch, fault: Fault): ActiveRule {
     const rule = this.add(fault);
     this.#waiting.set(rule, match);
     return rule;
   }
 
-  /** A rule that waits for nothing. */
+  /** Adds a rule that is not matched against requests. */
   add(fault: Fault): ActiveRule {
     const held = new Set<Disposable>();
     const rule: ActiveRule = {
@@ -55,7 +55,7 @@ export class FaultRules {
     for (const rule of this.#all) rule[Symbol.dispose]();
   }
 
-  /** The rule for this request, which counts as applied; `undefined` if it is to go through. */
+  /** Finds the rule for a request and counts the hit; `undefined` if none applies. */
   take(request: ApiRequest): ActiveRule | undefined {
     for (const [rule, match] of this.#waiting) {
       const { times, probability = 1 } = match;
@@ -67,7 +67,7 @@ export class FaultRules {
     return undefined;
   }
 
-  /** Whether the request is meant. */
+  /** Whether the request matches. */
   matches(match: RequestMatch, request: ApiRequest): boolean {
     const { verb, user, path } = match;
     const { pathname, searchParams: query } = new URL(request.url, "https://localhost");
@@ -91,7 +91,7 @@ function matchesResource({ resource, group, namespace, name }: RequestMatch, acc
   );
 }
 
-/** The name in an object's JSON, if it is that. */
+/** Name in an object's JSON; `undefined` if the body is not an object. */
 function nameIn(body: Uint8Array): string | undefined {
   try {
     const object = JSON.parse(Buffer.from(body).toString()) as { metadata?: { name?: string } } | null;

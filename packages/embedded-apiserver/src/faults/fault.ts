@@ -1,83 +1,83 @@
-/** What a request wants to do, in the words of access rules. */
+/** Verb of a request, as in access rules. */
 export type RequestVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
-/** How a watch is broken off: with a proper end, as a server does now and then, or by a broken connection. */
+/** How a watch ends: with a regular end, as a server does from time to time, or with a broken connection. */
 export type CutOff = "end" | "reset";
 
-/** A fault in place of an answer, or before it. The server acts on the request only where that is said. */
+/** A fault that replaces or delays a response. The server executes the request only where noted. */
 export type RequestFault =
-  /** Acted on after `ms` milliseconds of the server's clock. */
+  /** Executes the request after `ms` milliseconds of the server's clock. */
   | { readonly kind: "delay"; readonly ms: number }
-  /** Accepted, and never answered. With `forward`, the server acts on it all the same. */
+  /** Accepts the request and never responds. With `forward`, the server executes it. */
   | { readonly kind: "drop"; readonly forward?: boolean }
-  /** The connection breaks; over HTTP/2 the request's stream. With `forward`, only after the server acted on it. */
+  /** Breaks the connection, or the request's stream over HTTP/2. With `forward`, the server executes the request first. */
   | { readonly kind: "reset"; readonly forward?: boolean }
-  /** Answered with this status and a `Status` object. */
+  /** Responds with this HTTP status and a `Status` object. */
   | {
       readonly kind: "status";
       readonly status: number;
-      /** Default: the API server's word for the status. */
+      /** Default: the API server's reason for the status. */
       readonly reason?: string;
       readonly message?: string;
-      /** Sent as `Retry-After`, too. */
+      /** Also sent as `Retry-After`. */
       readonly retryAfterSeconds?: number;
     };
 
-/** A fault in a watch. Its lines are counted from the moment the fault applies; `afterLines` (default 0) come as they are. */
+/** A fault in a watch. After it is applied, `afterLines` lines (default 0) still pass unchanged. */
 export type WatchFault =
-  /** The watch ends; `cutOff` is `end` unless said otherwise. */
+  /** Ends the watch. Default of `cutOff`: `end`. */
   | { readonly kind: "cut"; readonly afterLines?: number; readonly cutOff?: CutOff }
-  /** The watch ends in the middle of a line; `cutOff` is `reset` unless said otherwise. */
+  /** Ends the watch in the middle of a line. Default of `cutOff`: `reset`. */
   | { readonly kind: "cut-line"; readonly afterLines?: number; readonly cutOff?: CutOff }
-  /** An ERROR event, after which the watch ends: with code 410 it has expired. */
+  /** Sends an ERROR event and ends the watch. Code 410 means that the watch has expired. */
   | { readonly kind: "error-event"; readonly code: number; readonly afterLines?: number; readonly cutOff?: CutOff }
-  /** Lines come `ms` milliseconds of the server's clock late; without `ms` when the rule is disposed. */
+  /** Delays lines by `ms` milliseconds of the server's clock; without `ms` until the rule is disposed. */
   | { readonly kind: "hold"; readonly afterLines?: number; readonly ms?: number };
 
-/** What a server does to a request, or to the watch it opens. */
+/** Any fault: of a request, or of the watch that it opens. */
 export type Fault = RequestFault | WatchFault;
 
-/** Which requests are meant; every part that is given must hold. */
+/** Condition on requests. Every given part must match. */
 export interface RequestMatch {
-  /** One verb, or several. */
+  /** One or several verbs. */
   readonly verb?: RequestVerb | readonly RequestVerb[];
   /** As in access rules: `configmaps`, `pods/status`. A resource does not include its subresources. */
   readonly resource?: string;
-  /** The resource's API group, such as `apps`; default: any. */
+  /** API group of the resource, such as `apps`; default: any. */
   readonly group?: string;
-  /** The namespace in the request's path. */
+  /** Namespace in the path. */
   readonly namespace?: string;
-  /** The object's name: in the path, in a field selector on it, or in the JSON of what is created. */
+  /** Name of the object: in the path, in a field selector, or in the JSON of a created object. */
   readonly name?: string;
-  /** Who asks, such as `system:serviceaccount:default:operator`. */
+  /** User name of the sender, such as `system:serviceaccount:default:operator`. */
   readonly user?: string;
-  /** Matches path and query; for what is no resource, such as discovery. */
+  /** Matches path and query. For requests without a resource, such as discovery. */
   readonly path?: RegExp;
 }
 
-/** Which requests a rule is for, and how many of them. */
+/** Requests that a rule applies to, and how many of them. */
 export interface RuleMatch extends RequestMatch {
-  /** The next so many requests that match; default: all, until the rule is disposed. */
+  /** Number of matching requests; default: all, until the rule is disposed. */
   readonly times?: number;
-  /** The share of matching requests it is applied to, 0 to 1, by the server's `random`; default: 1. */
+  /** Share of matching requests, 0 to 1, chosen with the server's `random`; default: 1. */
   readonly probability?: number;
 }
 
-/** A fault and the requests it is for. Disposing it ends it, and lets go of what it holds back. */
+/** A fault and the requests it applies to. Disposing it ends the fault and releases delayed requests and lines. */
 export interface FaultRule extends Disposable {
   readonly fault: Fault;
-  /** How many requests or watches it was applied to. */
+  /** Number of requests or watches it was applied to. */
   readonly hits: number;
 }
 
-/** Breaks what a server answers, the same way over HTTPS and in process. The server's own controllers are not affected. */
+/** Injects faults into a server's responses, both over HTTPS and in process. The server's own controllers are not affected. */
 export interface Faults {
   /**
-   * Applies the fault to requests to come that match; one in watches to watches that are opened from now on. Of
-   * several rules, the first that was injected is applied, and only that.
+   * Applies the fault to future requests that match, or, for a watch fault, to watches opened from now on. If several rules match, only the
+   * first injected one applies.
    */
   inject(match: RuleMatch, fault: Fault): FaultRule;
-  /** Applies the fault to the watches that are open and match; `hits` of the rule says how many they are. */
+  /** Applies the fault to open watches that match; `hits` of the rule is their number. */
   disrupt(match: RequestMatch, fault: WatchFault): FaultRule;
   /** Disposes all rules. */
   clear(): void;

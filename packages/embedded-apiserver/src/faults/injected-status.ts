@@ -15,7 +15,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
-/** What a `status` fault answers. */
+/** Error of a `status` fault. */
 export function injectedStatus(fault: Omit<RequestFault & { readonly kind: "status" }, "kind">): ApiStatusError {
   const { status, reason = reasons[status], message = `injected ${String(status)}`, retryAfterSeconds } = fault;
   return new ApiStatusError({

@@ -4,15 +4,15 @@ import type { LineFilter, WatchStream } from "../storage/watch.ts";
 import { injectedStatus } from "./injected-status.ts";
 import type { CutOff, WatchFault } from "./fault.ts";
 
-/** Breaks one watch as its fault says. Disposing it lets go of what it holds back; a watch that was broken stays broken. */
+/** Applies a fault to one watch. Disposing it releases delayed lines; a watch that was cut stays cut. */
 export class WatchFilter implements LineFilter, Disposable {
   readonly #watch: WatchStream;
   readonly #fault: WatchFault;
   readonly #clock: Clock;
   #linesLeft: number;
-  /** Set once nothing but the end is left. */
+  /** Set when only the end is left. */
   #cutOff: CutOff | undefined;
-  /** Lines that come late, with the time they are due. */
+  /** Delayed lines with their due times. */
   readonly #late: { readonly dueMs: number; readonly line: Uint8Array }[] = [];
   #timer: Disposable | undefined;
   #isReleased = false;

@@ -6,7 +6,7 @@ import type { FieldError } from "../kinds/kind.ts";
 import { invalidValue } from "../kinds/validation/field-errors.ts";
 import type { UserInfo } from "./api-request.ts";
 
-/** The answer of a review, besides its kind. */
+/** Answer of a review, without its kind. */
 export interface Review {
   readonly metadata?: JsonValue | undefined;
   readonly spec?: JsonValue;
@@ -134,7 +134,7 @@ function attributeErrors({ resourceAttributes, nonResourceAttributes }: JsonObje
   return [invalidValue("spec.resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified")];
 }
 
-/** The real server quotes its own struct. */
+/** The real server prints its own struct in the message. */
 function asGoStruct(attributes: JsonValue): object {
   const { path, verb } = isJsonObject(attributes) ? attributes : {};
   return { Path: textOf(path), Verb: textOf(verb) };
@@ -150,7 +150,7 @@ function metadataErrors({ metadata }: JsonObject, problem: string): FieldError[]
   return Object.keys(rest).length === 0 ? [] : [invalidValue("metadata", metadata, problem)];
 }
 
-/** The real server leaves out the kind. */
+/** The real server omits the kind from the message. */
 function check(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
 }

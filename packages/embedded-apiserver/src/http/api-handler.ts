@@ -1,4 +1,5 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
+import type { DiscoveryResponse } from "../discovery/index.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../errors/api-status-error.ts";
 import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
 import { authenticate, type AuthenticationContext } from "./authentication.ts";
@@ -9,25 +10,18 @@ import { handleResource } from "./resource-handler.ts";
 import { failure, json, text } from "./respond.ts";
 import { handleReview, isReview, reviewGroups } from "./reviews.ts";
 
-/** A discovery document; its body is JSON. */
-export interface DiscoveryResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
-}
-
-/** What answers requests. */
+/** Dependencies of {@link handleRequest}. */
 export interface ApiHandlerContext extends ResourceContext, AuthenticationContext {
   /** Serves `/api`, `/apis` and `/openapi`; `undefined` for paths that are none of its documents. */
   readonly discovery: (path: string, query: URLSearchParams, accept: string | undefined) => DiscoveryResponse | undefined;
-  /** What `/version` says. */
+  /** Body of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }
 
-/** Paths that say nothing of the cluster's objects. */
+/** Paths that reveal nothing about the cluster's objects. */
 const publicPath = /^\/(healthz|livez|readyz|version)(\/|$)/;
 
-/** Answers a request, at once unless another server is asked. Never throws: whatever goes wrong is an answer. */
+/** Handles a request, synchronously unless a kubelet is called. Never throws: errors become responses. */
 export function handleRequest(context: ApiHandlerContext, request: ApiRequest): Answer {
   const refuse = (error: unknown): ApiResponse =>
     pretty(
@@ -55,7 +49,7 @@ function route(context: ApiHandlerContext, request: ApiRequest): Answer {
   return publicPath.test(path) ? publicResponse(context, request, path) : privateResponse(context, request, { path, query, user });
 }
 
-/** Where everybody may do everything, nobody is not let in: so does the real server. */
+/** With `AlwaysAllow`, anonymous requests are refused, as on the real server. */
 function isNobody({ username }: UserInfo): boolean {
   return username === "system:anonymous";
 }
@@ -96,20 +90,20 @@ function privateResponse(
   return response ?? text(404, "404 page not found\n");
 }
 
-/** Below a group that there is, the real server answers for what there is not; elsewhere there is nobody to. */
+/** Whether the path is below an existing group. The real server answers unknown paths differently there. */
 function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
   const [, root, group = ""] = path.split("/");
   if (root === "api") return group !== "";
   return root === "apis" && group !== "" && (rest.kinds.some((kind) => kind.group === group) || reviewGroups.includes(group));
 }
 
-/** Where one can go from here. */
+/** Paths listed by `/`. */
 function rootPaths({ rest }: ApiHandlerContext): string[] {
   const groups = rest.kinds.map((kind) => (kind.group === "" ? "/api/v1" : `/apis/${kind.group}/${kind.version}`));
   return [...new Set(["/api", ...groups, "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"])].toSorted();
 }
 
-/** People read JSON in lines: `?pretty=true`, and what is known to be a person's tool. */
+/** Indents JSON for `?pretty=true` and for tools such as curl. */
 function pretty(request: ApiRequest, response: ApiResponse): ApiResponse {
   if (!(response.body instanceof Uint8Array) || response.headers["content-type"] !== "application/json") return response;
   const asked = request.url.includes("pretty") ? splitUrl(request.url).query.get("pretty") : null;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** A connection whose client asks for another protocol; the shape of streaming's `IncomingUpgrade`. */
+/** Connection of a client that requests a protocol upgrade; shaped like streaming's `IncomingUpgrade`. */
 export interface UpgradeHandover {
   readonly request: {
     readonly method?: string | undefined;
@@ -10,60 +10,59 @@ export interface UpgradeHandover {
     readonly rawHeaders?: readonly string[] | undefined;
   };
   readonly socket: Duplex;
-  /** What was read behind the request's head. */
+  /** Bytes that were read after the request's head. */
   readonly head: Buffer;
 }
 
-/** A request as every way into the server hands it over. */
+/** A request, independent of its transport. */
 export interface ApiRequest {
-  /** In upper case. */
+  /** Upper case. */
   readonly method: string;
   /** Path and query, starting with `/`. */
   readonly url: string;
-  /** Names in lower case. */
+  /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Empty if there is none. */
+  /** Empty if there is no body. */
   readonly body: Uint8Array;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client no longer waits for the response. */
   readonly signal?: AbortSignal | undefined;
-  /** The connection, where the client asks to go on in another protocol. */
+  /** Connection of a client that requests a protocol upgrade. */
   readonly upgrade?: UpgradeHandover | undefined;
-  /** Whether there was a client certificate of an authority that is not trusted. */
+  /** Whether the client sent a certificate of an untrusted authority. */
   readonly hasForeignCertificate?: boolean | undefined;
-  /** The subject of the client certificate that was verified, if there was one. */
+  /** Subject of the verified client certificate. */
   readonly certificate?:
     | {
         readonly commonName: string;
         readonly organizations: readonly string[];
-        /** SHA-256 of the certificate, in lower-case hexadecimal digits. */
+        /** SHA-256 of the certificate in lower-case hexadecimal. */
         readonly fingerprint?: string;
       }
     | undefined;
 }
 
-/** An answer. A body of chunks is a watch, or comes from a kubelet: leaving it, or returning its iterator, ends it. */
+/** A response. A body of chunks comes from a watch or a kubelet; returning its iterator ends it. */
 export interface ApiResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** Says that the request's {@link ApiRequest.upgrade} was taken: the connection has another owner, and gets no answer. */
+/** Response of a request whose {@link ApiRequest.upgrade} was taken over, so that nothing is written to the connection. */
 export const takenOver: ApiResponse = { status: 101, headers: {}, body: new Uint8Array(0) };
 
-/** An answer, or the promise of one where it takes time. */
+/** A response, or its promise if it takes time. */
 export type Answer = ApiResponse | Promise<ApiResponse>;
 
-/** Answers a request; a promise where that takes time, rejected where the connection is to break. */
+/** Handles a request. The promise is rejected if the connection should be broken. */
 export type RequestHandler = (request: ApiRequest) => Answer;
 
-/** Ends the watch that an answer may be which nobody reads. */
+/** Ends a response body that nobody will read. */
 export function abandon({ body }: ApiResponse): void {
   if (!(body instanceof Uint8Array)) void body[Symbol.asyncIterator]().return?.();
 }
 
-/** Who sends a request. */
 export interface UserInfo {
   readonly username: string;
   readonly uid?: string;
@@ -71,5 +70,5 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Request bodies may be as large as this; source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MaxRequestBodyBytes`. */
+/** Maximum size of a request body; source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MaxRequestBodyBytes`. */
 export const bodyLimitBytes: number = 3 * 1024 * 1024;

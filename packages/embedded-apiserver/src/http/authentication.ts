@@ -3,24 +3,22 @@ import { collectionOf, findKind, type RestContext } from "../rest/rest-context.t
 import { tokenIssuer, type ServiceAccountTokens, type TokenClaims } from "../service-account-token.ts";
 import type { ApiRequest, UserInfo } from "./api-request.ts";
 
-/** What callers are known by. */
+/** Dependencies of {@link authenticate}. */
 export interface AuthenticationContext {
   readonly rest: RestContext;
   readonly tokens: ServiceAccountTokens;
-  /** The administrator's bearer token. */
+  /** Bearer token of the administrator. */
   readonly adminToken: string;
 }
 
 const adminUser: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 
-/** Who does not say who he is. */
 const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /**
- * Who sends a request: the administrator, a service account, the holder of a client certificate, or somebody who does
- * not say.
+ * Authenticates a request: administrator, service account, client certificate, or anonymous.
  *
- * @returns `undefined` for a caller with a token or certificate that is good for nothing
+ * @returns `undefined` for an invalid token or certificate
  */
 export function authenticate(context: AuthenticationContext, request: ApiRequest): UserInfo | undefined {
   const { certificate } = request;
@@ -38,10 +36,10 @@ export function authenticate(context: AuthenticationContext, request: ApiRequest
 }
 
 /**
- * Whose token this is.
+ * Authenticates a token.
  *
- * @param audiences - the token must be meant for one of them
- * @returns `undefined` if it is nobody's, has expired, or what it is bound to is gone
+ * @param audiences - one of them must be an audience of the token
+ * @returns `undefined` if the token is unknown or expired, or if the object it is bound to no longer exists
  */
 export function authenticateToken(context: AuthenticationContext, token: string, audiences: readonly string[]): UserInfo | undefined {
   if (equalSecrets(token, context.adminToken)) return adminUser;
@@ -54,7 +52,7 @@ function bearerToken(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
 }
 
-/** Compares in a time that does not tell how much of the secret was right. */
+/** Compares in constant time. */
 function equalSecrets(given: string, secret: string): boolean {
   const a = Buffer.from(given);
   const b = Buffer.from(secret);

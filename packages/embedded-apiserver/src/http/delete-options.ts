@@ -8,13 +8,13 @@ import { parseJsonBody } from "./json-body.ts";
 import { checkJsonBody } from "./negotiation.ts";
 import { integerOf } from "./query-options.ts";
 
-/** Options of a deletion; `orphanDependents: false` also asks for 202 where the object stays for now. */
+/** Options of a deletion. `orphanDependents: false` also makes the response 202 if the object is not gone yet. */
 export interface ParsedDeleteOptions extends DeleteOptions {
   readonly acceptedIfPending: boolean;
 }
 
 /**
- * Reads `DeleteOptions` from the body; if there is none, from the query.
+ * Reads `DeleteOptions` from the body, or from the query if there is no body.
  *
  * @throws ApiStatusError 400, 415 or 422
  */

@@ -8,13 +8,13 @@ import type { CertifiedKey } from "../certificates/certificate.ts";
 import { abandon, bodyLimitBytes, takenOver, type ApiRequest, type ApiResponse, type RequestHandler } from "./api-request.ts";
 import { failure } from "./respond.ts";
 
-/** What the server listens on and answers with. */
+/** Options of {@link openHttpServer}. */
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly serving: CertifiedKey;
-  /** PEM of the authority whose client certificates are taken. */
+  /** PEM of the authority that signs client certificates. */
   readonly clientCaPem: string;
   readonly handle: RequestHandler;
 }
@@ -22,7 +22,7 @@ export interface HttpServerOptions {
 /** A listening HTTPS server. */
 export interface HttpServer extends AsyncDisposable {
   readonly port: number;
-  /** Stops listening and cuts every connection. */
+  /** Stops listening and closes every connection. */
   close(): Promise<void>;
 }
 
@@ -32,13 +32,13 @@ type Response = ServerResponse | Http2ServerResponse;
 /** Source: k8s.io/apiserver v0.36.3 pkg/server/secure_serving.go, `IdleTimeout`. */
 const idleTimeoutMs = 90_000;
 
-/** Header names that HTTP/2 does not have. */
+/** Headers that HTTP/2 forbids. */
 const connectionHeaders: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "keep-alive"]);
 
 /**
- * Listens on HTTPS, for HTTP/2 and HTTP/1.1.
+ * Starts an HTTPS server for HTTP/2 and HTTP/1.1.
  *
- * @throws Error of node, such as EADDRINUSE
+ * @throws Error of Node.js, such as EADDRINUSE
  */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const server = createSecureServer({
@@ -50,7 +50,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     rejectUnauthorized: false,
     settings: { maxConcurrentStreams: 1000 },
   });
-  // Read by the HTTP/1.1 half of the server, of which the types do not know.
+  // Read by the HTTP/1.1 side of the server, but missing in the types.
   Object.assign(server, { keepAliveTimeout: idleTimeoutMs, shouldUpgradeCallback: isUpgrade });
   const sockets = new Set<Socket>();
   server.on("secureConnection", (socket: Socket) => {
@@ -80,7 +80,7 @@ async function listen(server: Http2SecureServer, { host, port }: HttpServerOptio
   await once(server, "listening");
 }
 
-/** One for all: a reason with a stack of its own would cost more than many an answer. */
+/** Shared by all requests, because capturing a stack can cost more than the response. */
 const clientGone = new Error("the client has gone");
 
 async function answer(options: HttpServerOptions, request: Request, response: Response): Promise<void> {
@@ -95,12 +95,12 @@ async function answer(options: HttpServerOptions, request: Request, response: Re
   if (body === undefined) request.destroy();
 }
 
-/** Whether the connection is handed over. All else that asks for another protocol is answered as if it had not. */
+/** Whether the connection is handed over. Other upgrade requests are answered as if they had not asked for one. */
 function isUpgrade({ url = "", headers }: IncomingMessage): boolean {
   return /\/(exec|attach|portforward|proxy)([/?]|$)/.test(url) && /websocket|spdy\/3\.1/i.test(headers.upgrade ?? "");
 }
 
-/** Answers on the bare connection, unless somebody has taken it over. */
+/** Writes the response to the raw connection, unless a handler has taken it over. */
 async function answerUpgrade(
   options: HttpServerOptions,
   upgrade: { readonly request: IncomingMessage; readonly socket: Socket; readonly head: Buffer },
@@ -139,7 +139,7 @@ function clientCertificate(socket: Socket): ApiRequest["certificate"] {
   return { commonName: String(subject.CN), organizations: [subject.O ?? []].flat(), fingerprint };
 }
 
-/** The whole body; `undefined` for one beyond the limit. */
+/** Reads the whole body; `undefined` if it exceeds the limit. */
 async function readBody(request: Request): Promise<Uint8Array | undefined> {
   if (request.method === "GET") return emptyBody;
   const chunks: Buffer[] = [];
@@ -154,7 +154,7 @@ async function readBody(request: Request): Promise<Uint8Array | undefined> {
 
 const emptyBody = new Uint8Array(0);
 
-/** Over HTTP/2 the connection carries others' streams, too. */
+/** Over HTTP/2 only the stream is reset, because the connection carries other requests. */
 function breakOff(response: Response): void {
   if (response instanceof Http2ServerResponse) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else response.destroy();
@@ -183,7 +183,7 @@ async function send(request: Request, response: Response, { status, headers, bod
   response.end();
 }
 
-/** Counts what is on its way to the client. */
+/** Tracks the bytes that have not been sent to the client yet. */
 class PendingWrites {
   readonly #response: ServerResponse;
   readonly #onWritten: () => void;
@@ -197,13 +197,13 @@ class PendingWrites {
     };
   }
 
-  /** @returns whether more may be written at once */
+  /** @returns whether more may be written */
   add(chunk: Uint8Array): boolean {
     this.#count++;
     return this.#response.write(chunk, this.#onWritten);
   }
 
-  /** Waits until all has left, or the client. */
+  /** Waits until everything is sent or the client is gone. */
   async done(): Promise<void> {
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => {
@@ -218,7 +218,7 @@ function writeHead(response: Response, status: number, headers: Readonly<Record<
   for (const [name, value] of Object.entries(headers)) if (!connectionHeaders.has(name)) response.setHeader(name, value);
 }
 
-/** A watch's headers go out at once; its first change may be far. */
+/** Sends the headers of a watch at once, because its first event may take long. */
 function flush(response: Response): void {
   if ("flushHeaders" in response) response.flushHeaders();
 }

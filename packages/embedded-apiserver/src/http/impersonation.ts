@@ -13,31 +13,31 @@ const authenticated = "system:authenticated";
 const unauthenticated = "system:unauthenticated";
 const nodeNameExtra = "authentication.kubernetes.io/node-name";
 
-/** Who a request's headers say it is from. */
+/** User that the impersonation headers describe. */
 interface Wanted {
   readonly username: string;
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
-  /** Whether nothing but the name is given. */
+  /** Whether only the user name is given. */
   readonly isNameOnly: boolean;
-  /** The node's name, if it is a node. */
+  /** Name of the node, if the user is one. */
   readonly node: string | undefined;
-  /** Namespace and name, if it is a service account. */
+  /** Namespace and name, if the user is a service account. */
   readonly account: readonly [namespace: string, name: string] | undefined;
 }
 
-/** A way to be allowed to impersonate: `constraint` is part of the verbs that are asked for; absent: the verb is `impersonate`. */
+/** A permission that allows impersonation. `constraint` is part of the checked verbs; without it the verb is `impersonate`. */
 type Mode = { readonly constraint?: "associated-node" | "arbitrary-node" | "serviceaccount" | "user-info" };
 
-/** Who sends a request, and what he wants to do. */
+/** Sender of a request, and the access it requests. */
 export interface Sender {
   readonly user: UserInfo;
   readonly access: Access;
 }
 
 /**
- * Who a request wants to be taken for: its `Impersonate-*` headers, which its sender must be allowed to send.
+ * User that a request impersonates with `Impersonate-*` headers, if its sender is allowed to.
  *
  * @returns the sender if there are no such headers
  * @throws ApiStatusError 400 or 403
@@ -52,7 +52,7 @@ export function impersonated(authorizer: Authorizer, { headers }: ApiRequest, se
       return actualUser(wanted, mode);
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
-      // What the first and narrowest mode says is told.
+      // The error of the first and narrowest mode is reported.
       refusal ??= error;
     }
   }
@@ -134,7 +134,7 @@ function actualUser({ username, uid, groups, extra, account }: Wanted, { constra
   };
 }
 
-/** Node.js joins the lines of a header that comes several times. */
+/** Node.js joins repeated headers with commas. */
 function valuesOf(header: string | undefined): string[] {
   return header === undefined ? [] : header.split(", ").filter((value) => value !== "");
 }
@@ -154,7 +154,7 @@ function unescaped(key: string): string {
   }
 }
 
-/** In the words of the real server, which prints its own struct. */
+/** Same wording as the real server, which prints its own struct. */
 function withoutUser({ groups, uid, extra }: Pick<Wanted, "groups" | "uid" | "extra">): string {
   const list = (values: readonly string[]): string => `[]string{${values.map((value) => JSON.stringify(value)).join(", ")}}`;
   const goGroups = groups.length === 0 ? "[]string(nil)" : list(groups);

@@ -6,9 +6,9 @@ import { decodeProtobuf, isProtobuf } from "../kinds/schema/protobuf.ts";
 const decoder = new TextDecoder("utf-8", { ignoreBOM: false });
 
 /**
- * Reads a request's body: a JSON object, or Kubernetes' protobuf, which is known by its first bytes.
+ * Parses a request's body: a JSON object, or Kubernetes protobuf, which is recognized by its first bytes.
  *
- * @param expected - names what it should be in the error, such as `Pod`
+ * @param expected - type for the error message, such as `Pod`
  * @throws ApiStatusError 400 if it is neither
  */
 export function parseJsonBody(body: Uint8Array, expected: string): JsonValue {
@@ -22,7 +22,7 @@ export function parseJsonBody(body: Uint8Array, expected: string): JsonValue {
   );
 }
 
-/** Fields that the body has twice; none if it is protobuf. */
+/** Fields that occur twice in the body; empty for protobuf. */
 export function duplicatesOf(body: Uint8Array): string[] {
   return isProtobuf(body) ? [] : duplicateFields(decoder.decode(body));
 }

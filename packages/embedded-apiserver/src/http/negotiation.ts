@@ -1,7 +1,7 @@
 import { ApiStatusError, notAcceptable, unsupportedMediaType } from "../errors/api-status-error.ts";
 import { protobufMediaType } from "../kinds/schema/protobuf.ts";
 
-/** The form an answer takes. */
+/** Form of a response's object. */
 export type OutputForm = "object" | "table" | "metadata";
 
 interface Accepted {
@@ -11,9 +11,9 @@ interface Accepted {
 }
 
 /**
- * The form the caller likes best among those there are. Protobuf and YAML are passed over: only JSON is served.
+ * Selects the first form in the client's order of preference that is served. Protobuf and YAML are skipped, because only JSON is served.
  *
- * @throws ApiStatusError 406 if there is none the caller takes
+ * @throws ApiStatusError 406 if no accepted form is served
  */
 export function negotiateOutput(accept: string | undefined): OutputForm {
   if (accept === undefined || accept.trim() === "") return "object";
@@ -59,7 +59,6 @@ export function checkJsonBody(contentType: string | undefined): void {
   );
 }
 
-/** The kinds of patch. */
 export type PatchType = "json" | "merge" | "strategic";
 
 const patchTypes: Readonly<Record<string, PatchType>> = {
@@ -69,11 +68,11 @@ const patchTypes: Readonly<Record<string, PatchType>> = {
 };
 
 /**
- * The kind of patch a content type announces.
+ * Patch type of a content type.
  *
- * @param isCustom - whether it is for a custom resource: nothing is known of how its lists are merged
+ * @param isCustom - whether the patch is for a custom resource, which has no strategic merge patches
  *
- * @throws ApiStatusError 415 for a server-side apply, which is not there, and for anything unknown
+ * @throws ApiStatusError 415 for server-side apply, which is not supported, and for unknown types
  */
 export function patchTypeOf(contentType: string | undefined, isCustom = false): PatchType {
   const type = mediaType(contentType);
@@ -82,7 +81,7 @@ export function patchTypeOf(contentType: string | undefined, isCustom = false): 
   const accepted = Object.keys(patchTypes).join(", ");
   if (type.startsWith("application/apply-patch+"))
     throw unsupportedMediaType(`server-side apply is not supported by the embedded API server - accepted media types include: ${accepted}`);
-  // The real server has no more words for this one.
+  // The real server's message is as short.
   throw new ApiStatusError({ code: 415, reason: "UnsupportedMediaType", message: "415: Unsupported Media Type", details: {} });
 }
 

@@ -2,12 +2,12 @@ import { badRequest, invalid } from "../errors/api-status-error.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import type { FieldValidation } from "../rest/rest-context.ts";
 
-/** What a list or a watch asks for, read from the query. */
+/** Options of a list or watch. */
 export interface ListOptions {
   readonly watch: boolean;
   readonly labelSelector: string;
   readonly fieldSelector: string;
-  /** As it was given; `""` if it was not. */
+  /** As sent; `""` if absent. */
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   /** 0: no limit. */
@@ -19,9 +19,9 @@ export interface ListOptions {
 }
 
 /**
- * Reads the options of a list or watch.
+ * Parses the options of a list or watch.
  *
- * @throws ApiStatusError 400 for a value of the wrong type, 422 for options that contradict each other
+ * @throws ApiStatusError 400 for a value of the wrong type, 422 for contradictory options
  */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const options: ListOptions = {
@@ -84,16 +84,16 @@ function forbiddenField(field: string, problem: string): FieldError {
   return { field, reason: "FieldValueForbidden", message: `Forbidden: ${problem}` };
 }
 
-/** What a write asks for, read from the query. */
+/** Options of a write. */
 export interface WriteQuery {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
 }
 
 /**
- * Reads the options of a write.
+ * Parses the options of a write.
  *
- * @param optionsKind - names the options in the error, such as `CreateOptions`
+ * @param optionsKind - kind for the error message, such as `CreateOptions`
  * @throws ApiStatusError 422
  */
 export function parseWriteQuery(query: URLSearchParams, optionsKind: string): WriteQuery {
@@ -119,7 +119,7 @@ export function parseWriteQuery(query: URLSearchParams, optionsKind: string): Wr
   return { dryRun: dryRun.length > 0, fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation) };
 }
 
-/** An integer of the query. @throws ApiStatusError 400 */
+/** Integer parameter of the query. @throws ApiStatusError 400 */
 export function integerOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return undefined;
@@ -127,7 +127,7 @@ export function integerOf(query: URLSearchParams, name: string): number | undefi
   return Number(text);
 }
 
-/** As Kubernetes reads booleans of a query: anything but `0` and `false`, even nothing, is true. */
+/** Boolean parameter of the query. As in Kubernetes, everything but `0` and `false` is true, even an empty value. */
 export function booleanOf(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   if (text === null) return undefined;

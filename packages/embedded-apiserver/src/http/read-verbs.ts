@@ -10,7 +10,7 @@ import { parseListOptions, type ListOptions } from "./query-options.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json, jsonBytes, listBytes, listMetadata, partialMetadata, stream } from "./respond.ts";
 
-/** Source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MinRequestTimeout`; a watch lasts one to two times that. */
+/** Source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MinRequestTimeout`. A watch lasts one to two times as long. */
 const minWatchMs = 1_800_000;
 
 /** GET of an object. */
@@ -26,7 +26,7 @@ export function getVerb(context: ResourceContext, call: ResourceCall): ApiRespon
   return objectResponse(context, call, 200, stored);
 }
 
-/** GET of a collection, or of its changes. */
+/** GET of a collection, or a watch. */
 export function listVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const options = parseListOptions(call.query);
   const selects = parseSelection(call, options);
@@ -49,7 +49,7 @@ export function listVerb(context: ResourceContext, call: ResourceCall): ApiRespo
   }
 }
 
-/** What the selectors select; `undefined` if there are none. */
+/** Predicate of the label and field selectors; `undefined` if there are none. */
 export function parseSelection(
   { kind }: ResourceCall,
   options: Pick<ListOptions, "labelSelector" | "fieldSelector">,
@@ -91,7 +91,7 @@ function watchVerb(
   return stream(watch);
 }
 
-/** The real server has no reason of its own for this one. */
+/** The real server sets no reason in this error. */
 function checkVersionText(text: string): void {
   if (/^\d*$/.test(text)) return;
   const given = JSON.stringify(text);
@@ -106,7 +106,7 @@ function watchTransform(context: ResourceContext, call: ResourceCall): WatchOpti
   if (call.form === "metadata") return partialMetadata;
   let isFirst = true;
   return (object) => {
-    // Only a watch's first table describes its columns.
+    // Only the first table of a watch has column definitions.
     const table = tableOf(context, call, {
       objects: [object],
       metadata: { resourceVersion: object.metadata.resourceVersion },

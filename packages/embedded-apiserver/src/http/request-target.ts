@@ -1,24 +1,24 @@
-/** The resource a path names. */
+/** Resource that a path names. */
 export interface ResourceTarget {
   readonly group: string;
   readonly version: string;
-  /** The resource's plural name. */
+  /** Plural name of the resource. */
   readonly plural: string;
-  /** Absent: cluster-scoped, or all namespaces. */
+  /** `undefined` for cluster-scoped resources and for all namespaces. */
   readonly namespace: string | undefined;
-  /** Absent: the collection. */
+  /** `undefined` for the collection. */
   readonly name: string | undefined;
   readonly subresource: string | undefined;
-  /** Whether the path is `/watch/…`, as it was before there was `?watch=true`. */
+  /** Whether the path has the deprecated form `/watch/…`. */
   readonly isWatch: boolean;
 }
 
 /**
- * Takes an API path apart: `/api/v1/…` or `/apis/GROUP/VERSION/…`.
+ * Parses an API path: `/api/v1/…` or `/apis/GROUP/VERSION/…`.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/endpoints/request/requestinfo.go.
  *
- * @returns `undefined` for a path that names no resource, such as a discovery document's
+ * @returns `undefined` for a path that names no resource, such as a discovery document
  */
 export function parseResourcePath(path: string): ResourceTarget | undefined {
   const segments = path.split("/").slice(1).map(tryDecode);
@@ -28,12 +28,12 @@ export function parseResourcePath(path: string): ResourceTarget | undefined {
   const isWatch = below[0] === "watch" && below.length > 1;
   const { namespace, parts } = splitNamespace(isWatch ? below.slice(1) : below);
   const [plural = "", name, subresource, ...surplus] = parts;
-  // What stands below a proxy is the other server's affair.
+  // The path below a proxy belongs to the target server.
   if (plural === "" || version === "" || (surplus.length > 0 && subresource !== "proxy")) return undefined;
   return { group, version, plural, namespace, name: name === "" ? undefined : name, subresource, isWatch };
 }
 
-/** `namespaces/x/pods` is about pods, `namespaces/x` and `namespaces/x/status` about the namespace. */
+/** `namespaces/x/pods` names pods; `namespaces/x` and `namespaces/x/status` name the namespace. */
 function splitNamespace(parts: readonly string[]): { namespace: string | undefined; parts: readonly string[] } {
   const [first, namespace, resource] = parts;
   if (first !== "namespaces" || resource === undefined || resource === "" || resource === "status" || resource === "finalize")

@@ -13,22 +13,21 @@ import type { OutputForm } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json, jsonBytes, partialMetadata } from "./respond.ts";
 
-/** What the verbs over HTTP work with. */
+/** Dependencies of the HTTP verbs. */
 export interface ResourceContext {
   readonly rest: RestContext;
   readonly clock: Clock;
   readonly random: Random;
   readonly tokens: ServiceAccountTokens;
   readonly authorizer: Authorizer;
-  /** The way to the nodes. */
   readonly kubelets: Kubelets;
-  /** The open watches. */
+  /** Open watches. */
   readonly watches: Set<WatchStream>;
-  /** Changes that may wait for a slow reader of a watch. */
+  /** Maximum number of changes that wait for a slow reader of a watch. */
   readonly watchBufferLimit: number;
 }
 
-/** One request for a resource, taken apart. */
+/** A parsed request for a resource. */
 export interface ResourceCall {
   readonly request: ApiRequest;
   readonly query: URLSearchParams;
@@ -36,18 +35,18 @@ export interface ResourceCall {
   readonly kind: Kind;
   readonly form: OutputForm;
   readonly user: UserInfo;
-  /** Refuses what this caller may not do to this object. */
+  /** Admission for this request's user. */
   readonly admission: RequestAdmission;
-  /** Collects what the caller is to be warned of. */
+  /** Collects warnings for the client. */
   readonly warnings: string[];
 }
 
-/** The object the call is about. */
+/** Object that the call names. */
 export function addressOf({ kind, target }: ResourceCall): ObjectAddress {
   return { kind, namespace: target.namespace ?? "", name: target.name ?? "" };
 }
 
-/** Answers with an object in the form the caller wants. */
+/** Response with an object in the requested form. */
 export function objectResponse(context: ResourceContext, call: ResourceCall, status: number, stored: StoredObject): ApiResponse {
   switch (call.form) {
     case "object":
@@ -64,14 +63,14 @@ export function objectResponse(context: ResourceContext, call: ResourceCall, sta
   }
 }
 
-/** A table of objects, as the query wants it. @param options - `noHeaders` leaves out the columns */
+/** Table of objects with the query's options. @param options - `noHeaders` omits the column definitions */
 export function tableOf(context: ResourceContext, { kind, query }: ResourceCall, { objects, metadata, noHeaders }: TableContent): Table {
   const asked = query.get("includeObject");
   const includeObject = asked === "None" || asked === "Object" ? asked : "Metadata";
   return toTable(kind, objects, metadata, { nowMs: context.clock.now(), includeObject, noHeaders: noHeaders ?? false });
 }
 
-/** What a table shows. */
+/** Content of a table. */
 export interface TableContent {
   readonly objects: readonly Readonly<ApiObject>[];
   readonly metadata: TableMetadata;

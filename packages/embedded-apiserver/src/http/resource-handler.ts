@@ -14,13 +14,13 @@ import { createVerb, deleteCollectionVerb, deleteVerb, patchVerb, replaceVerb } 
 const objectVerbs = { GET: getVerb, PUT: replaceVerb, PATCH: patchVerb, DELETE: deleteVerb } as const;
 const collectionVerbs = { GET: listVerb, POST: createVerb, DELETE: deleteCollectionVerb } as const;
 const allNamespacesVerbs = { GET: listVerb } as const;
-/** Namespaces are deleted one by one. */
+/** A collection of namespaces cannot be deleted. */
 const namespaceCollectionVerbs = { GET: listVerb, POST: createVerb } as const;
 
 /**
- * Answers a request for a resource.
+ * Handles a request for a resource.
  *
- * @returns `undefined` if there is no API group and version of that name
+ * @returns `undefined` if the API group or version does not exist
  * @throws ApiStatusError
  */
 export function handleResource(

@@ -4,21 +4,21 @@ import { apiVersionOf } from "../rest/rest-context.ts";
 import type { ListPage } from "../rest/list.ts";
 import type { ApiResponse } from "./api-request.ts";
 
-/** Headers the real server gives to every answer. */
+/** Headers of every response, as on the real server. */
 const commonHeaders = { "cache-control": "no-cache, private" };
 const jsonHeaders: Readonly<Record<string, string>> = { ...commonHeaders, "content-type": "application/json" };
 
-/** An answer of JSON that is already bytes. */
+/** Response with JSON that is already encoded. */
 export function jsonBytes(status: number, body: Uint8Array): ApiResponse {
   return { status, headers: jsonHeaders, body };
 }
 
-/** An answer of JSON. */
+/** Response with JSON. */
 export function json(status: number, value: unknown): ApiResponse {
   return jsonBytes(status, Buffer.from(JSON.stringify(value)));
 }
 
-/** An answer of plain text. */
+/** Response with plain text. */
 export function text(status: number, body: string): ApiResponse {
   return {
     status,
@@ -27,29 +27,26 @@ export function text(status: number, body: string): ApiResponse {
   };
 }
 
-/** An answer that refuses. */
+/** Response with an error. */
 export function failure(error: ApiStatusError): ApiResponse {
   const response = json(error.status.code, error.status);
   const retryAfter = error.status.details?.retryAfterSeconds;
   return retryAfter === undefined ? response : { ...response, headers: { ...response.headers, "retry-after": String(retryAfter) } };
 }
 
-/** The answer of chunks that a watch is. */
+/** Response with the chunks of a watch. */
 export function stream(body: AsyncIterable<Uint8Array>): ApiResponse {
   return { status: 200, headers: jsonHeaders, body };
 }
 
-/** Adds what the caller is warned of. */
+/** Adds `Warning` headers. */
 export function withWarnings(response: ApiResponse, warnings: readonly string[]): ApiResponse {
   if (warnings.length === 0) return response;
   const header = warnings.map((warning) => `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`).join(", ");
   return { ...response, headers: { ...response.headers, warning: header } };
 }
 
-/**
- * The list object of a page. Items are the cached JSON without the kind and version that the list carries for all; only
- * custom resources have them in lists, too.
- */
+/** Encodes a page as a list object. The items are the cached JSON without kind and version, which only lists of custom resources repeat. */
 export function listBytes(kind: Kind, page: ListPage): Uint8Array {
   const prefix = kind.custom === undefined ? Buffer.byteLength(JSON.stringify({ kind: kind.kind, apiVersion: apiVersionOf(kind) })) : 1;
   const head = JSON.stringify({ kind: listKindOf(kind), apiVersion: apiVersionOf(kind), metadata: listMetadata(page) });
@@ -65,7 +62,6 @@ const itemStart = Buffer.from("{");
 const nextItemStart = Buffer.from(",{");
 const listEnd = Buffer.from("]}");
 
-/** A list's metadata. */
 export function listMetadata(page: ListPage): Pick<ListPage, "resourceVersion" | "continue" | "remainingItemCount"> {
   return {
     resourceVersion: page.resourceVersion,
@@ -74,12 +70,12 @@ export function listMetadata(page: ListPage): Pick<ListPage, "resourceVersion" |
   };
 }
 
-/** Nothing but an object's metadata. */
+/** `PartialObjectMetadata` of an object. */
 export function partialMetadata(object: Readonly<ApiObject>): unknown {
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
 }
 
-/** The kind of a list of objects. */
+/** Kind of a list of objects. */
 export function listKindOf({ kind, custom }: Kind): string {
   return custom?.listKind ?? `${kind}List`;
 }

@@ -13,21 +13,20 @@ import { checkJsonBody } from "./negotiation.ts";
 import type { ResourceTarget } from "./request-target.ts";
 import { json } from "./respond.ts";
 
-/** What reviews are answered with. */
+/** Dependencies of {@link handleReview}. */
 export interface ReviewContext extends AuthenticationContext {
   readonly authorizer: Authorizer;
 }
 
-/** The API groups of reviews. */
 export const reviewGroups: readonly string[] = ["authentication.k8s.io", "authorization.k8s.io"];
 
-/** Whether a path is about a review: something that is asked by creating it, and never stored. */
+/** Whether a path names a review: a question that is asked by creating an object, which is never stored. */
 export function isReview({ group, version }: ResourceTarget): boolean {
   return reviewGroups.includes(group) && version === "v1";
 }
 
 /**
- * Answers a TokenReview, a SelfSubjectReview or one of the access reviews.
+ * Handles a TokenReview, a SelfSubjectReview or an access review.
  *
  * @throws ApiStatusError
  */

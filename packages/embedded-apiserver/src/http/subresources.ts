@@ -59,7 +59,7 @@ const evictionType: BodyType = { group: "policy", version: "v1", kind: "Eviction
 const scaleType: BodyType = { group: "autoscaling", version: "v1", kind: "Scale" };
 const tokenRequestType: BodyType = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 
-/** Subresources that another server answers, in a form of its own. */
+/** Subresources whose response comes from another server. */
 const connectedSubresources: ReadonlySet<string> = new Set([
   "nodes/proxy",
   "pods/attach",
@@ -69,18 +69,18 @@ const connectedSubresources: ReadonlySet<string> = new Set([
   "services/proxy",
 ]);
 
-/** Subresources that would need a way to the pods' own addresses. */
+/** Subresources that would need a route to the pods' addresses. */
 const unservedSubresources: ReadonlySet<string> = new Set(["pods/proxy", "services/proxy"]);
 
-/** Whether a subresource leads to another server, so that it does not matter which forms of objects the caller takes. */
+/** Whether the response of a subresource comes from another server, so that the accepted forms of objects do not matter. */
 export function isConnected({ group, plural }: Kind, subresource: string | undefined): boolean {
   return group === "" && connectedSubresources.has(`${plural}/${subresource}`);
 }
 
 /**
- * The verbs of a subresource, by HTTP method; `undefined` if the kind has no such subresource.
+ * Verbs of a subresource by HTTP method; `undefined` if the kind has no such subresource.
  *
- * @throws ApiStatusError 501 for those the embedded server leaves out
+ * @throws ApiStatusError 501 for subresources that the embedded server does not support
  */
 export function subresourceVerbs(kind: Kind, subresource: string): Verbs | undefined {
   if (subresource === "status") return kind.hasStatus === true ? statusVerbs : undefined;
@@ -106,7 +106,7 @@ function proxyVerbs(): Verbs {
   return Object.fromEntries(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, nodeProxyVerb]));
 }
 
-/** POST of a Binding: to the pod's subresource, or to the collection `bindings`. */
+/** POST of a Binding, to the pod's subresource or to the collection `bindings`. */
 export function bindingVerb(context: ResourceContext, call: ResourceCall): ApiResponse {
   const { namespace = "", name } = call.target;
   bindPod(
@@ -199,7 +199,7 @@ function patchScale(context: ResourceContext, call: ResourceCall): ApiResponse {
   const type = patchTypeOf(call.request.headers["content-type"]);
   const options = writeOptionsOf(call, "PatchOptions");
   const patch = parsePatchBody(call.request.body);
-  // A Scale has no lists that are merged, so a strategic merge patch is a plain one.
+  // A Scale has no lists to merge, so a strategic merge patch is a plain merge patch.
   const change = (scale: JsonObject): JsonValue => (type === "json" ? applyJsonPatch(scale, patch) : applyMergePatch(scale, patch));
   return json(200, scaleOfKind(call.kind, updateScale(context.rest, addressOf(call), change, options)));
 }
@@ -222,7 +222,7 @@ function success(): ApiResponse {
   return json(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
 }
 
-/** Runs the verb of a method. @throws ApiStatusError 405 */
+/** Calls the verb of an HTTP method. @throws ApiStatusError 405 */
 export function runVerb(verbs: Verbs, context: ResourceContext, call: ResourceCall): Answer {
   const verb = verbs[call.request.method];
   if (verb === undefined) throw methodNotAllowed();

@@ -1,24 +1,23 @@
 import type { ApiMetadata, ApiObject, Column, Kind } from "../kinds/kind.ts";
 import { nameColumn } from "../kinds/columns/columns.ts";
 
-/** A `meta.k8s.io/v1` Table, what `kubectl get` prints. */
+/** `meta.k8s.io/v1` Table, which `kubectl get` prints. */
 export type Table = {
   readonly kind: "Table";
   readonly apiVersion: "meta.k8s.io/v1";
   readonly metadata: TableMetadata;
-  /** `null` where {@link TableOptions.noHeaders} asks for it. */
+  /** `null` with {@link TableOptions.noHeaders}. */
   readonly columnDefinitions: readonly TableColumn[] | null;
   readonly rows: readonly TableRow[];
 };
 
-/** Metadata of the list the table stands for; of the object, for a single one. */
+/** Metadata of the list, or of the single object. */
 export interface TableMetadata {
   readonly resourceVersion?: string | undefined;
   readonly continue?: string | undefined;
   readonly remainingItemCount?: number | undefined;
 }
 
-/** One column. */
 export interface TableColumn {
   readonly name: string;
   readonly type: string;
@@ -28,33 +27,32 @@ export interface TableColumn {
   readonly priority: number;
 }
 
-/** One row; the object is there as far as {@link TableOptions.includeObject} asks for it. */
+/** Row of a table; {@link TableOptions.includeObject} determines `object`. */
 export interface TableRow {
   readonly cells: readonly (string | number | boolean | null)[];
   readonly object: ApiObject | PartialObjectMetadata | null;
 }
 
-/** An object without its contents. */
 export interface PartialObjectMetadata {
   readonly kind: "PartialObjectMetadata";
   readonly apiVersion: "meta.k8s.io/v1";
   readonly metadata: ApiMetadata;
 }
 
-/** How a table is made. */
+/** Options of {@link toTable}. */
 export interface TableOptions {
-  /** The time ages are reckoned from, in milliseconds since the epoch. */
+  /** Time from which ages are computed, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** How much of the objects the rows carry; default: `Metadata`. */
+  /** Part of the objects that the rows contain; default: `Metadata`. */
   readonly includeObject?: "None" | "Metadata" | "Object";
-  /** Leaves out the columns, as a watch does after its first event; default: false. */
+  /** Omits the column definitions, as in all but the first event of a watch; default: false. */
   readonly noHeaders?: boolean;
 }
 
 /**
- * Shows objects of one kind as a table.
+ * Builds a table of objects of one kind.
  *
- * @param metadata - `resourceVersion` and the like of the list; other fields are left out
+ * @param metadata - metadata of the list; fields other than `resourceVersion` and the like are dropped
  */
 export function toTable(kind: Kind, objects: readonly Readonly<ApiObject>[], metadata: TableMetadata, options: TableOptions): Table {
   const columns = kind.columns ?? defaultColumns;

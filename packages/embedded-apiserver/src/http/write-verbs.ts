@@ -21,7 +21,7 @@ import { parseSelection } from "./read-verbs.ts";
 import { addressOf, objectResponse, tableOf, type ResourceCall, type ResourceContext } from "./resource-call.ts";
 import { json, listKindOf, listMetadata } from "./respond.ts";
 
-/** The request's body, an object; of fields that are there twice the options decide. @throws ApiStatusError 400 or 415 */
+/** Parses the request's body as an object. The options determine how duplicate fields are handled. @throws ApiStatusError 400 or 415 */
 export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, warn }: WriteOptions): JsonValue {
   checkJsonBody(request.headers["content-type"]);
   const body = parseJsonBody(request.body, kind.kind);
@@ -33,7 +33,7 @@ export function jsonBodyOf({ request, kind }: ResourceCall, { fieldValidation, w
   return body;
 }
 
-/** The options of the request's write. @param optionsKind - such as `CreateOptions` */
+/** Options of the request's write. @param optionsKind - such as `CreateOptions` */
 export function writeOptionsOf({ query, warnings, admission }: ResourceCall, optionsKind: string): WriteOptions {
   return {
     ...parseWriteQuery(query, optionsKind),
@@ -53,7 +53,7 @@ export function createVerb(context: ResourceContext, call: ResourceCall): ApiRes
   );
 }
 
-/** Kinds that PUT creates where they are not; source: `AllowCreateOnUpdate` under pkg/registry of Kubernetes v1.36.3. */
+/** Kinds that PUT creates if they do not exist; source: `AllowCreateOnUpdate` under pkg/registry of Kubernetes v1.36.3. */
 const createdByUpdate: ReadonlySet<string> = new Set([
   "leases.coordination.k8s.io",
   "limitranges.",
@@ -89,7 +89,7 @@ export function replaceVerb(context: ResourceContext, call: ResourceCall, scope?
   );
 }
 
-/** What a PUT creates: the UID of an object that is gone is in its way, a resourceVersion is not. */
+/** Body for an object that PUT creates. A UID in it is an error, a resourceVersion is ignored. */
 function bodyToCreate(body: JsonValue, address: ObjectAddress): JsonValue {
   if (!isJsonObject(body)) return body;
   const { resourceVersion: _none, ...metadata } = isJsonObject(body["metadata"]) ? body["metadata"] : {};
@@ -123,9 +123,9 @@ export function patchVerb(context: ResourceContext, call: ResourceCall, scope?: 
 }
 
 /**
- * Reads the request's patch.
+ * Parses the request's patch.
  *
- * @returns a function that applies it without changing its argument
+ * @returns a function that applies the patch without modifying its argument
  * @throws ApiStatusError 400 or 415
  */
 export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<ApiObject>) => JsonValue {
@@ -143,7 +143,7 @@ export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<A
   }
 }
 
-/** A patch, of any kind. @throws ApiStatusError 400 */
+/** Parses the body of a patch of any type. @throws ApiStatusError 400 */
 export function parsePatchBody(body: Uint8Array): JsonValue {
   try {
     return JSON.parse(Buffer.from(body).toString()) as JsonValue;
@@ -160,12 +160,12 @@ function requirePatchObject(patch: JsonValue): JsonObject {
   return patch;
 }
 
-/** Stored objects are JSON; only their type says less. */
+/** Stored objects are JSON, although their type does not say so. */
 function asJson(object: Readonly<ApiObject>): JsonObject {
   return object;
 }
 
-/** Kinds whose DELETE answers with the object; source: `ReturnDeletedObject` under pkg/registry of Kubernetes v1.36.3. */
+/** Kinds whose DELETE returns the object; source: `ReturnDeletedObject` under pkg/registry of Kubernetes v1.36.3. */
 const returnsDeleted: ReadonlySet<string> = new Set([
   "pods.",
   "services.",

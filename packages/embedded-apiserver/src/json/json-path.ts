@@ -7,7 +7,7 @@ type Step =
   | { readonly kind: "all" }
   | { readonly kind: "filter"; readonly path: string; readonly operator: string; readonly value: string };
 
-/** A path such as `.status.conditions[?(@.type=="Ready")].status`. @returns what finds its first value */
+/** Compiles a path such as `.status.conditions[?(@.type=="Ready")].status`. @returns a function that returns the first match */
 export function compileJsonPath(path: string): (value: JsonValue) => JsonValue | undefined {
   const steps = parseSteps(path);
   return (value) => {
@@ -25,7 +25,7 @@ function parseSteps(path: string): Step[] {
   token.lastIndex = 0;
   while (token.lastIndex < path.length) {
     const match = token.exec(path);
-    // A path that cannot be read finds nothing.
+    // An invalid path matches nothing.
     if (match === null) return [{ kind: "index", index: -1 }];
     const [, name, index, all, quoted, doubled, filtered, operator = "==", a, b, c] = match;
     if (index !== undefined) steps.push({ kind: "index", index: Number(index) });

@@ -11,7 +11,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A deep copy of a JSON value. Keys whose value is `undefined` are left out. */
+/** Deep copy of a JSON value. Keys whose value is `undefined` are dropped. */
 export function cloneJson<T>(value: T): T;
 export function cloneJson(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -24,7 +24,7 @@ export function cloneJson(value: unknown): unknown {
   return copy;
 }
 
-/** Whether two JSON values say the same; the order of keys does not matter, `undefined` counts as absent. */
+/** Whether two JSON values are equal. The order of keys does not matter; `undefined` counts as absent. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -39,7 +39,7 @@ function equalMembers(a: Record<string, unknown>, b: Record<string, unknown>): b
   return true;
 }
 
-/** Removes members that are null, at every depth: to Kubernetes, null and absent are the same. Changes the value. */
+/** Removes members that are null at every depth, because Kubernetes treats null as absent. Modifies the value. */
 export function dropNulls(value: unknown): void {
   if (Array.isArray(value)) {
     for (const item of value) dropNulls(item);

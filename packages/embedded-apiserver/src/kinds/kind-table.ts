@@ -1,12 +1,12 @@
 import type { Kind } from "./kind.ts";
 
-/** A change of the kinds there are. */
+/** A kind was added to or removed from the server. */
 export interface KindChange {
   readonly type: "ADDED" | "REMOVED";
   readonly kind: Kind;
 }
 
-/** The kinds a server has: those it is built with, and those of custom resources, which come and go. */
+/** Kinds of a server: the built-in ones, and those of custom resources, which come and go. */
 export class KindTable {
   readonly #kinds: Kind[];
   readonly #listeners = new Set<(change: KindChange) => void>();
@@ -15,18 +15,16 @@ export class KindTable {
     this.#kinds = [...kinds];
   }
 
-  /** All kinds; the same array for as long as the server lives, changed in place. */
+  /** All kinds. Always the same array, modified in place. */
   get all(): readonly Kind[] {
     return this.#kinds;
   }
 
-  /** Adds a kind. */
   add(kind: Kind): void {
     this.#kinds.push(kind);
     for (const listener of this.#listeners) listener({ type: "ADDED", kind });
   }
 
-  /** Takes a kind away. */
   remove(kind: Kind): void {
     const index = this.#kinds.indexOf(kind);
     if (index < 0) return;
@@ -34,7 +32,7 @@ export class KindTable {
     for (const listener of this.#listeners) listener({ type: "REMOVED", kind });
   }
 
-  /** Calls back on every later change. */
+  /** Calls the listener after every later change. */
   watch(listener: (change: KindChange) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };

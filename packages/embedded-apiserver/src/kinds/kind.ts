@@ -3,7 +3,7 @@ import type { JsonValue } from "../json/json-value.ts";
 import type { Decoded } from "./schema/decode.ts";
 import type { OpenApiSchema } from "./schema/schema.ts";
 
-/** A Kubernetes object as JSON; its fields are narrowed where they are used. */
+/** A Kubernetes object as JSON. Its fields are typed where they are used. */
 export interface ApiObject {
   apiVersion: string;
   kind: string;
@@ -29,7 +29,7 @@ export interface ApiMetadata {
   ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean }[];
 }
 
-/** One thing wrong with an object, as the API server words it in a 422. */
+/** A validation error, worded as in the API server's 422. */
 export interface FieldError {
   /** Such as `spec.containers[0].name`. */
   readonly field: string;
@@ -52,31 +52,31 @@ export interface Column {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "date" | "boolean";
   readonly description: string;
-  /** What the type says no more of, such as `int32`; default: none, `name` for a column of that name. */
+  /** Format beyond the type, such as `int32`; default: `name` for the column of that name, otherwise none. */
   readonly format?: string;
   /** Shown only with `-o wide`. */
   readonly wide?: boolean;
-  /** The cell; ages are reckoned from `nowMs`, milliseconds since the epoch. */
+  /** Content of the cell. Ages are relative to `nowMs`, milliseconds since the epoch. */
   cell(object: ApiObject, nowMs: number): string | number | boolean | null;
 }
 
-/** What a write may look at besides the object itself. */
+/** Context of the write hooks of a kind. */
 export interface WriteContext {
   readonly clock: Clock;
-  /** Name suffixes and addresses come from it. */
+  /** Source of name suffixes and addresses. */
   readonly random: Random;
   readonly cluster: ObjectReader;
 }
 
-/** The objects there are. What is returned is shared and must not be changed. */
+/** Read access to stored objects. Returned objects are shared and must not be modified. */
 export interface ObjectReader {
-  /** The object of that name, if there is one. */
+  /** The object of that name; `undefined` if there is none. */
   get(kind: Kind, namespace: string | undefined, name: string): Readonly<ApiObject> | undefined;
-  /** All objects of the kind, in one namespace or in all. */
+  /** Objects of the kind in one namespace, or in all. */
   list(kind: Kind, namespace?: string): Readonly<ApiObject>[];
 }
 
-/** All the server knows of one kind: where it is found, what makes an object valid, how it is shown. */
+/** Definition of a kind: its names, validation, defaulting and columns. */
 export interface Kind {
   readonly group: string;
   readonly version: string;
@@ -87,58 +87,55 @@ export interface Kind {
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
   /**
-   * Its definition in the OpenAPI document, such as `io.k8s.api.core.v1.Pod`. Every write is read through `decode` of
-   * kinds/schema/decode.ts with it first; the functions below rely on the types that gives.
+   * Name of its OpenAPI definition, such as `io.k8s.api.core.v1.Pod`. Every write is first decoded with it by `decode` of
+   * kinds/schema/decode.ts; the functions below rely on the resulting types.
    */
   readonly schema: string;
-  /** What is wrong with a name, worded as the API server does; absent: a DNS subdomain (RFC 1123). */
+  /** Validates a name, with the API server's messages; default: DNS subdomain (RFC 1123). */
   readonly nameProblems?: (name: string) => string[];
-  /** Whether `metadata.generation` counts the changes of `spec`. */
+  /** Whether `metadata.generation` is incremented when `spec` changes. */
   readonly hasGeneration?: boolean;
-  /** Whether there is a `status` subresource; then writes to the object leave its status, and writes to the status all else. */
+  /** Whether there is a `status` subresource. If so, other writes do not change the status, and it changes nothing else. */
   readonly hasStatus?: boolean;
   /** Whether there is a `scale` subresource. */
   readonly hasScale?: boolean;
-  /** Seconds of grace a deletion gives if the caller does not say; absent where objects go at once. */
+  /** Default grace period of a deletion in seconds; absent if objects are deleted immediately. */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
-  /**
-   * For the kinds whose dependents stay, without it, when the caller of a deletion does not say what is to become of
-   * them: what the caller is told then, if anything.
-   */
+  /** Present for kinds whose dependents are orphaned by default, with the warning that such a deletion returns. */
   readonly orphansByDefault?: { readonly warning?: string };
-  /** Fills what the caller left out; works on a fresh object, at every write, before anything else looks at it. */
+  /** Applies defaults to a new object, before all other hooks. */
   readonly applyDefaults?: (object: ApiObject) => void;
   /**
-   * What is wrong with it. `old` is there for an update, of the object or of its status: what a subresource may not
-   * change is already as it was. Metadata is checked for every kind elsewhere.
+   * Validates an object. `old` is set for updates of the object or its status; fields that the subresource must not change have already
+   * been restored. Metadata is validated for every kind elsewhere.
    */
   readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
   /**
-   * Extra work on creation, after defaults and before validation: initial status, allocated addresses, what admission
-   * adds. @throws ApiStatusError if admission refuses
+   * Prepares a new object after defaulting and before validation: initial status, allocated addresses, admission. @throws ApiStatusError if
+   * admission refuses it
    */
   readonly prepareForCreate?: (object: ApiObject, context: WriteContext) => void;
-  /** Extra work on an update of the object or its status, after defaults and before validation: what the server keeps. */
+  /** Prepares an update of the object or its status after defaulting and before validation: restores fields that the server owns. */
   readonly prepareForUpdate?: (object: ApiObject, old: Readonly<ApiObject>, context: WriteContext) => void;
-  /** What becomes of an object first when its deletion begins, at a time in milliseconds since the epoch; works on a copy. */
+  /** First change of an object whose deletion starts, at a time in milliseconds since the epoch; works on a copy. */
   readonly prepareForDelete?: (object: Readonly<ApiObject>, nowMs: number) => ApiObject;
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly fieldSelectors?: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns?: readonly Column[];
-  /** For custom resources, which have no definition of their own in the OpenAPI document. */
+  /** Present for custom resources, which have no definition in the OpenAPI document. */
   readonly custom?: CustomKind;
-  /** The version its objects are stored in, where that may be another one. */
+  /** Version in which objects are stored, if it is another one. */
   readonly storageVersion?: string;
 }
 
-/** What is particular to a kind of custom resources. */
+/** Part of a {@link Kind} that only custom resources have. */
 export interface CustomKind {
-  /** The name of its lists, such as `FooList`. */
+  /** Kind of its lists, such as `FooList`. */
   readonly listKind: string;
-  /** Reads an object: prunes what the schema does not have, and fills in defaults. */
+  /** Decodes an object: prunes unknown fields and applies defaults. */
   readonly decode: (body: Readonly<Record<string, JsonValue>>) => Decoded;
-  /** The schema as OpenAPI v3 documents show it. */
+  /** Schema for OpenAPI v3 documents. */
   readonly openApi: OpenApiSchema;
-  /** Where the `scale` sub-resource finds its fields, such as `.spec.replicas`. */
+  /** Paths of the `scale` subresource's fields, such as `.spec.replicas`. */
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string };
 }

@@ -11,7 +11,7 @@ export const leaseKind: Kind = {
   singular: "lease",
   namespaced: true,
   schema: "io.k8s.api.coordination.v1.Lease",
-  // Only servers with coordinated leader election, which is off by default, keep these.
+  // These fields are kept only by servers with coordinated leader election, which is off by default.
   prepareForCreate: dropCoordination,
   prepareForUpdate: dropCoordination,
   validate: leaseErrors,
@@ -32,7 +32,7 @@ function dropCoordination(lease: ApiObject): void {
   delete lease["spec"].preferredHolder;
 }
 
-/** What is wrong with a lease. Source: Kubernetes v1.36.3 pkg/apis/coordination/validation/validation.go. */
+/** Source: Kubernetes v1.36.3 pkg/apis/coordination/validation/validation.go. */
 function leaseErrors(lease: ApiObject): FieldError[] {
   const { leaseDurationSeconds: duration, leaseTransitions: transitions }: { leaseDurationSeconds?: number; leaseTransitions?: number } =
     lease["spec"];

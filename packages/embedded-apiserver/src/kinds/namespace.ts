@@ -5,7 +5,7 @@ import { each } from "./validation/labels.ts";
 import { dnsLabelProblems } from "./validation/names.ts";
 import { invalidValue } from "./validation/field-errors.ts";
 
-/** Marks a namespace whose objects the server removes before the namespace itself. */
+/** Finalizer of a namespace whose objects have not been deleted yet. */
 export const kubernetesFinalizer = "kubernetes";
 
 const nameLabel = "kubernetes.io/metadata.name";
@@ -29,7 +29,7 @@ export const namespaceKind: Kind = {
     const finalizers: string[] = namespace["spec"].finalizers ?? [];
     namespace["spec"].finalizers = finalizers.includes(kubernetesFinalizer) ? finalizers : [...finalizers, kubernetesFinalizer];
     namespace["status"] = { phase: "Active" };
-    // The name of one with generateName is known only now.
+    // With generateName, the name is known only now.
     namespace.metadata.labels = { ...namespace.metadata.labels, [nameLabel]: namespace.metadata.name };
   },
   prepareForUpdate(namespace, old) {

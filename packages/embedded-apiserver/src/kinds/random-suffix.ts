@@ -1,15 +1,15 @@
 import type { Random } from "@virtual-kubelet/clock";
 
-/** No vowels, so that no words come about. Source: k8s.io/apimachinery v0.36.3 pkg/util/rand/rand.go. */
+/** Without vowels, to avoid accidental words. Source: k8s.io/apimachinery v0.36.3 pkg/util/rand/rand.go. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 
-/** Five random characters, as Kubernetes appends them to names. */
+/** Random characters that Kubernetes appends to names; default: five. */
 export function randomSuffix(random: Random, length: number = 5): string {
   return Array.from({ length }, () => alphabet[Math.floor(random.next() * alphabet.length)]).join("");
 }
 
 /**
- * Makes digits safe for names: each becomes a character of the alphabet.
+ * Maps each character to one of the alphabet that is safe in names.
  * Source: k8s.io/apimachinery v0.36.3 pkg/util/rand/rand.go, SafeEncodeString.
  */
 export function safeEncode(text: string): string {

@@ -5,9 +5,9 @@ import type { CertifiedKey } from "../certificates/certificate.ts";
 /** A request to a kubelet. */
 export interface KubeletRequest {
   readonly url: URL;
-  /** Lets go of the kubelet, whether it has answered or not. */
+  /** Aborts the request, even after the response has started. */
   readonly signal?: AbortSignal | undefined;
-  /** Shows no certificate, as to a server that is no kubelet; default: `false`. */
+  /** Sends no client certificate, for servers other than kubelets; default: false. */
   readonly isAnonymous?: boolean;
   /** Default: GET. */
   readonly method?: string;
@@ -15,25 +15,24 @@ export interface KubeletRequest {
   readonly body?: Uint8Array;
 }
 
-/** How the server shows itself to kubelets; its group is `system:masters`, as kubeadm had it for long. */
+/** User name of the server's client certificate for kubelets. Its group is `system:masters`, as kubeadm had it for long. */
 export const kubeletClientUser = "kube-apiserver-kubelet-client";
 
-/** TLS to servers that are no kubelets. Their certificates are not looked at either. */
+/** TLS options for servers other than kubelets. Their certificates are not verified. */
 export const anonymousTls = { rejectUnauthorized: false } as const;
 
 const harmlessMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** The way to kubelets. */
 export interface Kubelets {
-  /** What TLS to a kubelet needs. */
+  /** TLS options for kubelets. */
   readonly tls: { readonly cert: string; readonly key: string; readonly rejectUnauthorized: false };
-  /** The answer's head; its body is still to come. Rejects with node's error if there is no connection to be had. */
+  /** Resolves with the head of the response. Rejects with an error of Node.js if the kubelet cannot be reached. */
   send(request: KubeletRequest): Promise<IncomingMessage>;
 }
 
 /**
- * Sends requests to kubelets, as the user {@link kubeletClientUser}. Their certificates are not looked at, as
- * kube-apiserver does without `--kubelet-certificate-authority`. Connections are kept for the next request.
+ * Sends requests to kubelets as the user {@link kubeletClientUser}. Their certificates are not verified, as in kube-apiserver without
+ * `--kubelet-certificate-authority`. Connections are reused.
  */
 export class KubeletClient implements Kubelets, Disposable {
   readonly tls: Kubelets["tls"];
@@ -53,7 +52,7 @@ export class KubeletClient implements Kubelets, Disposable {
       const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
       request.once("response", resolve);
       request.on("error", (error) => {
-        // A connection that was kept may have been closed at the other end just now.
+        // The kubelet may just have closed a reused connection.
         if (request.reusedSocket && harmlessMethods.has(method) && signal?.aborted !== true) resolve(this.send(asked));
         else reject(error);
       });
@@ -67,8 +66,8 @@ export class KubeletClient implements Kubelets, Disposable {
 }
 
 /**
- * A body as it comes. Returning the iterator lets go of the kubelet at once, also while it says nothing; a kubelet that
- * goes away in the middle ends the body, as with the real server.
+ * Body of a response as it arrives. Returning the iterator closes the connection at once. If the kubelet disappears, the body ends without
+ * an error, as on the real server.
  */
 export function bodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
   return {
@@ -86,7 +85,7 @@ export function bodyOf(message: IncomingMessage): AsyncIterable<Uint8Array> {
   };
 }
 
-/** The beginning of a body, as text; the rest is not read. */
+/** Beginning of a body as text; the rest is not read. */
 export async function textOf(message: IncomingMessage, limitBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -1,30 +1,30 @@
 import { ApiStatusError, notFound, type ResourceName } from "../errors/api-status-error.ts";
 import { collectionOf, findKind, type RestContext } from "../rest/rest-context.ts";
 
-/** Where a node's kubelet is. */
+/** Address of a node's kubelet. */
 export interface KubeletEndpoint {
-  /** As it stands in a URL: an IPv6 address in brackets. */
+  /** As in a URL: IPv6 addresses are in brackets. */
   readonly host: string;
   readonly port: number;
   /** `https://HOST:PORT`. */
   readonly origin: string;
-  /** Whether it speaks the newest WebSocket protocols itself. */
+  /** Whether the kubelet supports the newest WebSocket protocols itself. */
   readonly extendsWebSockets: boolean;
 }
 
-/** Where kubelets listen that say nothing else. */
+/** Port of kubelets whose node does not specify one. */
 const defaultPort = 10250;
 
 /** kubeadm's `--kubelet-preferred-address-types`. */
 const preferredTypes = ["InternalIP", "ExternalIP", "Hostname"] as const;
 
 /**
- * Where the kubelet of a node is.
+ * Looks up the address of a node's kubelet.
  *
  * Source: pkg/kubelet/client/kubelet_client.go of Kubernetes v1.36.3, `GetConnectionInfo`.
  *
- * @param asked - the resource that was asked for; the real server takes it for what is missing, too
- * @throws ApiStatusError 404 if there is no such node, 500 if it has no address
+ * @param asked - resource of the request; the real server names it, instead of the node, in its errors
+ * @throws ApiStatusError 404 if the node does not exist, 500 if it has no address
  */
 export function kubeletEndpoint(context: RestContext, nodeName: string, asked: ResourceName): KubeletEndpoint {
   const kind = findKind(context, "", "nodes");
@@ -46,7 +46,7 @@ export function kubeletEndpoint(context: RestContext, nodeName: string, asked: R
   };
 }
 
-/** 500 with nothing but words, as the real server answers errors it has no name for. */
+/** 500 with only a message, as the real server answers unclassified errors. */
 export function plainFailure(message: string): ApiStatusError {
   return new ApiStatusError({ code: 500, message });
 }

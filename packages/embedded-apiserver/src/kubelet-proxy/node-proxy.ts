@@ -9,7 +9,7 @@ import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, bodyOf } from "./kubelet-client.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 
-/** Headers that belong to one connection, or to the client alone. */
+/** Headers that belong to the connection, and credentials of the client. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "authorization",
   "connection",
@@ -22,11 +22,10 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Passes a request below `nodes/NAME/proxy` on to the node's kubelet, or, as `nodes/NAME:PORT/proxy`, to another port of
- * the node, without credentials.
+ * Forwards a request below `nodes/NAME/proxy` to the node's kubelet, or, with `nodes/NAME:PORT/proxy`, to another port of the node without
+ * credentials.
  *
- * Source: pkg/registry/core/node/rest/proxy.go and strategy.go of Kubernetes v1.36.3. Loopback addresses are let through
- * here.
+ * Source: pkg/registry/core/node/rest/proxy.go and strategy.go of Kubernetes v1.36.3. Unlike there, loopback addresses are allowed.
  *
  * @throws ApiStatusError 400, 404, 500, 503
  */
@@ -53,15 +52,15 @@ export async function nodeProxyVerb(context: ResourceContext, call: ResourceCall
   return { status: answer.statusCode ?? 502, headers: passed(answer.headers), body: bodyOf(answer) };
 }
 
-/** Who starts a server and streams nothing pays nothing for it. */
+/** Loads streaming on first use. */
 async function proxied(upgrade: UpgradeHandover, target: { readonly url: URL; readonly tls: ConnectionOptions }): Promise<void> {
   const { proxyUpgrade } = await import("@virtual-kubelet/streaming");
   await proxyUpgrade(upgrade, target, { clock: backgroundClock, refusal: dialRefusal });
 }
 
-/** Where a request goes. Only kubelets know this server. */
+/** Target of a request. Only kubelets get this server's credentials. */
 function targetOf(context: ResourceContext, { kind, request, target }: ResourceCall): { readonly url: URL; readonly isAnonymous: boolean } {
-  // SCHEME:NAME:PORT, of which scheme and port may be left out.
+  // SCHEME:NAME:PORT; scheme and port are optional.
   const asked = target.name ?? "";
   const parts = asked.split(":");
   const [scheme, nodeName, port] = parts.length === 3 ? parts : ["", parts[0], parts[1] ?? ""];
@@ -74,7 +73,7 @@ function targetOf(context: ResourceContext, { kind, request, target }: ResourceC
 }
 
 /**
- * Whoever asks for nothing below `/proxy` is sent to its root, from where relative links lead on.
+ * Redirects a request without a path below `/proxy` to the root, so that relative links work.
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/util/proxy/upgradeaware.go, `proxyRedirectsforRootPath`.
  */
@@ -84,7 +83,7 @@ function rootRedirect({ method, url }: ApiRequest): ApiResponse | undefined {
   return { status: 301, headers: { location: `${path}/${query}` }, body: new Uint8Array(0) };
 }
 
-/** What follows `/proxy`, as it was sent; `/` if nothing does. */
+/** Path after `/proxy` as sent; `/` if there is none. */
 function pathBelowProxy(url: string): string {
   const below = /\/nodes\/[^/?]+\/proxy([^]*)$/.exec(url)?.[1] ?? "";
   return below.startsWith("/") ? below : `/${below}`;

@@ -3,7 +3,7 @@ import type { ApiObject } from "../kinds/kind.ts";
 import { addressOf, type ResourceCall, type ResourceContext } from "../http/resource-call.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 
-/** The pod a request is about. @throws ApiStatusError 404 */
+/** Pod that a request names. @throws ApiStatusError 404 */
 export function podOf({ rest }: ResourceContext, call: ResourceCall): Readonly<ApiObject> {
   const { kind, namespace, name } = addressOf(call);
   const stored = collectionOf(rest, kind).get(namespace, name);
@@ -12,11 +12,11 @@ export function podOf({ rest }: ResourceContext, call: ResourceCall): Readonly<A
 }
 
 /**
- * The container a request means: the one it names, else the pod's only one.
+ * Container that a request names, or the pod's only one.
  *
  * Source: pkg/registry/core/pod/strategy.go of Kubernetes v1.36.3, `validateContainer`.
  *
- * @throws ApiStatusError 400 if there is none of that name, or several and none is named
+ * @throws ApiStatusError 400 if the container does not exist, or if none is named and there are several
  */
 export function containerOf({ metadata, spec }: Readonly<ApiObject>, asked: string | null): string {
   const namesOf = (list: readonly { readonly name: string }[] | undefined): string[] => (list ?? []).map(({ name }) => name);
@@ -31,7 +31,7 @@ export function containerOf({ metadata, spec }: Readonly<ApiObject>, asked: stri
   throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${all.join(" ")}]`);
 }
 
-/** A path whose segments are data. */
+/** Builds a path from segments that need escaping. */
 export function pathOf(...segments: readonly (string | undefined)[]): string {
   return segments.map((segment) => `/${encodeURIComponent(segment ?? "")}`).join("");
 }

@@ -11,17 +11,17 @@ import { bodyOf, textOf } from "./kubelet-client.ts";
 import { kubeletEndpoint, plainFailure } from "./kubelet-endpoint.ts";
 import { containerOf, pathOf, podOf } from "./pod-location.ts";
 
-/** What is read of a kubelet's words when it refuses; source: k8s.io/apiserver v0.36.3 generic/rest/response_checker.go. */
+/** Maximum bytes read of a kubelet's error message; source: k8s.io/apiserver v0.36.3 generic/rest/response_checker.go. */
 const refusalLimitBytes = 50_000;
 
 const textHeaders: Readonly<Record<string, string>> = { "cache-control": "no-cache, private", "content-type": "text/plain" };
 
 /**
- * Answers `pods/log` with what the pod's kubelet has.
+ * Serves `pods/log` from the pod's kubelet.
  *
  * Source: pkg/registry/core/pod/rest/log.go and strategy.go of Kubernetes v1.36.3.
  *
- * @throws ApiStatusError 400, 404, 422, 500; what the kubelet says is in the words of the real server
+ * @throws ApiStatusError 400, 404, 422, 500; a kubelet's error is worded as on the real server
  */
 export async function podLogVerb(context: ResourceContext, call: ResourceCall): Promise<ApiResponse> {
   const { query, target } = call;
@@ -45,7 +45,7 @@ export async function podLogVerb(context: ResourceContext, call: ResourceCall): 
   throw refusal(statusCode, words, target.name ?? "");
 }
 
-/** The query for the kubelet. @throws ApiStatusError 400, 422 */
+/** Builds the query for the kubelet. @throws ApiStatusError 400, 422 */
 function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   const numbers = {
     sinceSeconds: integerOf(query, "sinceSeconds"),
@@ -102,7 +102,7 @@ function refusal(statusCode: number, words: string, name: string): ApiStatusErro
   });
 }
 
-/** What the real server says of a status; without a message it says the kubelet's words. */
+/** Reason and message of the real server by status; without a message, the kubelet's own is used. */
 const genericAnswers: Readonly<Record<number, { readonly reason: string; readonly message?: string }>> = {
   401: { reason: "Unauthorized", message: "the server has asked for the client to provide credentials" },
   403: { reason: "Forbidden" },

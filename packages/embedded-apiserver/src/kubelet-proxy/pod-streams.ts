@@ -8,15 +8,15 @@ import { dialRefusal } from "./dial-refusal.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 import { containerOf, pathOf, podOf } from "./pod-location.ts";
 
-/** The sub-resources whose connection becomes a stream to the kubelet. */
+/** Subresources whose connection is streamed to the kubelet. */
 export type PodStream = "exec" | "attach" | "portforward";
 
-/** A query's flags, and what kubelets call them. */
+/** Names of the query's flags in a kubelet's query. */
 const flags = { stdin: "input", stdout: "output", stderr: "error", tty: "tty" } as const;
 
 /**
- * Joins a client's exec, attach or port-forward with the pod's kubelet. SPDY and older WebSocket versions are passed on
- * as they are; the newest WebSocket versions too, where the node declares that it knows them, else they are translated.
+ * Connects exec, attach or port-forward of a client with the pod's kubelet. SPDY and older WebSocket versions are forwarded unchanged; the
+ * newest WebSocket versions as well if the node supports them, otherwise they are translated.
  *
  * Source: pkg/registry/core/pod/rest/subresources.go of Kubernetes v1.36.3.
  *
@@ -40,7 +40,7 @@ export async function podStreamVerb(context: ResourceContext, call: ResourceCall
   return takenOver;
 }
 
-/** A WebSocket begins with GET, and runs commands all the same. */
+/** Requires the verb `create`, because a WebSocket starts with GET and runs commands all the same. */
 function mustBeAllowedToCreate({ authorizer }: ResourceContext, { user, target }: ResourceCall, subresource: PodStream): void {
   const { namespace = "", name = "" } = target;
   const access = { verb: "create", group: "", resource: "pods", subresource, namespace, name, fieldValues: new Map<string, string>() };
@@ -67,11 +67,11 @@ interface Joint {
   readonly translates: boolean;
 }
 
-/** Who starts a server and streams nothing pays nothing for it. */
+/** Loads streaming on first use. */
 async function join(upgrade: UpgradeHandover, { target, stream, query, translates }: Joint): Promise<void> {
   const { proxyUpgrade, relayPortForward, relayRemoteCommand } = await import("@virtual-kubelet/streaming");
   const offers = upgrade.request.headers["sec-websocket-protocol"] ?? "";
-  // Network time is the machine's, whatever clock the cluster has.
+  // Network timeouts use the machine's clock, whatever the cluster's is.
   const options = { clock: backgroundClock, refusal: dialRefusal };
   if (translates && stream === "portforward" && offers.includes("SPDY/3.1+portforward.k8s.io"))
     return relayPortForward(upgrade, target, options);

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 
-/** What decides the order of a merged list. */
+/** Input for the order of a merged list. */
 export interface ElementOrder {
-  /** The order the patch wants; it has precedence. */
+  /** Order given by the patch, which takes precedence. */
   readonly order: readonly JsonValue[];
-  /** The list as it was before, whose order decides where the items stand that the patch does not speak of. */
+  /** Previous list, which determines the position of items that the patch does not mention. */
   readonly previous: readonly JsonValue[];
-  /** The field that tells items apart; absent for lists of scalars. */
+  /** Field that identifies items; `undefined` for lists of scalars. */
   readonly mergeKey: string | undefined;
 }
 
 /**
- * Orders a merged list: items the patch speaks of in the patch's order, all others between them as they stood.
+ * Orders a merged list: items in the patch are in the patch's order; other items keep their position between them.
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/util/strategicpatch/patch.go, `normalizeElementOrder`, `mergeSortedSlice`.
  */

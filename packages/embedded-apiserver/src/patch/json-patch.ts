@@ -5,14 +5,14 @@ import { cloneJson, equalJson, isJsonObject, type JsonObject, type JsonValue } f
 type Container = JsonObject | JsonValue[];
 
 /**
- * Applies a JSON patch (RFC 6902). The document is not changed.
+ * Applies a JSON patch (RFC 6902). The document is not modified.
  *
- * @throws ApiStatusError 400 if the patch is none, 422 if it cannot be applied
+ * @throws ApiStatusError 400 if the patch is malformed, 422 if it cannot be applied
  */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
   if (!Array.isArray(patch))
     throw badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
-  // A root above the document makes replacing the whole document an ordinary operation.
+  // With a root above the document, replacing the whole document is an ordinary operation.
   const root: JsonObject = { document: cloneJson(document) };
   for (const operation of patch) applyOperation(root, operation);
   return root["document"] ?? null;
@@ -42,7 +42,7 @@ function applyOperation(root: JsonObject, operation: JsonValue): void {
   }
 }
 
-/** The path's segments below the root that holds the document. */
+/** Segments of a path below the root that holds the document. */
 function segmentsOf(pointer: JsonValue | undefined): string[] {
   if (typeof pointer !== "string" || (pointer !== "" && !pointer.startsWith("/"))) throw unprocessable();
   return [
@@ -103,7 +103,7 @@ function locate(root: JsonObject, path: readonly string[]): { parent: Container;
 function arrayIndex(array: readonly JsonValue[], segment: string, last: number): number {
   if (!/^-?(0|[1-9]\d*)$/.test(segment)) throw unprocessable();
   const number = Number(segment);
-  // The server's library takes negative indices as counted from the end.
+  // As in the real server's library, negative indexes count from the end.
   const index = number < 0 ? number + array.length : number;
   if (index < 0 || index > last) throw unprocessable();
   return index;

@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 
-/**
- * Applies a JSON merge patch (RFC 7386). Neither argument is changed; the result shares what is untouched.
- */
+/** Applies a JSON merge patch (RFC 7386). Neither argument is modified; the result shares unchanged parts. */
 export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isJsonObject(patch)) return patch;
   const result: JsonObject = isJsonObject(target) ? { ...target } : {};

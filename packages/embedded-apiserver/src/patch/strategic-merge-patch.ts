@@ -9,16 +9,15 @@ const deleteFromPrimitiveList = "$deleteFromPrimitiveList/";
 const setElementOrder = "$setElementOrder/";
 
 /**
- * Applies a strategic merge patch. Neither argument is changed; the result shares what is untouched.
+ * Applies a strategic merge patch. Neither argument is modified; the result shares unchanged parts.
  *
- * Lists of a type that names a merge key are merged item by item, lists of scalars with the strategy `merge` are
- * united, all others replaced; `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` work.
+ * Lists whose type has a merge key are merged by item, lists of scalars with the strategy `merge` are united, and other lists are replaced.
+ * The directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` are supported.
  *
- * Source: k8s.io/apimachinery v0.36.3 pkg/util/strategicpatch/patch.go, `mergeMap` with `MergeParallelList` and
- * `IgnoreUnmatchedNulls`.
+ * Source: k8s.io/apimachinery v0.36.3 pkg/util/strategicpatch/patch.go, `mergeMap` with `MergeParallelList` and `IgnoreUnmatchedNulls`.
  *
- * @param schema - the type of the object; below it `undefined` where the type is free-form
- * @throws ApiStatusError 400 or 500, as the API server, if the patch makes no sense
+ * @param schema - type of the object; `undefined` for free-form fields
+ * @throws ApiStatusError 400 or 500, as the API server, for an invalid patch
  */
 export function applyStrategicMergePatch(original: JsonObject, patch: JsonObject, schema: TypeSchema | undefined): JsonObject {
   if (Object.hasOwn(patch, directive)) return applyDirective(patch);
@@ -39,7 +38,7 @@ function applyDirective(patch: JsonObject): JsonObject {
   throw unexpected(`unknown patch type: ${String(action)} in map: ${goText(patch)}`);
 }
 
-/** A copy without the fields that `$retainKeys`, if there is one, does not list. */
+/** Copies the fields that `$retainKeys` lists, or all fields without it. */
 function retainOnly(original: JsonObject, patch: JsonObject): JsonObject {
   const kept = patch[retainKeys];
   if (kept === undefined) return { ...original };
@@ -85,7 +84,7 @@ function mergeLists(current: readonly JsonValue[], patch: readonly JsonValue[], 
   return orderElements(merged, { order: changes, previous: kept, mergeKey });
 }
 
-/** Takes `$patch: delete` and `$patch: replace` out of the patch's items. */
+/** Removes items with `$patch: delete` and `$patch: replace` from the patch and applies them. */
 function applyListDirectives(
   current: readonly JsonValue[],
   patch: readonly JsonObject[],
@@ -122,7 +121,7 @@ function mergeItems(
   return merged;
 }
 
-/** Puts lists in the order that `$setElementOrder/x` gives, merging them first. @returns the fields that are done. */
+/** Merges and sorts lists with a `$setElementOrder/x` directive. @returns names of the lists */
 function applyElementOrders(result: JsonObject, patch: JsonObject, schema: TypeSchema | undefined): ReadonlySet<string> {
   const done = new Set<string>();
   for (const [directiveKey, order] of Object.entries(patch)) {
@@ -152,7 +151,7 @@ function isListOrAbsent(value: JsonValue | undefined): value is JsonValue[] | un
   return value === undefined || Array.isArray(value);
 }
 
-/** The patch's items must come in the order that the directive lists. */
+/** Checks that the patch's items are in the order of the directive. */
 function checkOrder(patch: readonly JsonValue[], order: readonly JsonValue[], mergeKey: string | undefined): void {
   if (patch.length === 0 || order.length === 0) return;
   let next = 0;
@@ -171,7 +170,7 @@ function deleteScalars(result: JsonObject, key: string, values: JsonValue): void
   result[key] = current.filter((item) => !values.includes(item));
 }
 
-/** What a patch adds where nothing was: nulls and directives mean nothing there. `undefined` if nothing is left. */
+/** Value that a patch adds to an absent field: without nulls and directives. `undefined` if nothing is left. */
 function withoutDirectives(value: JsonValue): JsonValue | undefined {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isJsonObject(value)) return value;
@@ -211,7 +210,7 @@ function keyOf(item: JsonValue | undefined, mergeKey: string | undefined): JsonV
   return mergeKey !== undefined && isJsonObject(item) ? item[mergeKey] : item;
 }
 
-/** A value as Go prints it. */
+/** Formats a value as Go prints it. */
 function goText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
   if (!isJsonObject(value)) return value === null ? "<nil>" : String(value);
@@ -221,7 +220,7 @@ function goText(value: JsonValue): string {
   return `map[${members.join(" ")}]`;
 }
 
-/** Errors for which the API server has no reason of its own. */
+/** Errors to which the API server gives no specific reason. */
 function unexpected(message: string): ApiStatusError {
   return new ApiStatusError({ code: 500, message });
 }

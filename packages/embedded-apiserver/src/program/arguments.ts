@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import type { ServerSettings } from "./server-thread.ts";
 
-/** What the command line asks for. */
+/** Parsed command line. */
 export type Arguments = { readonly show: "help" | "version" } | { readonly show?: undefined; readonly settings: ServerSettings };
 
-/** The command line cannot be read; the message names the flag, its value and what was expected. */
+/** Invalid command line. The message names the flag, its value and what was expected. */
 export class UsageError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -12,7 +12,7 @@ export class UsageError extends Error {
   }
 }
 
-/** What `--help` shows. */
+/** Text of `--help`. */
 export const usage = `Serves the Kubernetes API from memory until it is interrupted.
 
 Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
@@ -29,9 +29,9 @@ Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
 `;
 
 /**
- * Reads the command line.
+ * Parses the command line.
  *
- * @throws UsageError naming the flag
+ * @throws UsageError that names the flag
  */
 export function parseArguments(words: readonly string[]): Arguments {
   const values = parse(words);

@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { parseArguments, usage, UsageError } from "./arguments.ts";
 import type { Serving, ServerSettings } from "./server-thread.ts";
 
-/** Node.js 24 lets the young generation grow to 64 MiB; only a thread of its own can be held to less, without a flag of Node's. */
+/** Node.js 24 lets the young generation grow to 64 MiB. Without a command-line flag, only a worker thread can have a lower limit. */
 const youngGenerationMiB = 24;
 
 const exitCodes = { ok: 0, failure: 1, usage: 2 };
@@ -30,7 +30,7 @@ async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Ends when the thread has ended, after a signal or a fault. */
+/** Resolves when the thread has exited, after a signal or an error. */
 async function serveInThread(settings: ServerSettings): Promise<void> {
   const thread = new Worker(new URL(import.meta.url), {
     workerData: settings,

@@ -1,24 +1,24 @@
 import type { MessagePort } from "node:worker_threads";
 import { startApiServer, type ApiServerOptions } from "../start-api-server.ts";
 
-/** What the program tells the thread that serves. It crosses threads, so it holds plain values only. */
+/** Settings of the server thread. Plain values only, because they are cloned into the thread. */
 export interface ServerSettings {
-  /** File to write the administrator's kubeconfig to. */
+  /** Path of the administrator's kubeconfig, which is written at the start. */
   readonly kubeconfig: string;
   readonly server: Pick<ApiServerOptions, "host" | "port" | "certificateHosts" | "contextName" | "authorization" | "controllers">;
 }
 
-/** What the thread tells once it serves. */
+/** Message of the thread when it is serving. */
 export interface Serving {
   readonly url: string;
-  /** The Kubernetes version it speaks. */
+  /** Kubernetes version of the server. */
   readonly version: string;
 }
 
 /**
- * Serves until the first message comes.
+ * Serves until the first message arrives.
  *
- * @throws Error of node if it cannot listen, or cannot write the kubeconfig
+ * @throws Error of Node.js if it cannot listen or cannot write the kubeconfig
  */
 export async function serve(parent: MessagePort, { kubeconfig, server: options }: ServerSettings): Promise<void> {
   await using server = await startApiServer(options);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Disposables } from "./disposables.ts";
 
-/** What one call throws. */
+/** Returns the error that a function throws. */
 function errorOf(work: () => void): unknown {
   try {
     work();

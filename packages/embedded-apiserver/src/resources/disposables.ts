@@ -1,27 +1,24 @@
-/**
- * Resources that are disposed together, the last one first. It does what `DisposableStack` does, which Node.js 22 does not
- * have.
- */
+/** Resources that are disposed together, last one first. Replaces `DisposableStack`, which Node.js 22 does not have. */
 export class Disposables implements Disposable {
   readonly #held: Disposable[] = [];
   #isDisposed = false;
 
-  /** Takes over a resource. @returns the resource @throws Error after {@link Disposables.dispose} */
+  /** Adds a resource. @returns the resource @throws Error after {@link Disposables.dispose} */
   use<T extends Disposable>(resource: T): T {
     if (this.#isDisposed) throw new Error("cannot take over a resource: those it belongs with are already disposed");
     this.#held.push(resource);
     return resource;
   }
 
-  /** Takes over a callback, which is called once. @throws Error after {@link Disposables.dispose} */
+  /** Adds a callback that is called once. @throws Error after {@link Disposables.dispose} */
   defer(onDispose: () => void): void {
     this.use({ [Symbol.dispose]: onDispose });
   }
 
   /**
-   * Disposes of all resources, also if one of them throws; does nothing the second time.
+   * Disposes all resources even if some of them throw; does nothing the second time.
    *
-   * @throws the error of the one resource that failed, or an AggregateError of all errors
+   * @throws the error of the only resource that failed, or an AggregateError
    */
   dispose(): void {
     this.#isDisposed = true;

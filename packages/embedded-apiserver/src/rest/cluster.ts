@@ -1,29 +1,29 @@
 import type { ApiObject, Kind, ObjectReader } from "../kinds/kind.ts";
 import type { KindChange } from "../kinds/kind-table.ts";
 
-/** What changed, as the watch cache tells it inside the process. `object` is the state after; for a deletion the last. */
+/** A change of an object. `object` is the state after the change; for a deletion the last state. */
 export interface ClusterEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: Readonly<ApiObject>;
 }
 
-/** How an object is deleted. */
+/** Options of {@link Cluster.delete}. */
 export interface DeletionOptions {
   readonly gracePeriodSeconds?: number;
-  /** The UID the object must have. */
+  /** Precondition: UID of the object. */
   readonly uid?: string;
-  /** What becomes of the objects it owns; default: what the kind does of itself. */
+  /** Propagation to dependents; default: depends on the kind. */
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
 }
 
 /**
- * The server's own controllers see the cluster through this: the same rules as over HTTP (defaults, validation,
- * preconditions, graceful deletion), without HTTP. Objects returned are shared and must not be changed.
+ * Access to the cluster for the server's own controllers: the same rules as over HTTP (defaults, validation, preconditions, graceful
+ * deletion) without HTTP. Returned objects are shared and must not be modified.
  */
 export interface Cluster extends ObjectReader {
   /** @throws ApiStatusError */
   create(kind: Kind, object: unknown): Readonly<ApiObject>;
-  /** Replaces what `change` returns for the current object; `undefined` leaves it. @throws ApiStatusError */
+  /** Replaces the object with the result of `change`; `undefined` leaves it unchanged. @throws ApiStatusError */
   update(
     kind: Kind,
     namespace: string | undefined,
@@ -31,14 +31,14 @@ export interface Cluster extends ObjectReader {
     change: (object: ApiObject) => ApiObject | undefined,
     subresource?: "status",
   ): Readonly<ApiObject> | undefined;
-  /** @throws ApiStatusError; a missing object is no error */
+  /** A missing object is not an error. @throws ApiStatusError */
   delete(kind: Kind, namespace: string | undefined, name: string, options?: DeletionOptions): void;
-  /** Binds a pod to a node, as a POST to `pods/binding` does. @throws ApiStatusError */
+  /** Binds a pod to a node, like a POST to `pods/binding`. @throws ApiStatusError */
   bind(namespace: string, pod: string, node: string): void;
-  /** Calls back on every later change of the kind, after it is stored. */
+  /** Calls the listener after every later change of an object of the kind. */
   watch(kind: Kind, listener: (event: ClusterEvent) => void): Disposable;
-  /** The kinds there are now. Custom resources come and go. */
+  /** Currently served kinds. Kinds of custom resources come and go. */
   kinds(): readonly Kind[];
-  /** Calls back when a kind of custom resources comes or goes. */
+  /** Calls the listener when a kind of custom resources is added or removed. */
   watchKinds(listener: (change: KindChange) => void): Disposable;
 }

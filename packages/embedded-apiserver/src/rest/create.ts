@@ -1,23 +1,22 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { alreadyExists, ApiStatusError, forbidden, generateNameConflict, invalid, notFound } from "../errors/api-status-error.ts";
 import type { ApiMetadata, ApiObject, Kind } from "../kinds/kind.ts";
+import { randomSuffix } from "../kinds/random-suffix.ts";
 import { StoredObject } from "../storage/storage.ts";
 import { decodeObject } from "./decode-object.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, setNamespace } from "./metadata.ts";
 import { collectionOf, findKind, type RestContext, type WriteOptions } from "./rest-context.ts";
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/storage/names/generate.go. */
-const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-const suffixLength = 5;
-const maxNameLength = 63;
+const maxPrefixLength = 58;
 /** Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go, `maxNameGenerationCreateAttempts`. */
 const nameAttempts = 8;
 
 /**
  * Creates an object.
  *
- * @param namespace - the request's; `""` for cluster-scoped kinds
- * @throws ApiStatusError as the API server would answer: 400, 403, 404, 409 or 422
+ * @param namespace - namespace of the request; `""` for cluster-scoped kinds
+ * @throws ApiStatusError like the API server: 400, 403, 404, 409 or 422
  */
 export function createObject(context: RestContext, kind: Kind, namespace: string, body: unknown, options: WriteOptions = {}): StoredObject {
   const object = decodeObject(kind, body, options);
@@ -50,7 +49,7 @@ function checkObject(kind: Kind, object: ApiObject): void {
   const { metadata } = object;
   const errors = [...metadataErrors(kind, metadata), ...(kind.validate?.(object, undefined) ?? [])];
   if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
-  // The real server says so only when it stores, and without a reason of its own.
+  // The real server reports this only when storing, and without a specific reason.
   if (metadata.resourceVersion && metadata.resourceVersion !== "0") {
     throw new ApiStatusError({ code: 500, message: "resourceVersion should not be set on objects to be created" });
   }
@@ -64,15 +63,9 @@ function dryRunResult(object: ApiObject): StoredObject {
 function freeName(context: RestContext, kind: Kind, namespace: string, prefix: string): string {
   let name = "";
   for (let attempt = 0; attempt < nameAttempts; attempt++) {
-    name = generatedName(context, prefix);
+    name = prefix.slice(0, maxPrefixLength) + randomSuffix(context.random);
     if (collectionOf(context, kind).get(namespace, name) === undefined) break;
   }
-  return name;
-}
-
-function generatedName({ random }: RestContext, prefix: string): string {
-  let name = prefix.slice(0, maxNameLength - suffixLength);
-  for (let index = 0; index < suffixLength; index++) name += suffixAlphabet.charAt(Math.floor(random.next() * suffixAlphabet.length));
   return name;
 }
 
@@ -92,7 +85,7 @@ function checkNamespace(context: RestContext, object: Readonly<ApiObject>, kind:
   );
 }
 
-/** Metadata in the order in which the API server writes it; so are two objects of one kind alike to read. */
+/** Orders metadata as the API server does, so that objects are easy to compare. */
 function orderMetadata(object: ApiObject): ApiObject {
   const { name, generateName, namespace, uid, generation, creationTimestamp, ...rest } = object.metadata;
   const metadata = {

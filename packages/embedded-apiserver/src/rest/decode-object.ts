@@ -6,10 +6,10 @@ import { apiVersionOf, type WriteOptions } from "./rest-context.ts";
 import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";
 
 /**
- * Reads a request's object: as its kind's schema has it, with defaults, `kind`, `apiVersion` and `metadata` first.
+ * Decodes a request's object with the schema of its kind and applies defaults. `kind`, `apiVersion` and `metadata` come first.
  *
- * @returns a fresh object
- * @throws ApiStatusError 400 if it is no object of the kind
+ * @returns a new object
+ * @throws ApiStatusError 400 if the body is not an object of the kind
  */
 export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): ApiObject {
   if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
@@ -21,7 +21,7 @@ export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): 
 }
 
 /**
- * Reads what a patch has made of an object, like {@link decodeObject}.
+ * Decodes the result of a patch, like {@link decodeObject}.
  *
  * @throws ApiStatusError 422 if it is no longer an object of the kind
  */

@@ -79,7 +79,7 @@ test("a second deletion can shorten the grace period, and only that", async () =
 
   expect(longer.body.metadata).toMatchObject({ deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 });
   expect(same.body.metadata).toMatchObject({ deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 });
-  // Counted from the first deletion, not from now.
+  // Counted from the first deletion.
   expect(shorter.body.metadata).toMatchObject({ deletionTimestamp: "2026-01-01T00:00:10Z", deletionGracePeriodSeconds: 10, generation: 2 });
 });
 

@@ -17,15 +17,15 @@ export interface DeleteOptions {
 const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
 
-/** What a deletion came to. */
+/** Result of a deletion. */
 export interface Deletion {
-  /** The object as it is then; of one that is gone, its last state. */
+  /** State after the deletion; the last state of an object that is gone. */
   readonly stored: StoredObject;
   /** Whether the object is gone. */
   readonly isGone: boolean;
 }
 
-/** What the request has an object become. */
+/** Next state of the object. */
 type Plan =
   | { readonly kind: "remove" }
   | { readonly kind: "keep" }
@@ -35,10 +35,10 @@ type Plan =
 const immortalNamespaces: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 /**
- * Deletes an object, or begins to: one with a grace period or with finalizers stays, marked.
+ * Deletes an object, or marks it as deleted if it has a grace period or finalizers.
  *
- * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Delete` and pkg/registry/rest/delete.go
- * `BeforeDelete`; for namespaces pkg/registry/core/namespace/storage/storage.go of Kubernetes v1.36.3.
+ * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Delete` and pkg/registry/rest/delete.go `BeforeDelete`; for
+ * namespaces pkg/registry/core/namespace/storage/storage.go of Kubernetes v1.36.3.
  *
  * @throws ApiStatusError 403, 404, 409 or 422
  */
@@ -67,7 +67,7 @@ export function deleteObject(context: RestContext, { kind, namespace, name }: Ob
   return { stored: options.dryRun === true ? current : collection.remove(current), isGone: true };
 }
 
-/** What a kind does to an object when its deletion begins. */
+/** Applies the kind's `prepareForDelete`. */
 function beginDeletion(kind: Kind, stored: StoredObject, now: number): StoredObject {
   if (kind.prepareForDelete === undefined || stored.object.metadata.deletionTimestamp !== undefined) return stored;
   return new StoredObject(kind.prepareForDelete(stored.object, now), stored.resourceVersion);
@@ -83,7 +83,7 @@ function checkOptions({ propagationPolicy }: DeleteOptions): void {
 
 function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
   const { name, uid: actualUid, resourceVersion: actualVersion } = object.metadata;
-  // The real server names the kind here, where other conflicts name the resource.
+  // Other conflicts name the resource, but the real server names the kind in this one.
   const subject = { group: kind.group, plural: kind.kind };
   if (uid !== undefined && uid !== actualUid) {
     if (kind.kind === "Namespace" && kind.group === "") throw uidConflict(kind, name, uid, actualUid);
@@ -102,7 +102,7 @@ function checkPreconditions(kind: Kind, { object }: StoredObject, { uid, resourc
   }
 }
 
-/** A namespace is marked first, then emptied; its `spec.finalizers` say whether it has been. */
+/** A namespace is first marked, then emptied. It can be removed once its `spec.finalizers` is empty. */
 function planNamespace({ object }: StoredObject, options: DeleteOptions, now: number): Plan {
   const { metadata } = object;
   if (metadata.deletionTimestamp === undefined) {
@@ -123,7 +123,7 @@ function planDeletion(kind: Kind, { object }: StoredObject, options: DeleteOptio
   return equalJson(marked, object.metadata) ? { kind: "keep" } : { kind: "mark", metadata: marked, thenRemove: false };
 }
 
-/** The metadata a graceful deletion gives the object; `pending` if one is under way already, `none` if there is none to be. */
+/** Metadata of a graceful deletion; `pending` if one is already in progress, `none` if the deletion is immediate. */
 function planGrace(kind: Kind, object: ApiObject, options: DeleteOptions, now: number): ApiObject["metadata"] | "pending" | "none" {
   if (kind.gracePeriodSeconds === undefined) return "none";
   const { metadata } = object;
@@ -139,20 +139,20 @@ function planGrace(kind: Kind, object: ApiObject, options: DeleteOptions, now: n
   };
 }
 
-/** Nobody has to be waited for if the pod runs nowhere, or no longer. Source: pkg/registry/core/pod/strategy.go `CheckGracefulDelete`. */
+/** Whether the pod may still have running containers. Source: pkg/registry/core/pod/strategy.go `CheckGracefulDelete`. */
 function mayTakeTime(object: ApiObject): boolean {
   const phase: unknown = object["status"]?.phase;
   return Boolean(object["spec"]?.nodeName) && phase !== "Failed" && phase !== "Succeeded";
 }
 
-/** A deletion under way can only be made shorter. */
+/** The grace period of a deletion in progress can only be shortened. */
 function shortenGrace(metadata: ApiObject["metadata"], asked: number | undefined, now: number): ApiObject["metadata"] | "pending" | "none" {
   const { deletionGracePeriodSeconds: current = 0, deletionTimestamp = "" } = metadata;
   if (current === 0) return "none";
   if (asked === undefined || asked >= current) return "pending";
   const due = Date.parse(deletionTimestamp) + (asked - current) * 1000;
   if (due >= now) return { ...metadata, deletionTimestamp: rfc3339(due), deletionGracePeriodSeconds: asked };
-  // Of a graceful deletion whose time is up already, one second stays: somebody else has to see it and to end it.
+  // A grace period that has already passed becomes one second, because the kubelet still has to observe and finish the deletion.
   return { ...metadata, deletionTimestamp: rfc3339(now), deletionGracePeriodSeconds: asked === 0 ? 0 : 1 };
 }
 
@@ -179,7 +179,7 @@ function policyOf(
     : "Orphan";
 }
 
-/** What is to become of dependents is told to the garbage collector through finalizers. */
+/** Finalizers tell the garbage collector what to do with dependents. */
 function withFinalizers(metadata: ApiObject["metadata"], { propagationPolicy }: DeleteOptions): ApiObject["metadata"] {
   if (propagationPolicy === undefined) return metadata;
   const { finalizers = [], ...rest } = metadata;

@@ -3,18 +3,18 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { StoredObject } from "../storage/storage.ts";
 import { collectionOf, type RestContext } from "./rest-context.ts";
 
-/** What a list selects. */
+/** Parameters of a list. */
 export interface ListQuery {
-  /** Absent: all namespaces. */
+  /** `undefined` for all namespaces. */
   readonly namespace: string | undefined;
-  /** Absent: all objects. */
+  /** Predicate of the selectors; `undefined` for all objects. */
   readonly selects: ((object: Readonly<ApiObject>) => boolean) | undefined;
-  /** As the caller gives it; `""`, `"0"`, or a version. */
+  /** As sent: `""`, `"0"`, or a version. */
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
-  /** 0: no limit. */
+  /** 0 for no limit. */
   readonly limit: number;
-  /** Of the page before; `""` for the first. */
+  /** Token of the previous page; `""` for the first page. */
   readonly continueToken: string;
 }
 
@@ -24,27 +24,27 @@ export interface ListPage {
   readonly resourceVersion: string;
   /** Absent on the last page. */
   readonly continue?: string;
-  /** Objects on later pages; absent where a selector makes it costly to know. */
+  /** Number of objects on later pages; absent if a selector makes it expensive to compute. */
   readonly remainingItemCount?: number;
 }
 
-/** Where a list goes on; the token holds it. */
+/** Content of a continue token. */
 interface Continuation {
-  /** The version that all pages show; {@link anyVersion} if the latest will do. */
+  /** Version that all pages show; {@link anyVersion} for the latest. */
   readonly rv: number;
-  /** Namespace and name of the last object sent. */
+  /** Namespace and name of the last object on the page. */
   readonly after: string;
 }
 
-/** The version of a token for a list that goes on although it no longer shows one state. Source: pkg/storage/etcd3/errors.go. */
+/** Version in the token of a list that continues without a consistent state. Source: pkg/storage/etcd3/errors.go. */
 const anyVersion = -1;
 
 /**
- * Lists a kind's objects, ordered by namespace and name. All pages of a list show the state of its first.
+ * Lists objects of a kind, ordered by namespace and name. All pages show the state of the first.
  *
  * Source: k8s.io/apiserver v0.36.3 pkg/storage/cacher and pkg/storage/etcd3/store.go `GetList`.
  *
- * @throws ApiStatusError 400; 410 if the version asked for is no longer kept; 504 if it has not been reached
+ * @throws ApiStatusError 400; 410 if the requested version is no longer retained; 504 if it has not been reached
  */
 export function listObjects(context: RestContext, kind: Kind, query: ListQuery): ListPage {
   const latest = context.storage.resourceVersion;
@@ -59,7 +59,7 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
   const { selects } = query;
   const selected = selects === undefined ? rest : rest.filter(({ object }) => selects(object));
   const resourceVersion = exact ?? latest;
-  // From the watch cache, which answers version 0, everything comes at once.
+  // Version 0 is served by the real server's watch cache, which ignores limits.
   const limit = query.resourceVersion === "0" ? 0 : query.limit;
   const items = limit > 0 ? selected.slice(0, limit) : selected;
   const last = items.at(-1);
@@ -72,12 +72,12 @@ export function listObjects(context: RestContext, kind: Kind, query: ListQuery):
   };
 }
 
-/** The version the list must show; `undefined` if the latest does. */
+/** Version that the list must show; `undefined` for the latest. */
 function exactVersion(query: ListQuery, latest: number): number | undefined {
   const version = parseVersion(query.resourceVersion);
   if (version > latest) throw tooLargeResourceVersion(version, latest);
   if (query.resourceVersionMatch === "Exact") return version;
-  // Before there was `resourceVersionMatch`, a limit meant an exact version; it still does.
+  // Without `resourceVersionMatch`, a limit implies an exact version.
   return version > 0 && query.limit > 0 && query.resourceVersionMatch === "" ? version : undefined;
 }
 
@@ -94,7 +94,7 @@ function atVersion(list: () => StoredObject[], continuation: Continuation | unde
 }
 
 /**
- * Reads a resourceVersion; an absent one is 0.
+ * Parses a resourceVersion; 0 if absent.
  *
  * @throws ApiStatusError 400
  */
@@ -121,7 +121,7 @@ function parseContinueToken(token: string): Continuation {
     const { rv, start } = parsed as { rv?: unknown; start?: unknown };
     if (typeof rv === "number" && typeof start === "string") return { rv, after: start };
   } catch {
-    // Falls through to the same answer as a token of another shape.
+    // Handled below like a malformed token.
   }
   throw badRequest("invalid continue token: continue key is not valid");
 }

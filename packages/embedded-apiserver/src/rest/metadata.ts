@@ -10,9 +10,9 @@ import { labelKeyProblems } from "../kinds/validation/label-syntax.ts";
 const annotationsLimitBytes = 256 * 1024;
 
 /**
- * Makes the object's namespace the request's.
+ * Sets the namespace of an object to that of the request.
  *
- * @throws ApiStatusError 400 if the object names another one
+ * @throws ApiStatusError 400 if the object has another one
  */
 export function setNamespace(kind: Kind, metadata: ApiMetadata, namespace: string): void {
   if (!kind.namespaced) {
@@ -25,7 +25,7 @@ export function setNamespace(kind: Kind, metadata: ApiMetadata, namespace: strin
 }
 
 /**
- * What is wrong with an object's metadata.
+ * Validates metadata.
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor`.
  */
@@ -91,7 +91,7 @@ function finalizerErrors({ finalizers = [] }: ApiMetadata): FieldError[] {
 }
 
 /**
- * What an update may not do to metadata.
+ * Validates the changes of an update to metadata.
  *
  * Source: the same file, `ValidateObjectMetaAccessorUpdate`.
  */
@@ -116,7 +116,7 @@ export function metadataUpdateErrors(metadata: ApiMetadata, old: Readonly<ApiMet
 export const duplicateOwnersWarning =
   ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests";
 
-/** Leaves out repeated owner references. Changes the object. @returns whether there were any */
+/** Removes duplicate owner references. Modifies the object. @returns whether there were any */
 export function dropDuplicateOwners(object: ApiObject): boolean {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined) return false;

@@ -12,7 +12,7 @@ import { bindPod } from "./pod/pod-binding.ts";
 import { collectionOf, findKind, type RestContext } from "./rest-context.ts";
 import { updateObject } from "./update.ts";
 
-/** What a {@link Registry} works with. */
+/** Options of {@link Registry}. */
 export interface RegistryOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -20,9 +20,9 @@ export interface RegistryOptions {
   readonly kindTable: KindTable;
 }
 
-/** The cluster as the server's own controllers see it, over the same verbs as HTTP's. */
+/** Implements {@link Cluster} with the same verbs as HTTP. */
 export class Registry implements Cluster {
-  /** What the verbs take. */
+  /** Context of the verbs. */
   readonly context: RestContext;
 
   constructor(options: RegistryOptions) {

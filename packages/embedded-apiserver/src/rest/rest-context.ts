@@ -5,53 +5,53 @@ import type { KindTable } from "../kinds/kind-table.ts";
 import { viewInVersion } from "../custom-resources/version-view.ts";
 import type { ObjectCollection, Storage } from "../storage/storage.ts";
 
-/** What the verbs work with. */
+/** Dependencies of the verbs. */
 export interface RestContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly storage: Storage;
-  /** All kinds the server knows; custom resources come and go. */
+  /** Served kinds. Kinds of custom resources come and go. */
   readonly kinds: readonly Kind[];
-  /** The table that `kinds` is of. */
+  /** Table that `kinds` belongs to. */
   readonly kindTable: KindTable;
-  /** The same objects, for the hooks of a kind. */
+  /** The same objects, for the hooks of kinds. */
   readonly cluster: Cluster;
 }
 
-/** What an unknown field of a request's object leads to; source: Kubernetes' `fieldValidation` parameter. */
+/** Handling of unknown fields; source: Kubernetes' query parameter `fieldValidation`. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
-/** Options every write takes. */
+/** Options of every write. */
 export interface WriteOptions {
-  /** Everything but the storing. */
+  /** Does everything except storing. */
   readonly dryRun?: boolean;
   /** Default: `Warn`. */
   readonly fieldValidation?: FieldValidation;
-  /** Looks at what is about to be stored, which it may refuse or change. @throws ApiStatusError */
+  /** Checks the object before it is stored, and may modify it. @throws ApiStatusError */
   readonly admit?: (object: ApiObject, old: Readonly<ApiObject> | undefined) => void;
-  /** Told what the caller should be warned of. */
+  /** Called with warnings for the client. */
   readonly warn?: (message: string) => void;
 }
 
-/** Names an object of a kind; `namespace` is `""` where the kind has none. */
+/** Identifies an object; `namespace` is `""` for cluster-scoped kinds. */
 export interface ObjectAddress {
   readonly kind: Kind;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The stored objects of the kind. */
+/** Stored objects of the kind. */
 export function collectionOf(context: RestContext, kind: Kind): ObjectCollection {
   const collection = context.storage.collection(kind);
   return kind.storageVersion === undefined ? collection : viewInVersion(collection, kind);
 }
 
-/** The kind of that group and plural name, in any version; `undefined` if there is none. */
+/** Kind by group and plural name, in any version; `undefined` if there is none. */
 export function findKind(context: RestContext, group: string, plural: string): Kind | undefined {
   return context.kinds.find((kind) => kind.group === group && kind.plural === plural);
 }
 
-/** `v1`, or `apps/v1`. */
+/** Such as `v1` or `apps/v1`. */
 export function apiVersionOf(kind: Kind): string {
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
 }

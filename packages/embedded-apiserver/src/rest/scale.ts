@@ -5,12 +5,12 @@ import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { ObjectAddress, RestContext } from "./rest-context.ts";
 import { updateObject, type UpdateOptions } from "./update.ts";
 
-/** The `autoscaling/v1` Scale of an object of a kind. */
+/** `autoscaling/v1` Scale of an object, also of a custom resource. */
 export function scaleOfKind({ custom }: Kind, object: Readonly<ApiObject>): JsonObject {
   return custom?.scale === undefined ? scaleOf(object) : customScaleOf(object, custom.scale);
 }
 
-/** The `autoscaling/v1` Scale of an object. */
+/** `autoscaling/v1` Scale of an object. */
 export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const selector = selectorText(spec?.selector);
@@ -23,10 +23,10 @@ export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonOb
   };
 }
 
-/** A label selector as text, as clients put it into queries. */
+/** Formats a label selector as in a query. */
 function selectorText(selector: unknown): string {
   if (!isJsonObject(selector)) return "";
-  // A ReplicationController's selector is plain labels.
+  // A ReplicationController's selector is a plain map of labels.
   const isPlain = Object.values(selector).every((value) => typeof value === "string");
   if (isPlain)
     return Object.entries(selector)
@@ -58,9 +58,9 @@ function expressionText(expression: JsonObject): string {
 }
 
 /**
- * Writes the `scale` subresource.
+ * Updates the `scale` subresource.
  *
- * @param change - gets the present Scale, returns the wanted one
+ * @param change - receives the current Scale and returns the new one
  * @throws ApiStatusError 400, 404, 409 or 422
  */
 export function updateScale(

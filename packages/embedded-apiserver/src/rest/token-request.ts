@@ -9,11 +9,11 @@ const defaultExpirationSeconds = 3600;
 const minExpirationSeconds = 600;
 
 /**
- * Answers a `TokenRequest` for a service account.
+ * Handles a `TokenRequest` for a service account.
  *
  * Source: pkg/registry/core/serviceaccount/storage/token.go of Kubernetes v1.36.3.
  *
- * @returns the request, with the token in its status
+ * @returns the request with the token in its status
  * @throws ApiStatusError 400, 404, 409 or 422
  */
 export function requestToken(context: RestContext, tokens: ServiceAccountTokens, account: ObjectAddress, body: JsonValue): JsonObject {
@@ -62,12 +62,12 @@ function expirationErrors(seconds: JsonValue): FieldError[] {
   return [];
 }
 
-/** As Go prints a group and version: of the core group `/v1`. */
+/** Formats group and version as Go prints them; `/v1` for the core group. */
 function groupVersionText(apiVersion: string): string {
   return apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
 }
 
-/** The object the token is bound to, and the node of a pod. */
+/** Objects that the token is bound to: the referenced one and, for a pod, its node. */
 function boundObjects(context: RestContext, account: ObjectAddress, reference: JsonObject): TokenSpec["bound"] {
   const { kind: kindName, apiVersion, name, uid } = reference;
   const plural = apiVersion === "v1" ? boundKinds[String(kindName)] : undefined;

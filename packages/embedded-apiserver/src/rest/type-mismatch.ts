@@ -2,7 +2,7 @@ import { badRequest } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonValue } from "../json/json-value.ts";
 import { kinds } from "../kinds/index.ts";
 
-/** A type as bodies name it. */
+/** Type of a request's body. */
 export interface BodyType {
   /** `""` for the core group. */
   readonly group: string;
@@ -10,16 +10,16 @@ export interface BodyType {
   readonly kind: string;
 }
 
-/** What a body is, and why that will not do. */
+/** Actual type of a body, and the problem with it. */
 export interface TypeMismatch {
   readonly given: Pick<BodyType, "kind" | "version">;
   readonly problem: string;
 }
 
 /**
- * Checks that a body is of the type wanted; kind and version may be missing.
+ * Checks that a body has the expected type; kind and version may be missing.
  *
- * Source of the words: k8s.io/apimachinery v0.36.3 pkg/runtime/error.go and k8s.io/apiserver pkg/endpoints/handlers/create.go.
+ * Source of the messages: k8s.io/apimachinery v0.36.3 pkg/runtime/error.go and k8s.io/apiserver pkg/endpoints/handlers/create.go.
  *
  * @throws ApiStatusError 400
  */
@@ -28,7 +28,7 @@ export function checkBodyType(wanted: BodyType, body: JsonValue): void {
   if (mismatch !== undefined) throw badRequest(unhandled(wanted.kind, mismatch.given, mismatch.problem));
 }
 
-/** What is wrong with a body's type; `undefined` if it is the one wanted. */
+/** Problem with a body's type; `undefined` if it is the expected one. */
 export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | undefined {
   if (!isJsonObject(body)) return undefined;
   const wantedVersion = versionText(wanted);
@@ -42,12 +42,12 @@ export function typeMismatch(wanted: BodyType, body: JsonValue): TypeMismatch | 
   return { given: { kind, version }, problem };
 }
 
-/** What is said of a body that cannot be used as the kind wanted. */
+/** Message for a body that cannot be used as the expected kind. */
 export function unhandled(wanted: string, given: Pick<BodyType, "kind" | "version">, problem: string): string {
   return `${given.kind} in version ${JSON.stringify(given.version)} cannot be handled as a ${wanted}: ${problem}`;
 }
 
-/** What is said of a kind that there is none of. */
+/** Message for an unknown kind. */
 export function notRegistered(kind: string, apiVersion: string): string {
   return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`;
 }
@@ -60,7 +60,7 @@ function isKnown(kind: string, apiVersion: string): boolean {
   return kinds.some((one) => one.kind === kind && versionText(one) === apiVersion);
 }
 
-/** The package of the server's own types, such as `core` or `coordination`. */
+/** Package of the real server's internal types, such as `core` or `coordination`. */
 function internalGroup(group: string): string {
   return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
 }

@@ -5,25 +5,24 @@ import { StoredObject } from "../storage/storage.ts";
 import { dropDuplicateOwners, duplicateOwnersWarning, metadataErrors, metadataUpdateErrors, setNamespace } from "./metadata.ts";
 import { collectionOf, type ObjectAddress, type RestContext, type WriteOptions } from "./rest-context.ts";
 
-/** How an update is made. */
+/** Options of {@link updateObject}. */
 export interface UpdateOptions extends WriteOptions {
   /**
-   * `status` writes the status and leaves all else; absent: the other way round. `all` is for the server itself: it
-   * writes what it is given, without the checks for callers.
+   * `status` writes only the status; `undefined` writes everything else. `all` is for the server itself: it writes the whole object without
+   * the checks for clients.
    */
   readonly scope?: "status" | "all";
-  /** The UID the object must have, as far as the caller says. */
+  /** Precondition: UID of the object. */
   readonly uid?: string | undefined;
 }
 
 /**
- * Updates an object to what `change` makes of it.
+ * Replaces an object with the result of `change`.
  *
- * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Update` and pkg/registry/rest/update.go
- * `BeforeUpdate`.
+ * Source: k8s.io/apiserver v0.36.3 pkg/registry/generic/registry/store.go `Update` and pkg/registry/rest/update.go `BeforeUpdate`.
  *
- * @param change - gets the stored object, which it must not change; returns a fresh, decoded one
- * @returns the object as it is then; an update that changes nothing stores nothing
+ * @param change - receives the stored object, which it must not modify; returns a new, decoded one
+ * @returns the updated object; if nothing has changed, nothing is stored
  * @throws ApiStatusError 400, 404, 409 or 422
  */
 export function updateObject(
@@ -58,12 +57,12 @@ export function updateObject(
   return options.dryRun === true ? new StoredObject(object, stored.resourceVersion) : collection.put(object);
 }
 
-/** Counts a change of the spec, and checks the outcome. */
+/** Increments the generation if the spec has changed, and validates the result. */
 function finishUpdate(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scope: "status" | undefined): void {
   if (kind.hasGeneration === true) countSpecChange(object, old, scope);
   const errors = [
     ...metadataErrors(kind, object.metadata),
-    // The real server looks twice: for every kind, and again for each.
+    // The real server validates this twice: generically, and in each kind's strategy.
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...metadataUpdateErrors(object.metadata, old.metadata),
     ...(kind.validate?.(object, old) ?? []),
@@ -115,7 +114,7 @@ function checkName({ name }: ObjectAddress, object: ApiObject): void {
   else if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 }
 
-/** What no update changes. */
+/** Restores fields that are immutable after creation. */
 function keepMetadata({ metadata }: ApiObject, { metadata: old }: Readonly<ApiObject>, scope: UpdateOptions["scope"]): void {
   if (scope !== "all") {
     if (old.generation === undefined) delete metadata.generation;
@@ -127,7 +126,7 @@ function keepMetadata({ metadata }: ApiObject, { metadata: old }: Readonly<ApiOb
   if (old.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds;
 }
 
-/** The status is written through its own subresource, and only the status. */
+/** Restores the part that the request does not write: everything but the status, or the status. */
 function keepScope(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scope: UpdateOptions["scope"]): void {
   if (scope === "all") return;
   if (scope === undefined) {
@@ -140,7 +139,7 @@ function keepScope(kind: Kind, object: ApiObject, old: Readonly<ApiObject>, scop
   keepStatusMetadata(kind, object.metadata, old.metadata);
 }
 
-/** What a write to the status may not do to metadata; source: the strategies under pkg/registry of Kubernetes v1.36.3. */
+/** Restores metadata that a status update must not change; source: the strategies under pkg/registry of Kubernetes v1.36.3. */
 function keepStatusMetadata(kind: Kind, metadata: ApiObject["metadata"], old: Readonly<ApiObject>["metadata"]): void {
   if (kind.kind === "Pod" && kind.group === "") {
     if (old.deletionTimestamp === undefined) delete metadata.deletionTimestamp;
@@ -158,14 +157,14 @@ function keepField(object: ApiObject, old: Readonly<ApiObject>, field: string): 
   else object[field] = old[field];
 }
 
-/** Versions share what is the same in both: a status update costs the memory of a status. */
+/** Lets the new version share unchanged parts with the old one, so that a status update needs little memory. */
 function shareUnchanged(object: ApiObject, old: Readonly<ApiObject>): void {
   for (const field of Object.keys(object)) {
     if (field !== "metadata" && object[field] !== old[field] && equalJson(object[field], old[field])) object[field] = old[field];
   }
 }
 
-/** The last finalizer is gone, and nothing else holds an object that is to be deleted. */
+/** Whether the update removed the last finalizer of a deleted object whose grace period is over. */
 function isDeletedByUpdate(object: Readonly<ApiObject>, old: Readonly<ApiObject>): boolean {
   if ((object.metadata.finalizers?.length ?? 0) > 0 || old.metadata.deletionTimestamp === undefined) return false;
   if (object.kind === "Namespace" && object.apiVersion === "v1" && (object["spec"]?.finalizers?.length ?? 0) > 0) return false;

@@ -1,7 +1,6 @@
 import { badRequest } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 
-/** Whether an object is selected. */
 export type FieldMatcher = (object: Readonly<ApiObject>) => boolean;
 
 interface Term {
@@ -10,16 +9,16 @@ interface Term {
   readonly value: string;
 }
 
-/** Operators in the order in which they are looked for: `==` before `=`, or its second half would be taken as value. */
+/** `==` is tried before `=`, otherwise its second character would be part of the value. */
 const operators = ["!=", "==", "="] as const;
 
 /**
- * Reads a field selector such as `spec.nodeName=a,status.phase!=Failed`.
+ * Parses a field selector such as `spec.nodeName=a,status.phase!=Failed`.
  *
  * Source of the grammar and of the messages: k8s.io/apimachinery v0.36.3 pkg/fields/selector.go.
  *
  * @returns `undefined` for an empty selector, which selects everything
- * @throws ApiStatusError 400 for one that cannot be read, or names a field the kind does not offer
+ * @throws ApiStatusError 400 for an invalid selector, or for a field that the kind does not support
  */
 export function parseFieldSelector(text: string, kind: Kind): FieldMatcher | undefined {
   const matchers = splitTerms(text)
@@ -56,7 +55,7 @@ function parseTerm(term: string, selector: string): Term {
   throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
 }
 
-/** Commas behind a backslash belong to the value. */
+/** Splits at commas that are not escaped with a backslash. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;

@@ -1,12 +1,12 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 
-/** Labels as `a=b,c=d`, sorted; `<none>` if there are none. */
+/** Formats labels as `a=b,c=d`, sorted; `<none>` if there are none. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const parts = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return parts.length === 0 ? "<none>" : parts.toSorted().join(",");
 }
 
-/** A selector in the form kubectl takes, sorted by key; empty if it selects everything, or nothing as it is absent. */
+/** Formats a selector as kubectl accepts it, sorted by key; empty for an absent or empty selector. */
 export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
   const requirements = [
     ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` })),

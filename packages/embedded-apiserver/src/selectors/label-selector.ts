@@ -1,7 +1,6 @@
 import { badRequest } from "../errors/api-status-error.ts";
 import { labelKeyProblems, labelValueProblems } from "../kinds/validation/label-syntax.ts";
 
-/** Whether an object with these labels is selected. */
 export type LabelMatcher = (labels: Readonly<Record<string, string>>) => boolean;
 
 type Operator = "in" | "notin" | "=" | "==" | "!=" | ">" | "<";
@@ -13,12 +12,12 @@ interface Token {
 }
 
 /**
- * Reads a label selector such as `app=web,tier in (front,back),!canary`.
+ * Parses a label selector such as `app=web,tier in (front,back),!canary`.
  *
  * Source of the grammar and of the messages: k8s.io/apimachinery v0.36.3 pkg/labels/selector.go.
  *
  * @returns `undefined` for an empty selector, which selects everything
- * @throws ApiStatusError 400 for one that cannot be read
+ * @throws ApiStatusError 400 for an invalid selector
  */
 export function parseLabelSelector(text: string): LabelMatcher | undefined {
   const parser = new Parser(tokensOf(text));
@@ -153,7 +152,7 @@ function requirementError(problem: string): Error {
   return badRequest(`unable to parse requirement: ${problem}`);
 }
 
-/** Symbols are taken as long as they can get: `!=` is one, `=!` two. */
+/** Splits into the longest possible symbols: `!=` is one, `=!` is two. */
 function tokensOf(text: string): Token[] {
   return [...text.matchAll(/==|!=|[=!(),><]|[^\s=!(),><]+/g)].map(([match]) => ({
     kind: /^[=!(),><]/.test(match) ? "symbol" : "identifier",

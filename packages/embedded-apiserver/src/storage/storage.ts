@@ -1,10 +1,10 @@
 import { expired } from "../errors/api-status-error.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 
-/** One version of an object. Versions are never changed, so everybody may hold one. */
+/** An immutable version of an object, which can be shared. */
 export class StoredObject {
   readonly object: Readonly<ApiObject>;
-  /** The same number as `metadata.resourceVersion`. */
+  /** Number in `metadata.resourceVersion`. */
   readonly resourceVersion: number;
   #json: Buffer | undefined;
   #superseded = false;
@@ -14,46 +14,46 @@ export class StoredObject {
     this.resourceVersion = resourceVersion;
   }
 
-  /** The object's JSON; of the latest version it is made once, for all answers, lists and watchers. */
+  /** Encoded JSON. For the latest version it is cached and shared by all responses, lists and watches. */
   get json(): Buffer {
     if (this.#superseded) return toJson(this.object);
     return (this.#json ??= toJson(this.object));
   }
 
-  /** Says that there is a later version: the JSON is no longer kept, only made when asked for. */
+  /** Drops the cached JSON because a later version exists. */
   supersede(): void {
     this.#superseded = true;
     this.#json = undefined;
   }
 }
 
-/** A change as watches and lists of older versions need it. */
+/** A change, for watches and for lists of older versions. */
 export interface StorageEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly resourceVersion: number;
-  /** The state after the change; of a deletion the last state, with the deletion's resourceVersion. */
+  /** State after the change. For a deletion: the last state, with the resourceVersion of the deletion. */
   readonly current: StoredObject;
-  /** The state before; absent for ADDED. */
+  /** State before the change; `undefined` for ADDED. */
   readonly previous: StoredObject | undefined;
 }
 
 /** Options of {@link Storage}. */
 export interface StorageOptions {
-  /** Changes kept for each kind, for watches that resume and for lists that are continued. */
+  /** Maximum number of changes kept per kind, for watches that resume and for continued lists. */
   readonly historyLimit: number;
 }
 
-/** The objects of one kind, in memory, with the last changes. */
+/** Objects of one kind with the most recent changes, in memory. */
 export class Collection {
   readonly kind: Kind;
   readonly #counter: VersionCounter;
   readonly #historyLimit: number;
-  /** By namespace, then by name. Cluster-scoped objects are in namespace `""`. */
+  /** By namespace, then by name; `""` is the namespace of cluster-scoped objects. */
   readonly #objects = new Map<string, Map<string, StoredObject>>();
   readonly #listeners = new Set<(event: StorageEvent) => void>();
   #undelivered: StorageEvent[] = [];
   #history: StorageEvent[] = [];
-  /** Everything after this version is in the history. */
+  /** The history contains every change after this version. */
   #historyStart = 0;
 
   constructor(kind: Kind, counter: VersionCounter, historyLimit: number) {
@@ -62,7 +62,7 @@ export class Collection {
     this.#historyLimit = historyLimit;
   }
 
-  /** The object of that name. @param namespace - `""` for cluster-scoped kinds */
+  /** @param namespace - `""` for cluster-scoped kinds */
   get(namespace: string, name: string): StoredObject | undefined {
     return this.#objects.get(namespace)?.get(name);
   }
@@ -75,9 +75,9 @@ export class Collection {
   }
 
   /**
-   * All objects as they were at an earlier version, ordered by namespace and name.
+   * Objects at an earlier version, ordered by namespace and name.
    *
-   * @throws ApiStatusError 410 if the history does not reach back that far
+   * @throws ApiStatusError 410 if the history does not reach back to that version
    */
   listAt(resourceVersion: number, namespace?: string): StoredObject[] {
     if (resourceVersion >= this.#lastVersion()) return this.list(namespace);
@@ -93,7 +93,7 @@ export class Collection {
     return [...unchanged, ...(restored as StoredObject[])].toSorted((a, b) => byCodeUnits(keyOf(a.object), keyOf(b.object)));
   }
 
-  /** Stores an object under its namespace and name; gives it the next resourceVersion. The object is kept, not copied. */
+  /** Stores an object and assigns the next resourceVersion. The object is not copied. */
   put(object: ApiObject): StoredObject {
     const namespace = object.metadata.namespace ?? "";
     let names = this.#objects.get(namespace);
@@ -117,9 +117,9 @@ export class Collection {
   }
 
   /**
-   * The changes after a version.
+   * Changes after a version.
    *
-   * @throws ApiStatusError 410 if some of them are no longer kept
+   * @throws ApiStatusError 410 if some of them are no longer retained
    */
   eventsSince(resourceVersion: number): StorageEvent[] {
     if (resourceVersion < this.#historyStart) throw expired(`too old resource version: ${resourceVersion} (${this.#historyStart})`);
@@ -134,7 +134,7 @@ export class Collection {
     return this.#history.slice(low);
   }
 
-  /** Calls back on every change, after it is stored, in order. The listener must return at once. */
+  /** Calls the listener after every change, in order. The listener must not block. */
   subscribe(listener: (event: StorageEvent) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
@@ -149,7 +149,7 @@ export class Collection {
   #publish(event: StorageEvent): void {
     event.previous?.supersede();
     this.#history.push(event);
-    // Cut in bulk: shifting one by one would move the whole array with each change.
+    // Removed in batches, because removing each entry would move the whole array.
     if (this.#history.length > this.#historyLimit * 1.25) {
       const cut = this.#history.length - this.#historyLimit;
       this.#historyStart = this.#history[cut - 1]?.resourceVersion ?? this.#historyStart;
@@ -159,7 +159,7 @@ export class Collection {
     if (this.#undelivered.length === 1) this.#deliver();
   }
 
-  /** A listener may write in its turn: all others see the first change before the second. */
+  /** If a listener writes, all other listeners still see the first change before the second. */
   #deliver(): void {
     try {
       for (let event = this.#undelivered[0]; event !== undefined; event = this.#undelivered[0]) {
@@ -176,13 +176,13 @@ export class Collection {
   }
 }
 
-/** What can be done with the objects of one kind. */
+/** Interface of {@link Collection}. */
 export type ObjectCollection = Pick<Collection, keyof Collection>;
 
-/** Every kind's objects, under one resourceVersion counter. */
+/** Objects of all kinds, with one resourceVersion counter. */
 export class Storage {
   readonly #counter = new VersionCounter();
-  /** By plural name and group: versions of a kind share their objects. */
+  /** By plural name and group, because the versions of a kind share their objects. */
   readonly #collections = new Map<string, Collection>();
   readonly #historyLimit: number;
 
@@ -190,12 +190,12 @@ export class Storage {
     this.#historyLimit = options.historyLimit;
   }
 
-  /** The last resourceVersion given, over all kinds. */
+  /** Last assigned resourceVersion over all kinds. */
   get resourceVersion(): number {
     return this.#counter.current;
   }
 
-  /** The objects of a kind. */
+  /** Objects of a kind. */
   collection(kind: Kind): Collection {
     const key = `${kind.plural}.${kind.group}`;
     let collection = this.#collections.get(key);
@@ -212,7 +212,7 @@ class VersionCounter {
   }
 }
 
-/** In memory of its own: a share of a pool would keep the whole pool for as long as the object lives. */
+/** Not allocated from Buffer's pool, because a slice keeps the whole pool in memory. */
 function toJson(object: Readonly<ApiObject>): Buffer {
   const text = JSON.stringify(object);
   const json = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
@@ -228,7 +228,7 @@ function sortedValues(objects: ReadonlyMap<string, StoredObject> | undefined): S
   return [...(objects ?? [])].toSorted(([a], [b]) => byCodeUnits(a, b)).map(([, stored]) => stored);
 }
 
-/** etcd orders keys by their bytes. */
+/** Compares like etcd, which sorts keys by bytes. */
 function byCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

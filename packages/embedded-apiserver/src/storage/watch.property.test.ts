@@ -32,7 +32,7 @@ async function run(server: TestServer, { kind, name }: Step, value: string): Pro
   }
 }
 
-/** What a client holds that has applied a watch's events to what it held before. */
+/** Applies the events of a watch to the state that a client had before. */
 async function follow(
   server: TestServer,
   version: string,

@@ -4,40 +4,39 @@ import { Disposables } from "../resources/disposables.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
-/** The type of a watch line. */
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
-/** What a watch asks for. */
+/** Parameters of a watch. */
 export interface WatchOptions {
-  /** Absent: all namespaces. */
+  /** `undefined` for all namespaces. */
   readonly namespace: string | undefined;
-  /** Whether an object is selected; absent: all are. */
+  /** Predicate of the selectors; `undefined` for all objects. */
   readonly selects: ((object: Readonly<ApiObject>) => boolean) | undefined;
-  /** The version to start after; absent or 0: the objects there are come first. */
+  /** Version after which events start; with `undefined` or 0 the current objects come first. */
   readonly resourceVersion: number | undefined;
   readonly sendInitialEvents: boolean | undefined;
   readonly allowBookmarks: boolean;
-  /** The watch ends after so many milliseconds. */
+  /** Duration of the watch in milliseconds. */
   readonly timeoutMs: number;
-  /** Makes another form of the object, such as a table; absent: the object itself. */
+  /** Converts objects to another form, such as a table; `undefined` for the object itself. */
   readonly transform: ((object: Readonly<ApiObject>) => unknown) | undefined;
 }
 
-/** What a watch is run by. */
+/** Source of a watch's events. */
 export interface WatchSource {
   readonly clock: Clock;
   readonly collection: ObjectCollection;
-  /** The server's latest resourceVersion, over all kinds. */
+  /** Latest resourceVersion over all kinds. */
   readonly latestVersion: () => number;
-  /** Changes that may wait for a slow reader; the watch is closed when there are more. */
+  /** Maximum number of changes that wait for a slow reader before the watch is closed. */
   readonly bufferLimit: number;
 }
 
 /** Source: k8s.io/apiserver v0.36.3 pkg/storage/cacher/cacher.go, `defaultBookmarkFrequency`. */
 const bookmarkIntervalMs = 60_000;
-/** A bookmark comes so long before the watch times out; source: the same file's `bookmarkTimer`. */
+/** Time between the last bookmark and the timeout; source: `bookmarkTimer` of the same file. */
 const bookmarkLeadMs = 2_000;
-/** Lines are joined to chunks of about this size. */
+/** Approximate size of a chunk, into which lines are joined. */
 const chunkBytes = 128 * 1024;
 const lineEnd = Buffer.from("}\n");
 const lineStarts: Readonly<Record<WatchEventType, Buffer>> = {
@@ -48,14 +47,14 @@ const lineStarts: Readonly<Record<WatchEventType, Buffer>> = {
   ERROR: lineStart("ERROR"),
 };
 
-/** Stands between a watch's lines and its reader. */
+/** Filter between the lines of a watch and its reader. */
 export interface LineFilter {
   /**
-   * Asked whenever the reader waits.
+   * Called whenever the reader waits.
    *
-   * @param take - takes the next line, with its end; `undefined` if there is none yet
-   * @returns what the reader gets; `undefined`: nothing for now
-   * @throws what the reader gets in place of an end
+   * @param take - returns the next line with its end; `undefined` if there is none yet
+   * @returns bytes for the reader; `undefined` for nothing yet
+   * @throws the error that the reader receives
    */
   pass(take: () => Uint8Array | undefined): Uint8Array | undefined;
 }
@@ -67,8 +66,8 @@ type Line =
 /**
  * One watch: an iterable of chunks of JSON lines, for one reader.
  *
- * It ends when it times out, when its reader leaves, when {@link WatchStream.close} is called, and when the reader is
- * so slow that more than `bufferLimit` changes wait for it.
+ * It ends at its timeout, when the reader returns, when {@link WatchStream.close} is called, and when more than `bufferLimit` changes wait
+ * for a slow reader.
  */
 export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, Disposable {
   readonly #source: WatchSource;
@@ -76,7 +75,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   readonly #resources = new Disposables();
   #bookmarkTimer: Disposable | undefined;
   readonly #endsAt: number;
-  /** Objects to send first; they are turned into lines only as the reader gets to them. */
+  /** Initial objects, which are encoded only when the reader reaches them. */
   #initial: Line[] = [];
   #initialSent = 0;
   #queue: Line[] = [];
@@ -90,18 +89,18 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     this.#endsAt = source.clock.monotonic() + options.timeoutMs;
   }
 
-  /** The kind whose changes it tells. */
+  /** Kind of the watched objects. */
   get kind(): Kind {
     return this.#source.collection.kind;
   }
 
-  /** Begins to collect changes; to be called once, before the first read. */
+  /** Starts collecting changes. Must be called once, before the first read. */
   start(): this {
     try {
       this.#begin();
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
-      // Once a watch has been accepted, its errors are events: so does the real server.
+      // As on the real server, errors of an accepted watch are events.
       this.#initial.push({ type: "ERROR", object: error.status });
       this.close();
       return this;
@@ -111,7 +110,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     return this;
   }
 
-  /** Ends the watch; what is already collected can still be read. */
+  /** Ends the watch. Collected changes can still be read. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -145,19 +144,19 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     return { done: true, value: undefined };
   }
 
-  /** Calls back when the watch has ended. */
+  /** Calls the listener when the watch has ended. */
   onClose(listener: () => void): void {
     if (this.#closed) listener();
     else this.#resources.defer(listener);
   }
 
-  /** Puts a filter before the reader, in place of the one there is. */
+  /** Replaces the filter. */
   setFilter(filter: LineFilter): void {
     this.#filter = filter;
     this.wake();
   }
 
-  /** Has the reader look again whether there is something for it. */
+  /** Makes a waiting reader call the filter again. */
   wake(): void {
     this.#wake?.();
   }
@@ -185,7 +184,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     );
   }
 
-  /** An object that begins to be selected is added to the watcher's world, one that ceases to be leaves it. */
+  /** An object that starts to match the selectors is ADDED for the watch; one that stops matching is DELETED. */
   #take(event: StorageEvent, lines: Line[]): void {
     const { current, previous } = event;
     const was = previous !== undefined && this.#selects(previous);
@@ -255,7 +254,7 @@ export class WatchStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   #bookmark(annotations?: Record<string, string>): Line {
     const { group, version, kind } = this.#source.collection.kind;
     const metadata = { resourceVersion: String(this.#source.latestVersion()), ...(annotations === undefined ? {} : { annotations }) };
-    // The real server sends the kind's empty Go struct, whose only required list is the pod's.
+    // The real server sends an empty Go struct, in which only the pod's list of containers is not optional.
     const spec = kind === "Pod" ? { spec: { containers: null }, status: {} } : {};
     return { type: "BOOKMARK", object: { kind, apiVersion: group === "" ? version : `${group}/${version}`, metadata, ...spec } };
   }

@@ -8,36 +8,34 @@ import { nodeKind } from "../kinds/node/node.ts";
 import { podKind } from "../kinds/pod/pod.ts";
 import { startTestServer } from "./test-server.ts";
 
-/** A cluster with controllers, on a clock that is moved by hand, and a kubelet that does what a test tells it. */
+/** A cluster with controllers, a manual clock, and a kubelet that the test controls. */
 export interface World extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly clock: VirtualClock;
-  /** Lets everything happen that needs no time. */
+  /** Waits until everything that takes no time has happened. */
   settle(): Promise<void>;
-  /** Lets time pass, second by second. */
+  /** Advances the clock second by second. */
   pass(seconds: number): Promise<void>;
-  /** Creates a node that is ready. */
+  /** Creates a node with the condition Ready. */
   addNode(
     name: string,
     fields?: { readonly labels?: Record<string, string>; readonly spec?: object; readonly allocatable?: Record<string, string> },
   ): void;
-  /** Has the node renew its lease. */
   renewLease(name: string): void;
-  /** Has every pod on a node run at once, and end when it is deleted. */
+  /** Makes every pod on a node run at once, and terminate when it is deleted. */
   playKubelet(): void;
-  /** Writes a pod's phase and readiness, as a kubelet does. */
+  /** Writes a pod's phase and readiness as a kubelet would. */
   setPod(name: string, status: { readonly phase: string; readonly ready?: boolean }): void;
-  /** Deletes a pod, as a user does. */
   deletePod(name: string): void;
-  /** Ends a pod that is being deleted, as its kubelet does. */
+  /** Finishes a pod's deletion as its kubelet would. */
   finishDeletion(name: string): void;
-  /** Pods of the namespace default, by name. */
+  /** Pods in the namespace `default`, by name. */
   pods(): Readonly<ApiObject>[];
-  /** Messages of the events of an object, in order. */
+  /** Messages of an object's events, in order. */
   eventsOf(name: string): string[];
 }
 
-/** Starts a world without nodes. */
+/** Starts a cluster without nodes. */
 export async function startWorld(): Promise<World> {
   const { server, clock, [Symbol.asyncDispose]: dispose } = await startTestServer({ controllers: true });
   const { cluster } = server;

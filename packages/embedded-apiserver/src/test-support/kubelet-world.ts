@@ -14,30 +14,29 @@ import { seedObjects } from "../bootstrap/seed-objects.ts";
 import { ServiceAccountTokens } from "../service-account-token.ts";
 import { Storage } from "../storage/storage.ts";
 
-/** What a kubelet answers. */
 export interface KubeletAnswer {
   readonly statusCode?: number;
   readonly headers?: IncomingHttpHeaders;
   readonly body?: string;
-  /** Whether the body never comes, and never ends. */
+  /** Whether the body never starts and never ends. */
   readonly isSilent?: boolean;
 }
 
-/** What answers requests that are for kubelets, with kubelets that are a test's. */
+/** Request handler with simulated kubelets. */
 export interface KubeletWorld {
-  /** What was sent to kubelets. */
+  /** Requests that were sent to kubelets. */
   readonly sent: KubeletRequest[];
-  /** The answers of kubelets, for their streams' state. */
+  /** Responses of kubelets, to inspect the state of their streams. */
   readonly messages: IncomingMessage[];
-  /** What the kubelet answers, or that it cannot be reached; default: 200 and no text. */
+  /** Response of the kubelet, or the error that makes it unreachable; default: 200 with an empty body. */
   answer: KubeletAnswer | Error;
-  /** Asks for a path. @throws ApiStatusError */
+  /** Sends a request. @throws ApiStatusError */
   ask(path: string, request?: Partial<ApiRequest>): Promise<ApiResponse>;
-  /** The body of what is refused. */
+  /** Returns the body of an error response. */
   refusal(path: string): Promise<ApiStatus>;
 }
 
-/** What pods need. */
+/** Objects that every pod depends on. */
 const basics = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } },
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: "default" } },
@@ -45,11 +44,7 @@ const basics = [
 
 const user = { username: "admin", groups: ["system:masters"] };
 
-/**
- * Makes a world.
- *
- * @param objects - nodes and pods
- */
+/** @param objects - nodes and pods */
 export function startKubeletWorld(objects: readonly object[]): KubeletWorld {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -102,12 +97,12 @@ function toMessage({ statusCode = 200, headers = {}, body = "", isSilent = false
   return message;
 }
 
-/** A node, by what it says of itself. */
+/** Node with a status. */
 export function nodeWith(name: string, status: object): object {
   return { apiVersion: "v1", kind: "Node", metadata: { name }, status };
 }
 
-/** All of an answer's body. */
+/** Whole body of a response. */
 export async function textOf({ body }: ApiResponse): Promise<string> {
   if (body instanceof Uint8Array) return Buffer.from(body).toString();
   let text = "";

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 
-/** A request and what a real API server answered it. */
+/** A request and the real API server's response. */
 export interface RecordedStep {
   readonly method: "POST" | "PATCH";
   readonly path: string;
@@ -10,18 +10,18 @@ export interface RecordedStep {
   readonly answer: Answer;
 }
 
-/** An answer without what differs from run to run. */
+/** A response without the parts that differ between runs. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** Requests that follow one another, on a server that has nothing else; the key says what they are about. */
+/** Series of requests to a new server; the key is their subject. */
 export type Recording = Readonly<Record<string, readonly RecordedStep[]>>;
 
 const folder = new URL("./fixtures/", import.meta.url);
 
-/** Reads all recordings, by the name of their file. */
+/** Reads all recordings, by file name. */
 export async function readRecordings(): Promise<Map<string, Recording>> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".json")).toSorted();
   const entries = files.map(async (file): Promise<[string, Recording]> => [
@@ -31,7 +31,7 @@ export async function readRecordings(): Promise<Map<string, Recording>> {
   return new Map(await Promise.all(entries));
 }
 
-/** Writes a recording, one request a line. */
+/** Writes a recording with one request per line. */
 export async function writeRecording(name: string, recording: Recording): Promise<void> {
   await mkdir(folder, { recursive: true });
   const cases = Object.entries(recording).map(
@@ -43,7 +43,7 @@ export async function writeRecording(name: string, recording: Recording): Promis
 const absent = new Set(["uid", "resourceVersion", "managedFields"]);
 const times = new Set(["creationTimestamp", "lastTransitionTime", "deletionTimestamp"]);
 
-/** Replaces what differs from run to run: times, random names, what is allocated; and sorts what has no order. */
+/** Replaces values that differ between runs (times, random names, allocated addresses) and sorts unordered lists. */
 export function comparable(status: number, body: unknown): Answer {
   return { status, body: sorted(inCanonicalOrder(simplified("", body))) };
 }
@@ -65,13 +65,13 @@ function simplifiedText(text: string): string {
     .replace(/(pod updates may not change fields other than [^\n]*)\n[^]*$/, "$1\nDIFFERENCE");
 }
 
-/** What a Status says is wrong with a field. */
+/** A cause in the details of a Status. */
 interface Cause {
   readonly field?: string;
   readonly message?: string;
 }
 
-/** The real server walks maps in random order, so its lists of errors have none, and checks some things repeatedly. */
+/** The real server iterates over maps in random order and repeats some checks, so its errors are sorted and deduplicated. */
 function inCanonicalOrder(body: unknown): unknown {
   const { kind, details, ...rest } = (body ?? {}) as { kind?: string; details?: { causes?: Cause[] } };
   if (kind !== "Status" || details?.causes === undefined) return body;

@@ -2,7 +2,7 @@ import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { InProcessResponse } from "../clients/in-process-transport.ts";
 import { startApiServer, type ApiServer, type ApiServerOptions } from "../start-api-server.ts";
 
-/** An answer of the server under test; `body` is its JSON, or its text. */
+/** Response of the server under test. `body` is the parsed JSON, or the text. */
 export interface TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,15 +10,15 @@ export interface TestResponse {
   readonly body: any;
 }
 
-/** A server under test, on a clock of its own, without sockets. */
+/** A server under test with a clock of its own, without sockets. */
 export interface TestServer extends AsyncDisposable {
   readonly server: ApiServer;
   readonly clock: VirtualClock;
   /** @param contentType - default: `application/json` */
   request(method: Method, path: string, body?: unknown, contentType?: string): Promise<TestResponse>;
-  /** A GET with an `Accept` header. */
+  /** GET with an `Accept` header. */
   getAs(path: string, accept: string): Promise<TestResponse>;
-  /** Opens a watch; `next` gives its lines one by one, `undefined` at its end. */
+  /** Opens a watch. `next` returns one line at a time, `undefined` at the end. */
   watch(path: string): Promise<TestWatch>;
 }
 
@@ -29,7 +29,7 @@ export interface TestWatch {
   readonly status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- the same
   next(): Promise<{ type: string; object: any } | undefined>;
-  /** The types of the next lines, with the names of their objects, such as `ADDED a`. */
+  /** Types and names of the next lines, such as `ADDED a`. */
   take(count: number): Promise<string[]>;
   stop(): void;
 }
@@ -41,7 +41,7 @@ export const patches = {
   strategic: "application/strategic-merge-patch+json",
 } as const;
 
-/** Starts a server for a test. Its controllers do not run unless asked for. */
+/** Starts a server for a test; by default without controllers. */
 export async function startTestServer(options: ApiServerOptions = {}): Promise<TestServer> {
   const clock = new VirtualClock();
   const server = await startApiServer({
@@ -111,7 +111,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   }
 }
 
-/** A pod that is bound to a node. */
+/** Pod that is bound to a node. */
 export function boundPod(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
   return {
     apiVersion: "v1",
@@ -121,10 +121,10 @@ export function boundPod(name: string, spec: object = {}, metadata: object = {})
   };
 }
 
-/** The path of a pod in the namespace `default`. */
+/** Path of a pod in the namespace `default`. */
 export function podPath(name: string): string {
   return `/api/v1/namespaces/default/pods/${name}`;
 }
 
-/** The path of the pods in the namespace `default`. */
+/** Path of the pods in the namespace `default`. */
 export const podsPath = "/api/v1/namespaces/default/pods";

@@ -7,7 +7,7 @@ import type { ControllerContext } from "../shared/controller-context.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 /**
- * Gives cluster roles with an `aggregationRule` the rules of the roles that it selects.
+ * Gives each cluster role that has an `aggregationRule` the rules of the roles it selects.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/clusterroleaggregation.
  */

@@ -22,7 +22,7 @@ const scheduledAnnotation = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 type Job = Readonly<ApiObject>;
 
 /**
- * Creates the Jobs of CronJobs when they are due, and deletes old ones.
+ * Creates a CronJob's Jobs on schedule and deletes finished Jobs beyond the history limits.
  * Source: Kubernetes v1.36.3 pkg/controller/cronjob.
  */
 export function startCronJobController(context: ControllerContext): Disposable {
@@ -53,7 +53,7 @@ export function startCronJobController(context: ControllerContext): Disposable {
     return runIfDue(cronJob, status);
   }
 
-  /** Jobs that have ended are no longer active. */
+  /** Removes finished Jobs from the list of active ones. */
   function reviewJobs(cronJob: Readonly<ApiObject>): CronJobStatus {
     const own = jobs.get(cronJob.metadata.uid);
     const { active: before = [], lastSuccessfulTime, lastScheduleTime }: CronJobStatus = cronJob["status"];
@@ -153,7 +153,7 @@ export function startCronJobController(context: ControllerContext): Disposable {
   }
 }
 
-/** The oldest of too many. */
+/** Returns the oldest Jobs beyond the limit. */
 function surplus(ended: readonly Job[], limit: number = ended.length): Job[] {
   const startOf = ({ status }: Job): string => (status as JobStatus).startTime ?? "";
   const oldest = ended.toSorted((a, b) =>
@@ -183,7 +183,7 @@ function isSuccess({ status }: Job): boolean {
   return isJobConditionTrue(status, "Complete");
 }
 
-/** RFC 3339, as clocks of the zone show it. */
+/** Formats a time as RFC 3339 in the given time zone. */
 function localTimestamp(epochMs: number, timeZone: string): string {
   const offsetMs = zoneOffsetMs(timeZone, epochMs);
   if (offsetMs === 0) return rfc3339(epochMs);

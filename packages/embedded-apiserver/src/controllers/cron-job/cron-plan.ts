@@ -2,21 +2,22 @@ import type { CronSchedule } from "../../kinds/batch/cron-schedule.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/cronjob/utils.go. */
 
-/** The server's clock and others may differ a little. Source: `nextScheduleDelta`. */
+/** Tolerance for clock skew. Source: `nextScheduleDelta`. */
 const paddingMs = 100;
 const manyMissed = 100;
 
-/** When a CronJob is due. */
 export interface Due {
-  /** The latest time it should have run and has not, in milliseconds since the epoch. */
+  /** Latest scheduled time that has passed without a run, in milliseconds since the epoch; `undefined` if there is none. */
   readonly dueMs: number | undefined;
-  /** Whether it has missed so many that somebody should know. */
+  /** Whether so many runs were missed that a warning event is due. */
   readonly isFarBehind: boolean;
 }
 
 /**
- * @param sinceMs - when it ran last, or was created
- * @param deadlineMs - how late it may run, if that is limited
+ * Returns the latest missed run of a schedule.
+ *
+ * @param sinceMs - time of the last run, or of creation
+ * @param deadlineMs - how late a run may start; default: no limit
  */
 export function dueTime(schedule: CronSchedule, sinceMs: number, deadlineMs: number | undefined, nowMs: number): Due {
   const earliestMs = deadlineMs === undefined ? sinceMs : Math.max(sinceMs, nowMs - deadlineMs);
@@ -26,7 +27,7 @@ export function dueTime(schedule: CronSchedule, sinceMs: number, deadlineMs: num
   while (next !== undefined && next <= nowMs) {
     dueMs = next;
     missed++;
-    // Far behind, what matters is the last time only.
+    // Counting every missed run would take too long; only the latest one matters.
     if (missed === manyMissed * 10) return { dueMs: lastBefore(schedule, next, nowMs), isFarBehind: true };
     next = schedule.next(next);
   }
@@ -41,7 +42,7 @@ function lastBefore(schedule: CronSchedule, fromMs: number, nowMs: number): numb
   return last;
 }
 
-/** After how many milliseconds to look again. */
+/** Milliseconds until the next scheduled time; `undefined` if there is none. */
 export function nextLookMs(schedule: CronSchedule, nowMs: number): number | undefined {
   const next = schedule.next(nowMs);
   return next === undefined ? undefined : next + paddingMs - nowMs;

@@ -5,12 +5,12 @@ import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import type { DaemonSetSpec } from "../../kinds/workload/workload-fields.ts";
 import { daemonTolerations } from "./daemon-pod.ts";
 
-/** What a DaemonSet wants of a node. */
+/** Decision of a DaemonSet about one node. */
 export interface NodeVerdict {
   readonly name: string;
-  /** A pod is to be there. */
+  /** Whether a pod is created on the node if it has none. */
   readonly shouldRun: boolean;
-  /** A pod that is there may stay. */
+  /** Whether an existing pod is kept. */
   readonly mayStay: boolean;
 }
 

@@ -7,25 +7,24 @@ import type { NodeVerdict } from "./daemon-nodes.ts";
 
 type Pod = Readonly<ApiObject>;
 
-/** A DaemonSet, the nodes and its pods on them. */
+/** A DaemonSet with all nodes and its pods. */
 export interface DaemonView {
   readonly daemonSet: Readonly<ApiObject>;
   readonly spec: DaemonSetSpec;
-  /** Hash of the present template. */
+  /** Hash of the current template. */
   readonly hash: string;
   readonly nodes: readonly NodeVerdict[];
   readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
   readonly nowMs: number;
 }
 
-/** What is to be done. */
 export interface DaemonPlan {
-  /** Names of the nodes that get a pod. */
+  /** Names of the nodes on which a pod is created. */
   readonly create: readonly string[];
   readonly remove: readonly Pod[];
 }
 
-/** Scheduled pods first, then the oldest. */
+/** Sorts scheduled pods first, then by age, oldest first. */
 export function byAge(a: Pod, b: Pod): number {
   const isUnscheduled = (pod: Pod): number => Number(pod["spec"].nodeName === undefined);
   const [aCreated, bCreated] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -34,7 +33,7 @@ export function byAge(a: Pod, b: Pod): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-/** How many pods may be missing, and how many there may be twice. Source: pkg/controller/daemon/update.go, updatedDesiredNodeCounts. */
+/** Limits of a rolling update, in pods. Source: pkg/controller/daemon/update.go, updatedDesiredNodeCounts. */
 export function updateLimits({ updateStrategy }: DaemonSetSpec, wanted: number): { readonly unavailable: number; readonly surge: number } {
   if (updateStrategy.type !== "RollingUpdate") return { unavailable: 0, surge: 0 };
   const { maxUnavailable = 0, maxSurge = 0 } = updateStrategy.rollingUpdate ?? {};
@@ -43,16 +42,16 @@ export function updateLimits({ updateStrategy }: DaemonSetSpec, wanted: number):
   return { unavailable: wanted > 0 && unavailable === 0 && surge === 0 ? 1 : unavailable, surge };
 }
 
-/** Whether the pod has been ready for long enough. */
+/** Whether the pod has been ready for `minReadySeconds`. */
 export function isAvailable(pod: Pod, { spec, nowMs }: Pick<DaemonView, "spec" | "nowMs">): boolean {
   return availableInMs(pod, spec.minReadySeconds ?? 0, nowMs) === 0;
 }
 
 /**
- * A pod for each node that should have one, none for the others.
+ * Plans one pod for each node that should run one, and none for other nodes.
  * Source: Kubernetes v1.36.3 pkg/controller/daemon/daemon_controller.go, manage and podsShouldBeOnNode.
  *
- * @param mayReplace - whether a pod that failed on a node may be replaced now
+ * @param mayReplace - whether the back-off of a node's failed pod has expired
  */
 export function planDaemonPods(view: DaemonView, mayReplace: (node: string) => boolean): DaemonPlan {
   const create: string[] = [];
@@ -77,7 +76,7 @@ export function planDaemonPods(view: DaemonView, mayReplace: (node: string) => b
   return { create, remove };
 }
 
-/** Of a node with a surge, one old and one new pod may stay, until the new one can take over. */
+/** Returns the pods to delete on one node. During a surge, one old pod stays beside the new one until the new one is available. */
 function surplusOf(view: DaemonView, running: readonly Pod[]): Pod[] {
   const [fresh, ...moreFresh] = running.filter((pod) => isUpdated(pod, view.daemonSet, view.hash));
   const [old, ...moreOld] = running.filter((pod) => !isUpdated(pod, view.daemonSet, view.hash));
@@ -85,7 +84,7 @@ function surplusOf(view: DaemonView, running: readonly Pod[]): Pod[] {
   return [...moreFresh, ...moreOld, ...(isReplaced ? [old] : [])];
 }
 
-/** The old and the new pod of a node; `undefined` if there is more than one of either. */
+/** Returns the old and the new pod of a node; `undefined` if there is more than one of either. */
 function pairOf({ daemonSet, hash }: DaemonView, pods: readonly Pod[]): { readonly fresh?: Pod; readonly old?: Pod } | undefined {
   const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const [fresh, ...moreFresh] = alive.filter((pod) => isUpdated(pod, daemonSet, hash));
@@ -94,7 +93,7 @@ function pairOf({ daemonSet, hash }: DaemonView, pods: readonly Pod[]): { readon
   return { ...(fresh === undefined ? {} : { fresh }), ...(old === undefined ? {} : { old }) };
 }
 
-/** One step of a rolling update. Source: Kubernetes v1.36.3 pkg/controller/daemon/update.go, rollingUpdate. */
+/** Plans one step of a rolling update. Source: Kubernetes v1.36.3 pkg/controller/daemon/update.go, rollingUpdate. */
 export function planUpdate(view: DaemonView): DaemonPlan {
   const wanted = view.nodes.filter(({ shouldRun }) => shouldRun);
   const limits = updateLimits(view.spec, wanted.length);
@@ -105,7 +104,7 @@ export function planUpdate(view: DaemonView): DaemonPlan {
 
 type Pairs = readonly { readonly node: string; readonly pair: ReturnType<typeof pairOf> }[];
 
-/** Takes away old pods; the next pass puts new ones in their place. */
+/** Deletes old pods; their replacements are created by the next sync. */
 function planInPlace(view: DaemonView, pairs: Pairs, maxUnavailable: number): DaemonPlan {
   const replaced: Pod[] = [];
   const candidates: Pod[] = [];
@@ -123,7 +122,7 @@ function planInPlace(view: DaemonView, pairs: Pairs, maxUnavailable: number): Da
   return { create: [], remove: [...replaced, ...candidates.slice(0, Math.max(0, maxUnavailable - unavailable))] };
 }
 
-/** Puts new pods beside old ones, and takes away old ones whose successors are available. */
+/** Creates new pods beside old ones, and deletes old pods whose replacements are available. */
 function planSurge(view: DaemonView, pairs: Pairs, maxSurge: number): DaemonPlan {
   const shouldRun = new Set(view.nodes.filter((node) => node.shouldRun).map(({ name }) => name));
   const remove: Pod[] = [];

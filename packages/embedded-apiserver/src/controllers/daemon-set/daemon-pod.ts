@@ -7,13 +7,13 @@ import { controllerReference } from "../shared/ownership.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/daemon/util/daemonset_util.go. */
 
-/** The label that says which revision a pod is of. */
+/** Label with the hash of the pod's revision. */
 export const revisionHashLabel = "controller-revision-hash";
 const generationLabel = "pod-template-generation";
 
 const exists = (name: string, effect: string): Toleration => ({ key: `node.kubernetes.io/${name}`, operator: "Exists", effect });
 
-/** What the pods of a DaemonSet put up with, whatever its template says. */
+/** Tolerations of a DaemonSet's pods: those of the template and those that every DaemonSet adds. */
 export function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec): Toleration[] {
   const added = [
     exists("not-ready", "NoExecute"),
@@ -30,7 +30,7 @@ export function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec): T
   return [...kept, ...added.filter((one) => !tolerations.some((toleration) => isSame(one, toleration)))];
 }
 
-/** A new pod for a node. */
+/** Builds a pod for one node. */
 export function daemonPod(daemonSet: Readonly<ApiObject>, node: string, hash: string): object {
   const { template }: DaemonSetSpec = daemonSet["spec"];
   const { labels, annotations, finalizers } = template.metadata;
@@ -49,7 +49,7 @@ export function daemonPod(daemonSet: Readonly<ApiObject>, node: string, hash: st
   };
 }
 
-/** Required terms of the template give way: the DaemonSet has looked at them already. */
+/** Replaces the required terms by the node's name, because the DaemonSet has already evaluated them. */
 function onNode(affinity: Affinity | undefined, node: string): Affinity {
   return {
     ...affinity,
@@ -62,7 +62,7 @@ function onNode(affinity: Affinity | undefined, node: string): Affinity {
   };
 }
 
-/** The node a pod is on, or is meant for; `undefined` if it names none. */
+/** Node of a pod, or the node that its affinity names; `undefined` if there is neither. */
 export function targetNodeOf(pod: Readonly<ApiObject>): string | undefined {
   const { nodeName, affinity }: PodSpec = pod["spec"];
   if (nodeName !== undefined) return nodeName;
@@ -72,7 +72,7 @@ export function targetNodeOf(pod: Readonly<ApiObject>): string | undefined {
   return named?.values?.length === 1 ? named.values[0] : undefined;
 }
 
-/** Whether a pod is of the present template. */
+/** Whether a pod was created from the current template. */
 export function isUpdated({ metadata }: Readonly<ApiObject>, daemonSet: Readonly<ApiObject>, hash: string): boolean {
   const { labels = {} } = metadata;
   return labels[revisionHashLabel] === hash || labels[generationLabel] === String(templateGenerationOf(daemonSet));

@@ -33,7 +33,7 @@ const burst = 250;
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
 /**
- * Keeps a pod of each DaemonSet on every node that fits it.
+ * Keeps one pod of each DaemonSet on every eligible node.
  * Source: Kubernetes v1.36.3 pkg/controller/daemon.
  */
 export function startDaemonSetController(context: ControllerContext): Disposable {
@@ -92,7 +92,7 @@ export function startDaemonSetController(context: ControllerContext): Disposable
     return [waitMs, nextAvailableMs].filter((delay) => delay !== undefined).toSorted((a, b) => a - b)[0];
   }
 
-  /** Has pods where they should be; once they are, takes the next step of an update. */
+  /** Creates missing pods and deletes surplus ones; if there are none of either, takes the next step of an update. */
   function step(view: DaemonView): { readonly waitMs: number | undefined; readonly failure: unknown } {
     let waitMs: number | undefined;
     const mayReplace = (node: string): boolean => {
@@ -139,7 +139,7 @@ export function startDaemonSetController(context: ControllerContext): Disposable
     });
   }
 
-  /** Writes the present template down as the newest revision. @returns no hash if another template has the same */
+  /** Stores the current template as the newest revision. @returns `undefined` as the hash on a hash collision */
   function noteRevision(daemonSet: Readonly<ApiObject>): { readonly hash: string | undefined; readonly old: Readonly<ApiObject>[] } {
     const { template }: DaemonSetSpec = daemonSet["spec"];
     const { collisionCount }: DaemonSetStatus = daemonSet["status"];
@@ -169,7 +169,7 @@ function backoffKey({ daemonSet }: DaemonView, node: string): string {
   return `${daemonSet.metadata.uid}/${daemonSet["status"].observedGeneration ?? 0}/${node}`;
 }
 
-/** Heart-beats change nothing for pods that belong on a node. */
+/** Whether a node's change can affect where pods run. Heartbeats cannot. */
 function matters(before: Readonly<ApiObject>, after: Readonly<ApiObject>): boolean {
   return !(equalJson(before["spec"], after["spec"]) && equalJson(before.metadata.labels, after.metadata.labels));
 }

@@ -3,7 +3,7 @@ import { availableInMs, isReady } from "../shared/pod-facts.ts";
 import { byAge, type DaemonView, isAvailable } from "./daemon-plan.ts";
 import { isUpdated } from "./daemon-pod.ts";
 
-/** The counts of a DaemonSet. Source: Kubernetes v1.36.3 pkg/controller/daemon/daemon_controller.go, updateDaemonSetStatus. */
+/** Computes the status of a DaemonSet. Source: Kubernetes v1.36.3 pkg/controller/daemon/daemon_controller.go, updateDaemonSetStatus. */
 export function daemonSetStatus(view: DaemonView): { readonly status: DaemonSetStatus; readonly nextAvailableMs: number | undefined } {
   const { daemonSet, hash, nodes, podsByNode, spec, nowMs } = view;
   const old: DaemonSetStatus = daemonSet["status"];

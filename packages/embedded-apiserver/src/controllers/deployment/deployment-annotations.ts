@@ -1,11 +1,11 @@
-/** Number of the rollout a ReplicaSet belongs to. */
+/** Revision of the rollout that a ReplicaSet belongs to. */
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
-/** Earlier numbers, of a ReplicaSet that was rolled back to. */
+/** Earlier revisions of a ReplicaSet that was rolled back to. */
 const revisionHistoryAnnotation = "deployment.kubernetes.io/revision-history";
 const desiredReplicasAnnotation = "deployment.kubernetes.io/desired-replicas";
 const maxReplicasAnnotation = "deployment.kubernetes.io/max-replicas";
 
-/** Annotations of the Deployment that its ReplicaSets do not get. */
+/** Annotations that are not copied from a Deployment to its ReplicaSets. */
 const notCopied: ReadonlySet<string> = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   revisionAnnotation,
@@ -20,18 +20,18 @@ const historyLimitCharacters = 2000;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The rollout's number; 0 if the annotation is absent or no number. */
+/** Revision number; 0 if the annotation is absent or not a number. */
 export function revisionOf(annotations: Annotations = {}): number {
   const revision = Number(annotations[revisionAnnotation] ?? 0);
   return Number.isInteger(revision) ? revision : 0;
 }
 
-/** The replicas the Deployment wanted when this ReplicaSet was last scaled. */
+/** Replicas of the Deployment when this ReplicaSet was last scaled. */
 export function desiredReplicasOf(annotations: Annotations = {}): number | undefined {
   return countOf(annotations[desiredReplicasAnnotation]);
 }
 
-/** The most replicas the Deployment could have, surge included, when this ReplicaSet was last scaled. */
+/** Maximum replicas of the Deployment, including surge, when this ReplicaSet was last scaled. */
 export function maxReplicasOf(annotations: Annotations = {}): number | undefined {
   return countOf(annotations[maxReplicasAnnotation]);
 }
@@ -40,13 +40,13 @@ function countOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Notes what the Deployment wants now. */
+/** Annotations that record the Deployment's current replicas and maximum. */
 export function replicasAnnotations(desired: number, most: number): Annotations {
   return { [desiredReplicasAnnotation]: String(desired), [maxReplicasAnnotation]: String(most) };
 }
 
 /**
- * The annotations of the current ReplicaSet: the Deployment's, and the rollout's number if that is higher than before.
+ * Annotations of the current ReplicaSet: the Deployment's annotations, and the rollout's revision unless the ReplicaSet's own is higher.
  * Source: Kubernetes v1.36.3 pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations.
  */
 export function newSetAnnotations(

@@ -22,8 +22,7 @@ import { createWorkQueue } from "../shared/work-queue.ts";
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
 /**
- * Rolls Deployments out over ReplicaSets. Every change of either brings the Deployment back here, so each pass makes one
- * step and leaves the rest to the next.
+ * Rolls out Deployments by scaling ReplicaSets. Each sync takes one step; the write triggers the next sync.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/deployment.
  */
@@ -50,7 +49,7 @@ export function startDeploymentController(context: ControllerContext): Disposabl
       if (owner !== undefined || selectsLabels(deployment["spec"].selector, set.metadata.labels)) queue.add(keyOf(deployment));
   }
 
-  /** A Recreate waits for the last old pod. */
+  /** Syncs a Deployment of type Recreate when its last old pod is gone. */
   function wakeForPod(type: string, pod: Readonly<ApiObject>): void {
     if (type !== "DELETED" && !isTerminal(pod)) return;
     const owner = controllerOf(pod);
@@ -114,7 +113,7 @@ export function startDeploymentController(context: ControllerContext): Disposabl
     return old.some((set) => set["status"].replicas > 0 || pods.get(set.metadata.uid).some((pod) => !isTerminal(pod)));
   }
 
-  /** The objects as they are after this pass's writes. */
+  /** Reads the objects again after this sync's writes. */
   function fresh(rollout: Rollout): Rollout {
     const again = (kind: typeof deploymentKind, object: Readonly<ApiObject>): Readonly<ApiObject> =>
       cluster.get(kind, object.metadata.namespace, object.metadata.name) ?? object;

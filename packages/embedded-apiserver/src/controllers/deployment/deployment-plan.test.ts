@@ -17,7 +17,7 @@ function set(name: string, wanted: number, more: Partial<SetSize> = {}): SetSize
 }
 
 describe("fenceposts", () => {
-  // The examples of ResolveFenceposts.
+  // Examples from the comment of ResolveFenceposts.
   test.each([
     [2, "0%", "1%", { surge: 0, unavailable: 1 }],
     [1, "0%", "1%", { surge: 0, unavailable: 1 }],
@@ -35,7 +35,7 @@ describe("a rolling update", () => {
   test("takes unhealthy old pods first", () => {
     const sizes = planRollingUpdate(specOf(10, 3, 2), set("new", 5, { available: 0 }), [set("old", 8, { available: 4 })]);
 
-    // 13 pods, 8 must be available, 5 new ones are not: nothing to spare.
+    // There are 13 pods, of which 8 must be available and 5 new ones are not, so none can be removed.
     expect(sizes).toEqual(new Map());
     expect(planRollingUpdate(specOf(10, 3, 2), set("new", 5, { available: 4 }), [set("old", 8, { available: 4 })])).toEqual(
       new Map([["old", 4]]),
@@ -60,7 +60,7 @@ describe("a rolling update", () => {
           before = sizes.get("old") ?? before;
           after = sizes.get("new") ?? after;
           expect(before + after).toBeLessThanOrEqual(replicas + limits.surge);
-          // All pods count as available at once, so only the old ones taken too early could break this.
+          // Every pod counts as available at once, so only removing old pods too early can violate this.
           expect(before + after).toBeGreaterThanOrEqual(Math.min(old, replicas) - limits.unavailable);
         }
         expect([before, after]).toEqual([0, replicas]);

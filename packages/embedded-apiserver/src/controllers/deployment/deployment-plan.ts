@@ -1,32 +1,32 @@
 import { scaledValue } from "../../kinds/validation/int-or-percent.ts";
 import type { DeploymentSpec } from "../../kinds/workload/workload-fields.ts";
 
-/** A ReplicaSet as planning sees it. */
+/** Sizes of a ReplicaSet. */
 export interface SetSize {
   readonly name: string;
-  /** How many pods it is to have. */
+  /** `spec.replicas`. */
   readonly wanted: number;
-  /** How many it has. */
+  /** `status.replicas`. */
   readonly actual: number;
   readonly available: number;
   readonly createdMs: number;
-  /** What the Deployment wanted when the set was last scaled; `undefined` if unknown. */
+  /** Replicas of the Deployment when the set was last scaled; `undefined` if unknown. */
   readonly desiredThen: number | undefined;
-  /** The most it could have then, surge included. */
+  /** Maximum replicas of the Deployment, including surge, when the set was last scaled; `undefined` if unknown. */
   readonly mostThen: number | undefined;
 }
 
-/** The sets of a Deployment. */
+/** ReplicaSets of a Deployment. */
 export interface Sets {
-  /** The one with the Deployment's template. */
+  /** Set with the Deployment's current template. */
   readonly current: SetSize | undefined;
   readonly old: readonly SetSize[];
 }
 
-/** New sizes by name; sets that are not in it stay as they are. */
+/** New sizes by name. Sets that are not listed keep their size. */
 export type Sizes = ReadonlyMap<string, number>;
 
-/** How far a rollout may go beyond the wanted number of pods, and below it. */
+/** Maximum number of pods above and below the Deployment's replicas during a rollout. */
 export interface Fenceposts {
   readonly surge: number;
   readonly unavailable: number;
@@ -40,22 +40,22 @@ export function fenceposts({ strategy, replicas = 1 }: DeploymentSpec): Fencepos
   if (strategy.type !== "RollingUpdate") return { surge: 0, unavailable: 0 };
   const surge = scaledValue(strategy.rollingUpdate?.maxSurge ?? 0, replicas, Math.ceil);
   const unavailable = scaledValue(strategy.rollingUpdate?.maxUnavailable ?? 0, replicas, Math.floor);
-  // Both may come to nothing by rounding; then the rollout would never move.
+  // Rounding can make both zero, which would block the rollout.
   const allowed = surge === 0 && unavailable === 0 ? 1 : unavailable;
   return { surge, unavailable: Math.min(allowed, replicas) };
 }
 
-/** Whether the Deployment was scaled since its sets were. */
+/** Whether the Deployment's replicas have changed since its sets were scaled. */
 export function isScalingEvent({ replicas = 1 }: DeploymentSpec, { current, old }: Sets): boolean {
   return active([...old, current]).some(({ desiredThen }) => desiredThen !== undefined && desiredThen !== replicas);
 }
 
-/** The size of a current set that is to be created. */
+/** Initial size of a current set that does not exist yet. */
 export function initialSize(spec: DeploymentSpec, old: readonly SetSize[]): number {
   return grownSize(spec, 0, sum(old, "wanted"));
 }
 
-/** How large the current set may become, of all pods there are. */
+/** Size to which the current set may grow, given the total number of pods. */
 function grownSize(spec: DeploymentSpec, wanted: number, total: number): number {
   const { replicas = 1, strategy } = spec;
   if (strategy.type === "Recreate") return replicas;
@@ -63,7 +63,7 @@ function grownSize(spec: DeploymentSpec, wanted: number, total: number): number 
   return total >= most ? wanted : wanted + Math.min(most - total, replicas - wanted);
 }
 
-/** Grows the current set, or, if it cannot grow, takes from the old ones what may be missing. */
+/** Scales up the current set; if it is already at its limit, scales down the old sets as far as availability allows. */
 export function planRollingUpdate(spec: DeploymentSpec, current: SetSize, old: readonly SetSize[]): Sizes {
   const { replicas = 1 } = spec;
   const total = sum([...old, current], "wanted");
@@ -81,7 +81,7 @@ export function planRollingUpdate(spec: DeploymentSpec, current: SetSize, old: r
   return sizes;
 }
 
-/** Pods that are not available are missed by nobody. */
+/** Scales down old sets by their unavailable pods, because removing those does not reduce availability. */
 function shrinkUnhealthy(sizes: Map<string, number>, old: readonly SetSize[], most: number): void {
   let left = most;
   for (const { name, wanted, available } of old) {
@@ -103,12 +103,12 @@ function shrinkHealthy(sizes: Map<string, number>, old: readonly SetSize[], most
   }
 }
 
-/** Every old set goes before the current one comes. */
+/** Scales all old sets to zero before the current set is created. */
 export function planRecreate(old: readonly SetSize[]): Sizes {
   return new Map(active(old).map(({ name }) => [name, 0]));
 }
 
-/** Spreads a change of the Deployment's size over its sets, in proportion to theirs. */
+/** Distributes a change of the Deployment's replicas over its sets, in proportion to their sizes. */
 export function planScale(spec: DeploymentSpec, { current, old }: Sets, statusReplicas: number): Sizes {
   const { replicas = 1, strategy } = spec;
   const growing = active([...old, current]);
@@ -127,7 +127,7 @@ function isSaturated({ wanted, available, desiredThen }: SetSize, replicas: numb
 }
 
 interface Change {
-  /** Replicas to add, or to take if negative. */
+  /** Replicas to add; negative to remove. */
   readonly toAdd: number;
   readonly most: number;
   readonly replicas: number;
@@ -136,7 +136,7 @@ interface Change {
 
 function spread(sets: readonly SetSize[], change: Change): Sizes {
   const { toAdd } = change;
-  // Of sets of one size, the newest grows first, and the oldest shrinks first.
+  // Among sets of equal size, the newest grows first and the oldest shrinks first.
   const bySize = sets.toSorted((a, b) => b.wanted - a.wanted || (toAdd > 0 ? b.createdMs - a.createdMs : a.createdMs - b.createdMs));
   const sizes = new Map<string, number>();
   let added = 0;

@@ -7,17 +7,15 @@ import type { Sets, SetSize } from "./deployment-plan.ts";
 export interface Rollout {
   readonly deployment: Readonly<ApiObject>;
   readonly spec: DeploymentSpec;
-  /** The set of the Deployment's template. */
+  /** Set with the Deployment's current template. */
   readonly current: Readonly<ApiObject> | undefined;
   readonly old: readonly Readonly<ApiObject>[];
 }
 
-/** The sizes of a Deployment's sets. */
 export function sizesOf({ current, old }: Rollout): Sets {
   return { current: current === undefined ? undefined : sizeOf(current), old: old.map(sizeOf) };
 }
 
-/** The size of a set. */
 export function sizeOf(set: Readonly<ApiObject>): SetSize {
   const { replicas = 0 }: ReplicaSetSpec = set["spec"];
   const status: ReplicaSetStatus = set["status"];
@@ -33,12 +31,12 @@ export function sizeOf(set: Readonly<ApiObject>): SetSize {
   };
 }
 
-/** When an object was created, in milliseconds since the epoch. */
+/** Creation time in milliseconds since the epoch. */
 export function createdMs(object: Readonly<ApiObject>): number {
   return Date.parse(object.metadata.creationTimestamp);
 }
 
-/** The highest revision among sets; 0 if there is none. */
+/** Highest revision of the sets; 0 if there is none. */
 export function maxRevision(sets: readonly Readonly<ApiObject>[]): number {
   return Math.max(0, ...sets.map((set) => revisionOf(set.metadata.annotations)));
 }

@@ -3,21 +3,21 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import type { DeploymentSpec, DeploymentStatus, ReplicaSetStatus, WorkloadCondition } from "../../kinds/workload/workload-fields.ts";
 import { fenceposts } from "./deployment-plan.ts";
 
-/** A value that stands for no deadline, and for no limit. */
+/** Value of `progressDeadlineSeconds` and `revisionHistoryLimit` that means unlimited. */
 const unlimited = 2 ** 31 - 1;
 
-/** What a Deployment's status is made from. */
+/** Input of {@link deploymentStatus}. */
 export interface DeploymentFacts {
-  /** The ReplicaSet with the Deployment's template. */
+  /** ReplicaSet with the Deployment's current template. */
   readonly current: Readonly<ApiObject> | undefined;
   readonly old: readonly Readonly<ApiObject>[];
-  /** Whether the progress of a rollout is to be judged; not while it is paused or scaled. */
+  /** Whether the rollout's progress is evaluated. It is not while the Deployment is paused or being scaled. */
   readonly isRollout: boolean;
   readonly nowMs: number;
 }
 
 /**
- * The counts and conditions of a Deployment.
+ * Computes counts and conditions of a Deployment.
  * Source: Kubernetes v1.36.3 pkg/controller/deployment/{sync,progress}.go.
  */
 export function deploymentStatus(deployment: Readonly<ApiObject>, facts: DeploymentFacts): DeploymentStatus {
@@ -52,7 +52,7 @@ export function deploymentStatus(deployment: Readonly<ApiObject>, facts: Deploym
   };
 }
 
-/** Zero and absent are the same on the wire. */
+/** Drops zero counts, as the API does. */
 function withoutZeros(counts: DeploymentStatus): DeploymentStatus {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
 }
@@ -69,7 +69,7 @@ function availability(spec: DeploymentSpec, available: number): Omit<WorkloadCon
       };
 }
 
-/** Whether all pods are of the current template and available. */
+/** Whether all replicas have the current template and are available. */
 export function isComplete(deployment: Readonly<ApiObject>, status: DeploymentStatus): boolean {
   const replicas: number = deployment["spec"].replicas ?? 1;
   const { updatedReplicas = 0, replicas: actual = 0, availableReplicas = 0, observedGeneration = 0 } = status;
@@ -81,12 +81,12 @@ export function isComplete(deployment: Readonly<ApiObject>, status: DeploymentSt
   );
 }
 
-/** Whether the Deployment says when it gives up waiting. */
+/** Whether the Deployment has a progress deadline. */
 export function hasProgressDeadline({ progressDeadlineSeconds }: DeploymentSpec): boolean {
   return progressDeadlineSeconds !== undefined && progressDeadlineSeconds !== unlimited;
 }
 
-/** Whether the Deployment says how many old sets it keeps. */
+/** Whether the Deployment limits its revision history. */
 export function hasHistoryLimit({ revisionHistoryLimit }: DeploymentSpec): boolean {
   return revisionHistoryLimit !== undefined && revisionHistoryLimit !== unlimited;
 }
@@ -118,7 +118,7 @@ function withProgress(
     );
   }
   if (hasProgressed(deployment["status"], counts)) {
-    // The same reason as before still means new progress, so the time of the update has to move.
+    // The same reason still means new progress, so the update time must change.
     const others = conditions.filter(({ type }) => type !== "Progressing");
     const now = rfc3339(nowMs);
     const lastTransitionTime = condition?.status === "True" ? (condition.lastTransitionTime ?? now) : now;
@@ -160,7 +160,7 @@ function hasTimedOut({ progressDeadlineSeconds = 0 }: DeploymentSpec, condition:
   return Date.parse(condition.lastUpdateTime ?? "") + progressDeadlineSeconds * 1000 < nowMs;
 }
 
-/** After how many milliseconds a rollout that does not move is to be judged again; `undefined` if there is nothing to wait for. */
+/** Milliseconds until the progress of a stalled rollout is evaluated again; `undefined` if no check is due. */
 export function progressCheckMs(deployment: Readonly<ApiObject>, status: DeploymentStatus, nowMs: number): number | undefined {
   const spec: DeploymentSpec = deployment["spec"];
   const condition = progressOf(status.conditions ?? []);
@@ -196,7 +196,7 @@ function withFailure(
   return [...others, { ...failure, lastUpdateTime: failure.lastTransitionTime ?? null }];
 }
 
-/** Sets a condition; one that says the same already stays as it is, with its times. */
+/** Sets a condition. A condition with the same status and reason is kept with its times. */
 export function withCondition(
   conditions: readonly WorkloadCondition[],
   condition: Omit<WorkloadCondition, "lastUpdateTime" | "lastTransitionTime">,

@@ -14,7 +14,7 @@ import { hashLabel, templateHash } from "../shared/template-hash.ts";
 
 const component = "deployment-controller";
 
-/** What the Deployment controller writes: to a Deployment and to its sets. */
+/** Writes of the Deployment controller to a Deployment and its ReplicaSets. */
 export class DeploymentWrites {
   readonly #context: Pick<ControllerContext, "cluster" | "clock" | "events">;
 
@@ -22,13 +22,13 @@ export class DeploymentWrites {
     this.#context = context;
   }
 
-  /** Says that the Deployment selects everything, which no rollout can work with. */
+  /** Emits a warning event because the Deployment's selector is empty, which would select every pod. */
   reportSelectsEverything(deployment: Readonly<ApiObject>): void {
     const message = "This deployment is selecting all pods. A non-empty selector is required.";
     this.#context.events.record(component, deployment, { type: "Warning", reason: "SelectingAll", message });
   }
 
-  /** Notes in the conditions that a rollout was paused or resumed. @returns whether that was new */
+  /** Records in the conditions that the Deployment was paused or resumed. @returns whether the conditions changed */
   notePause(deployment: Readonly<ApiObject>, spec: DeploymentSpec): boolean {
     const { conditions = [] }: DeploymentStatus = deployment["status"];
     const reason = conditions.find(({ type }) => type === "Progressing")?.reason;
@@ -43,7 +43,7 @@ export class DeploymentWrites {
     return true;
   }
 
-  /** Brings the current set's annotations and the Deployment's revision up to date. @returns whether they were not */
+  /** Updates the current set's annotations and the Deployment's revision. @returns whether anything changed */
   noteRevision({ deployment, spec, current, old }: Rollout): boolean {
     if (current === undefined) return false;
     const { namespace } = deployment.metadata;
@@ -69,7 +69,7 @@ export class DeploymentWrites {
     return true;
   }
 
-  /** Creates the set of the Deployment's template. @returns 0 if it is to be tried again at once */
+  /** Creates the set with the Deployment's current template. @returns 0 to sync again at once */
   create(rollout: Rollout): number | undefined {
     const { deployment, spec, old } = rollout;
     const set = newSet(rollout);
@@ -95,7 +95,7 @@ export class DeploymentWrites {
     return undefined;
   }
 
-  /** Another template has the same hash: the count makes the next one differ. */
+  /** Increments the collision count, which changes the next hash. */
   #countCollision({ metadata: { namespace, name } }: Readonly<ApiObject>): void {
     const change = (object: ApiObject): ApiObject => {
       const { collisionCount = 0 }: DeploymentStatus = object["status"];
@@ -115,7 +115,7 @@ export class DeploymentWrites {
     this.#context.events.record(component, deployment, { type: "Normal", reason: "ScalingReplicaSet", message });
   }
 
-  /** @param annotate - whether to note what the Deployment wants now even where the size stays @returns whether a size changed */
+  /** @param annotate - whether to update the replicas annotations even if the size does not change @returns whether a size changed */
   resize({ deployment, spec, current, old }: Rollout, sizes: Sizes, annotate: boolean): boolean {
     const wanted = spec.replicas ?? 1;
     const notes = replicasAnnotations(wanted, wanted + fenceposts(spec).surge);
@@ -138,7 +138,7 @@ export class DeploymentWrites {
     return isResized;
   }
 
-  /** Keeps as many old, empty sets as the history is long. */
+  /** Deletes old, empty sets beyond the revision history limit. */
   cleanUp({ spec, old }: Rollout): void {
     if (!hasHistoryLimit(spec)) return;
     const alive = old.filter((set) => set.metadata.deletionTimestamp === undefined);
@@ -183,7 +183,7 @@ export class DeploymentWrites {
   }
 }
 
-/** The set of a Deployment's template, of the size it begins with. */
+/** Builds a set with the Deployment's current template and its initial size. */
 function newSet({ deployment, spec, old }: Rollout): ApiObjectDraft {
   const { namespace, name, annotations } = deployment.metadata;
   const { collisionCount }: DeploymentStatus = deployment["status"];

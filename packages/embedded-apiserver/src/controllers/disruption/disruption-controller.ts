@@ -20,11 +20,11 @@ import { createWorkQueue } from "../shared/work-queue.ts";
 import { budgetCounts, expectationOf } from "./disruption-plan.ts";
 
 const component = "controllermanager";
-/** The kinds that say how many pods they want. */
+/** Kinds whose `spec.replicas` gives the expected number of pods. */
 const scaled = [deploymentKind, replicaSetKind, statefulSetKind];
 
 /**
- * Counts how many pods of each PodDisruptionBudget may be evicted.
+ * Computes how many pods of each PodDisruptionBudget may be evicted.
  * Source: Kubernetes v1.36.3 pkg/controller/disruption.
  */
 export function startDisruptionController(context: ControllerContext): Disposable {
@@ -72,7 +72,7 @@ export function startDisruptionController(context: ControllerContext): Disposabl
     }
   }
 
-  /** @throws RangeError if a pod's controller does not say how many it wants */
+  /** @throws RangeError if the controller of a pod has no `spec.replicas` */
   function wantedPods(pods: readonly Readonly<ApiObject>[]): number {
     const scales = new Map<string, number>();
     for (const pod of pods) {

@@ -7,16 +7,16 @@ import { isReady } from "../shared/pod-facts.ts";
 
 type Pod = Readonly<ApiObject>;
 
-/** How long an evicted pod is taken to be on its way out. Source: `DeletionTimeout`. */
+/** Time after which an eviction that deleted no pod is forgotten. Source: `DeletionTimeout`. */
 const deletionTimeoutMs = 2 * 60_000;
 
-/** How many pods there should be, and how many of them healthy. */
+/** Expected number of pods, and how many of them must be healthy. */
 export interface Expectation {
   readonly expectedPods: number;
   readonly desiredHealthy: number;
 }
 
-/** @param scale - how many pods the controllers of the budget's pods want */
+/** @param scale - replicas of the controllers that own the budget's pods */
 export function expectationOf({ minAvailable, maxUnavailable }: DisruptionBudgetSpec, podCount: number, scale: () => number): Expectation {
   if (maxUnavailable !== undefined) {
     const expectedPods = scale();
@@ -28,7 +28,7 @@ export function expectationOf({ minAvailable, maxUnavailable }: DisruptionBudget
   return { expectedPods, desiredHealthy: scaledValue(minAvailable, expectedPods, Math.ceil) };
 }
 
-/** The counts of a budget, without its condition. */
+/** Counts of a budget's status, without its condition. */
 export function budgetCounts(
   pods: readonly Pod[],
   { expectedPods, desiredHealthy }: Expectation,

@@ -5,9 +5,9 @@ import { keyOf, parseKey } from "../shared/object-key.ts";
 /** Source: Kubernetes v1.36.3 pkg/controlplane/apiserver/options, `--event-ttl`. */
 const eventTtlMs = 60 * 60_000;
 
-/** Removes each event an hour after it was last written. */
+/** Deletes each event one hour after its last write. */
 export function startEventExpiry({ cluster, clock, onError }: Pick<ControllerContext, "cluster" | "clock" | "onError">): Disposable {
-  /** By key, oldest first: all wait equally long, and a write puts the event at the end. */
+  /** Expiry times by key, oldest first. The order holds because the TTL is constant and a write moves the event to the end. */
   const due = new Map<string, number>();
   let timer: Disposable | undefined;
   const watch = cluster.watch(eventKind, ({ type, object }) => {

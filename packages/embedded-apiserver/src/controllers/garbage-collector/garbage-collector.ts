@@ -11,10 +11,10 @@ const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
 
 /**
- * Deletes objects whose owners are all gone, and takes what propagation of a deletion asks for: `orphan` lets dependents
- * stay, `foregroundDeletion` has them go first.
+ * Deletes objects whose owners are all gone, and carries out the propagation policies of deletions: `orphan` keeps the dependents,
+ * `foregroundDeletion` deletes them before the owner.
  *
- * Source: Kubernetes v1.36.3 pkg/controller/garbagecollector. Owners of kinds the server does not have are taken to exist.
+ * Source: Kubernetes v1.36.3 pkg/controller/garbagecollector. Owners of kinds that the server does not serve are assumed to exist.
  */
 export function startGarbageCollector(context: ControllerContext): Disposable {
   const { cluster } = context;
@@ -28,7 +28,7 @@ export function startGarbageCollector(context: ControllerContext): Disposable {
   return resources;
 
   function follow(kind: Kind): void {
-    // Events own nothing and are owned by nobody; of the versions of a kind one is enough.
+    // Events have no owners and no dependents. One version of each kind is enough.
     if (kind === eventKind || (kind.storageVersion ?? kind.version) !== kind.version) return;
     const end = new Disposables();
     ends.set(kind, end);
@@ -54,7 +54,7 @@ export function startGarbageCollector(context: ControllerContext): Disposable {
 
   function ownerGone(owner: Readonly<ApiObject>): void {
     for (const { kind, index } of dependents) for (const object of index.get(owner.metadata.uid)) loops.get(kind)?.add(keyOf(object));
-    // An owner that waits for its dependents may have waited for this one.
+    // An owner in foreground deletion may have been waiting for this dependent.
     for (const { apiVersion, kind: ownerKind, name } of owner.metadata.ownerReferences ?? []) {
       const kind = findKind(cluster.kinds(), apiVersion, ownerKind);
       if (kind !== undefined)
@@ -72,7 +72,7 @@ export function startGarbageCollector(context: ControllerContext): Disposable {
     else if (deletionTimestamp === undefined) collect(kind, object);
   }
 
-  /** Deletes the object if it has had owners and none is left; forgets those that are gone otherwise. */
+  /** Deletes an object that has had owners and none of them exists; otherwise removes the references to missing owners. */
   function collect(kind: Kind, object: Readonly<ApiObject>): void {
     const { namespace, name, uid, ownerReferences = [] } = object.metadata;
     if (ownerReferences.length === 0) return;
@@ -97,7 +97,7 @@ export function startGarbageCollector(context: ControllerContext): Disposable {
     dropFinalizer(kind, owner, orphanFinalizer);
   }
 
-  /** The owner goes when no dependent is left that holds it back. */
+  /** Deletes the owner once no blocking dependent is left. */
   function deleteForeground(kind: Kind, owner: Readonly<ApiObject>): void {
     const { uid } = owner.metadata;
     let isBlocked = false;
@@ -128,13 +128,13 @@ export function startGarbageCollector(context: ControllerContext): Disposable {
   }
 }
 
-/** What somebody has asked for holds also when it is the collector that deletes. */
+/** Keeps the propagation policy that a user requested through a finalizer. */
 function policyFor({ metadata: { finalizers = [] } }: Readonly<ApiObject>): "Orphan" | "Foreground" | "Background" {
   if (finalizers.includes(orphanFinalizer)) return "Orphan";
   return finalizers.includes(foregroundFinalizer) ? "Foreground" : "Background";
 }
 
-/** The kind an owner reference names, in the version its objects are stored in. */
+/** Kind of an owner reference, in its storage version. */
 function findKind(kinds: readonly Kind[], apiVersion: string, kindName: string): Kind | undefined {
   const named = kinds.find(
     ({ group, version, kind }) => kind === kindName && apiVersion === (group === "" ? version : `${group}/${version}`),

@@ -1,20 +1,19 @@
 import { finishedMs, type JobPod } from "./job-pods.ts";
 
-/** How often a Job's pods have failed since one succeeded last. */
+/** Failures of a Job's pods since the last success. */
 export interface Backoff {
   readonly failures: number;
-  /** When the last one failed, in milliseconds since the epoch. */
+  /** Time of the last failure in milliseconds since the epoch. */
   readonly lastFailureMs: number | undefined;
 }
 
-/** No failures yet. */
 export const noBackoff: Backoff = { failures: 0, lastFailureMs: undefined };
 
 /** Source: Kubernetes v1.36.3 pkg/controller/job/job_controller.go, `DefaultJobPodFailureBackOff` and `MaxJobPodFailureBackOff`. */
 const firstDelayMs = 10_000;
 const longestDelayMs = 600_000;
 
-/** Counts pods that have ended since. Source: Kubernetes v1.36.3 pkg/controller/job/backoff_utils.go. */
+/** Adds newly finished pods. Source: Kubernetes v1.36.3 pkg/controller/job/backoff_utils.go. */
 export function nextBackoff(before: Backoff, succeeded: readonly JobPod[], failed: readonly JobPod[]): Backoff {
   const failedMs = failed.map(finishedMs);
   if (succeeded.length === 0)
@@ -24,7 +23,7 @@ export function nextBackoff(before: Backoff, succeeded: readonly JobPod[], faile
   return later.length === 0 ? noBackoff : { failures: later.length, lastFailureMs: Math.max(...later) };
 }
 
-/** How long the next pod has to wait, in milliseconds: ten seconds, and twice as long each time. */
+/** Remaining delay before the next pod is created, in milliseconds. The delay starts at ten seconds and doubles. */
 export function backoffMs({ failures, lastFailureMs }: Backoff, nowMs: number): number {
   if (failures === 0 || lastFailureMs === undefined) return 0;
   const delayMs = Math.min(firstDelayMs * 2 ** (failures - 1), longestDelayMs);

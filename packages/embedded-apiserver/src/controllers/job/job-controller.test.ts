@@ -17,7 +17,7 @@ function statusOf(world: World): JobStatus {
 const conditionsOf = (world: World): string[] =>
   (statusOf(world).conditions ?? []).map(({ type, status, reason }: JobCondition) => `${type}=${status} ${reason}`);
 
-/** Ends every pod that runs or waits, as a kubelet does. */
+/** Finishes every pod that is running or pending, as a kubelet would. */
 async function endPods(world: World, phase: "Succeeded" | "Failed"): Promise<void> {
   for (const { metadata, status } of world.pods())
     if (metadata.deletionTimestamp === undefined && status.phase === "Pending") world.setPod(metadata.name, { phase });

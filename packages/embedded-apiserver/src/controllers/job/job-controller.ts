@@ -24,12 +24,12 @@ import { countReleased, ended, trackPods } from "./job-tracking.ts";
 import { type JobView, viewJob } from "./job-view.ts";
 
 const component = "job-controller";
-/** Jobs that name another controller are left to it. */
+/** Jobs with another `managedBy` are ignored. */
 const ownName = "kubernetes.io/job-controller";
 
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
-/** Numbers of pods after a changes is carried out. */
+/** Numbers of pods after the changes are made. */
 interface Counts {
   readonly active: number;
   readonly ready: number;
@@ -69,7 +69,7 @@ export function startJobController(context: ControllerContext): Disposable {
     if (isTracked(pod)) orphans.add(keyOf(pod));
   }
 
-  /** A pod that no Job will count any more is let go. */
+  /** Removes the finalizer of a pod whose Job is gone. */
   function releaseOrphan(key: string): void {
     const { namespace, name } = parseKey(key);
     const pod = cluster.get(podKind, namespace, name);
@@ -112,7 +112,7 @@ export function startJobController(context: ControllerContext): Disposable {
     return earliest(changes.waitMs, deadlineInMs(view, clock.now()));
   }
 
-  /** The time of a Job that is not suspended runs. */
+  /** Sets the start time of a Job that is not suspended. */
   function started(job: Readonly<ApiObject>): Readonly<ApiObject> {
     const status: JobStatus = job["status"];
     if (status.startTime !== undefined || job["spec"].suspend === true) return job;
@@ -137,13 +137,13 @@ export function startJobController(context: ControllerContext): Disposable {
     deletePod(context, { component, owner: job }, pod);
   }
 
-  /** Ends the pods of a Job that is decided; they are still to be counted. */
+  /** Deletes the active pods of a Job whose outcome is known. They are counted later. */
   function removeActive(view: JobView): Counts {
     for (const pod of view.active) deletePod(context, { component, owner: view.job }, pod);
     return countsAfter(view, view.active, 0);
   }
 
-  /** Writes the status, lets go the pods that are counted with it, and ends the Job if that was all. */
+  /** Writes the status, removes the finalizers of the counted pods, and finishes the Job when all pods are counted. */
   function conclude(view: JobView, counts: Counts, outcome: JobCondition | undefined): undefined {
     const nowMs = clock.now();
     const base = outcome === undefined ? withSuspension(view) : view.status;
@@ -208,7 +208,7 @@ function endEvents({ completions }: JobSpec, { succeeded = 0 }: JobStatus, end: 
   ];
 }
 
-/** Plain counters of zero are left out; those that tell zero from unknown stay. */
+/** Drops counters that are zero, except those for which zero and absent differ. */
 function withoutZeros({ active, succeeded, failed, completedIndexes, ...rest }: JobStatus): JobStatus {
   return {
     ...rest,

@@ -2,18 +2,18 @@ import type { JobSpec, PodFailureRule } from "../../kinds/batch/batch-fields.ts"
 import type { ContainerStatus, PodStatus } from "../../kinds/pod/pod-fields.ts";
 import type { JobPod } from "./job-pods.ts";
 
-/** What a Job's policy says of a pod that failed. */
+/** Result of a Job's failure policy for one failed pod. */
 export interface FailureVerdict {
-  /** Whether the failure counts towards the limit. */
+  /** Whether the failure counts towards `backoffLimit`. */
   readonly isCounted: boolean;
-  /** Why the whole Job fails, if it does. */
+  /** Message of the Job's failure, if this pod makes the Job fail. */
   readonly jobFailure?: string;
-  /** Whether the pod's number fails for good. */
+  /** Whether the pod's index fails permanently. */
   readonly failsIndex?: boolean;
 }
 
 /**
- * What the first rule that fits says; without one the failure counts.
+ * Evaluates the first rule that matches; without a match the failure counts.
  * Source: Kubernetes v1.36.3 pkg/controller/job/pod_failure_policy.go.
  */
 export function judgeFailure({ podFailurePolicy }: JobSpec, pod: JobPod): FailureVerdict {

@@ -6,15 +6,15 @@ import { judgeFailure } from "./job-failure-policy.ts";
 import { hasFailed } from "./job-pods.ts";
 import type { JobView } from "./job-view.ts";
 
-/** A condition of a Job that begins now. */
+/** Builds a condition with the current time. */
 export function jobCondition(type: string, reason: string, message: string, nowMs: number, status: string = "True"): JobCondition {
   const now = rfc3339(nowMs);
   return { type, status, lastProbeTime: now, lastTransitionTime: now, reason, message };
 }
 
 /**
- * How the Job ends, if it does whatever its pods that still run may do: `SuccessCriteriaMet`, `FailureTarget`, or, if the
- * status has that already, `Failed`.
+ * Outcome of the Job that its active pods can no longer change: `SuccessCriteriaMet`, `FailureTarget`, or `Failed` if the status has
+ * `FailureTarget` already; `undefined` while it is open.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/job/job_controller.go, syncJob.
  */
@@ -31,7 +31,7 @@ export function outcomeOf(view: JobView, nowMs: number): JobCondition | undefine
   return rule === undefined ? undefined : jobCondition("SuccessCriteriaMet", "SuccessPolicy", `Matched rules at index ${rule}`, nowMs);
 }
 
-/** How a Job ends that has had all its successes. */
+/** Condition of a Job that has reached its completions. */
 export function completion(nowMs: number): JobCondition {
   return jobCondition("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods", nowMs);
 }
@@ -52,7 +52,7 @@ function failureOf(view: JobView, nowMs: number): readonly [reason: string, mess
   return undefined;
 }
 
-/** Pods that restart by themselves count by their restarts. */
+/** With `restartPolicy: OnFailure`, container restarts count towards `backoffLimit`. */
 function hasRestartedTooOften({ spec: { template, backoffLimit = 0 }, pods }: JobView): boolean {
   if (template.spec.restartPolicy !== "OnFailure") return false;
   const restarts = pods
@@ -63,7 +63,7 @@ function hasRestartedTooOften({ spec: { template, backoffLimit = 0 }, pods }: Jo
   return backoffLimit === 0 ? restarts > 0 : restarts >= backoffLimit;
 }
 
-/** How long the Job may yet run, in milliseconds; `undefined` if nothing limits it. */
+/** Remaining time until `activeDeadlineSeconds`, in milliseconds; `undefined` without a deadline. */
 export function deadlineInMs({ spec, status }: Pick<JobView, "spec" | "status">, nowMs: number): number | undefined {
   if (spec.activeDeadlineSeconds === undefined || status.startTime === undefined || spec.suspend === true) return undefined;
   return Math.max(0, Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000 - nowMs);

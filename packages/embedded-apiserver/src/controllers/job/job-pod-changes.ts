@@ -4,12 +4,12 @@ import { backoffMs, type Backoff } from "./job-backoff.ts";
 import { completionIndexOf, earlierFailures, finishedMs, type JobPod, replacesOnlyFailed } from "./job-pods.ts";
 import { isValidIndex, type JobView } from "./job-view.ts";
 
-/** What is to be done about a Job's pods. */
+/** Pods of a Job to delete and to create. */
 export interface JobPodChanges {
   readonly remove: readonly JobPod[];
-  /** The pods to create, each with its number if they have numbers. */
+  /** Completion index of each pod to create; `undefined` for Jobs without indexes. */
   readonly create: readonly (number | undefined)[];
-  /** After how many milliseconds to look again, if pods have to wait that long. */
+  /** Milliseconds until the back-off expires, if pods have to wait for it. */
   readonly waitMs?: number;
 }
 
@@ -17,7 +17,7 @@ export interface JobPodChanges {
 const burst = 500;
 
 /**
- * Brings the number of a Job's pods to what it wants.
+ * Computes the changes that bring a Job to its number of pods.
  * Source: Kubernetes v1.36.3 pkg/controller/job/job_controller.go, manageJob.
  */
 export function jobPodChanges(view: JobView, backoff: Backoff, nowMs: number): JobPodChanges {
@@ -36,12 +36,12 @@ export function jobPodChanges(view: JobView, backoff: Backoff, nowMs: number): J
 }
 
 function wantedPods({ spec: { completions, parallelism = 1 }, succeeded, active }: JobView): number {
-  // Without a number to reach, the first success means that no more pods are needed.
+  // Without `completions`, no pods are created after the first success.
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(0, Math.min(completions - succeeded, parallelism));
 }
 
-/** Pods that nobody needs; of those with a number also the doubles. */
+/** Pods beyond the limit, and duplicates of an index. */
 function surplusPods({ spec, active, indexes }: JobView, count: number, nowMs: number): readonly JobPod[] {
   const surplus = new Set<JobPod>();
   if (indexes !== undefined) {
@@ -55,7 +55,7 @@ function surplusPods({ spec, active, indexes }: JobView, count: number, nowMs: n
   return [...surplus, ...podsToDelete(left, active, { count: count - surplus.size, nowMs })];
 }
 
-/** Each number waits by itself. */
+/** Each index has its own back-off. */
 function changesPerIndex(view: JobView, missing: number, nowMs: number): JobPodChanges {
   const waits = openIndexes(view, missing).map((index) => ({ index, waitMs: indexBackoffMs(view.indexes?.kept.get(index), nowMs) }));
   const create = waits.filter(({ waitMs }) => waitMs === 0).map(({ index }) => index);
@@ -69,7 +69,7 @@ function indexBackoffMs(failed: JobPod | undefined, nowMs: number): number {
   return backoffMs({ failures: counted + ignored + 1, lastFailureMs: finishedMs(failed) }, nowMs);
 }
 
-/** The lowest numbers that have neither succeeded nor failed and have no pod. */
+/** Lowest indexes without a result and without a pod. */
 function openIndexes({ spec, pods, active, indexes }: JobView, count: number): number[] {
   const occupied = replacesOnlyFailed(spec) ? [...active, ...pods.filter(isTerminating)] : active;
   const taken = new Set(occupied.map(completionIndexOf));

@@ -7,24 +7,23 @@ import { podCondition } from "../shared/pod-facts.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/job/{job_controller,indexed_job_utils,backoff_utils}.go. */
 
-/** A pod of a Job. */
 export type JobPod = Readonly<ApiObject>;
 
 const failuresAnnotation = "batch.kubernetes.io/job-index-failure-count";
 const ignoredAnnotation = "batch.kubernetes.io/job-index-ignored-failure-count";
 
-/** The pod's number; `undefined` if it has none. */
+/** Completion index of a pod; `undefined` if it has none. */
 export function completionIndexOf({ metadata }: JobPod): number | undefined {
   const text = metadata.annotations?.[completionIndexKey];
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Whether the Job has yet to count the pod's end. */
+/** Whether the Job has not counted the pod's end yet. */
 export function isTracked({ metadata }: JobPod): boolean {
   return metadata.finalizers?.includes(trackingFinalizer) ?? false;
 }
 
-/** Takes away the finalizer that keeps a pod until it is counted. */
+/** Removes the finalizer that keeps a pod until the Job has counted it. */
 export function withoutTracking(pod: ApiObject): ApiObject {
   const finalizers = (pod.metadata.finalizers ?? []).filter((finalizer) => finalizer !== trackingFinalizer);
   if (finalizers.length > 0) pod.metadata.finalizers = finalizers;
@@ -32,19 +31,19 @@ export function withoutTracking(pod: ApiObject): ApiObject {
   return pod;
 }
 
-/** Whether a pod is replaced only once it has ended, not when it begins to. */
+/** Whether a pod is replaced only after it has terminated, instead of as soon as its deletion starts. */
 export function replacesOnlyFailed({ podReplacementPolicy, podFailurePolicy }: JobSpec): boolean {
   return podReplacementPolicy === "Failed" || podFailurePolicy !== undefined;
 }
 
-/** Whether the pod counts as a failure. */
+/** Whether the pod counts as failed. */
 export function hasFailed(pod: JobPod, spec: JobSpec): boolean {
   const { phase }: PodStatus = pod["status"];
   if (phase === "Failed") return true;
   return !replacesOnlyFailed(spec) && pod.metadata.deletionTimestamp !== undefined && phase !== "Succeeded";
 }
 
-/** How often pods of this number have failed before this one: the failures that count, and those a policy ignores. */
+/** Failures of earlier pods with the same index: counted ones, and those that the failure policy ignored. */
 export function earlierFailures({ metadata }: JobPod): { readonly counted: number; readonly ignored: number } {
   const numberOf = (annotation: string): number => {
     const text = metadata.annotations?.[annotation] ?? "";
@@ -53,12 +52,12 @@ export function earlierFailures({ metadata }: JobPod): { readonly counted: numbe
   return { counted: numberOf(failuresAnnotation), ignored: numberOf(ignoredAnnotation) };
 }
 
-/** Annotations that tell a new pod of the failures before it. */
+/** Annotations that carry the number of earlier failures to the next pod. */
 export function failureAnnotations({ counted, ignored }: { readonly counted: number; readonly ignored: number }): Record<string, string> {
   return { [failuresAnnotation]: String(counted), ...(ignored > 0 ? { [ignoredAnnotation]: String(ignored) } : {}) };
 }
 
-/** When the pod ended, in milliseconds since the epoch, as well as it can be told. */
+/** Best known time of the pod's end, in milliseconds since the epoch. */
 export function finishedMs(pod: JobPod): number {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, creationTimestamp } = pod.metadata;
   const ready = podCondition(pod, "Ready");

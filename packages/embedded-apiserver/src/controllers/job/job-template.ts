@@ -13,10 +13,10 @@ const maxPrefixLength = 58;
 const indexVariable = "JOB_COMPLETION_INDEX";
 
 /**
- * A new pod of a Job.
+ * Builds a pod of a Job.
  * Source: Kubernetes v1.36.3 pkg/controller/job/{job_controller,indexed_job_utils}.go.
  *
- * @param replaced - the pod of the same number that failed last, where failures are counted for each number
+ * @param replaced - latest failed pod with the same index, for Jobs that count failures per index
  */
 export function jobPod(job: Readonly<ApiObject>, index: number | undefined, replaced: JobPod | undefined): object {
   const spec: JobSpec = job["spec"];

@@ -7,25 +7,25 @@ import { completionIndexOf, hasFailed, isTracked, type JobPod } from "./job-pods
 import { isValidIndex, type JobView } from "./job-view.ts";
 
 /**
- * Pods that have ended are counted in two steps, so that none is lost nor counted twice: their UIDs are written down,
- * their finalizers taken away, and then they are in the counters.
+ * One step of counting finished pods. It has two phases, so that a crash neither loses a pod nor counts it twice: first the pods' UIDs are
+ * written to the status; then, after their finalizers are removed, they move to the counters.
  *
  * Source of this file: Kubernetes v1.36.3 pkg/controller/job/job_controller.go, trackJobStatusAndRemoveFinalizers.
  */
 export interface Tracking {
-  /** To be written before any finalizer is taken away. */
+  /** Status to write before any finalizer is removed. */
   readonly status: JobStatus;
-  /** The pods whose finalizers go then. */
+  /** Pods whose finalizers are removed after the status is written. */
   readonly release: readonly JobPod[];
-  /** The condition that ends the Job once all is counted. */
+  /** Condition that finishes the Job once all pods are counted. */
   readonly end: JobCondition | undefined;
 }
 
 const maxUncounted = 500;
 
 /**
- * @param status - the present one, with the new numbers of pods
- * @param outcome - how the Job ends, if it does
+ * @param status - current status with the new pod counts
+ * @param outcome - outcome of the Job, if it is known
  */
 export function trackPods(view: JobView, status: JobStatus, outcome: JobCondition | undefined, nowMs: number): Tracking {
   const counted = countReleased(status, view.pods);
@@ -70,7 +70,7 @@ function mayRelease({ job, spec, indexes }: JobView, pod: JobPod, outcome: JobCo
   return hasFailed(pod, spec) && (index === undefined || indexes?.kept.get(index) !== pod);
 }
 
-/** When a Job fails, so do the pods that still run. */
+/** Pods that are still active when the Job fails count as failed. */
 function countsAsFailed({ spec, indexes }: JobView, pod: JobPod, outcome: JobCondition | undefined): boolean {
   const isFailure = hasFailed(pod, spec) || (outcome !== undefined && outcome.type !== "SuccessCriteriaMet");
   return isFailure && (indexes === undefined || isValidIndex(pod, spec)) && judgeFailure(spec, pod).isCounted;
@@ -104,7 +104,7 @@ function uncounted(succeeded: string[], failed: string[]): NonNullable<JobStatus
   return { ...(succeeded.length > 0 ? { succeeded } : {}), ...(failed.length > 0 ? { failed } : {}) };
 }
 
-/** Moves pods that have lost their finalizers from the uncounted to the counters. */
+/** Moves pods without a finalizer from the uncounted list to the counters. */
 export function countReleased(status: JobStatus, pods: readonly JobPod[]): JobStatus {
   const tracked = new Set(pods.filter(isTracked).map(({ metadata }) => metadata.uid));
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
@@ -117,7 +117,7 @@ export function countReleased(status: JobStatus, pods: readonly JobPod[]): JobSt
   };
 }
 
-/** Ends the Job if every pod is counted and none is on its way out; `undefined` if it cannot end yet. */
+/** Finishes the Job if every pod is counted and none is terminating; `undefined` if it cannot finish yet. */
 export function ended(status: JobStatus, end: JobCondition | undefined, nowMs: number): JobStatus | undefined {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   if (end === undefined || succeeded.length + failed.length > 0 || (status.terminating ?? 0) > 0) return undefined;

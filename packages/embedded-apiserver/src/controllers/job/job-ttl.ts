@@ -6,7 +6,7 @@ import { keyOf, parseKey } from "../shared/object-key.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 /**
- * Deletes Jobs some time after they have ended, where they ask for it.
+ * Deletes finished Jobs after `ttlSecondsAfterFinished`.
  * Source: Kubernetes v1.36.3 pkg/controller/ttlafterfinished.
  */
 export function startJobTtl(context: ControllerContext): Disposable {

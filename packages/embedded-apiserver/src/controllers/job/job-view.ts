@@ -5,19 +5,19 @@ import { isActive, isReady, isTerminating } from "../shared/pod-facts.ts";
 import { judgeFailure } from "./job-failure-policy.ts";
 import { completionIndexOf, earlierFailures, finishedMs, hasFailed, isTracked, type JobPod } from "./job-pods.ts";
 
-/** The numbers of a Job whose pods are numbered. */
+/** Results of an indexed Job, by index. */
 export interface IndexView {
-  /** Succeeded, as the status has it. */
+  /** Indexes that succeeded according to the status. */
   readonly counted: ReadonlySet<number>;
-  /** Succeeded, those the status does not have yet included. */
+  /** Indexes that succeeded, including those not yet in the status. */
   readonly succeeded: ReadonlySet<number>;
-  /** Failed for good; `undefined` if the Job sets no limit for each. */
+  /** Indexes that failed permanently; `undefined` without `backoffLimitPerIndex`. */
   readonly failed: ReadonlySet<number> | undefined;
-  /** Pods that failed and are kept until their successor is there, which is told how often its number has failed. */
+  /** Failed pods that are kept until their replacement exists, because it inherits their failure count. */
   readonly kept: ReadonlyMap<number, JobPod>;
 }
 
-/** A Job and its pods, with what can be told from them. */
+/** A Job with its pods and the state derived from them. */
 export interface JobView {
   readonly job: Readonly<ApiObject>;
   readonly spec: JobSpec;
@@ -26,10 +26,10 @@ export interface JobView {
   readonly active: readonly JobPod[];
   readonly ready: number;
   readonly terminating: number;
-  /** Pods that have ended since the status was written. */
+  /** Pods that have finished since the status was written. */
   readonly newSucceeded: readonly JobPod[];
   readonly newFailed: readonly JobPod[];
-  /** All that ever succeeded, and failed. */
+  /** Total numbers of succeeded and failed pods. */
   readonly succeeded: number;
   readonly failed: number;
   readonly indexes: IndexView | undefined;
@@ -61,7 +61,7 @@ export function viewJob(job: Readonly<ApiObject>, pods: readonly JobPod[]): JobV
   };
 }
 
-/** Whether the pod has a number that the Job has room for. */
+/** Whether the pod's index is within the Job's completions. */
 export function isValidIndex(pod: JobPod, { completions = 0 }: JobSpec): boolean {
   return (completionIndexOf(pod) ?? completions) < completions;
 }
@@ -95,7 +95,7 @@ function failsIndex(pod: JobPod, spec: JobSpec, limit: number): boolean {
   return failsIndex || (isCounted && earlierFailures(pod).counted >= limit);
 }
 
-/** Of each number that is open, the pod that failed last. */
+/** Returns the latest failed pod of each index that has no result yet. */
 function keptPods(failed: readonly JobPod[], settled: ReadonlySet<number>): ReadonlyMap<number, JobPod> {
   const kept = new Map<number, JobPod>();
   const failures = (pod: JobPod): number => earlierFailures(pod).counted + earlierFailures(pod).ignored;

@@ -8,9 +8,9 @@ import type { RestContext } from "../../rest/rest-context.ts";
 import { updateObject } from "../../rest/update.ts";
 
 /**
- * Empties namespaces that are being deleted, and lets them go once they are empty.
+ * Deletes the contents of terminating namespaces, and then their finalizer.
  *
- * Source: pkg/controller/namespace of Kubernetes v1.36.3, which does the same by polling.
+ * Source: pkg/controller/namespace of Kubernetes v1.36.3, which polls instead.
  */
 export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Disposable {
   const contents = (): Kind[] => context.kinds.filter((kind) => kind.namespaced && (kind.storageVersion ?? kind.version) === kind.version);
@@ -22,7 +22,7 @@ export function runNamespaceDeletion(context: RestContext, cluster: Cluster): Di
       if (type === "DELETED") terminating.delete(name);
       else if (deletionTimestamp !== undefined && !terminating.has(name)) {
         terminating.add(name);
-        // After the request that began it: its caller sees the namespace Terminating, not gone.
+        // Runs after the current request, so that its caller gets the terminating namespace instead of a 404.
         resources.use(context.clock.setTimer(0, () => empty(name)));
       }
     }),

@@ -9,31 +9,34 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { nodeTaints } from "./node-taints.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
-import { withPodCondition } from "../shared/pod-condition-change.ts";
+import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { podCondition } from "../shared/pod-facts.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "node-controller";
 const leaseNamespace = "kube-node-lease";
 
-/** How long a node may be silent. Source: Kubernetes v1.36.3 pkg/controller/nodelifecycle/config/v1alpha1/defaults.go. */
+/**
+ * Time without a heartbeat before a node becomes Unknown. Source: Kubernetes v1.36.3
+ * pkg/controller/nodelifecycle/config/v1alpha1/defaults.go.
+ */
 const silenceMs = 50_000;
-/** How long a node may take until its first word; from the same file. */
+/** Time a new node has until its first heartbeat; from the same file. */
 const firstWordMs = 60_000;
 
-/** Conditions nothing is known of any more when a node is silent. */
+/** Conditions that become Unknown with the node. */
 const reportedConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 interface Pulse {
-  /** What the node last said, to tell a new word from a write by somebody else. */
+  /** Status of the last heartbeat, to recognize the next one among other writes. */
   readonly word: string;
-  /** On the monotonic clock. */
+  /** Time of the last heartbeat on the monotonic clock. */
   readonly heardMs: number;
 }
 
 /**
- * Watches over nodes: one that renews neither its lease nor its status becomes Unknown, its pods not ready; taints follow
- * the conditions. The real controller slows down, and at last stops, when most nodes fail at once; this one does not.
+ * Marks nodes Unknown, and their pods not ready, when they renew neither lease nor status, and derives taints from conditions. The real
+ * controller slows down and finally stops when most nodes fail at once; this one does not.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/nodelifecycle.
  */
@@ -58,11 +61,11 @@ export function startNodeLifecycleController(context: ControllerContext): Dispos
   );
   resources.use(
     cluster.watch(leaseKind, ({ type, object }) => {
-      // A known node that only renews its lease needs no work: its pulse is taken, its timer finds it alive.
+      // A lease renewal of a known node only updates the heartbeat time; its timer reads that later.
       if (object.metadata.namespace === leaseNamespace && type !== "DELETED") takePulse(object.metadata.name);
     }),
   );
-  // A pod that reports itself ready on a node that is not must not stay so.
+  // A pod must not stay ready if its status is written while its node is not ready.
   resources.use(
     cluster.watch(
       podKind,

@@ -4,7 +4,7 @@ import type { NodeSpec, NodeStatus, Taint } from "../../kinds/node/node-fields.t
 
 const unreachableTaint = "node.kubernetes.io/unreachable";
 
-/** Taints that say what a condition says, by the condition and its status. */
+/** Taints that correspond to a node condition and its status. */
 const conditionTaints: readonly { readonly condition: string; readonly status: string; readonly key: string }[] = [
   { condition: "Ready", status: "False", key: notReadyTaint },
   { condition: "Ready", status: "Unknown", key: unreachableTaint },
@@ -16,14 +16,14 @@ const conditionTaints: readonly { readonly condition: string; readonly status: s
 const unschedulableTaint = "node.kubernetes.io/unschedulable";
 
 /**
- * The taints a node is to have: those somebody else has set, and those its conditions ask for.
+ * Computes a node's taints: those derived from its conditions, and those set by others.
  * Source: Kubernetes v1.36.3 pkg/controller/nodelifecycle/node_lifecycle_controller.go.
  */
 export function nodeTaints(node: Readonly<ApiObject>, now: string): Taint[] {
   const { taints = [], unschedulable = false }: NodeSpec = node["spec"];
   const { conditions = [] }: NodeStatus = node["status"];
   const ready = conditions.find(({ type }) => type === "Ready");
-  // Before its first word a node keeps the taint it was created with.
+  // A node without a Ready condition keeps the taint it was created with.
   if (ready === undefined) return withUnschedulable(taints, unschedulable, now);
   const noSchedule = new Set(
     conditionTaints

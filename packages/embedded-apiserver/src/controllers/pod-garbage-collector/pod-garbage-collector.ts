@@ -5,14 +5,14 @@ import { nodeKind } from "../../kinds/node/node.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
-import { withPodCondition } from "../shared/pod-condition-change.ts";
+import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { isTerminal } from "../shared/pod-facts.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
-/** How long a node may be missing before its pods go. Source: Kubernetes v1.36.3 pkg/controller/podgc, `quarantineTime`. */
+/** Time after a node's deletion until its pods are deleted. Source: Kubernetes v1.36.3 pkg/controller/podgc, `quarantineTime`. */
 const quarantineMs = 40_000;
 
-/** Removes the pods of nodes that are gone, by force: nobody is left to end them. */
+/** Force-deletes the pods of deleted nodes, because no kubelet is left to terminate them. */
 export function startPodGarbageCollector(context: ControllerContext): Disposable {
   const { cluster, clock } = context;
   const resources = new Disposables();

@@ -17,13 +17,13 @@ import { replicaSetStatus } from "./replica-set-status.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "replicaset-controller";
-/** So many pods are created or deleted before others have their turn. Source of the idea: `BurstReplicas`. */
+/** Maximum pods created or deleted in one sync. Based on `BurstReplicas`. */
 const burst = 100;
 
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
 /**
- * Keeps as many pods of each ReplicaSet as it wants.
+ * Keeps the number of each ReplicaSet's pods at `spec.replicas`.
  * Source: Kubernetes v1.36.3 pkg/controller/replicaset.
  */
 export function startReplicaSetController(context: ControllerContext): Disposable {
@@ -39,7 +39,7 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
   for (const replicaSet of cluster.list(replicaSetKind)) queue.add(keyOf(replicaSet));
   return resources;
 
-  /** A pod concerns its ReplicaSet; one without a controller all that would take it. */
+  /** Queues the pod's ReplicaSet, or, for a pod without a controller, every ReplicaSet that selects it. */
   function wake(pod: Readonly<ApiObject>): void {
     const owner = controllerOf(pod);
     const candidates = owner === undefined ? byUid.get(`in/${pod.metadata.namespace}`) : byUid.get(owner.uid);
@@ -79,7 +79,7 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
     return { active: mine.filter(isActive), terminating: mine.filter(isTerminating) };
   }
 
-  /** @returns whether nothing is left to do */
+  /** @returns whether the number of pods is reached */
   function scale(replicaSet: Readonly<ApiObject>, active: readonly Readonly<ApiObject>[]): boolean {
     const { replicas = 1 }: ReplicaSetSpec = replicaSet["spec"];
     const missing = replicas - active.length;
@@ -103,7 +103,7 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
     return { metadata: { generateName: `${name}-`, namespace, labels, annotations, finalizers, ownerReferences }, spec: template.spec };
   }
 
-  /** The pods of all sets of the same owner, which is the Deployment. */
+  /** Pods of all ReplicaSets with the same owner. */
   function relatedPods(replicaSet: Readonly<ApiObject>): Readonly<ApiObject>[] {
     const owner = controllerOf(replicaSet)?.uid;
     const siblings =

@@ -3,17 +3,17 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus, WorkloadCondition } from "../../kinds/workload/workload-fields.ts";
 import { availableInMs, isReady } from "../shared/pod-facts.ts";
 
-/** What a ReplicaSet's status is made from. */
+/** Input of {@link replicaSetStatus}. */
 export interface ReplicaSetFacts {
   readonly active: readonly Readonly<ApiObject>[];
   readonly terminating: readonly Readonly<ApiObject>[];
-  /** Why pods could not be created or deleted; absent if they could. */
+  /** Error from creating or deleting pods; `undefined` if there was none. */
   readonly failure: unknown;
   readonly nowMs: number;
 }
 
 /**
- * The status of a ReplicaSet, and after how many milliseconds it changes by itself, as pods become available.
+ * Computes the status of a ReplicaSet, and the milliseconds until it changes because a pod becomes available.
  * Source: Kubernetes v1.36.3 pkg/controller/replicaset/replica_set_utils.go, calculateStatus.
  */
 export function replicaSetStatus(

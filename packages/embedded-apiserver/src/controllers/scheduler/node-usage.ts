@@ -6,21 +6,20 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import { keyOf } from "../shared/object-key.ts";
 import { isTerminal } from "../shared/pod-facts.ts";
 
-/** A port of the node that a pod takes for itself. */
 export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
   readonly port: number;
 }
 
-/** What a pod takes of a node. */
+/** Resources and host ports that a pod uses on its node. */
 export interface Footprint {
-  /** In units of 10⁻⁹, by resource. */
+  /** Requests in units of 10⁻⁹, by resource name. */
   readonly nanos: ReadonlyMap<string, bigint>;
   readonly ports: readonly HostPort[];
 }
 
-/** What pods take of one node together. */
+/** Total use of one node. */
 export interface Usage {
   readonly pods: number;
   readonly nanos: ReadonlyMap<string, bigint>;
@@ -29,7 +28,6 @@ export interface Usage {
 
 const nothing: Usage = { pods: 0, nanos: new Map(), ports: [] };
 
-/** What a pod takes of its node. */
 export function footprintOf(spec: PodSpec): Footprint {
   const ports = (spec.containers ?? []).flatMap((container) => container.ports ?? []);
   return {
@@ -40,7 +38,7 @@ export function footprintOf(spec: PodSpec): Footprint {
   };
 }
 
-/** Counts, as pods come and go, what is taken of each node. Pods that have ended take nothing. */
+/** Tracks the use of each node as pods come and go. Finished pods use nothing. */
 export class NodeUsage implements Disposable {
   readonly #byPod = new Map<string, { readonly node: string; readonly footprint: Footprint }>();
   readonly #byNode = new Map<string, { pods: number; nanos: Map<string, bigint>; ports: HostPort[] }>();
@@ -51,7 +49,7 @@ export class NodeUsage implements Disposable {
     for (const pod of cluster.list(podKind)) this.#note(pod, false);
   }
 
-  /** What is taken of a node. */
+  /** Current use of a node. */
   of(node: string): Usage {
     return this.#byNode.get(node) ?? nothing;
   }

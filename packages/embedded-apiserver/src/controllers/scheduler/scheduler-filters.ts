@@ -5,9 +5,9 @@ import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import type { Footprint, HostPort, Usage } from "./node-usage.ts";
 
 /**
- * Why a pod does not fit on a node, in kube-scheduler's words; empty if it does.
- * Source: Kubernetes v1.36.3 pkg/scheduler/framework/plugins. What is not looked at: affinity between pods, topology
- * spread, volumes and resource claims.
+ * Reasons why a pod does not fit on a node, in kube-scheduler's words; empty if it fits.
+ * Source: Kubernetes v1.36.3 pkg/scheduler/framework/plugins. Not evaluated: inter-pod affinity, topology spread, volumes and resource
+ * claims.
  */
 export function misfits(spec: PodSpec, footprint: Footprint, node: Readonly<ApiObject>, usage: Usage): string[] {
   const { unschedulable, taints = [] }: NodeSpec = node["spec"];
@@ -35,7 +35,7 @@ function shortages(footprint: Footprint, node: Readonly<ApiObject>, usage: Usage
   return problems;
 }
 
-/** What pods may take of a node, in units of 10⁻⁹. */
+/** Allocatable amount of a resource in units of 10⁻⁹. */
 export function allocatable(node: Readonly<ApiObject>, resource: string): bigint {
   const status: NodeStatus = node["status"];
   const text = status.allocatable?.[resource];

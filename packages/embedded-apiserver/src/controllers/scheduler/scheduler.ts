@@ -3,7 +3,8 @@ import { Disposables } from "../../resources/disposables.ts";
 import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { nodeKind } from "../../kinds/node/node.ts";
-import type { PodCondition, PodSpec } from "../../kinds/pod/pod-fields.ts";
+import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
+import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-claim.ts";
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
@@ -18,12 +19,12 @@ import { createWorkQueue } from "../shared/work-queue.ts";
 
 const schedulerName = "default-scheduler";
 
-/** Counted for containers that ask for nothing, so that they spread, too. Source: pkg/scheduler/util/pod_resources.go. */
+/** Assumed requests of containers without requests, so that they are spread over the nodes. Source: pkg/scheduler/util/pod_resources.go. */
 const defaultNanos: Readonly<Record<string, bigint>> = { cpu: 100_000_000n, memory: 200n * 2n ** 20n * 1_000_000_000n };
 
 /**
- * Binds pods that have no node, each to the node that fits and has the most left. A pod that fits nowhere waits until a
- * node changes, a pod goes, or a claim is bound.
+ * Binds each pending pod to the eligible node with the most free CPU and memory. A pod without an eligible node waits until a node changes,
+ * a pod ends, or a volume or claim changes.
  */
 export function startScheduler(context: ControllerContext): Disposable {
   const { cluster, clock, events } = context;
@@ -112,24 +113,10 @@ export function startScheduler(context: ControllerContext): Disposable {
     if (known?.status === "False" && known.message === message) return;
     events.record(schedulerName, pod, { type: "Warning", reason: "FailedScheduling", message });
     const { namespace, name, uid } = pod.metadata;
-    const lastTransitionTime = known?.status === "False" ? (known.lastTransitionTime ?? null) : rfc3339(clock.now());
-    const condition: PodCondition = {
-      type: "PodScheduled",
-      status: "False",
-      observedGeneration: pod.metadata.generation ?? 0,
-      lastProbeTime: null,
-      lastTransitionTime,
-      reason: "Unschedulable",
-      message,
-    };
-    const change = (object: ApiObject): ApiObject | undefined => {
-      if (object.metadata.uid !== uid) return undefined;
-      const conditions: PodCondition[] = object["status"].conditions ?? [];
-      return {
-        ...object,
-        status: { ...object["status"], conditions: [...conditions.filter(({ type }) => type !== "PodScheduled"), condition] },
-      };
-    };
+    const observedGeneration = pod.metadata.generation ?? 0;
+    const condition = { type: "PodScheduled", status: "False", observedGeneration, reason: "Unschedulable", message };
+    const change = (object: ApiObject): ApiObject | undefined =>
+      object.metadata.uid === uid ? withPodCondition(object, condition, rfc3339(clock.now())) : undefined;
     cluster.update(podKind, namespace, name, change, "status");
   }
 }
@@ -145,7 +132,7 @@ function isPending(pod: Readonly<ApiObject>): boolean {
   );
 }
 
-/** Heart-beats change nothing for pods that wait. */
+/** Whether a node's change can make room for a pod. Heartbeats cannot. */
 function matters(before: Readonly<ApiObject>, after: Readonly<ApiObject>): boolean {
   return !(
     equalJson(before["spec"], after["spec"]) &&
@@ -154,7 +141,7 @@ function matters(before: Readonly<ApiObject>, after: Readonly<ApiObject>): boole
   );
 }
 
-/** The part of CPU and memory that would be left, of 1. */
+/** Fraction of CPU and memory that would remain free, between 0 and 1. */
 function roomOf(node: Readonly<ApiObject>, usage: Usage, footprint: Footprint): number {
   const parts = Object.entries(defaultNanos).map(([name, byDefault]) => {
     const total = allocatable(node, name);

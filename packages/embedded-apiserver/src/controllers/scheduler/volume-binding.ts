@@ -10,18 +10,18 @@ import { bestVolume, reachesNode } from "../volume-binder/volume-match.ts";
 import { claimKeysOf } from "../volume-protection/volume-protection.ts";
 import { annotate, reserveVolume, volumeAnnotations } from "../volume-binder/volume-writes.ts";
 
-/** The claims of a pod, as far as they decide on its node. */
+/** Claims of a pod that restrict its choice of nodes. */
 export interface PodVolumeClaims {
-  /** Volumes of claims that are bound. */
+  /** Volumes of the bound claims. */
   readonly bound: readonly Readonly<ApiObject>[];
-  /** Claims that are bound only once the pod has a node. */
+  /** Claims that are bound after the pod is assigned to a node. */
   readonly delayed: readonly Readonly<ApiObject>[];
 }
 
 /**
  * Looks up a pod's claims. Source: Kubernetes v1.36.3 pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, PreFilter.
  *
- * @returns why the pod can run nowhere, if one of them is in its way
+ * @returns the reason as text if a claim makes the pod unschedulable
  */
 export function podVolumeClaims(cluster: Cluster, pod: Readonly<ApiObject>): PodVolumeClaims | string {
   const bound: Readonly<ApiObject>[] = [];
@@ -43,7 +43,7 @@ export function podVolumeClaims(cluster: Cluster, pod: Readonly<ApiObject>): Pod
   return { bound, delayed };
 }
 
-/** Why a pod with these claims cannot run on the node; `undefined` if it can. Source: binder.go, FindPodVolumes. */
+/** Reason why the pod's claims exclude the node; `undefined` if they do not. Source: binder.go, FindPodVolumes. */
 export function volumeMisfit(cluster: Cluster, { bound, delayed }: PodVolumeClaims, node: Readonly<ApiObject>): string | undefined {
   if (!bound.every((volume) => reachesNode(volume, node))) return "node(s) didn't match PersistentVolume's node affinity";
   const volumes = cluster.list(persistentVolumeKind);
@@ -58,7 +58,7 @@ function isProvisioned(cluster: Cluster, claim: Readonly<ApiObject>): boolean {
   return storageClass !== undefined && storageClass.provisioner !== "kubernetes.io/no-provisioner";
 }
 
-/** Has the claims that wait for a node bound for this one; the binder tells by their phase when they are. */
+/** Requests binding of the delayed claims for this node. The scheduler waits until the volume binder has bound them. */
 export function bindDelayed(cluster: Cluster, { delayed }: PodVolumeClaims, node: Readonly<ApiObject>): void {
   for (const claim of delayed) {
     const volume = bestVolume(claim, cluster.list(persistentVolumeKind), { node, isDelayed: true });

@@ -3,24 +3,24 @@ import type { Cluster } from "../../rest/cluster.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { controllerReference, withOwner, withoutOwners } from "./ownership.ts";
 
-/** Who claims, and what there is to claim. */
+/** Input of {@link claimObjects}. */
 export interface Claim {
   readonly owner: Readonly<ApiObject>;
   readonly ownerKind: Kind;
   readonly kind: Kind;
-  /** Objects the owner controls. */
+  /** Objects that the owner controls. */
   readonly owned: readonly Readonly<ApiObject>[];
-  /** Objects of the same namespace that nobody controls. */
+  /** Objects in the same namespace without a controller. */
   readonly orphans: readonly Readonly<ApiObject>[];
-  /** Whether an object may change hands. */
+  /** Whether an object may be adopted or released. */
   readonly canChange: (object: Readonly<ApiObject>) => boolean;
-  /** A finalizer that comes with the owner, and goes with it. */
+  /** Finalizer that is added on adoption and removed on release. */
   readonly finalizer?: string;
 }
 
 /**
- * The objects an owner's selector picks among its own and the orphans; takes in those that nobody controls, and lets go
- * those that no longer match.
+ * Returns the objects that an owner's selector matches. Adopts matching objects without a controller, and releases owned objects that no
+ * longer match.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/controller_ref_manager.go.
  */

@@ -4,25 +4,24 @@ import type { Cluster } from "../../rest/cluster.ts";
 import type { ApiObject } from "../../kinds/kind.ts";
 import { eventKind } from "../../kinds/event/event.ts";
 
-/** What is told of an object. */
 export interface EventText {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
 }
 
-/** Writes events in the name of the server's controllers. */
+/** Writes events on behalf of the server's controllers. */
 export interface EventRecorder {
-  /** @param component - who tells, such as `deployment-controller` */
+  /** @param component - source of the event, such as `deployment-controller` */
   record(component: string, about: Readonly<ApiObject>, text: EventText): void;
 }
 
-/** Of events that repeat, so many are remembered to be counted up. */
+/** Maximum number of events remembered for counting repetitions. */
 const rememberedLimit = 4096;
-/** A repetition after this long is a new event. Source: k8s.io/client-go v0.36.3 tools/record/events_cache.go. */
+/** Interval after which a repetition becomes a new event. Source: k8s.io/client-go v0.36.3 tools/record/events_cache.go. */
 const aggregationMs = 10 * 60_000;
 
-/** An event that fails to be written is lost: nothing may wait for it. */
+/** Creates a recorder. Events that cannot be written are dropped, so that no controller waits for one. */
 export function createEventRecorder({ cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock }): EventRecorder {
   const remembered = new Map<string, { readonly name: string; readonly lastMs: number }>();
   let sequence = 0;

@@ -2,26 +2,26 @@ import type { Cluster } from "../../rest/cluster.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { keyOf } from "./object-key.ts";
 
-/** Objects of one kind by something they say, such as their owner or node; kept up to date by the cluster's changes. */
+/** Index of the objects of one kind by values such as their owner or node, updated on every change. */
 export class ObjectIndex implements Disposable {
   readonly #valuesOf: (object: Readonly<ApiObject>) => readonly string[];
   readonly #buckets = new Map<string, Map<string, Readonly<ApiObject>>>();
   readonly #valuesByKey = new Map<string, readonly string[]>();
   readonly #watch: Disposable;
 
-  /** @param valuesOf - the values an object is found under */
+  /** @param valuesOf - index values of an object */
   constructor(cluster: Cluster, kind: Kind, valuesOf: (object: Readonly<ApiObject>) => readonly string[]) {
     this.#valuesOf = valuesOf;
     this.#watch = cluster.watch(kind, ({ type, object }) => (type === "DELETED" ? this.#remove(keyOf(object)) : this.#put(object)));
     for (const object of cluster.list(kind)) this.#put(object);
   }
 
-  /** The objects with that value. */
+  /** Objects with this index value. */
   get(value: string): Readonly<ApiObject>[] {
     return [...(this.#buckets.get(value)?.values() ?? [])];
   }
 
-  /** All values there are objects for. */
+  /** All index values that have objects. */
   values(): string[] {
     return [...this.#buckets.keys()];
   }

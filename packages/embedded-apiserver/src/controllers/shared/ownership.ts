@@ -1,14 +1,13 @@
 import type { ApiMetadata, ApiObject, Kind } from "../../kinds/kind.ts";
 
-/** A reference to an owner. */
 export type OwnerReference = NonNullable<ApiMetadata["ownerReferences"]>[number];
 
-/** The owner that runs an object, if it has one. */
+/** Owner reference with `controller: true`, if there is one. */
 export function controllerOf({ metadata }: Readonly<ApiObject>): OwnerReference | undefined {
   return metadata.ownerReferences?.find((owner) => owner.controller);
 }
 
-/** The reference by which `owner` runs an object. */
+/** Builds an owner reference with `controller: true`. */
 export function controllerReference(kind: Kind, owner: Readonly<ApiObject>): OwnerReference {
   const { name, uid } = owner.metadata;
   return {
@@ -21,13 +20,11 @@ export function controllerReference(kind: Kind, owner: Readonly<ApiObject>): Own
   };
 }
 
-/** Adds an owner. */
 export function withOwner(object: ApiObject, owner: OwnerReference): ApiObject {
   object.metadata.ownerReferences = [...(object.metadata.ownerReferences ?? []), owner];
   return object;
 }
 
-/** Takes owners away. */
 export function withoutOwners(object: ApiObject, isGone: (owner: OwnerReference) => boolean): ApiObject {
   const owners = object.metadata.ownerReferences?.filter((owner) => !isGone(owner)) ?? [];
   if (owners.length > 0) object.metadata.ownerReferences = owners;

@@ -3,21 +3,21 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-/** Who creates or deletes pods, and for which object. */
+/** A controller and the object for which it creates or deletes pods. */
 export interface PodActor {
-  /** As events name it, such as `job-controller`. */
+  /** Source in events, such as `job-controller`. */
   readonly component: string;
   readonly owner: Readonly<ApiObject>;
 }
 
-/** How far a controller came with its new pods. */
+/** Result of {@link createPods}. */
 export interface Creations {
   readonly created: number;
-  /** Why not all were; `undefined` also where the namespace is going away, since then none will ever be. */
+  /** Error that stopped the creation; `undefined` also if the namespace is terminating, because a retry cannot succeed then. */
   readonly failure: unknown;
 }
 
-/** Creates pods, with an event for each; stops at the first that fails. Source: Kubernetes v1.36.3 pkg/controller/controller_utils.go. */
+/** Creates pods and records an event for each; stops at the first error. Source: Kubernetes v1.36.3 pkg/controller/controller_utils.go. */
 export function createPods({ cluster, events }: ControllerContext, { component, owner }: PodActor, pods: readonly object[]): Creations {
   let created = 0;
   for (const pod of pods) {
@@ -35,13 +35,13 @@ export function createPods({ cluster, events }: ControllerContext, { component, 
   return { created, failure: undefined };
 }
 
-/** Deletes a pod, with an event. */
+/** Deletes a pod and records an event. */
 export function deletePod({ cluster, events }: ControllerContext, { component, owner }: PodActor, { metadata }: Readonly<ApiObject>): void {
   cluster.delete(podKind, metadata.namespace, metadata.name, { uid: metadata.uid });
   events.record(component, owner, { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${metadata.name}` });
 }
 
-/** Whether a creation failed since the namespace is going away. */
+/** Whether a creation failed because the namespace is terminating. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return (
     error instanceof ApiStatusError && (error.status.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") ?? false)

@@ -6,11 +6,12 @@ const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, R
 const costAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 
 /**
- * The pods to give up first: unscheduled, pending, not ready, cheap, doubled up on a node, young.
+ * Selects the pods to delete when scaling down: unscheduled pods first, then pending, not ready, with low deletion cost, on crowded nodes,
+ * and young ones.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/controller_utils.go, ActivePodsWithRanks.
  *
- * @param related - pods of the same workload; nodes with many of them lose one first
+ * @param related - pods of the same workload, which determine how crowded a node is
  */
 export function podsToDelete(
   pods: readonly Readonly<ApiObject>[],
@@ -51,7 +52,7 @@ function restarts(pod: Readonly<ApiObject>): number {
   return Math.max(0, ...containerStatuses.map(({ restartCount }) => restartCount));
 }
 
-/** Ages are compared by their order of magnitude, so that it is not always the youngest that goes. */
+/** Compares ages by order of magnitude, so that pods of similar age are equal. */
 function byAge(aMs: number, bMs: number, nowMs: number): number {
   if (aMs === bMs) return 0;
   const magnitude = (sinceMs: number): number => Math.floor(Math.log2(Math.max(1, nowMs - sinceMs)));

@@ -12,21 +12,21 @@ const orphansOf = (namespace: string | undefined): string => `orphans/${namespac
 /** Source: Kubernetes v1.36.3 pkg/controller/history/controller_history.go, ControllerRevisionName. */
 const maxPrefixLength = 223;
 
-/** A state of an owner that is to be written down. */
+/** Content of a new ControllerRevision. */
 export interface NewRevision {
   readonly hash: string;
-  /** The label that holds the hash. */
+  /** Key of the label that holds the hash. */
   readonly hashLabel: string;
   readonly revision: number;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a revision holds: a strategic merge patch that brings a template back. */
+/** Data of a revision: a strategic merge patch that restores the template. */
 export function templatePatch(template: PodTemplate): object {
   return { spec: { template: { ...template, $patch: "replace" } } };
 }
 
-/** The states that DaemonSets or StatefulSets have had, as ControllerRevisions. */
+/** ControllerRevisions of DaemonSets or StatefulSets. */
 export class RevisionHistory implements Disposable {
   readonly #cluster: Cluster;
   readonly #ownerKind: Kind;
@@ -40,7 +40,7 @@ export class RevisionHistory implements Disposable {
     ]);
   }
 
-  /** The owner's revisions, oldest first; takes in those that match and belong to nobody. */
+  /** Revisions of an owner, oldest first. Adopts matching revisions without a controller. */
   of(owner: Readonly<ApiObject>): Readonly<ApiObject>[] {
     return claimObjects(this.#cluster, {
       owner,
@@ -52,7 +52,7 @@ export class RevisionHistory implements Disposable {
     }).toSorted((a, b) => revisionOf(a) - revisionOf(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
-  /** Writes the owner's state down. @returns `undefined` if its name is taken by another state */
+  /** Creates a revision. @returns `undefined` if the name is taken by a different revision */
   create(owner: Readonly<ApiObject>, { hash, hashLabel, revision, annotations }: NewRevision): Readonly<ApiObject> | undefined {
     const template: PodTemplate = owner["spec"].template;
     const { name: ownerName, namespace } = owner.metadata;
@@ -73,12 +73,12 @@ export class RevisionHistory implements Disposable {
     });
   }
 
-  /** Makes a revision the newest. */
+  /** Gives a revision the highest number. */
   renumber({ metadata }: Readonly<ApiObject>, revision: number): Readonly<ApiObject> | undefined {
     return this.#cluster.update(controllerRevisionKind, metadata.namespace, metadata.name, (object) => ({ ...object, revision }));
   }
 
-  /** Deletes the oldest revisions beyond a limit, but none that is in use. */
+  /** Deletes the oldest revisions beyond the limit, except those in use. */
   trim(old: readonly Readonly<ApiObject>[], limit: number, isInUse: (revision: Readonly<ApiObject>) => boolean): void {
     let surplus = old.length - limit;
     for (const revision of old) {
@@ -95,12 +95,11 @@ export class RevisionHistory implements Disposable {
   }
 }
 
-/** The number of a revision. */
 export function revisionOf(revision: Readonly<ApiObject>): number {
   return revision["revision"] ?? 0;
 }
 
-/** Whether a revision holds that template. */
+/** Whether a revision holds this template. */
 export function holdsTemplate(revision: Readonly<ApiObject>, template: PodTemplate): boolean {
   return equalJson(revision["data"], templatePatch(template));
 }

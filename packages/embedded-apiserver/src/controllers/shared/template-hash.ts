@@ -2,21 +2,20 @@ import { equalJson } from "../../json/json-value.ts";
 import { safeEncode } from "../../kinds/random-suffix.ts";
 import type { PodTemplate } from "../../kinds/workload/workload-fields.ts";
 
-/** The label that tells the pods of a Deployment's sets apart. */
+/** Label that separates the pods of a Deployment's ReplicaSets. */
 export const hashLabel = "pod-template-hash";
 
 /**
- * A short hash of a pod template. It is not the one kube-controller-manager would give, which depends on Go's types, but
- * has its form.
+ * Short hash of a pod template. It has the format of kube-controller-manager's hash but not its value, which depends on Go's types.
  *
- * @param collisionCount - how often the hash has hit upon another template before
+ * @param collisionCount - number of hash collisions so far
  */
 export function templateHash(template: PodTemplate, collisionCount: number | undefined): string {
   const text = `${JSON.stringify(sorted(template))}${collisionCount ?? ""}`;
   return safeEncode(String(fnv1a(text)));
 }
 
-/** Whether two templates are the same but for the hash label. */
+/** Whether two templates are equal apart from the hash label. */
 export function isSameTemplate(a: PodTemplate, b: PodTemplate): boolean {
   return equalJson(withoutHash(a), withoutHash(b));
 }
@@ -34,7 +33,7 @@ function fnv1a(text: string): number {
   return hash;
 }
 
-/** Objects with their keys in order, so that the order of writing does not matter. */
+/** Sorts the keys of objects, so that the hash does not depend on their order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

@@ -1,30 +1,30 @@
 import type { Clock } from "@virtual-kubelet/clock";
 
-/** Work by key: a key that is added many times before its turn is worked once. */
+/** Queue of keys with a worker. A key that is added several times before it is processed is processed once. */
 export interface WorkQueue extends Disposable {
-  /** Has the key worked soon, after the code that runs now. */
+  /** Processes the key after the current synchronous code. */
   add(key: string): void;
-  /** Has the key worked after a delay in milliseconds; of several delays the shortest counts. */
+  /** Processes the key after a delay in milliseconds. If several delays are pending for a key, the shortest wins. */
   addAfter(key: string, delayMs: number): void;
 }
 
-/** What a work queue needs. */
+/** Options of {@link createWorkQueue}. */
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Brings the world to where the key's object wants it. @returns after how many milliseconds to look again, if at all */
+  /** Reconciles the key's object. @returns milliseconds until the key is processed again; `undefined` for not again */
   readonly process: (key: string) => number | undefined | void;
-  /** Told of what `process` throws; the key is worked again, later each time. */
+  /** Called with errors of `process`; the key is retried with exponential back-off. */
   readonly onError: (error: unknown) => void;
 }
 
-/** So many keys are worked before requests have their turn. */
+/** Keys processed in one batch; requests are served between batches. */
 const batchSize = 50;
-/** And so many in small batches, where controllers give each other work without end. */
+/** Keys processed in one turn of the event loop over several batches, because controllers can trigger each other endlessly. */
 const mostInOneTurn = 500;
 const firstRetryMs = 100;
 const longestRetryMs = 30_000;
 
-/** Starts a queue that is idle until a key is added. */
+/** Creates a queue, which is idle until a key is added. */
 export function createWorkQueue({ clock, process, onError }: WorkQueueOptions): WorkQueue {
   const queue = new Set<string>();
   const timers = new Map<string, { readonly dueMs: number; readonly timer: Disposable }>();
@@ -32,7 +32,7 @@ export function createWorkQueue({ clock, process, onError }: WorkQueueOptions): 
   let isScheduled = false;
   let isDisposed = false;
   let inThisTurn = 0;
-  /** After a batch: requests have their turn. */
+  /** Timer between two batches. */
   let pause: Disposable | undefined;
 
   function add(key: string): void {

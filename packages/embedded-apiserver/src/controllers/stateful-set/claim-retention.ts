@@ -6,13 +6,12 @@ import type { StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
 import { controllerReference, type OwnerReference } from "../shared/ownership.ts";
 
 /**
- * The owners a claim is to have, so that it goes with the set, or with its pod when the set shrinks, as the set's policy
- * says; `undefined` if they are right already, or others have their hands on it.
+ * Owner references of a claim according to the set's retention policy: the set, or the pod if its ordinal is scaled away. `undefined` if
+ * they are already right, or if others have changed them.
  *
- * Source: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go, isClaimOwnerUpToDate and
- * updateClaimOwnerRefForSetAndPod.
+ * Source: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go, isClaimOwnerUpToDate and updateClaimOwnerRefForSetAndPod.
  *
- * @param isCondemned - whether the pod's number is no longer wanted
+ * @param isCondemned - whether the pod's ordinal is out of range
  */
 export function wantedOwners(
   claim: Readonly<ApiObject>,

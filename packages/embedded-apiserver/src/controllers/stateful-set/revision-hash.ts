@@ -1,10 +1,10 @@
 import { safeEncode } from "../../kinds/random-suffix.ts";
 
 /**
- * The hash in the name of a StatefulSet's revision, the same as kube-controller-manager gives.
+ * Hash in the name of a StatefulSet's revision, with the same value as in kube-controller-manager.
  * Source: Kubernetes v1.36.3 pkg/controller/history/controller_history.go, HashControllerRevision.
  *
- * @param data - what the revision holds
+ * @param data - data of the revision
  */
 export function revisionHash(data: object, collisionCount: number): string {
   return safeEncode(String(fnv1(`${goJson(data)}${collisionCount}`)));
@@ -17,7 +17,7 @@ function fnv1(text: string): number {
   return hash;
 }
 
-/** JSON as Go writes a map: keys in order, and nothing that HTML would take for its own. */
+/** JSON as Go writes a map: sorted keys, and HTML characters escaped. */
 function goJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {

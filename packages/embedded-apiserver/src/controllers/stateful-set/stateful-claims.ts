@@ -7,7 +7,7 @@ import { isWanted } from "./stateful-plan.ts";
 import { claimName, statefulClaim } from "./stateful-pod.ts";
 import type { Report } from "./stateful-report.ts";
 
-/** The claims of the pods of StatefulSets. Source: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_pod_control.go. */
+/** Claims of StatefulSets' pods. Source: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_pod_control.go. */
 export class StatefulClaims {
   readonly #cluster: Cluster;
   readonly #report: Report;
@@ -17,7 +17,7 @@ export class StatefulClaims {
     this.#report = report;
   }
 
-  /** Creates those that are missing. @throws if one is being deleted */
+  /** Creates the missing claims of a pod. @throws if one of them is being deleted */
   create(set: Readonly<ApiObject>, pod: string, ordinal: number): void {
     const { volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
     for (const template of volumeClaimTemplates) {
@@ -29,7 +29,7 @@ export class StatefulClaims {
     }
   }
 
-  /** Has claims go with what the set's policy says. */
+  /** Sets the owners of a pod's claims according to the set's retention policy. */
   keepOwners(set: Readonly<ApiObject>, pod: Readonly<ApiObject>, ordinal: number): void {
     const spec: StatefulSetSpec = set["spec"];
     for (const claim of this.#of(set, ordinal)) {
@@ -43,7 +43,7 @@ export class StatefulClaims {
     }
   }
 
-  /** A claim that is to go with a pod of the same name is waited for. */
+  /** Whether a claim still belongs to an earlier pod with the same name, which has to be deleted first. */
   hasStale(set: Readonly<ApiObject>, pod: string, ordinal: number): boolean {
     const { persistentVolumeClaimRetentionPolicy: policy = {} }: StatefulSetSpec = set["spec"];
     if (policy.whenScaled !== "Delete") return false;

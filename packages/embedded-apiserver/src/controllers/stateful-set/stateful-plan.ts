@@ -11,46 +11,44 @@ export interface StatefulView {
   readonly set: Readonly<ApiObject>;
   readonly spec: StatefulSetSpec;
   readonly pods: readonly Pod[];
-  /** Names of revisions: what the pods were, and what they are to be. */
+  /** Name of the revision before the update; `updateRevision` is the one after it. */
   readonly currentRevision: string;
   readonly updateRevision: string;
   readonly nowMs: number;
 }
 
-/** One thing to do. */
 export type StatefulStep =
   | { readonly do: "create"; readonly ordinal: number; readonly revision: "current" | "update" }
-  /** Makes a pod's claims anew where they are missing. */
+  /** Creates the missing claims of a pod. */
   | { readonly do: "claims"; readonly pod: Pod }
   | { readonly do: "delete"; readonly pod: Pod };
 
-/** Whether the pod runs and takes traffic. */
 export function isRunningAndReady(pod: Pod): boolean {
   return (pod["status"] as PodStatus).phase === "Running" && isReady(pod);
 }
 
-/** Whether the pod has been ready for long enough. */
+/** Whether the pod has been ready for `minReadySeconds`. */
 export function isAvailable(pod: Pod, { spec, nowMs }: Pick<StatefulView, "spec" | "nowMs">): boolean {
   return availableInMs(pod, spec.minReadySeconds ?? 0, nowMs) === 0;
 }
 
 const isDeleting = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
-/** The first and the last number the set's pods have. */
+/** First and last ordinal of the set's pods. */
 export function ordinalRange({ ordinals, replicas = 1 }: StatefulSetSpec): { readonly first: number; readonly last: number } {
   const first = ordinals?.start ?? 0;
   return { first, last: first + replicas - 1 };
 }
 
-/** Whether the number is one that the set wants a pod of. */
+/** Whether the ordinal is in the set's range. */
 export function isWanted(spec: StatefulSetSpec, ordinal: number): boolean {
   const { first, last } = ordinalRange(spec);
   return ordinal >= first && ordinal <= last;
 }
 
 /**
- * What is to be done next: pods come in the order of their numbers and go in the opposite one, each when the ones before
- * are available; in parallel if the set says so. Updates begin when all pods are there and none too many.
+ * Plans the next steps. Pods are created in ascending and deleted in descending order of their ordinals, each after the previous one is
+ * available; with `podManagementPolicy: Parallel` all at once. An update starts when exactly the wanted pods exist.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_control.go, updateStatefulSet.
  */
@@ -70,7 +68,7 @@ function createdOrdinal(step: StatefulStep): number[] {
 
 interface Phase {
   readonly steps: readonly StatefulStep[];
-  /** Whether nothing else may be done before something has changed. */
+  /** Whether no further step is allowed until something changes. */
   readonly isBlocked: boolean;
 }
 
@@ -99,7 +97,7 @@ function planReplica(view: StatefulView, pod: Pod | undefined, ordinal: number):
   return { steps: [{ do: "claims", pod }], isBlocked };
 }
 
-/** Pods below the partition keep the old revision. Source: stateful_set_utils.go, newVersionedStatefulSetPod. */
+/** Pods with an ordinal below the partition keep the old revision. Source: stateful_set_utils.go, newVersionedStatefulSetPod. */
 function revisionFor({ set, spec }: StatefulView, ordinal: number): "current" | "update" {
   const { type, rollingUpdate } = spec.updateStrategy;
   const { first } = ordinalRange(spec);
@@ -108,7 +106,7 @@ function revisionFor({ set, spec }: StatefulView, ordinal: number): "current" | 
   return ordinal < first + kept ? "current" : "update";
 }
 
-/** Pods with numbers that are no longer wanted, the highest first. */
+/** Plans the deletion of pods whose ordinals are out of range, highest first. */
 function planCondemned(view: StatefulView, isOrdered: boolean): Phase {
   const numbered = [...podsByOrdinal(view)].filter(([ordinal]) => ordinal >= 0).toSorted(([a], [b]) => a - b);
   const isUnavailable = (pod: Pod): boolean => !isAvailable(pod, view) || isDeleting(pod);
@@ -129,7 +127,7 @@ function planCondemned(view: StatefulView, isOrdered: boolean): Phase {
   return { steps, isBlocked: false };
 }
 
-/** Replaces the pod with the highest number that is not of the new revision, once those above it are available. */
+/** Replaces the pod with the highest ordinal that has the old revision, once the pods above it are available. */
 function planUpdate(view: StatefulView, created: ReadonlySet<number>): readonly StatefulStep[] {
   const { type, rollingUpdate } = view.spec.updateStrategy;
   if (type === "OnDelete") return [];

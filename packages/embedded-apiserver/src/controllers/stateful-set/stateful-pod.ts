@@ -7,26 +7,26 @@ import { controllerReference } from "../shared/ownership.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go. */
 
-/** The label that names a pod's revision. */
+/** Label with the name of the pod's revision. */
 export const revisionLabel = "controller-revision-hash";
 
-/** The number at the end of the name of one of the set's pods; `undefined` if it is none. */
+/** Ordinal in the name of one of the set's pods; `undefined` if the name does not match. */
 export function ordinalOf(set: Readonly<ApiObject>, pod: Readonly<ApiObject>): number | undefined {
   const [, parent, ordinal] = /^(.*)-(\d+)$/.exec(pod.metadata.name) ?? [];
   return parent === set.metadata.name && ordinal !== undefined ? Number(ordinal) : undefined;
 }
 
-/** The name of a revision that a pod is of; empty if it does not say. */
+/** Name of a pod's revision; empty if the label is missing. */
 export function podRevisionOf({ metadata }: Readonly<ApiObject>): string {
   return metadata.labels?.[revisionLabel] ?? "";
 }
 
-/** The name of the claim that stands for a template. */
+/** Name of a pod's claim for a claim template. */
 export function claimName(set: Readonly<ApiObject>, template: ClaimTemplate, ordinal: number): string {
   return `${template.metadata.name ?? ""}-${set.metadata.name}-${ordinal}`;
 }
 
-/** A new pod. */
+/** Builds a pod. */
 export function statefulPod(set: Readonly<ApiObject>, template: PodTemplate, revision: string, ordinal: number): object {
   const { serviceName, volumeClaimTemplates = [] }: StatefulSetSpec = set["spec"];
   const { labels, annotations, finalizers } = template.metadata;
@@ -56,7 +56,7 @@ export function statefulPod(set: Readonly<ApiObject>, template: PodTemplate, rev
   };
 }
 
-/** A new claim for a pod. */
+/** Builds a claim for a pod. */
 export function statefulClaim(set: Readonly<ApiObject>, template: ClaimTemplate, ordinal: number): object {
   const { selector }: StatefulSetSpec = set["spec"];
   const { metadata, spec } = cloneJson(template);

@@ -4,10 +4,10 @@ import { isNamespaceTerminating } from "../shared/pod-control.ts";
 
 const component = "statefulset-controller";
 
-/** Does something for a StatefulSet, and says so in an event. */
+/** Runs an action for a StatefulSet and records an event with its result. */
 export type Report = <T>(set: Readonly<ApiObject>, verb: "Create" | "Delete", what: string, action: () => T, success?: string) => T;
 
-/** Source of the words: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent and recordClaimEvent. */
+/** Source of the messages: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_pod_control.go, recordPodEvent and recordClaimEvent. */
 export function reportTo(events: EventRecorder): Report {
   return (set, verb, what, action, success = "successful") => {
     const subject = `${verb} ${what} in StatefulSet ${set.metadata.name}`;

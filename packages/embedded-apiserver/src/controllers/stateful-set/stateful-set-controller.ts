@@ -25,7 +25,7 @@ const hashLabel = "controller.kubernetes.io/hash";
 
 const orphansOf = (namespace: string | undefined): string => `orphans/${namespace ?? ""}`;
 
-/** The revisions that matter now. */
+/** Current and update revision of a set. */
 interface Revisions {
   readonly all: readonly Readonly<ApiObject>[];
   readonly current: Readonly<ApiObject>;
@@ -34,7 +34,7 @@ interface Revisions {
 }
 
 /**
- * Keeps the numbered pods of StatefulSets, with their claims.
+ * Maintains the ordinal pods of StatefulSets and their claims.
  * Source: Kubernetes v1.36.3 pkg/controller/statefulset.
  */
 export function startStatefulSetController(context: ControllerContext): Disposable {
@@ -89,7 +89,7 @@ export function startStatefulSetController(context: ControllerContext): Disposab
     };
   }
 
-  /** Pods of the right name only: others that match stay as they are. */
+  /** Adopts only pods whose name fits the set. */
   function claim(set: Readonly<ApiObject>): Readonly<ApiObject>[] {
     const isMember = (pod: Readonly<ApiObject>): boolean => ordinalOf(set, pod) !== undefined;
     return claimObjects(cluster, {

@@ -4,7 +4,7 @@ import { podRevisionOf } from "./stateful-pod.ts";
 import { isAvailable, isRunningAndReady, type StatefulView } from "./stateful-plan.ts";
 
 /**
- * The counts and revisions of a StatefulSet.
+ * Computes counts and revisions of a StatefulSet.
  * Source: Kubernetes v1.36.3 pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go.
  */
 export function statefulSetStatus(

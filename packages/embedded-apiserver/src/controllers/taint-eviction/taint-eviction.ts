@@ -9,14 +9,14 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { withPodCondition } from "../shared/pod-condition-change.ts";
+import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { isActive } from "../shared/pod-facts.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "taint-eviction-controller";
 
 /**
- * Deletes pods from nodes with a NoExecute taint they do not put up with, or no longer.
+ * Deletes pods from nodes with a NoExecute taint that they do not tolerate, or whose `tolerationSeconds` have passed.
  * Source: Kubernetes v1.36.3 pkg/controller/tainteviction.
  */
 export function startTaintEviction(context: ControllerContext): Disposable {
@@ -26,7 +26,7 @@ export function startTaintEviction(context: ControllerContext): Disposable {
     new ObjectIndex(cluster, podKind, (pod) => (pod["spec"].nodeName === undefined ? [] : [pod["spec"].nodeName])),
   );
   const taintsByNode = new Map<string, readonly Taint[]>();
-  /** Since when each pod is on a node with such taints, as far as was seen here: its patience begins then. */
+  /** Time at which each pod was first seen on a node with such taints; `tolerationSeconds` count from then. */
   const seen = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
   const queue = resources.use(createWorkQueue({ ...context, process: sync }));
   resources.use(
@@ -95,9 +95,10 @@ function evictingTaints(node: Readonly<ApiObject>): readonly Taint[] {
 }
 
 /**
- * When a pod has to leave a node with these taints, in milliseconds since the epoch; `undefined` if it may stay. The
- * patience of a toleration begins at `sinceMs`, when the pod was first seen there, and not with the taint: so a pod that is
- * created on a node that has long been away does not make way at once for the next one.
+ * Time at which a pod must leave a node with these taints, in milliseconds since the epoch; `undefined` if it may stay.
+ *
+ * @param sinceMs - when the pod was first seen on the tainted node. `tolerationSeconds` count from then and not from the taint's time, so
+ *   that a pod created on a long unreachable node is not evicted at once.
  */
 export function evictionDueMs({ tolerations = [] }: PodSpec, taints: readonly Taint[], sinceMs: number): number | undefined {
   let dueMs: number | undefined;

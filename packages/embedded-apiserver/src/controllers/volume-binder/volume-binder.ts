@@ -15,7 +15,7 @@ import { annotate, bindVolume, unbindVolume, volumeAnnotations, writeStatus } fr
 const component = "persistentvolume-controller";
 
 /**
- * Binds claims and volumes to each other, and says what becomes of volumes whose claims are gone.
+ * Binds claims and volumes to each other, and carries out the reclaim policy of released volumes.
  * Source: Kubernetes v1.36.3 pkg/controller/volume/persistentvolume/pv_controller.go.
  */
 export function startVolumeBinder(context: ControllerContext): Disposable {
@@ -127,7 +127,7 @@ export function startVolumeBinder(context: ControllerContext): Disposable {
     else unbindVolume(cluster, volume);
   }
 
-  /** The claim is gone. What the server has made itself it takes away; all else is for others to reclaim. */
+  /** Handles a volume whose claim is gone. Volumes of the built-in provisioner are deleted; others are left to their provisioners. */
   function release(volume: Readonly<ApiObject>): void {
     const { phase }: VolumeStatus = volume["status"];
     const { persistentVolumeReclaimPolicy: policy }: VolumeSpec = volume["spec"];
@@ -141,7 +141,7 @@ export function startVolumeBinder(context: ControllerContext): Disposable {
   }
 }
 
-/** A claim without a volume may get any; one with a volume is about that one. */
+/** Whether a claim could be bound to this volume. */
 function mayConcern(claim: Readonly<ApiObject>, volume: Readonly<ApiObject>): boolean {
   const { volumeName }: ClaimSpec = claim["spec"];
   return volumeName === undefined ? (claim["status"] as ClaimStatus).phase !== "Bound" : volumeName === volume.metadata.name;

@@ -8,21 +8,24 @@ import type { ClaimSpec, VolumeSpec, VolumeStatus } from "../../kinds/volume/vol
 type Volume = Readonly<ApiObject>;
 type Claim = Readonly<ApiObject>;
 
-/** Whether a volume is bound to the claim, or set aside for it. */
+/** Whether a volume is bound to the claim or reserved for it. */
 export function isBoundTo({ spec }: Volume, { metadata }: Claim): boolean {
   const { claimRef }: VolumeSpec = spec;
   if (claimRef?.name !== metadata.name || claimRef.namespace !== metadata.namespace) return false;
   return claimRef.uid === undefined || claimRef.uid === metadata.uid;
 }
 
-/** Whether pods on the node can use the volume. */
+/** Whether the volume's node affinity allows the node. */
 export function reachesNode({ spec }: Volume, node: Readonly<ApiObject>): boolean {
   const { nodeAffinity }: VolumeSpec = spec;
   if (nodeAffinity?.required === undefined) return true;
   return matchesNodeSelector(nodeAffinity.required, node);
 }
 
-/** Why a volume that a claim asks for by name cannot be its own; `undefined` if it can. Source: pv_controller.go, checkVolumeSatisfyClaim. */
+/**
+ * Reason why a volume that a claim requests by name does not satisfy it; `undefined` if it does. Source: pv_controller.go,
+ * checkVolumeSatisfyClaim.
+ */
 export function mismatchOf(volume: Volume, claim: Claim): string | undefined {
   const spec: VolumeSpec = volume["spec"];
   const wanted: ClaimSpec = claim["spec"];
@@ -32,7 +35,7 @@ export function mismatchOf(volume: Volume, claim: Claim): string | undefined {
   return hasModes(spec, wanted) ? undefined : "incompatible accessMode";
 }
 
-/** The volume that fits a claim best: the one set aside for it, or the smallest that is free. */
+/** Best volume for a claim: the one reserved for it, otherwise the smallest free one that satisfies it. */
 export function bestVolume(
   claim: Claim,
   volumes: readonly Volume[],

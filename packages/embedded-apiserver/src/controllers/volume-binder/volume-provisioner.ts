@@ -4,12 +4,12 @@ import type { ClaimSpec, StorageClassObject } from "../../kinds/volume/volume-fi
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { volumeAnnotations } from "./volume-writes.ts";
 
-/** The provisioner that the server has itself: its volumes are directories that nobody makes. */
+/** Built-in provisioner. Its volumes are host paths that nobody creates. */
 export const builtInProvisioner = "embedded.virtual-kubelet.io/host-path";
 
 const directory = "/var/lib/embedded-volumes";
 
-/** Creates the volume for a claim, set aside for it; the binder does the rest. */
+/** Creates a volume that is reserved for the claim; the binder then binds it. */
 export function provisionVolume(
   { cluster, events }: ControllerContext,
   claim: Readonly<ApiObject>,

@@ -16,13 +16,12 @@ export const volumeAnnotations = {
   betaProvisioner: "volume.beta.kubernetes.io/storage-provisioner",
 } as const;
 
-/** Adds annotations. */
 export function annotate(object: ApiObject, annotations: Readonly<Record<string, string>>): ApiObject {
   object.metadata.annotations = { ...object.metadata.annotations, ...annotations };
   return object;
 }
 
-/** Sets a volume aside for a claim. Source: pv_helpers.go, GetBindVolumeToClaim. */
+/** Reserves a volume for a claim. Source: pv_helpers.go, GetBindVolumeToClaim. */
 export function reserveVolume(
   cluster: Cluster,
   { metadata }: Readonly<ApiObject>,
@@ -57,7 +56,7 @@ export function bindVolume(cluster: Cluster, volume: Readonly<ApiObject>, claim:
   writeStatus(cluster, persistentVolumeClaimKind, claim, { phase: "Bound", accessModes, capacity });
 }
 
-/** Gives up a claim that has another volume. Source: pv_controller.go, unbindVolume. */
+/** Releases a volume from a claim that is bound to another one. Source: pv_controller.go, unbindVolume. */
 export function unbindVolume(cluster: Cluster, { metadata }: Readonly<ApiObject>): void {
   cluster.update(persistentVolumeKind, undefined, metadata.name, (volume) => {
     const spec: VolumeSpec = volume["spec"];
@@ -69,7 +68,7 @@ export function unbindVolume(cluster: Cluster, { metadata }: Readonly<ApiObject>
   });
 }
 
-/** Writes a part of a status if it says something new. @returns whether it does */
+/** Updates part of a status if it differs. @returns whether it did */
 export function writeStatus(
   cluster: Cluster,
   kind: Kind,

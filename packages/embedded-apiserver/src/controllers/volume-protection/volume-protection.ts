@@ -10,7 +10,7 @@ import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
-/** The keys of the claims a pod uses. */
+/** Keys of the claims that a pod uses. */
 export function claimKeysOf({ metadata, spec }: Readonly<ApiObject>): string[] {
   return ((spec as PodSpec).volumes ?? [])
     .map(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName)
@@ -19,7 +19,7 @@ export function claimKeysOf({ metadata, spec }: Readonly<ApiObject>): string[] {
 }
 
 /**
- * Holds back the deletion of claims that pods on nodes use, and of volumes that claims have.
+ * Delays the deletion of claims that are used by pods on nodes, and of volumes that are bound to claims.
  * Source: Kubernetes v1.36.3 pkg/controller/volume/{pvcprotection,pvprotection}.
  */
 export function startVolumeProtection(context: ControllerContext): Disposable {

@@ -8,7 +8,6 @@ import { type CronJobSpec, type CronJobStatus, isJobConditionTrue, type JobSpec,
 
 const selectorDescription = "A label query over pods that should match the pod count.";
 
-/** Columns of `kubectl get jobs`. */
 export const jobColumns: readonly Column[] = [
   nameColumn,
   { name: "Status", type: "string", description: "Status of the job.", cell: jobPhase },
@@ -30,7 +29,6 @@ export const jobColumns: readonly Column[] = [
   },
 ];
 
-/** Columns of `kubectl get cronjobs`. */
 export const cronJobColumns: readonly Column[] = [
   nameColumn,
   {

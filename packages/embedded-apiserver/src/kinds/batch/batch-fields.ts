@@ -3,7 +3,6 @@ import type { ApiMetadata } from "../kind.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import type { PodTemplate } from "../workload/workload-fields.ts";
 
-/** The spec of a Job. */
 export interface JobSpec {
   parallelism?: number;
   completions?: number;
@@ -23,20 +22,19 @@ export interface JobSpec {
   managedBy?: string;
 }
 
-/** What becomes of a Job when a pod of it fails in a certain way. */
+/** Rule of a Job's failure policy. */
 export interface PodFailureRule {
   action: string;
   onExitCodes?: { containerName?: string; operator: string; values: number[] | null };
   onPodConditions?: { type: string; status: string }[];
 }
 
-/** When a Job has had enough successes. */
+/** Rule of a Job's success policy. */
 export interface SuccessRule {
   succeededIndexes?: string;
   succeededCount?: number;
 }
 
-/** The status of a Job. */
 export interface JobStatus {
   conditions?: JobCondition[];
   startTime?: string;
@@ -51,7 +49,6 @@ export interface JobStatus {
   ready?: number;
 }
 
-/** A condition of a Job. */
 export interface JobCondition {
   type: string;
   status: string;
@@ -61,7 +58,6 @@ export interface JobCondition {
   message?: string;
 }
 
-/** The spec of a CronJob. */
 export interface CronJobSpec {
   schedule: string;
   timeZone?: string;
@@ -73,24 +69,21 @@ export interface CronJobSpec {
   failedJobsHistoryLimit?: number;
 }
 
-/** The status of a CronJob. */
 export interface CronJobStatus {
   active?: ObjectReference[];
   lastScheduleTime?: string;
   lastSuccessfulTime?: string;
 }
 
-/** Whether the Job's pods are numbered. */
 export function isIndexed({ completionMode }: JobSpec): boolean {
   return completionMode === "Indexed";
 }
 
-/** Whether a condition of that type is there and true. */
 export function isJobConditionTrue({ conditions = [] }: JobStatus, type: string): boolean {
   return conditions.some((condition) => condition.type === type && condition.status === "True");
 }
 
-/** Whether the Job has come to its end, good or bad. */
+/** Whether the Job has the condition Complete or Failed. */
 export function isJobFinished(status: JobStatus): boolean {
   return isJobConditionTrue(status, "Complete") || isJobConditionTrue(status, "Failed");
 }

@@ -9,7 +9,7 @@ import { applyPodFailurePolicyDefaults } from "./job.ts";
 import { isTimeZone } from "./time-zone.ts";
 import { jobSpecErrors } from "./validate-job.ts";
 
-/** Names of its Jobs get eleven characters more. */
+/** A CronJob's Jobs have eleven more characters in their names. */
 const maxNameLength = 52;
 const policies = ["Allow", "Forbid", "Replace"];
 

@@ -1,8 +1,8 @@
 import { zoneOffsetMs } from "./time-zone.ts";
 
-/** When a CronJob is due. Source of this file: github.com/robfig/cron/v3 v3.0.1 parser.go and spec.go, which Kubernetes v1.36.3 uses. */
+/** Schedule of a CronJob. Source of this file: github.com/robfig/cron/v3 v3.0.1 parser.go and spec.go, which Kubernetes v1.36.3 uses. */
 export interface CronSchedule {
-  /** The first time after `afterMs` that fits, in milliseconds since the epoch; `undefined` if there is none within five years. */
+  /** First scheduled time after `afterMs` in milliseconds since the epoch; `undefined` if there is none within five years. */
   next(afterMs: number): number | undefined;
 }
 
@@ -31,10 +31,10 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a schedule such as `0 3 * * *` or `@hourly`.
+ * Parses a schedule such as `0 3 * * *` or `@hourly`.
  *
- * @param timeZone - an IANA name; default: UTC
- * @returns what is wrong with it, in the words of the real parser, if it is none
+ * @param timeZone - IANA name; default: UTC
+ * @returns the real parser's error message if the schedule is invalid
  */
 export function parseSchedule(text: string, timeZone: string = "UTC"): CronSchedule | string {
   if (text === "") return "empty spec string";
@@ -53,7 +53,7 @@ export function parseSchedule(text: string, timeZone: string = "UTC"): CronSched
 
 interface Field {
   readonly values: ReadonlySet<number>;
-  /** Whether the field leaves the choice to others. */
+  /** Whether the field starts with `*` or `?`, so that it does not restrict the days. */
   readonly isStar: boolean;
 }
 
@@ -102,7 +102,7 @@ function boundsProblem({ start, end, step, min, max }: Omit<Range, "isStar"> & B
 
 function parseValue(text: string, names: readonly string[] | undefined): number | string {
   const index = names?.indexOf(text.toLowerCase()) ?? -1;
-  // Months begin with one.
+  // Months start at one.
   if (names !== undefined && index >= 0) return index + (names.length === 12 ? 1 : 0);
   if (!/^[+-]?\d+$/.test(text)) return `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`;
   const value = Number(text);
@@ -149,14 +149,14 @@ function nextTime(fields: Fields, afterMs: number, timeZone: string): number | u
   return undefined;
 }
 
-/** Where both kinds of day are restricted, either may fit. */
+/** If both kinds of day are restricted, one match is enough. */
 function matchesDay({ days, months, weekdays }: Fields, date: Date): boolean {
   if (!months.values.has(date.getUTCMonth() + 1)) return false;
   const [isDay, isWeekday] = [days.values.has(date.getUTCDate()), weekdays.values.has(date.getUTCDay())];
   return days.isStar || weekdays.isStar ? isDay && isWeekday : isDay || isWeekday;
 }
 
-/** The time at which clocks of the zone show the local one; `undefined` if they skip it. */
+/** UTC time of a local time; `undefined` if daylight saving skips it. */
 function toEpochMs(localMs: number, timeZone: string): number | undefined {
   const guess = localMs - zoneOffsetMs(timeZone, localMs);
   const at = localMs - zoneOffsetMs(timeZone, guess);

@@ -1,6 +1,6 @@
-/** Indexes of a Job as its status writes them, such as `1,3-5`. Source of this file: Kubernetes v1.36.3 pkg/controller/job/indexed_job_utils.go. */
+/** Indexes in a Job's status, such as `1,3-5`. Source of this file: Kubernetes v1.36.3 pkg/controller/job/indexed_job_utils.go. */
 
-/** Reads indexes; what is no index, or none below `completions`, is left out. */
+/** Parses indexes. Malformed ones, and those not below `completions`, are dropped. */
 export function parseIndexes(text: string | undefined, completions: number): ReadonlySet<number> {
   const indexes = new Set<number>();
   for (const interval of text?.split(",") ?? []) {
@@ -13,7 +13,7 @@ export function parseIndexes(text: string | undefined, completions: number): Rea
   return indexes;
 }
 
-/** Writes indexes: two in a row with a comma between, more with a hyphen. */
+/** Formats indexes. Two consecutive ones are joined by a comma, more by a hyphen. */
 export function formatIndexes(indexes: Iterable<number>): string {
   const intervals: { first: number; last: number }[] = [];
   for (const index of [...indexes].toSorted((a, b) => a - b)) {
@@ -25,10 +25,10 @@ export function formatIndexes(indexes: Iterable<number>): string {
 }
 
 /**
- * Counts indexes that are written by somebody else.
+ * Counts indexes that a client has written.
  * Source: pkg/apis/batch/validation/validation.go, validateIndexesFormat.
  *
- * @returns what is wrong with the text if it cannot be read
+ * @returns an error message if the text is malformed
  */
 export function checkIndexes(text: string, completions: number): number | string {
   if (text === "") return 0;

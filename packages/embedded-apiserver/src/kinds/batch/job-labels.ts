@@ -1,4 +1,4 @@
-/** Labels of a Job's pods; the plain ones are older. Source: k8s.io/api v0.36.3 batch/v1/types.go. */
+/** Labels of a Job's pods; those without a prefix are older. Source: k8s.io/api v0.36.3 batch/v1/types.go. */
 export const jobLabels = {
   name: "batch.kubernetes.io/job-name",
   legacyName: "job-name",
@@ -6,8 +6,8 @@ export const jobLabels = {
   legacyUid: "controller-uid",
 } as const;
 
-/** Annotation and label that number the pods of a Job. */
+/** Annotation and label with the index of a Job's pod. */
 export const completionIndexKey = "batch.kubernetes.io/job-completion-index";
 
-/** Keeps a pod of a Job until the Job has counted it. */
+/** Finalizer that keeps a Job's pod until the Job has counted it. */
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";

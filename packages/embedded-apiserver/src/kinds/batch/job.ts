@@ -41,7 +41,6 @@ export const jobKind: Kind = {
   columns: jobColumns,
 };
 
-/** Fills what the spec of a Job leaves out. */
 export function applyJobSpecDefaults(spec: JobSpec): void {
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
@@ -53,12 +52,12 @@ export function applyJobSpecDefaults(spec: JobSpec): void {
   applyPodFailurePolicyDefaults(spec);
 }
 
-/** Fills what a policy for failures leaves out; of a CronJob's template, too. */
+/** Applies the defaults of a failure policy, also in a CronJob's template. */
 export function applyPodFailurePolicyDefaults({ podFailurePolicy }: JobSpec): void {
   for (const { onPodConditions = [] } of podFailurePolicy?.rules ?? []) for (const pattern of onPodConditions) pattern.status ||= "True";
 }
 
-/** A Job without labels has those of its template, the generated ones included. */
+/** Gives a Job without labels those of its template, including the generated ones. */
 function copyTemplateLabels(job: ApiObject, isForced: boolean = false): void {
   const { template }: JobSpec = job["spec"];
   const { labels } = template.metadata;

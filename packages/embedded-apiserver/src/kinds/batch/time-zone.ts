@@ -1,6 +1,6 @@
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @throws RangeError if there is no such zone */
+/** @throws RangeError if the zone does not exist */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;
@@ -19,7 +19,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** By how much clocks of the zone are ahead of UTC, in milliseconds. @throws RangeError if there is no such zone */
+/** Offset of the zone from UTC in milliseconds; positive if it is ahead. @throws RangeError if the zone does not exist */
 export function zoneOffsetMs(timeZone: string, epochMs: number): number {
   if (timeZone === "UTC") return 0;
   const parts = new Map(
@@ -32,7 +32,7 @@ export function zoneOffsetMs(timeZone: string, epochMs: number): number {
   return local - Math.floor(epochMs / 1000) * 1000;
 }
 
-/** Whether there is such a zone. */
+/** Whether the zone exists. */
 export function isTimeZone(name: string): boolean {
   try {
     formatOf(name);

@@ -13,12 +13,11 @@ const operators = ["In", "NotIn"];
 const statuses = ["False", "True", "Unknown"];
 const limits = { rules: 20, exitCodes: 255, patterns: 20, indexesBytes: 64 * 1024 };
 
-/** A list as Go quotes it. */
+/** Formats a list as Go quotes it. */
 function quoted(values: readonly string[]): string {
   return `valid values: [${values.map((value) => JSON.stringify(value)).join(" ")}]`;
 }
 
-/** What is wrong with a policy for pods that fail. */
 export function podFailurePolicyErrors(spec: JobSpec, field: string): FieldError[] {
   if (spec.podFailurePolicy === undefined) return [];
   const rules = spec.podFailurePolicy.rules ?? [];
@@ -87,7 +86,6 @@ function conditionErrors(patterns: NonNullable<PodFailureRule["onPodConditions"]
   ];
 }
 
-/** What is wrong with a policy for success. */
 export function successPolicyErrors(spec: JobSpec, field: string): FieldError[] {
   const { successPolicy } = spec;
   if (successPolicy === undefined) return [];
@@ -100,7 +98,7 @@ export function successPolicyErrors(spec: JobSpec, field: string): FieldError[] 
   ];
 }
 
-/** Rules are quoted as the real server holds them. */
+/** Form in which the real server prints rules. */
 function asGoHasIt({ succeededIndexes, succeededCount }: SuccessRule): object {
   return { SucceededIndexes: succeededIndexes ?? null, SucceededCount: succeededCount ?? null };
 }

@@ -13,7 +13,7 @@ interface Change {
   readonly old: JobStatus;
 }
 
-/** A rule is looked at only if what it is about has changed. */
+/** A rule is checked only if one of its fields has changed. */
 interface Rule {
   readonly on: readonly ((status: JobStatus) => unknown)[];
   readonly errors: (change: Change) => readonly FieldError[];
@@ -29,7 +29,6 @@ const isFailureTarget = is("FailureTarget");
 const hasSucceeded = is("SuccessCriteriaMet");
 const conditions = (detail: string): FieldError => invalidPart("status.conditions", detail);
 
-/** What is wrong with a Job's status. */
 export function jobStatusErrors(job: ApiObject, oldJob: ApiObject): FieldError[] {
   const change: Change = { spec: job["spec"], status: job["status"], old: oldJob["status"] };
   const { status, old } = change;
@@ -181,7 +180,7 @@ function successErrors({ spec, status }: Change): FieldError[] {
   ];
 }
 
-/** What may not be taken back. */
+/** Fields that may only grow or must not be removed. */
 function stepErrors({ spec, status, old }: Change): FieldError[] {
   const errors = ["Failed", "Complete", "FailureTarget"]
     .filter((type) => isJobConditionTrue(old, type) && !isJobConditionTrue(status, type))

@@ -6,7 +6,7 @@ import { immutableErrors } from "../validation/immutable.ts";
 import type { PodTemplate } from "../workload/workload-fields.ts";
 import { isIndexed, isJobConditionTrue, type JobSpec, type JobStatus } from "./batch-fields.ts";
 
-/** What an update of a Job's spec may not do. Source: Kubernetes v1.36.3 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate. */
+/** Source: Kubernetes v1.36.3 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate. */
 export function jobUpdateErrors(job: ApiObject, old: ApiObject): FieldError[] {
   const spec: JobSpec = job["spec"];
   const oldSpec: JobSpec = old["spec"];
@@ -26,7 +26,7 @@ function completionsErrors(spec: JobSpec, old: JobSpec): FieldError[] {
   return isOutOfStep ? [invalidValue("spec.completions", completions, "can only be modified in tandem with spec.parallelism")] : [];
 }
 
-/** While a Job is suspended and has no pods, it may be said where they are to run and what they get. */
+/** Placement and resources may change while a Job is suspended and has no pods. */
 function templateErrors(template: PodTemplate, old: JobSpec, status: JobStatus): FieldError[] {
   const isSuspended = old.suspend === true;
   const hasNotBegun = status.startTime === undefined || isJobConditionTrue(status, "Suspended");

@@ -21,7 +21,6 @@ const limits = {
   failedIndexesBeyond: 10_000,
 };
 
-/** What is wrong with a Job. */
 export function jobErrors(job: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: JobSpec = job["spec"];
   if (old !== undefined && old["spec"] === spec) return jobStatusErrors(job, old);
@@ -54,7 +53,7 @@ function specErrors(spec: JobSpec): FieldError[] {
   ];
 }
 
-/** A selector that the server has made is to be as it made it. */
+/** A generated selector must not be changed. */
 function generatedSelectorErrors({ metadata, spec }: ApiObject, hasPrefixedLabels: boolean): FieldError[] {
   const { manualSelector, selector, template }: JobSpec = spec;
   if (manualSelector === true || selector === undefined) return [];
@@ -77,7 +76,7 @@ function labelErrors(labels: Readonly<Record<string, string>>, key: string, valu
   return labels[key] === value ? [] : [invalidValue(field, inOrder(labels), `must be '${value}'`)];
 }
 
-/** Pods of numbered Jobs have the Job's name and their number for a host name. */
+/** Pods of indexed Jobs have the Job's name and their index as host name. */
 function hostnameErrors({ metadata, spec }: ApiObject): FieldError[] {
   const { completions = 0 }: JobSpec = spec;
   const hostname = `${metadata.name}-${completions - 1}`;
@@ -86,7 +85,7 @@ function hostnameErrors({ metadata, spec }: ApiObject): FieldError[] {
     : [];
 }
 
-/** What is wrong with the spec of a Job, or of a CronJob's template, but for its selector. */
+/** Validates a Job's spec, or that of a CronJob's template, without the selector. */
 export function jobSpecErrors(spec: JobSpec, field: string): FieldError[] {
   return [
     ...nonNegative(spec.parallelism, `${field}.parallelism`),

@@ -1,4 +1,3 @@
-/** The spec of a CertificateSigningRequest. */
 export interface CsrSpec {
   /** PEM, in base64. */
   request: string | null;
@@ -11,7 +10,6 @@ export interface CsrSpec {
   extra?: Record<string, string[]>;
 }
 
-/** A condition of a CertificateSigningRequest. */
 export interface CsrCondition {
   type: string;
   status: string;
@@ -21,29 +19,26 @@ export interface CsrCondition {
   lastTransitionTime?: string | null;
 }
 
-/** The status of a CertificateSigningRequest. */
 export interface CsrStatus {
   conditions?: CsrCondition[];
   /** PEM, in base64. */
   certificate?: string;
 }
 
-/** The group of certificate requests. */
 export const certificatesGroup = "certificates.k8s.io";
 
-/** Names of the signers that the server has. */
+/** Signers of this server. */
 export const signerNames = {
   apiServerClient: "kubernetes.io/kube-apiserver-client",
   kubeletClient: "kubernetes.io/kube-apiserver-client-kubelet",
   kubeletServing: "kubernetes.io/kubelet-serving",
 } as const;
 
-/** The PEM that a request holds. */
+/** Decodes `request` to PEM. */
 export function requestPem({ request }: CsrSpec): string {
   return Buffer.from(request ?? "", "base64").toString();
 }
 
-/** Whether a request has a condition. */
 export function hasCondition({ conditions = [] }: CsrStatus, type: string): boolean {
   return conditions.some((condition) => condition.type === type);
 }

@@ -12,7 +12,6 @@ const minSeconds = 600;
 const maxSegmentBytes = 253;
 const onlyTrue: ReadonlySet<string> = new Set(["Approved", "Denied", "Failed"]);
 
-/** What is wrong with a CertificateSigningRequest. */
 export function csrErrors(csr: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: CsrSpec = csr["spec"];
   const status: CsrStatus = csr["status"];

@@ -3,7 +3,7 @@ import { ageOf } from "./human-duration.ts";
 import type { Container } from "../pod/pod-fields.ts";
 import type { PodTemplate } from "../workload/workload-fields.ts";
 
-/** The column every kind begins with. */
+/** First column of every kind. */
 export const nameColumn: Column = {
   name: "Name",
   type: "string",
@@ -11,7 +11,6 @@ export const nameColumn: Column = {
   cell: (object) => object.metadata.name,
 };
 
-/** Time since creation. */
 export const ageColumn: Column = {
   name: "Age",
   type: "string",
@@ -19,10 +18,10 @@ export const ageColumn: Column = {
   cell: (object, nowMs) => ageOf(object.metadata.creationTimestamp, nowMs),
 };
 
-/** The wide columns of whatever has a pod template. */
+/** Wide columns of kinds with a pod template. */
 export const templateColumns: readonly Column[] = templateColumnsOf((object) => object["spec"].template);
 
-/** The same, where the template is elsewhere. */
+/** Wide columns of kinds whose template is not at `spec.template`. */
 export function templateColumnsOf(templateOf: (object: ApiObject) => PodTemplate | undefined): readonly Column[] {
   return [
     {

@@ -6,7 +6,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-// The cases of k8s.io/apimachinery v0.36.3 pkg/util/duration/duration_test.go.
+// Cases of k8s.io/apimachinery v0.36.3 pkg/util/duration/duration_test.go.
 test.each([
   [-2 * second, "<invalid>"],
   [-2 * second + 1, "0s"],

@@ -1,10 +1,10 @@
 /**
- * A duration as kubectl shows ages: two or three significant figures.
+ * Formats a duration as kubectl shows ages, with two or three significant figures.
  * Source: k8s.io/apimachinery v0.36.3 pkg/util/duration/duration.go, HumanDuration.
  */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
-  // Clocks differ a little between machines.
+  // Tolerates clock skew.
   if (seconds < -1) return "<invalid>";
   if (seconds < 0) return "0s";
   if (seconds < 120) return `${seconds}s`;
@@ -25,7 +25,7 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** The time since a time stamp, for people; `<unknown>` if there is none. */
+/** Time since a timestamp as kubectl shows it; `<unknown>` without a timestamp. */
 export function ageOf(timestamp: string | null | undefined, nowMs: number): string {
   return timestamp ? humanDuration(nowMs - Date.parse(timestamp)) : "<unknown>";
 }

@@ -10,7 +10,6 @@ const sizeLimitBytes = 1024 * 1024;
 
 type Data = Readonly<Record<string, string>>;
 
-/** What is wrong with a config map. */
 export function configMapErrors(configMap: ApiObject, old: ApiObject | undefined): FieldError[] {
   const data: Data = configMap["data"] ?? {};
   const binaryData: Data = configMap["binaryData"] ?? {};
@@ -26,7 +25,6 @@ export function configMapErrors(configMap: ApiObject, old: ApiObject | undefined
   ];
 }
 
-/** What is wrong with a secret. */
 export function secretErrors(secret: ApiObject, old: ApiObject | undefined): FieldError[] {
   const data: Data = secret["data"] ?? {};
   const changed = old !== undefined && old["type"] !== secret["type"] ? [invalidValue("type", secret["type"], "field is immutable")] : [];

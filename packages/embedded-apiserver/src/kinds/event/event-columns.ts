@@ -19,7 +19,7 @@ function source({ source: { component, host }, reportingComponent, reportingInst
   return `${component || reportingComponent}${instance ? `, ${instance}` : ""}`;
 }
 
-/** Columns of `kubectl get events`. Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printEvent. */
+/** Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printEvent. */
 export const eventColumns: readonly Column[] = [
   {
     name: "Last Seen",

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../kind.ts";
 import type { ObjectReference } from "../object-reference.ts";
 
-/** An event as core/v1 has it. */
+/** Fields of a core/v1 Event. */
 export interface EventFields {
   involvedObject: ObjectReference;
   reason?: string;
@@ -18,8 +18,7 @@ export interface EventFields {
   reportingInstance: string;
 }
 
-/** The fields of an event. */
 export function eventFields(event: Readonly<ApiObject>): EventFields {
-  // Every stored event has been read through the schema of its kind.
+  // Every stored event has been decoded with its kind's schema.
   return event as unknown as EventFields;
 }

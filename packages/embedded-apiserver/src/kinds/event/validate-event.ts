@@ -4,7 +4,7 @@ import { eventFields, type EventFields } from "./event-fields.ts";
 import { invalidValue, required } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 
-/** What is wrong with an event. Source: Kubernetes v1.36.3 pkg/apis/core/validation/events.go, legacyValidateEvent. */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/events.go, legacyValidateEvent. */
 export function eventErrors(event: ApiObject): FieldError[] {
   const fields = eventFields(event);
   const { namespace = "" } = event.metadata;
@@ -18,7 +18,7 @@ export function eventErrors(event: ApiObject): FieldError[] {
   return [...(isElsewhere ? [mismatch] : []), ...modernErrors(fields)];
 }
 
-/** Events that say when they happened have to say more besides. */
+/** Events with an `eventTime` have more required fields. */
 function modernErrors({ reportingComponent, reportingInstance, action = "", reason = "", message = "" }: EventFields): FieldError[] {
   const atMost = (field: string, value: string, limit: number): FieldError[] =>
     value.length > limit ? [invalidValue(field, "", `can have at most ${limit} characters`)] : [];

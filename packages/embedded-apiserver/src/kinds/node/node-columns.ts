@@ -31,7 +31,7 @@ function kernelCell(node: ApiObject): string {
   return `${kernelVersion || "<unknown>"}${architecture ? ` (${architecture})` : ""}`;
 }
 
-/** Columns of `kubectl get nodes`. Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printNode. */
+/** Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printNode. */
 export const nodeColumns: readonly Column[] = [
   nameColumn,
   { name: "Status", type: "string", description: "The status of the node", cell: statusCell },

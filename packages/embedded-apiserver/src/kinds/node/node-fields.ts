@@ -1,6 +1,5 @@
 import type { ResourceList } from "../pod/pod-fields.ts";
 
-/** A mark on a node that keeps pods away. */
 export interface Taint {
   key: string;
   value?: string;
@@ -8,7 +7,6 @@ export interface Taint {
   timeAdded?: string;
 }
 
-/** The spec of a node. */
 export interface NodeSpec {
   podCIDR?: string;
   podCIDRs?: string[];
@@ -17,7 +15,6 @@ export interface NodeSpec {
   taints?: Taint[];
 }
 
-/** A condition of a node. */
 export interface NodeCondition {
   type: string;
   status: string;
@@ -27,7 +24,6 @@ export interface NodeCondition {
   message?: string;
 }
 
-/** The status of a node. */
 export interface NodeStatus {
   capacity?: ResourceList;
   allocatable?: ResourceList;

@@ -4,12 +4,12 @@ import type { NodeSpec, NodeStatus } from "./node-fields.ts";
 import { nodeColumns } from "./node-columns.ts";
 import { nodeErrors } from "./validate-node.ts";
 
-/** Key of the taint of a node that is not ready. */
+/** Key of the taint on nodes that are not ready. */
 export const notReadyTaint = "node.kubernetes.io/not-ready";
 
 /**
- * Source: Kubernetes v1.36.3 pkg/registry/core/node/strategy.go, pkg/apis/core/v1/defaults.go and
- * plugin/pkg/admission/nodetaint. The real nodetaint taints only what a kubelet creates; here every new node is.
+ * Source: Kubernetes v1.36.3 pkg/registry/core/node/strategy.go, pkg/apis/core/v1/defaults.go and plugin/pkg/admission/nodetaint. The real
+ * nodetaint adds its taint only to nodes that a kubelet creates; here every new node gets it.
  */
 export const nodeKind: Kind = {
   group: "",

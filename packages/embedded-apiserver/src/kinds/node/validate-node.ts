@@ -8,12 +8,12 @@ import { each, labelNameErrors } from "../validation/labels.ts";
 import { cidrProblems } from "../validation/names.ts";
 import type { NodeSpec, NodeStatus, Taint } from "./node-fields.ts";
 
-/** What is wrong with a node. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateNode and ValidateNodeUpdate. */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateNode and ValidateNodeUpdate. */
 export function nodeErrors(node: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: NodeSpec = node["spec"];
   const status: NodeStatus = node["status"];
   return [
-    // The real server tells these as fields of the metadata.
+    // The real server reports these as fields of the metadata.
     ...taintsErrors(spec.taints ?? [], "metadata.taints"),
     ...Object.entries(status.capacity ?? {}).flatMap(([name, text]) => amountErrors(name, text, `status.capacity.${name}`)),
     ...Object.entries(status.allocatable ?? {}).flatMap(([name, text]) => amountErrors(name, text, `status.allocatable.${name}`)),

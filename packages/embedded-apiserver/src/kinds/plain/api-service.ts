@@ -2,7 +2,7 @@ import type { Kind } from "../kind.ts";
 import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { plainKind, textColumn } from "./plain-kind.ts";
 
-/** API servers behind this one: stored, and no request is passed on. Source: k8s.io/kube-aggregator v0.36.3. */
+/** Registrations of aggregated API servers. They are stored, but no request is forwarded. Source: k8s.io/kube-aggregator v0.36.3. */
 export const apiServiceKind: Kind = plainKind({
   group: "apiregistration.k8s.io",
   kind: "APIService",

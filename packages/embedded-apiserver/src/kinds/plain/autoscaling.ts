@@ -8,7 +8,7 @@ import { plainKind, textColumn } from "./plain-kind.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- metrics of every kind
 type Metric = Readonly<Record<string, any>>;
 
-/** Autoscalers; nothing in the server scales by them. */
+/** Autoscalers. They are stored, but nothing is scaled. */
 export const horizontalPodAutoscalerKind: Kind = plainKind({
   group: "autoscaling",
   version: "v2",

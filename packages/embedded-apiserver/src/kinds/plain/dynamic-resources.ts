@@ -17,7 +17,7 @@ interface DeviceCount {
   count?: number;
 }
 
-/** Devices and claims to them; nothing in the server allocates any. */
+/** Devices and claims. They are stored, but nothing is allocated. */
 export const dynamicResourceKinds: readonly Kind[] = [
   plainKind({
     group,

@@ -11,7 +11,7 @@ interface Subset {
   readonly ports?: { port: number; protocol?: string }[];
 }
 
-/** Where services lead; nothing in the server writes or reads them. */
+/** Endpoints and endpoint slices. They are stored; the server neither writes nor reads them. */
 export const endpointKinds: readonly Kind[] = [
   plainKind({
     group: "",

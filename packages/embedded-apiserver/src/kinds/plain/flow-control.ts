@@ -16,7 +16,7 @@ const limitColumn = (
   cell: ({ spec }) => (spec.limited === undefined ? "<none>" : (read(spec.limited, spec.limited.limitResponse?.queuing) ?? "<none>")),
 });
 
-/** Fairness among requests: stored, and no request waits for it. */
+/** Priority levels and flow schemas. They are stored, but requests are not queued. */
 export const flowControlKinds: readonly Kind[] = [
   plainKind({
     group,

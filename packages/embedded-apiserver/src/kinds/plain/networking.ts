@@ -10,7 +10,7 @@ import { plainKind, textColumn } from "./plain-kind.ts";
 const group = "networking.k8s.io";
 const defaultClassAnnotation = "ingressclass.kubernetes.io/is-default-class";
 
-/** Kinds of networks and ways into the cluster; nothing in the server acts upon them. */
+/** Ingresses, network policies and address ranges. They are stored, but have no effect. */
 export const networkingKinds: readonly Kind[] = [
   plainKind({
     group,

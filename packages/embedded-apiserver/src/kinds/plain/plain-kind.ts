@@ -4,21 +4,21 @@ import { required } from "../validation/field-errors.ts";
 import { decode } from "../schema/decode.ts";
 import { type OpenApiSchema, openApiDefinitions, structSchema } from "../schema/schema.ts";
 
-/** A kind that is stored and shown, and that nothing in the server acts upon. */
+/** A kind that is stored and shown, but on which the server does not act. */
 export interface PlainKind extends Omit<Kind, "version" | "singular" | "schema" | "validate"> {
   /** Default: `v1`. */
   readonly version?: string;
   /** Default: the kind in lower case. */
   readonly singular?: string;
-  /** Its definition in the OpenAPI document; default: that of the kind in `io.k8s.api.GROUP.VERSION`. */
+  /** OpenAPI definition; default: the kind in `io.k8s.api.GROUP.VERSION`. */
   readonly schema?: string;
-  /** Fields whose changes `metadata.generation` counts. */
+  /** Fields whose changes increment `metadata.generation`. */
   readonly counted?: readonly string[];
-  /** What is wrong with it besides missing fields. */
+  /** Validation besides required fields. */
   readonly validate?: (object: ApiObject, old: ApiObject | undefined) => FieldError[];
 }
 
-/** Completes what is particular to a kind: its names, its generation, and the fields it must have. */
+/** Adds names, generation and the validation of required fields to a kind's own properties. */
 export function plainKind({ counted, ...given }: PlainKind): Kind {
   const { group, version = "v1", kind, hasStatus } = given;
   const schema = given.schema ?? `io.k8s.api.${group === "" ? "core" : (group.split(".", 1)[0] ?? "")}.${version}.${kind}`;
@@ -40,19 +40,19 @@ export function plainKind({ counted, ...given }: PlainKind): Kind {
   };
 }
 
-/** A status that says nothing, as the server writes it. */
+/** Empty status as the server writes it. */
 function emptyStatus(definition: string): unknown {
   const field = structSchema(definition).fields.get("status");
   return field?.schema.type === "struct" ? decode(field.schema.definition, {}).object : {};
 }
 
-/** Texts that the schema requires and that are empty. */
+/** Required strings that are empty. */
 function missingFields(definition: string, value: unknown, path: string): FieldError[] {
   const { properties = {}, required: names = [] } = openApiDefinitions()[definition] ?? {};
   if (typeof value !== "object" || value === null) return [];
   const object = value as Readonly<Record<string, unknown>>;
   return Object.entries(properties).flatMap(([name, property]) => {
-    // Metadata is checked for every kind elsewhere, and nobody is held to a status.
+    // Metadata is validated for every kind elsewhere, and a status has no required fields.
     if (path === "" && (name === "metadata" || name === "status")) return [];
     const field = path === "" ? name : `${path}.${name}`;
     const member = object[name];
@@ -69,12 +69,11 @@ function missingWithin(schema: OpenApiSchema, value: unknown, path: string): Fie
   return value.flatMap((item, index) => missingWithin(items, item, `${path}[${index}]`));
 }
 
-/** A column of text. */
 export function textColumn(name: string, description: string, cell: (object: ApiObject) => string | undefined): Column {
   return { name, type: "string", description, cell: (object) => cell(object) ?? "" };
 }
 
-/** The first few of a list, and how many more there are. Source: Kubernetes v1.36.3 pkg/printers, `listWithMoreString`. */
+/** First values of a list, and the number of further ones. Source: Kubernetes v1.36.3 pkg/printers, `listWithMoreString`. */
 export function firstOf(values: readonly string[], limit = 3): string {
   const shown = values.slice(0, limit).join(",");
   return values.length > limit ? `${shown} + ${values.length - limit} more...` : shown;

@@ -10,7 +10,7 @@ import { quotaKinds } from "./quotas.ts";
 import { priorityClassKind, runtimeClassKind } from "./scheduling.ts";
 import { storageDriverKinds } from "./storage-drivers.ts";
 
-/** Kinds that are stored with their rules, and that nothing in the server acts upon by itself. */
+/** All kinds that are stored and validated, but on which the server does not act. */
 export const plainKinds: readonly Kind[] = [
   ...endpointKinds,
   ...quotaKinds,

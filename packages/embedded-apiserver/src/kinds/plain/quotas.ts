@@ -6,7 +6,7 @@ import { plainKind, textColumn } from "./plain-kind.ts";
 
 type Quantities = Record<string, string>;
 
-/** Limits of a namespace: stored, and held to by nobody. */
+/** Quotas and limit ranges. They are stored but not enforced. */
 export const quotaKinds: readonly Kind[] = [
   plainKind({
     group: "",

@@ -7,7 +7,7 @@ import { plainKind, textColumn } from "./plain-kind.ts";
 
 const highestUserPriority = 1_000_000_000;
 
-/** Priorities of the two classes every cluster has. Source: Kubernetes v1.36.3 pkg/apis/scheduling/v1/helpers.go. */
+/** The two priority classes of every cluster. Source: Kubernetes v1.36.3 pkg/apis/scheduling/v1/helpers.go. */
 export const systemPriorityClasses: readonly { readonly name: string; readonly value: number; readonly description: string }[] = [
   {
     name: "system-node-critical",

@@ -15,14 +15,14 @@ const flagColumn = (name: string, field: string): Column => ({
   cell: ({ spec }) => spec[field] ?? false,
 });
 
-/** What CSI drivers and their helpers keep; nothing in the server acts upon it. */
+/** Objects of CSI drivers and their helpers. They are stored, but have no effect. */
 export const storageDriverKinds: readonly Kind[] = [
   plainKind({
     group,
     kind: "CSIDriver",
     plural: "csidrivers",
     namespaced: false,
-    // A new driver has no generation yet.
+    // A new driver has no generation.
     prepareForUpdate(driver, old) {
       if (!equalJson(driver["spec"], old["spec"])) driver.metadata.generation = (old.metadata.generation ?? 0) + 1;
     },

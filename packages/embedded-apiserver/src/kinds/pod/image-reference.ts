@@ -6,7 +6,7 @@ const reference = new RegExp(
 );
 
 /**
- * The pull policy of an image whose owner did not say: `Always` for the tag `latest`, also if it is left out.
+ * Default pull policy of an image: `Always` for the tag `latest` and for images without a tag.
  * Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and pkg/util/parsers/parsers.go.
  */
 export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {

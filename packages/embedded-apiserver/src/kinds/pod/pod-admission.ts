@@ -12,8 +12,7 @@ const tokenMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /**
- * What the real server's admission adds to a new pod: its service account with the token volume, a priority, and
- * tolerations for a node that is away.
+ * Applies the real server's admission to a new pod: service account with token volume, priority, and tolerations for unreachable nodes.
  *
  * Source: Kubernetes v1.36.3 plugin/pkg/admission/{serviceaccount,priority,defaulttolerationseconds}.
  *
@@ -28,14 +27,14 @@ export function admitPod(pod: ApiObject, context: WriteContext): void {
   admitRuntimeClass(pod.metadata.name, spec, context);
 }
 
-/** What the same admission adds to a pod that is written again. */
+/** Applies the same admission to an update of a pod. */
 export function admitPodUpdate(spec: PodSpec, old: PodSpec): void {
   if (old.priority !== undefined) spec.priority ??= old.priority;
   if (old.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
   admitTolerations(spec);
 }
 
-/** A mirror pod is as its node has it, and names nothing that only a pod of the API may have. */
+/** Checks that a mirror pod references no objects that only API pods may use. */
 function admitMirrorPod(pod: ApiObject, { serviceAccountName, volumes = [] }: PodSpec): void {
   const refuse = (problem: string): Error => forbidden(podResource, pod.metadata.name, problem);
   if (serviceAccountName !== undefined) throw refuse("a mirror pod may not reference service accounts");

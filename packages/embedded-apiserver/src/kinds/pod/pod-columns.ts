@@ -4,21 +4,21 @@ import { ageColumn, nameColumn } from "../columns/columns.ts";
 import { humanDuration } from "../columns/human-duration.ts";
 import type { Container, ContainerState, ContainerStatus, PodSpec, PodStatus } from "./pod-fields.ts";
 
-/** What `kubectl get pods` says of a pod. */
+/** Values of `kubectl get pods` for one pod. */
 export interface PodSummary {
-  /** Containers that are ready, sidecars included. */
+  /** Number of ready containers, including sidecars. */
   readonly ready: number;
-  /** Containers there are, sidecars included. */
+  /** Number of containers, including sidecars. */
   readonly total: number;
   /** Such as `Running`, `CrashLoopBackOff`, `Init:0/1`. */
   readonly status: string;
-  /** Of containers and sidecars; during initialization of init containers. */
+  /** Restarts of containers and sidecars; during initialization, those of init containers. */
   readonly restarts: number;
-  /** When the last restarted container ended; milliseconds since the epoch, 0 if unknown. */
+  /** End of the last restarted container in milliseconds since the epoch; 0 if unknown. */
   readonly lastRestartMs: number;
 }
 
-/** Restarts as they are counted up. */
+/** Accumulates restarts. */
 class Restarts {
   count = 0;
   lastMs = 0;
@@ -140,7 +140,6 @@ function gatesCell(pod: ApiObject): string {
   return `${open.length}/${readinessGates.length}`;
 }
 
-/** Columns of `kubectl get pods`. */
 export const podColumns: readonly Column[] = [
   nameColumn,
   {

@@ -1,20 +1,18 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 /**
- * The fields of a pod that the server itself looks at, as the API's JSON has them. Empty values are absent: every
- * object has been through `decode`.
+ * Fields of a pod that the server reads, as in the API's JSON. Empty values are absent, because every object has been decoded with its
+ * schema.
  */
 
 /** Quantities by resource name. */
 export type ResourceList = Record<string, string>;
 
-/** What a container or pod asks for and may use. */
 export interface ResourceRequirements {
   limits?: ResourceList;
   requests?: ResourceList;
   claims?: { name: string; request?: string }[];
 }
 
-/** An object's spec of a pod. */
 export interface PodSpec {
   volumes?: Volume[];
   initContainers?: Container[];
@@ -58,7 +56,6 @@ export interface PodSpec {
   resources?: ResourceRequirements;
 }
 
-/** Security settings of a pod. */
 export interface PodSecurityContext {
   runAsUser?: number;
   runAsGroup?: number;
@@ -70,7 +67,7 @@ export interface PodSecurityContext {
   seccompProfile?: { type: string; localhostProfile?: string };
 }
 
-/** A container, of whatever sort. */
+/** A regular, init or ephemeral container. */
 export interface Container {
   name: string;
   image?: string;
@@ -98,7 +95,6 @@ export interface Container {
   tty?: boolean;
 }
 
-/** Security settings of a container. */
 export interface SecurityContext {
   privileged?: boolean;
   runAsUser?: number;
@@ -111,7 +107,6 @@ export interface SecurityContext {
   seccompProfile?: { type: string; localhostProfile?: string };
 }
 
-/** A port of a container. */
 export interface ContainerPort {
   name?: string;
   hostPort?: number;
@@ -120,14 +115,12 @@ export interface ContainerPort {
   hostIP?: string;
 }
 
-/** Variables taken from a whole config map or secret. */
 export interface EnvFromSource {
   prefix?: string;
   configMapRef?: { name?: string; optional?: boolean };
   secretRef?: { name?: string; optional?: boolean };
 }
 
-/** An environment variable. */
 export interface EnvVar {
   name: string;
   value?: string;
@@ -140,20 +133,17 @@ export interface EnvVar {
   };
 }
 
-/** Names a field of the pod. */
 export interface ObjectFieldSelector {
   apiVersion?: string;
   fieldPath: string;
 }
 
-/** Names a resource of a container. */
 export interface ResourceFieldSelector {
   containerName?: string;
   resource: string;
   divisor?: string;
 }
 
-/** Where a container sees a volume. */
 export interface VolumeMount {
   name: string;
   readOnly?: boolean;
@@ -164,7 +154,7 @@ export interface VolumeMount {
   mountPropagation?: string;
 }
 
-/** What a probe or hook does. */
+/** Action of a probe or lifecycle hook. */
 export interface Handler {
   exec?: { command?: string[] };
   httpGet?: { path?: string; port: number | string; host?: string; scheme?: string; httpHeaders?: { name: string; value: string }[] };
@@ -173,7 +163,6 @@ export interface Handler {
   sleep?: { seconds: number };
 }
 
-/** A probe of a container. */
 export interface Probe extends Handler {
   initialDelaySeconds?: number;
   timeoutSeconds?: number;
@@ -183,14 +172,12 @@ export interface Probe extends Handler {
   terminationGracePeriodSeconds?: number;
 }
 
-/** A key of a config map or secret, and the file it becomes. */
 export interface KeyToPath {
   key: string;
   path: string;
   mode?: number;
 }
 
-/** A file that holds a field of the pod. */
 export interface DownwardApiFile {
   path: string;
   fieldRef?: ObjectFieldSelector;
@@ -198,7 +185,6 @@ export interface DownwardApiFile {
   mode?: number;
 }
 
-/** A part of a projected volume. */
 export interface VolumeProjection {
   secret?: { name?: string; items?: KeyToPath[]; optional?: boolean };
   configMap?: { name?: string; items?: KeyToPath[]; optional?: boolean };
@@ -206,7 +192,7 @@ export interface VolumeProjection {
   serviceAccountToken?: { audience?: string; expirationSeconds?: number; path: string };
 }
 
-/** A volume: its name, and exactly one source. */
+/** A volume with its name and exactly one source. */
 export interface Volume {
   name: string;
   emptyDir?: { medium?: string; sizeLimit?: string };
@@ -221,7 +207,6 @@ export interface Volume {
   image?: { reference?: string; pullPolicy?: string };
 }
 
-/** Where a pod likes to be. */
 export interface Affinity {
   nodeAffinity?: {
     requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector;
@@ -231,13 +216,12 @@ export interface Affinity {
   podAntiAffinity?: PodAffinity;
 }
 
-/** Which pods a pod likes to be with, or not. */
 export interface PodAffinity {
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
   preferredDuringSchedulingIgnoredDuringExecution?: { weight: number; podAffinityTerm: PodAffinityTerm }[];
 }
 
-/** A set of pods, and what counts as one place. */
+/** Pods selected by a term, and the topology key of their location. */
 export interface PodAffinityTerm {
   labelSelector?: LabelSelector;
   namespaces?: string[];
@@ -245,25 +229,23 @@ export interface PodAffinityTerm {
   topologyKey: string;
 }
 
-/** Nodes that meet any of the terms. */
+/** Matches nodes that satisfy at least one term. */
 export interface NodeSelector {
   nodeSelectorTerms: NodeSelectorTerm[] | null;
 }
 
-/** Nodes that meet all of the expressions. */
+/** Matches nodes that satisfy all expressions. */
 export interface NodeSelectorTerm {
   matchExpressions?: NodeSelectorRequirement[];
   matchFields?: NodeSelectorRequirement[];
 }
 
-/** One condition on a node's labels or fields. */
 export interface NodeSelectorRequirement {
   key: string;
   operator: string;
   values?: string[];
 }
 
-/** How pods spread over places. */
 export interface TopologySpreadConstraint {
   maxSkew: number;
   topologyKey: string;
@@ -272,7 +254,6 @@ export interface TopologySpreadConstraint {
   minDomains?: number;
 }
 
-/** A taint a pod puts up with. */
 export interface Toleration {
   key?: string;
   operator?: string;
@@ -281,7 +262,6 @@ export interface Toleration {
   tolerationSeconds?: number;
 }
 
-/** The status of a pod. */
 export interface PodStatus {
   phase?: string;
   conditions?: PodCondition[];
@@ -300,7 +280,6 @@ export interface PodStatus {
   observedGeneration?: number;
 }
 
-/** A condition of a pod. */
 export interface PodCondition {
   type: string;
   status: string;
@@ -311,7 +290,6 @@ export interface PodCondition {
   message?: string;
 }
 
-/** How a container is. */
 export interface ContainerStatus {
   name: string;
   state: ContainerState;
@@ -324,7 +302,7 @@ export interface ContainerStatus {
   started?: boolean;
 }
 
-/** One of the three. */
+/** Exactly one of the states is set. */
 export interface ContainerState {
   waiting?: { reason?: string; message?: string };
   running?: { startedAt?: string | null };

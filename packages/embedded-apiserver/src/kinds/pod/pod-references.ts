@@ -1,14 +1,14 @@
 import type { ApiObject } from "../kind.ts";
 import type { Container, PodSpec } from "./pod-fields.ts";
 
-/** Kinds of objects a pod names. */
+/** Kinds of objects that a pod can reference. */
 export type ReferencedKind = "secrets" | "configmaps" | "serviceaccounts" | "persistentvolumeclaims";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- sources of every kind of volume
 type AnyVolume = Readonly<Record<string, any>>;
 
 /**
- * The objects of a kind that a pod names; all are in its namespace.
+ * Names of a kind's objects that a pod references, all in the pod's namespace.
  *
  * Source: Kubernetes v1.36.3 pkg/api/v1/pod/util.go `VisitPodSecretNames`, `VisitPodConfigmapNames` and
  * plugin/pkg/auth/authorizer/node/graph.go `AddPod`.

@@ -10,11 +10,11 @@ import {
 import { defaultPullPolicy } from "./image-reference.ts";
 import type { Container, DownwardApiFile, Handler, PodSpec, Probe, ResourceList, ResourceRequirements, Volume } from "./pod-fields.ts";
 
-/** Modes of files in volumes, octal 0644. */
+/** Default mode of files in volumes, octal 0644. */
 const defaultFileMode = 0o644;
 
 /**
- * Fills what a pod's spec leaves out, wherever the spec is: in a pod or in a template.
+ * Applies the defaults of a pod's spec, in a pod or a template.
  * Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go and conversion.go.
  */
 export function applyPodSpecDefaults(spec: PodSpec): void {
@@ -33,7 +33,7 @@ export function applyPodSpecDefaults(spec: PodSpec): void {
   roundRequirements(spec.resources);
 }
 
-/** Fills what only a pod has filled in, not a template. */
+/** Applies the defaults that only pods have, not templates. */
 export function applyPodDefaults(spec: PodSpec): void {
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     const { resources } = container;
@@ -87,7 +87,7 @@ function applyHandlerDefaults({ httpGet }: Handler): void {
 }
 
 function applyVolumeDefaults(volume: Volume): void {
-  // A volume without a source is an empty directory; its only field is then the name.
+  // A volume without a source is an empty directory. Its only key is then the name.
   if (Object.keys(volume).every((key) => key === "name")) volume.emptyDir = {};
   for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected])
     if (source !== undefined) source.defaultMode ??= defaultFileMode;
@@ -111,7 +111,7 @@ function roundRequirements(resources: ResourceRequirements | undefined): void {
 
 const nanoPerMilli = 1_000_000n;
 
-/** Resources are kept in thousandths. */
+/** Rounds amounts up to thousandths. */
 export function roundResources(list: ResourceList | undefined): void {
   if (list === undefined) return;
   for (const [name, text] of Object.entries(list)) if (/[nu]|e-/.test(text)) list[name] = roundedUpToMilli(parseQuantity(text));

@@ -57,13 +57,13 @@ export const podKind: Kind = {
   columns: podColumns,
 };
 
-/** `podIP` and the first of `podIPs` are one; where they differ, the single one is right. */
+/** `podIP` and the first of `podIPs` must be equal; `podIP` takes precedence. */
 function applyStatusDefaults(status: PodStatus): void {
   if (status.podIP !== undefined && status.podIPs?.[0]?.ip !== status.podIP) status.podIPs = [{ ip: status.podIP }];
   else if (status.podIPs?.[0] !== undefined) status.podIP = status.podIPs[0].ip;
 }
 
-/** What a writer that does not know these fields may not lose. */
+/** Keeps fields that a client which does not know them would drop. */
 function keepStatus(status: PodStatus, old: PodStatus): void {
   if (old.qosClass !== undefined) status.qosClass ??= old.qosClass;
   if (old.observedGeneration !== undefined) status.observedGeneration ??= old.observedGeneration;

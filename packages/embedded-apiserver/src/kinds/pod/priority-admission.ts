@@ -6,11 +6,11 @@ import type { PodSpec } from "./pod-fields.ts";
 const podResource = { group: "", plural: "pods" };
 
 /**
- * Gives a new pod the priority of its class, or of the class for those that name none.
+ * Sets the priority of a new pod from its class, or from the default class.
  *
  * Source: Kubernetes v1.36.3 plugin/pkg/admission/priority.
  *
- * @throws ApiStatusError 403 if there is no such class, or the pod has another priority already
+ * @throws ApiStatusError 403 if the class does not exist, or if the pod has a different priority
  */
 export function admitPriority(name: string, spec: PodSpec, context: WriteContext): void {
   const priorityClass = classOf(name, spec, context);

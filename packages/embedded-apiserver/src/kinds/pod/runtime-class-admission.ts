@@ -12,11 +12,11 @@ interface RuntimeClassFields {
 }
 
 /**
- * Gives a new pod the overhead, the nodes and the tolerations of its runtime class.
+ * Applies the overhead, node selector and tolerations of a new pod's runtime class.
  *
  * Source: Kubernetes v1.36.3 plugin/pkg/admission/runtimeclass.
  *
- * @throws ApiStatusError 403 if there is no such class, or the pod contradicts it
+ * @throws ApiStatusError 403 if the class does not exist, or if the pod conflicts with it
  */
 export function admitRuntimeClass(name: string, spec: PodSpec, { cluster }: WriteContext): void {
   const refuse = (problem: string): Error => forbidden(podResource, name, problem);

@@ -11,10 +11,10 @@ import { containerSecurityErrors } from "./validate-security-context.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, validateContainers and its siblings. */
 
-/** What containers are checked against besides themselves. */
+/** Context in which containers are validated. */
 export interface ContainerScope {
   readonly spec: PodSpec;
-  /** The volumes there are to mount. */
+  /** Volumes of the pod by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
@@ -22,7 +22,6 @@ const protocols = ["SCTP", "TCP", "UDP"];
 const pullPolicies = ["Always", "IfNotPresent", "Never"];
 const restartPolicies = ["Always", "Never", "OnFailure"];
 
-/** What is wrong with the containers that make the pod. */
 export function containersErrors(containers: readonly Container[] | null, scope: ContainerScope, field: string): FieldError[] {
   if (containers === null || containers.length === 0) return [required(field)];
   const { terminationGracePeriodSeconds: grace } = scope.spec;
@@ -42,7 +41,6 @@ export function containersErrors(containers: readonly Container[] | null, scope:
   return [...errors, ...hostPortConflicts(containers, field)];
 }
 
-/** What is wrong with the containers that prepare the pod, and with its sidecars. */
 export function initContainersErrors(containers: readonly Container[], scope: ContainerScope, field: string): FieldError[] {
   const { terminationGracePeriodSeconds: grace } = scope.spec;
   const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
@@ -77,7 +75,6 @@ export function initContainersErrors(containers: readonly Container[], scope: Co
 
 const notForEphemeral = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"] as const;
 
-/** What is wrong with the containers added for debugging. */
 export function ephemeralContainersErrors(
   containers: NonNullable<PodSpec["ephemeralContainers"]>,
   scope: ContainerScope,
@@ -103,7 +100,7 @@ export function ephemeralContainersErrors(
   });
 }
 
-/** Only pods are checked for this, not templates. */
+/** Applies to pods only, not to templates. */
 export function imageSpaceErrors(containers: readonly Container[], field: string): FieldError[] {
   return containers.flatMap(({ image = "" }, index) =>
     image === image.trim() ? [] : [invalidValue(`${field}[${index}].image`, image, "must not have leading or trailing whitespace")],

@@ -8,7 +8,6 @@ import { envFieldPaths, fieldReferenceErrors, resourceReferenceErrors } from "./
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateEnv and ValidateEnvFrom. */
 
-/** What is wrong with a container's environment variables. */
 export function envErrors(variables: readonly EnvVar[], field: string): FieldError[] {
   return variables.flatMap((variable, index) => {
     const path = `${field}[${index}]`;
@@ -55,7 +54,6 @@ function fileReferenceErrors(
   ];
 }
 
-/** What is wrong with the config maps and secrets a container takes its environment from. */
 export function envFromErrors(sources: readonly EnvFromSource[], field: string): FieldError[] {
   return sources.flatMap(({ prefix = "", configMapRef, secretRef }, index) => {
     const path = `${field}[${index}]`;
@@ -64,7 +62,7 @@ export function envFromErrors(sources: readonly EnvFromSource[], field: string):
       ...(configMapRef === undefined ? [] : sourceNameErrors(configMapRef.name, `${path}.configMapRef`)),
       ...(secretRef === undefined ? [] : sourceNameErrors(secretRef.name, `${path}.secretRef`)),
     ];
-    // The field of these two is the list, not the item, with the real server, too.
+    // As on the real server, the field of these two errors is the list instead of the item.
     if (configMapRef === undefined && secretRef === undefined)
       errors.push(invalidValue(field, "", "must specify one of: `configMapRef` or `secretRef`"));
     if (configMapRef !== undefined && secretRef !== undefined)

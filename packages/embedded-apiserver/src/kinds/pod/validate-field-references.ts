@@ -7,12 +7,12 @@ import type { ObjectFieldSelector, ResourceFieldSelector } from "./pod-fields.ts
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go and pkg/apis/core/pods/helpers.go. */
 
-/** Fields of the pod that may become environment variables. */
+/** Fields that can be used in environment variables. */
 export const envFieldPaths: readonly string[] = [
   ...["metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"],
   ...["status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"],
 ];
-/** Fields of the pod that may become files. */
+/** Fields that can be used in files. */
 export const volumeFieldPaths: readonly string[] = [
   "metadata.annotations",
   "metadata.labels",
@@ -40,7 +40,6 @@ const resourceFields = [
 ];
 const byteDivisors: ReadonlySet<string> = new Set(["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"]);
 
-/** What is wrong with a reference to a field of the pod. */
 export function fieldReferenceErrors(
   { apiVersion = "", fieldPath }: ObjectFieldSelector,
   field: string,
@@ -66,7 +65,7 @@ export function fieldReferenceErrors(
   return supported.includes(path) ? [] : [notSupported(`${field}.fieldPath`, path, supported)];
 }
 
-/** What is wrong with a reference to a resource of a container. @param needsContainer - whether it must name the container */
+/** @param needsContainer - whether the reference must name a container */
 export function resourceReferenceErrors(
   { containerName, resource, divisor = "0" }: ResourceFieldSelector,
   field: string,

@@ -5,7 +5,6 @@ import type { Container, Volume, VolumeMount } from "./pod-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidateVolumeMounts and ValidateVolumeDevices. */
 
-/** What is wrong with where a container mounts volumes. */
 export function mountErrors(container: Container, volumes: ReadonlyMap<string, Volume>, field: string): FieldError[] {
   const { volumeMounts = [], volumeDevices = [] } = container;
   const paths = new Set<string>();
@@ -26,7 +25,7 @@ export function mountErrors(container: Container, volumes: ReadonlyMap<string, V
   });
 }
 
-/** Their fields are told without the index, with the real server, too. */
+/** As on the real server, these fields have no index. */
 function subPathErrors({ subPath = "", subPathExpr = "" }: VolumeMount, path: string, field: string): FieldError[] {
   return [
     ...(subPath === "" ? [] : descendingPathErrors(subPath, `${field}.subPath`)),
@@ -65,7 +64,6 @@ function propagationErrors(
   }
 }
 
-/** What is wrong with where a container sees raw devices. */
 export function deviceErrors(
   { volumeDevices = [], volumeMounts = [] }: Container,
   volumes: ReadonlyMap<string, Volume>,

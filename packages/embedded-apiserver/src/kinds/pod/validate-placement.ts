@@ -17,7 +17,6 @@ import type {
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go: affinity, tolerations, topology spread. */
 
-/** What is wrong with a pod's tolerations. */
 export function tolerationsErrors(tolerations: readonly Toleration[], field: string): FieldError[] {
   return tolerations.flatMap(({ key = "", operator = "", value = "", effect = "", tolerationSeconds }, index) => {
     const path = `${field}[${index}]`;
@@ -47,12 +46,10 @@ export function tolerationsErrors(tolerations: readonly Toleration[], field: str
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** What is wrong with the effect of a taint. */
 export function taintEffectErrors(effect: string, field: string): FieldError[] {
   return effects.includes(effect) ? [] : [notSupported(field, effect, effects)];
 }
 
-/** What is wrong with where a pod likes to be. */
 export function affinityErrors({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity, field: string): FieldError[] {
   return [
     ...nodeAffinityErrors(nodeAffinity, `${field}.nodeAffinity`),
@@ -73,7 +70,6 @@ function nodeAffinityErrors(affinity: Affinity["nodeAffinity"], field: string): 
   return errors;
 }
 
-/** What is wrong with a selector of nodes. */
 export function nodeSelectorErrors({ nodeSelectorTerms }: NodeSelector, field: string): FieldError[] {
   const path = `${field}.nodeSelectorTerms`;
   const terms = nodeSelectorTerms ?? [];
@@ -150,7 +146,6 @@ function podTermErrors({ labelSelector, namespaceSelector, namespaces = [], topo
   ];
 }
 
-/** What is wrong with how a pod's siblings are to spread. */
 export function spreadErrors(constraints: readonly TopologySpreadConstraint[], field: string): FieldError[] {
   return constraints.flatMap(({ maxSkew, topologyKey, whenUnsatisfiable, minDomains, labelSelector }, index) => {
     const path = `${field}[${index}]`;
@@ -177,7 +172,6 @@ export function spreadErrors(constraints: readonly TopologySpreadConstraint[], f
   });
 }
 
-/** What is wrong with what holds a pod back from being scheduled, or from being ready. */
 export function gateErrors(
   schedulingGates: readonly { readonly name: string }[],
   readinessGates: readonly { readonly conditionType: string }[],

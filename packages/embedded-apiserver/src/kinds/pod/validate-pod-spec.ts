@@ -9,10 +9,9 @@ import { podResourceErrors } from "./validate-resources.ts";
 import { hostUsersErrors, podSecurityErrors } from "./validate-security-context.ts";
 import { checkVolumes } from "./validate-volumes.ts";
 
-/** The largest number a 32-bit field holds. */
 const maxInt32 = 2 ** 31 - 1;
 
-/** What is wrong with the spec of a pod, or of a template. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodSpec. */
+/** Validates the spec of a pod or a template. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodSpec. */
 export function podSpecErrors(spec: PodSpec, field: string, isPod: boolean): FieldError[] {
   const { volumes, errors: volumeErrors } = checkVolumes(spec.volumes ?? [], `${field}.volumes`);
   const scope = { spec, volumes };

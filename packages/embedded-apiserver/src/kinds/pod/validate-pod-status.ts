@@ -8,7 +8,7 @@ import type { Container, ContainerStatus, PodSpec, PodStatus } from "./pod-field
 
 const systemConditions: ReadonlySet<string> = new Set(["PodScheduled", "Ready", "Initialized"]);
 
-/** What a new status of a pod may not say. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodStatusUpdate. */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodStatusUpdate. */
 export function podStatusErrors(status: PodStatus, old: PodStatus, spec: PodSpec): FieldError[] {
   const { nominatedNodeName: nominated } = status;
   const errors = (status.conditions ?? []).flatMap(({ type }, index) =>
@@ -54,7 +54,7 @@ function transitionErrors(
   });
 }
 
-/** The container's own restart policy counts before the pod's. */
+/** A container's own restart policy takes precedence over the pod's. */
 function mayRestart(
   { restartPolicy }: PodSpec,
   containers: readonly Container[] | null | undefined,
@@ -85,7 +85,7 @@ function addressErrors(addresses: Addresses = [], old: Addresses = [], field: st
   return errors;
 }
 
-/** The real server shows its internal type here. */
+/** The real server prints its internal type. */
 function capitalized(addresses: Addresses): { IP: string }[] {
   return addresses.map(({ ip }) => ({ IP: ip }));
 }

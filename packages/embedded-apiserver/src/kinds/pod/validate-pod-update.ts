@@ -13,7 +13,7 @@ const updatableFields = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ];
 
-/** What an update may not do to a pod's spec. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodUpdate. */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodUpdate. */
 export function podSpecUpdateErrors(spec: PodSpec, old: PodSpec, field: string): FieldError[] {
   for (const name of ["containers", "initContainers"] as const) {
     if ((spec[name] ?? []).length !== (old[name] ?? []).length)
@@ -66,7 +66,7 @@ function gateErrors({ schedulingGates: gates = [] }: PodSpec, { schedulingGates:
   );
 }
 
-/** The new spec with all that may change as it was. */
+/** New spec with all mutable fields reset to their old values. */
 function munge(spec: PodSpec, old: PodSpec): PodSpec {
   const withOldImages = (containers: readonly Container[], before: readonly Container[]): Container[] =>
     containers.map((container, index) => {
@@ -81,7 +81,7 @@ function munge(spec: PodSpec, old: PodSpec): PodSpec {
   return munged;
 }
 
-/** While a pod is gated, it may be made more particular about its node. Takes those changes out of the munged spec. */
+/** While a pod has scheduling gates, its node selection may become stricter. Moves those changes into the munged spec. */
 function takePlacement(munged: PodSpec, old: PodSpec, field: string): FieldError[] {
   const errors: FieldError[] = [];
   const selector = munged.nodeSelector ?? {};
@@ -123,7 +123,7 @@ function affinityErrors(needed: NodeSelector | undefined, old: NodeSelector | un
   });
 }
 
-/** The keys in the order of another object, so that only differences show. */
+/** Sorts the keys like those of another object, so that only differences show. */
 function ordered(value: unknown, like: unknown): unknown {
   if (Array.isArray(value)) return value.map((item, index): unknown => ordered(item, Array.isArray(like) ? like[index] : undefined));
   if (typeof value !== "object" || value === null || typeof like !== "object" || like === null) return value;

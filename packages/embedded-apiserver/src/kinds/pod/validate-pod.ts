@@ -9,10 +9,10 @@ import { podSpecUpdateErrors } from "./validate-pod-update.ts";
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 const costAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 
-/** What is wrong with a pod. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodCreate and its siblings. */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodCreate and related functions. */
 export function podErrors(pod: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: PodSpec = pod["spec"];
-  // Who writes the status leaves the spec, which was checked when it came.
+  // A status update keeps the spec, which has already been validated.
   if (old !== undefined && old["spec"] === spec)
     return [...annotationUpdateErrors(pod, old), ...podStatusErrors(pod["status"], old["status"], spec)];
   const errors = [...annotationErrors(pod), ...podSpecErrors(spec, "spec", true), ...tokenErrors(spec)];

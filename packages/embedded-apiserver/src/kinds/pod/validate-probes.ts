@@ -7,7 +7,6 @@ import type { Container, Handler, Probe } from "./pod-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, validateProbe and validateHandler. */
 
-/** What is wrong with a container's probes. */
 export function probesErrors(
   { livenessProbe, readinessProbe, startupProbe }: Container,
   field: string,
@@ -49,7 +48,6 @@ function probeErrors(probe: Probe, field: string, graceSeconds: number | undefin
   return [...handlerErrors(probe, field, graceSeconds), ...counts, ...graceErrors];
 }
 
-/** What is wrong with a container's hooks. */
 export function lifecycleErrors(
   { postStart, preStop, stopSignal }: NonNullable<Container["lifecycle"]>,
   field: string,
@@ -90,7 +88,6 @@ function httpErrors(action: Handler["httpGet"], field: string): FieldError[] {
   ];
 }
 
-/** What is wrong with a port that is a number or a name. */
 export function portErrors(port: number | string, field: string): FieldError[] {
   return each(field, port, typeof port === "number" ? portNumberProblems(port) : portNameProblems(port));
 }

@@ -44,7 +44,6 @@ function isOvercommitAllowed(name: string): boolean {
   return isNative(name) && !isHugePages(name);
 }
 
-/** What is wrong with an amount of a resource. */
 export function amountErrors(name: string, text: string, field: string): FieldError[] {
   const { nano: nanos } = parseQuantity(text);
   const errors = nanos < 0n ? [invalidValue(field, text, "must be greater than or equal to 0")] : [];
@@ -60,7 +59,7 @@ function hugePageErrors(name: string, text: string, field: string): FieldError[]
   return isMultiple ? [] : [invalidValue(field, text, `${text} is not positive integer multiple of ${name}`)];
 }
 
-/** What is wrong with what a container asks for. @param podClaims - names of the pod's resource claims */
+/** @param podClaims - names of the pod's resource claims */
 export function containerResourceErrors(resources: ResourceRequirements, field: string, podClaims: readonly string[]): FieldError[] {
   return [
     ...requirementErrors(resources, field, containerResourceNameErrors),
@@ -68,7 +67,7 @@ export function containerResourceErrors(resources: ResourceRequirements, field: 
   ];
 }
 
-/** What is wrong with what a pod as a whole asks for. */
+/** Validates pod-level resources. */
 export function podResourceErrors(spec: PodSpec, field: string): FieldError[] {
   const { resources } = spec;
   if (resources === undefined) return [];

@@ -12,7 +12,7 @@ const procMounts = ["Default", "Unmasked"];
 const sysctlPattern = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 const sysctlRule = new RegExp(sysctlPattern);
 
-/** What is wrong with the security settings of a container. @param hostUsers - whether the pod's users are the host's */
+/** @param hostUsers - whether the pod uses the host's user namespace */
 export function containerSecurityErrors(context: SecurityContext, field: string, hostUsers: boolean): FieldError[] {
   const { runAsUser, runAsGroup, procMount, seccompProfile, allowPrivilegeEscalation, privileged, capabilities } = context;
   const errors = [
@@ -32,7 +32,7 @@ export function containerSecurityErrors(context: SecurityContext, field: string,
   return errors;
 }
 
-/** The real server shows its internal struct, whose fields have no JSON names. */
+/** The real server prints its internal struct, whose fields have no JSON names. */
 function internalForm({ capabilities, seccompProfile, ...rest }: SecurityContext): unknown {
   const { privileged, runAsUser, runAsGroup, runAsNonRoot, readOnlyRootFilesystem, allowPrivilegeEscalation, procMount } = rest;
   return {
@@ -52,7 +52,6 @@ function internalForm({ capabilities, seccompProfile, ...rest }: SecurityContext
   };
 }
 
-/** What is wrong with the security settings of a pod. */
 export function podSecurityErrors(spec: PodSpec, field: string): FieldError[] {
   const { securityContext: context = {}, shareProcessNamespace, hostPID } = spec;
   const { fsGroup, runAsUser, runAsGroup, supplementalGroups = [], sysctls = [], fsGroupChangePolicy, seccompProfile } = context;
@@ -112,7 +111,7 @@ function seccompErrors(profile: SecurityContext["seccompProfile"], field: string
     : [...typeErrors, invalidValue(`${field}.localhostProfile`, profile, "can only be set when seccomp type is Localhost")];
 }
 
-/** What is wrong with a pod whose users are not the host's. */
+/** Validates a pod with a user namespace of its own. */
 export function hostUsersErrors({ hostUsers, hostNetwork, hostPID, hostIPC }: PodSpec, field: string): FieldError[] {
   if (hostUsers !== false) return [];
   const message = "when `hostUsers` is false";

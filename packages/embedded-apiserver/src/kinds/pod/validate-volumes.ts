@@ -11,14 +11,13 @@ import { fieldReferenceErrors, resourceReferenceErrors, volumeFieldPaths } from 
 
 const hostPathTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
-/** Volumes of a pod as its containers may mount them. */
+/** Result of {@link checkVolumes}. */
 export interface CheckedVolumes {
-  /** Those that are right, by name. */
+  /** Valid volumes by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly errors: readonly FieldError[];
 }
 
-/** Checks the volumes of a pod. */
 export function checkVolumes(volumes: readonly Volume[], field: string): CheckedVolumes {
   const known = new Map<string, Volume>();
   const errors: FieldError[] = [];
@@ -35,7 +34,7 @@ export function checkVolumes(volumes: readonly Volume[], field: string): Checked
   return { volumes: known, errors };
 }
 
-/** Volume sources of the API without checks of their own here, in the order in which the real server looks at all. */
+/** Volume sources without checks of their own, in the order in which the real server checks all sources. */
 const sourceOrder = [
   ...["emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker"],
   ...["persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile"],
@@ -158,7 +157,7 @@ function projectionErrors(sources: readonly VolumeProjection[], field: string): 
   });
 }
 
-/** The path of a token is told as one of the whole volume, with the real server, too. */
+/** As on the real server, errors of a token's path are reported for the whole volume. */
 function tokenErrors(
   { expirationSeconds = 0, path }: NonNullable<VolumeProjection["serviceAccountToken"]>,
   field: string,
@@ -172,7 +171,6 @@ function tokenErrors(
   return [...errors, ...(path === "" ? [required(`${volumeField}.path`)] : volumeFilePathErrors(path, `${volumeField}.path`))];
 }
 
-/** What is wrong with a path on the node. */
 export function hostPathErrors({ path, type = "" }: NonNullable<Volume["hostPath"]>, field: string): FieldError[] {
   if (path === "") return [required(`${field}.path`)];
   const typeErrors = hostPathTypes.includes(type) ? [] : [notSupported(`${field}.type`, type, hostPathTypes)];

@@ -1,6 +1,5 @@
 import type { LabelSelector } from "@virtual-kubelet/kubernetes";
 
-/** The spec of a PodDisruptionBudget. */
 export interface DisruptionBudgetSpec {
   minAvailable?: number | string;
   maxUnavailable?: number | string;
@@ -8,10 +7,9 @@ export interface DisruptionBudgetSpec {
   unhealthyPodEvictionPolicy?: string;
 }
 
-/** The status of a PodDisruptionBudget. */
 export interface DisruptionBudgetStatus {
   observedGeneration?: number;
-  /** When pods were evicted that are still there, by name. */
+  /** Eviction times by name, of evicted pods that still exist. */
   disruptedPods?: Record<string, string>;
   disruptionsAllowed: number;
   currentHealthy: number;
@@ -20,7 +18,6 @@ export interface DisruptionBudgetStatus {
   conditions?: DisruptionBudgetCondition[];
 }
 
-/** A condition of a PodDisruptionBudget. */
 export interface DisruptionBudgetCondition {
   type: string;
   status: string;
@@ -30,10 +27,13 @@ export interface DisruptionBudgetCondition {
   message: string;
 }
 
-/** The condition that says whether a pod may be evicted. */
+/** Condition that tells whether pods may be evicted. */
 export const disruptionAllowed = "DisruptionAllowed";
 
-/** Sets that condition; the time of its transition stays if its status does. Source: k8s.io/component-helpers v0.36.3 apps/poddisruptionbudget/helpers.go. */
+/**
+ * Sets the condition. Its transition time changes only if its status does. Source: k8s.io/component-helpers v0.36.3
+ * apps/poddisruptionbudget/helpers.go.
+ */
 export function withDisruptionAllowed(status: DisruptionBudgetStatus, now: string, problem?: string): DisruptionBudgetStatus {
   const { conditions = [], disruptionsAllowed, observedGeneration } = status;
   const known = conditions.find(({ type }) => type === disruptionAllowed);

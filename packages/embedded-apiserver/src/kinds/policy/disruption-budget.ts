@@ -67,7 +67,7 @@ function budgetErrors(budget: ApiObject, old: ApiObject | undefined): FieldError
   ];
 }
 
-/** The spec is quoted as the real server holds it. */
+/** Form in which the real server prints the spec. */
 function asGoHasIt({ minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy }: DisruptionBudgetSpec): object {
   return {
     MinAvailable: minAvailable ?? null,

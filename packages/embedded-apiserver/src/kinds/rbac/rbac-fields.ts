@@ -1,4 +1,3 @@
-/** What may be done to what. */
 export interface PolicyRule {
   verbs: string[] | null;
   apiGroups?: string[];
@@ -7,7 +6,7 @@ export interface PolicyRule {
   nonResourceURLs?: string[];
 }
 
-/** Whom a binding is for. */
+/** User, group or service account of a binding. */
 export interface Subject {
   kind: string;
   apiGroup?: string;
@@ -15,12 +14,10 @@ export interface Subject {
   namespace?: string;
 }
 
-/** The role a binding gives. */
 export interface RoleRef {
   apiGroup: string;
   kind: string;
   name: string;
 }
 
-/** The group of roles and bindings. */
 export const rbacGroup = "rbac.authorization.k8s.io";

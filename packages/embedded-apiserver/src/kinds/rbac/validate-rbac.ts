@@ -8,12 +8,10 @@ import { rbacGroup, type PolicyRule, type RoleRef, type Subject } from "./rbac-f
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/rbac/validation/validation.go. */
 
-/** What is wrong with a Role. */
 export function roleErrors(role: ApiObject): FieldError[] {
   return rulesErrors(role["rules"], true);
 }
 
-/** What is wrong with a ClusterRole. */
 export function clusterRoleErrors(role: ApiObject): FieldError[] {
   const errors = rulesErrors(role["rules"], false);
   const aggregation: { clusterRoleSelectors?: LabelSelector[] } | undefined = role["aggregationRule"];
@@ -45,12 +43,10 @@ function ruleErrors(rule: PolicyRule, isNamespaced: boolean, field: string): Fie
   return errors;
 }
 
-/** What is wrong with a RoleBinding. */
 export function roleBindingErrors(binding: ApiObject, old: ApiObject | undefined): FieldError[] {
   return bindingErrors(binding, old, { roleKinds: ["Role", "ClusterRole"], isNamespaced: true });
 }
 
-/** What is wrong with a ClusterRoleBinding. */
 export function clusterRoleBindingErrors(binding: ApiObject, old: ApiObject | undefined): FieldError[] {
   return bindingErrors(binding, old, { roleKinds: ["ClusterRole"], isNamespaced: false });
 }

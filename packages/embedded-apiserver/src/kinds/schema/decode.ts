@@ -3,15 +3,15 @@ import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } fr
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 import { writtenQuantity } from "./written-quantity.ts";
 
-/** What came of a decoding. */
+/** Result of {@link decode}. */
 export interface Decoded {
-  /** A fresh object as the server would write it: unknown fields, nulls and empty values are gone, quantities canonical. */
+  /** New object as the server would write it: without unknown fields, nulls and empty values, and with canonical quantities. */
   readonly object: Record<string, unknown>;
-  /** Paths of fields the type does not have, such as `spec.containers[0].Image`, in order. */
+  /** Paths of unknown fields, such as `spec.containers[0].Image`, in order. */
   readonly unknownFields: readonly string[];
 }
 
-/** The object does not have the shape of its type. The message is the one of Go's JSON decoder. */
+/** The value does not have the type's shape. The message is that of Go's JSON decoder. */
 export class DecodeError extends Error {
   /** @param message - such as `json: cannot unmarshal number into Go struct field Container.spec.containers.name of type string` */
   constructor(message: string) {
@@ -21,7 +21,7 @@ export class DecodeError extends Error {
 }
 
 /**
- * Reads a JSON value as the API server does, into the form it stores and sends.
+ * Decodes a JSON value as the API server does, into the form in which it is stored and sent.
  *
  * @param definition - such as `io.k8s.api.core.v1.Pod`
  * @throws DecodeError if a field has the wrong type
@@ -32,17 +32,17 @@ export function decode(definition: string, value: unknown): Decoded {
   const place: Place = { struct: undefined, goPath: "", path: "" };
   if (!isObject(value)) throw new DecodeError(wrongType(schema, value, place));
   const object = decoder.struct(schema, value, place);
-  // Go's decoder goes on after a wrong type and reports the first, but stops at a text it cannot read.
+  // Go's decoder continues after a wrong type and reports the first one, but stops at an invalid string.
   if (decoder.typeProblem !== undefined) throw new DecodeError(decoder.typeProblem);
   return { object, unknownFields: decoder.unknownFields };
 }
 
 interface Place {
-  /** The struct whose field is read. */
+  /** Struct of the decoded field. */
   readonly struct: StructSchema | undefined;
-  /** Without indices, as Go's errors have it. */
+  /** Path without indexes, as in Go's errors. */
   readonly goPath: string;
-  /** With indices. */
+  /** Path with indexes. */
   readonly path: string;
 }
 
@@ -102,7 +102,7 @@ class Decoder {
     return result;
   }
 
-  /** What Go writes for a field that was not given. */
+  /** Value that Go writes for an absent field. */
   #emptyValue({ schema, isPointer }: FieldSchema, place: Place): unknown {
     if (isPointer) return null;
     switch (schema.type) {
@@ -127,7 +127,7 @@ class Decoder {
     const result: Record<string, unknown> = {};
     for (const [key, child] of Object.entries(value)) {
       const decoded = child === null ? nullItem(values) : this.#value(values, child, { ...place, path: `${place.path}.${key}` });
-      // A plain assignment would change the prototype for this one key.
+      // An assignment to this key would change the prototype.
       if (key === "__proto__") Object.defineProperty(result, key, { value: decoded, enumerable: true, configurable: true, writable: true });
       else result[key] = decoded;
     }
@@ -222,7 +222,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Go leaves out what has its type's zero value; structs are never that. */
+/** Go omits zero values except structs. */
 function isEmpty(value: unknown): boolean {
   if (value === "" || value === 0 || value === false) return true;
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;

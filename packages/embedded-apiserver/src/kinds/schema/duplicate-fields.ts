@@ -1,8 +1,8 @@
 /**
- * Paths of fields that an object in a JSON text has twice, such as `spec.containers[0].image`, in order. `JSON.parse`
- * silently keeps the last; the API server warns, or refuses.
+ * Paths of fields that occur twice in an object of a JSON text, such as `spec.containers[0].image`, in order. `JSON.parse` silently keeps
+ * the last one; the API server warns or refuses.
  *
- * @param text - must be JSON
+ * @param text - valid JSON
  */
 export function duplicateFields(text: string): string[] {
   const found: string[] = [];
@@ -43,13 +43,13 @@ export function duplicateFields(text: string): string[] {
   return found;
 }
 
-/** An object or a list that the reader is in. */
+/** An object or list that is being read. */
 interface OpenValue {
   readonly path: string;
-  /** Of an object, the fields so far; absent for a list. */
+  /** Fields of an object so far; `undefined` for a list. */
   readonly keys: Set<string> | undefined;
   expectsKey: boolean;
-  /** Of a list, the element that comes. */
+  /** Index of the next list item. */
   index: number;
 }
 

@@ -1,4 +1,4 @@
-/** Puts off making a value until it is first asked for, and makes it once. */
+/** Computes a value on first use and caches it. */
 export function once<Value>(make: () => Value): () => Value {
   let made: { value: Value } | undefined;
   return () => (made ??= { value: make() }).value;

@@ -1,10 +1,10 @@
-/** A field as a message holds it: its number, and a number or bytes by its wire type. */
+/** A field of a message: its number, and a number or bytes depending on the wire type. */
 export interface WireField {
   readonly number: number;
   readonly value: bigint | Uint8Array;
 }
 
-/** The bytes are no message. The message says where and why. */
+/** The bytes are not a valid message. */
 export class ProtobufError extends Error {
   /** @param message - such as `truncated field 3` */
   constructor(message: string, options?: ErrorOptions) {
@@ -14,7 +14,7 @@ export class ProtobufError extends Error {
 }
 
 /**
- * Reads the fields of a message one by one.
+ * Reads the fields of a message.
  *
  * Source: https://protobuf.dev/programming-guides/encoding
  *
@@ -25,7 +25,7 @@ export function* wireFields(message: Uint8Array): Generator<WireField> {
   while (!reader.isAtEnd) yield reader.field();
 }
 
-/** The numbers in one field: a packed field holds several. */
+/** Numbers of a field; a packed field contains several. */
 export function* packedNumbers({ value }: WireField): Generator<bigint> {
   if (typeof value === "bigint") {
     yield value;

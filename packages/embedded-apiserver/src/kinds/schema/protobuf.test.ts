@@ -6,7 +6,7 @@ import { decodeProtobuf, isProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";
 import { kinds } from "../index.ts";
 
-/** Objects of a kube-apiserver v1.36.3, which gave each as protobuf and as JSON. */
+/** Objects that a kube-apiserver v1.36.3 returned both as protobuf and as JSON. */
 const recorded = JSON.parse(readFileSync(new URL("./fixtures/protobuf.json", import.meta.url), "utf8")) as readonly {
   readonly protobuf: string;
   readonly json: { readonly kind: string; readonly metadata: { readonly name: string } };

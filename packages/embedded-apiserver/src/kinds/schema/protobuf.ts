@@ -2,23 +2,23 @@ import { readFileSync } from "node:fs";
 import { once } from "./once.ts";
 import { packedNumbers, ProtobufError, wireFields, type WireField } from "./protobuf-wire.ts";
 
-/** The media type of bodies {@link decodeProtobuf} reads. */
+/** Media type of {@link decodeProtobuf}'s input. */
 export const protobufMediaType = "application/vnd.kubernetes.protobuf";
 
 const magic = Buffer.from("k8s\0");
 const decoder = new TextDecoder();
 
-/** Whether a body is one of Kubernetes' protobuf bodies; no JSON text begins like them. */
+/** Whether a body is Kubernetes protobuf; its first bytes cannot begin a JSON text. */
 export function isProtobuf(body: Uint8Array): boolean {
   return magic.equals(body.subarray(0, magic.length));
 }
 
 /**
- * Reads an object that a client sent as protobuf, into what it would have sent as JSON.
+ * Decodes a protobuf object into the equivalent JSON.
  *
  * Source: k8s.io/apimachinery v0.36.3 pkg/runtime/serializer/protobuf and pkg/runtime/generated.proto, `Unknown`.
  *
- * @throws ProtobufError if it cannot be read, or is of a kind that is not known here
+ * @throws ProtobufError if the body is malformed or of an unknown kind
  */
 export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
   if (!isProtobuf(body)) throw new ProtobufError("it does not begin with the four bytes that mark Kubernetes' protobuf");
@@ -41,17 +41,17 @@ export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
 
 interface MessageFile {
   readonly kinds: Readonly<Record<string, string>>;
-  /** Message to field to number and type, such as `2 []core.v1.Container`; `...` marks a field whose parts are the message's own. */
+  /** Number and type of each field by message, such as `2 []core.v1.Container`; `...` marks a field that is inlined. */
   readonly messages: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** The file is read when the first protobuf comes: most clients send JSON. */
+/** Loaded with the first protobuf body, because most clients send JSON. */
 const messageFile = once((): MessageFile =>
   JSON.parse(readFileSync(new URL("../../../data/protobuf-messages.json", import.meta.url), "utf8")),
 );
 
 interface MessageField {
-  /** Empty if the parts are the message's own. */
+  /** Empty for an inlined field. */
   readonly name: string;
   readonly shape: "one" | "list" | "map";
   readonly type: string;
@@ -79,7 +79,7 @@ function readMessage(message: string, bytes: Uint8Array): Record<string, unknown
   const fields = fieldsOf(message);
   for (const wire of wireFields(bytes)) {
     const field = fields.get(wire.number);
-    // A newer client may send more than is known here.
+    // A newer client may send fields that are unknown here.
     if (field === undefined) continue;
     const { name, shape, type } = field;
     if (name === "") {
@@ -96,7 +96,7 @@ function readMessage(message: string, bytes: Uint8Array): Record<string, unknown
       result.set(name, entries.set(...readEntry(type, bytesOf(wire.value))));
     }
   }
-  // Object.fromEntries takes any key as a property of its own, `__proto__` too.
+  // Unlike an assignment, Object.fromEntries defines even `__proto__` as an own property.
   const plain = [...result].map(([key, value]) => [key, value instanceof Map ? Object.fromEntries(value) : value] as const);
   return Object.fromEntries(plain);
 }
@@ -157,7 +157,7 @@ function readFieldSet(json: string): unknown {
   }
 }
 
-/** @returns undefined for the time that is none */
+/** @returns `undefined` for the zero time */
 function readTime(bytes: Uint8Array, digits: 3 | 6): string | undefined {
   const seconds = partOf(bytes, 1, numberOf) ?? 0;
   const nanos = partOf(bytes, 2, numberOf) ?? 0;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { once } from "./once.ts";
 
-/** A type of the API, as the wire has it: what an object's JSON may hold, and how lists in it are merged. */
+/** A type of the API: the JSON of its values, and how lists are merged. */
 export type TypeSchema =
   | StructSchema
   | { readonly type: "map"; readonly values: TypeSchema }
@@ -9,28 +9,26 @@ export type TypeSchema =
   | { readonly type: "integer"; readonly bits: 32 | 64 }
   | { readonly type: "string" | "boolean" | "number" | "bytes" | "time" | "microTime" | "quantity" | "intOrString" | "any" };
 
-/** An object with named fields. */
 export interface StructSchema {
   readonly type: "struct";
-  /** Its definition in the OpenAPI document, such as `io.k8s.api.core.v1.PodSpec`. */
+  /** OpenAPI definition, such as `io.k8s.api.core.v1.PodSpec`. */
   readonly definition: string;
   readonly fields: ReadonlyMap<string, FieldSchema>;
 }
 
-/** A field of an object. */
 export interface FieldSchema {
   readonly schema: TypeSchema;
-  /** Whether the server tells an empty value from an absent one. */
+  /** Whether the server distinguishes an empty value from an absent one. */
   readonly isPointer: boolean;
   /** Whether the server writes the field even if it is empty. */
   readonly isAlwaysWritten: boolean;
-  /** What a strategic merge patch does with the field: `merge`, `replace`, `retainKeys`; empty: replace. */
+  /** Strategies of a strategic merge patch: `merge`, `replace`, `retainKeys`; empty for replace. */
   readonly patchStrategies: readonly string[];
-  /** The field that tells the items of a merged list apart. */
+  /** Field that identifies the items of a merged list. */
   readonly patchMergeKey: string | undefined;
 }
 
-/** A schema as the OpenAPI document has it. */
+/** Schema in an OpenAPI document. */
 export interface OpenApiSchema {
   readonly type?: string;
   readonly format?: string;
@@ -50,19 +48,19 @@ interface SchemaFile {
   readonly wire: Readonly<Record<string, { readonly pointer?: readonly string[]; readonly always?: readonly string[] }>>;
 }
 
-/** The file is read when a schema is first asked for, so that a server starts without it. */
+/** Loaded when a schema is first used, to keep the server's start fast. */
 const schemaFile = once((): SchemaFile => JSON.parse(readFileSync(new URL("../../../data/openapi-schemas.json", import.meta.url), "utf8")));
 const structs = new Map<string, StructSchema>();
 
-/** All definitions, as the OpenAPI documents have them. */
+/** All definitions of the OpenAPI documents. */
 export function openApiDefinitions(): Readonly<Record<string, OpenApiSchema>> {
   return schemaFile().schemas;
 }
 
 /**
- * The schema of a definition such as `io.k8s.api.core.v1.Pod`.
+ * Schema of a definition such as `io.k8s.api.core.v1.Pod`.
  *
- * @throws RangeError if there is no such definition
+ * @throws RangeError if the definition does not exist
  */
 export function structSchema(definition: string): StructSchema {
   const known = structs.get(definition);

@@ -1,18 +1,18 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 
-/** Either the time as the server writes it, or what Go's parser says of the text. */
+/** Time as the server writes it, or the error of Go's parser. */
 export type CanonicalTime = { readonly text: string } | { readonly problem: string };
 
 const rfc3339Pattern = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Reads a `metav1.Time`; what is smaller than a second is dropped, the zone becomes UTC. */
+/** Parses a `metav1.Time` and converts it to UTC in whole seconds. */
 export function canonicalTime(text: string): CanonicalTime {
   const epochMs = rfc3339Pattern.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(epochMs)) return { problem: parseProblem(text, "2006-01-02T15:04:05Z07:00", "2006") };
   return { text: rfc3339(epochMs) };
 }
 
-/** Reads a `metav1.MicroTime`, which has exactly six fractional digits. */
+/** Parses a `metav1.MicroTime`, which has exactly six fractional digits. */
 export function canonicalMicroTime(text: string): CanonicalTime {
   const layout = "2006-01-02T15:04:05.000000Z07:00";
   const match = rfc3339Pattern.exec(text);

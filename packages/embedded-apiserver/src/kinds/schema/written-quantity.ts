@@ -1,10 +1,10 @@
 import { formatQuantity, type Quantity } from "@virtual-kubelet/kubernetes";
 
 /**
- * Writes a quantity as the API server does: one that was written canonically but for a sign, zeros in front or the case
- * of its exponent stays as it was written.
+ * Formats a quantity as the API server does: text that differs from the canonical form only by a sign, leading zeros or the case of its
+ * exponent is kept.
  *
- * @param text - what the quantity was read from
+ * @param text - text from which the quantity was parsed
  */
 export function writtenQuantity(text: string, quantity: Quantity): string {
   const canonical = formatQuantity(quantity);

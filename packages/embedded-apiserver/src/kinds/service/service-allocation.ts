@@ -5,23 +5,23 @@ import { invalidValue } from "../validation/field-errors.ts";
 import { needsClusterIp, needsHealthCheckPort, needsNodePorts, type ServiceSpec } from "./service-fields.ts";
 
 const qualifiedKind = { group: "", kind: "Service" };
-/** The range cluster addresses come from, 10.96.0.0/12; single-stack IPv4, as kubeadm sets clusters up. */
+/** Range of cluster IPs, 10.96.0.0/12; single-stack IPv4, as kubeadm configures it. */
 const range = { base: (10 << 24) | (96 << 16), size: 1 << 20 };
-/** The lower part is left to those who choose an address themselves. Source: KEP 3070. */
+/** Addresses at the beginning of the range that are not allocated automatically. Source: KEP 3070. */
 const reservedAddresses = 256;
 /** Kubernetes' default range of node ports. */
 const nodePortRange = { from: 30_000, to: 32_767 };
-/** So many misses in a row, in ranges this wide, mean that the range is full. */
+/** After this many consecutive misses the range is considered full. */
 const attempts = 10_000;
 
 /**
- * Gives a service the addresses and node ports it needs and does not have.
+ * Allocates the cluster IPs and node ports that a service lacks.
  *
- * @param services - all there are; the service itself may be among them
+ * @param services - all services, possibly including this one
  *
  * Source: Kubernetes v1.36.3 pkg/registry/core/service/storage/alloc.go.
  *
- * @throws ApiStatusError 422 if what the service asks for is taken or out of range
+ * @throws ApiStatusError 422 if a requested value is taken or out of range
  */
 export function allocateService(service: ApiObject, services: readonly Readonly<ApiObject>[], random: Random): void {
   const spec: ServiceSpec = service["spec"];
@@ -89,7 +89,7 @@ function toAddress(offset: number): string {
   return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
 }
 
-/** @returns undefined for what is no IPv4 address; validation says so */
+/** @returns `undefined` for anything but an IPv4 address, which validation reports */
 function addressOffset(address: string): number | undefined {
   const parts = address.split(".").map(Number);
   if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) return undefined;
@@ -104,7 +104,7 @@ function allocateNodePorts(service: ApiObject, spec: ServiceSpec, taken: Set<num
   for (const [index, port] of (spec.ports ?? []).entries()) {
     const wanted = port.nodePort;
     if (wanted === undefined || wanted === 0) {
-      // The same port over another protocol shares its node port.
+      // A port shares the node port of the same port over another protocol.
       const sibling = spec.ports?.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
       if (needsNodePorts(spec)) port.nodePort = sibling ?? freeNodePort(taken, random);
       continue;

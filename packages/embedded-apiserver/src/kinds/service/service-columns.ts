@@ -25,7 +25,7 @@ function portsCell(service: ApiObject): string {
   return texts.length === 0 ? "<none>" : texts.join(",");
 }
 
-/** Columns of `kubectl get services`. Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printService. */
+/** Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printService. */
 export const serviceColumns: readonly Column[] = [
   nameColumn,
   { name: "Type", type: "string", description: "type determines how the Service is exposed.", cell: (service) => service["spec"].type },

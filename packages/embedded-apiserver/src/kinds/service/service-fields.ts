@@ -1,4 +1,3 @@
-/** A port of a service. */
 export interface ServicePort {
   name?: string;
   protocol?: string;
@@ -8,7 +7,6 @@ export interface ServicePort {
   nodePort?: number;
 }
 
-/** The spec of a service. */
 export interface ServiceSpec {
   ports?: ServicePort[];
   selector?: Record<string, string>;
@@ -31,27 +29,26 @@ export interface ServiceSpec {
   internalTrafficPolicy?: string;
 }
 
-/** The status of a service. */
 export interface ServiceStatus {
   loadBalancer: { ingress?: { ip?: string; hostname?: string; ipMode?: string }[] };
 }
 
-/** Whether a service of this type has an address in the cluster, or could. */
+/** Whether services of this type have, or can have, a cluster IP. */
 export function needsClusterIp({ type }: ServiceSpec): boolean {
   return type !== "ExternalName";
 }
 
-/** Whether the server gives each port of the service one on the nodes. */
+/** Whether the server allocates a node port for each port of the service. */
 export function needsNodePorts(spec: ServiceSpec): boolean {
   return spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
 }
 
-/** Whether the service has a port for health checks of its own. */
+/** Whether the service needs a node port for health checks. */
 export function needsHealthCheckPort(spec: ServiceSpec): boolean {
   return spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 }
 
-/** Whether clients outside of the cluster reach the service through its own addresses or ports. */
+/** Whether the service can be reached from outside the cluster. */
 export function isExternallyAccessible(spec: ServiceSpec): boolean {
   return spec.type === "LoadBalancer" || spec.type === "NodePort" || (spec.type === "ClusterIP" && (spec.externalIPs?.length ?? 0) > 0);
 }

@@ -67,7 +67,7 @@ function applySpecDefaults(spec: ServiceSpec): void {
   if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
 }
 
-/** Clears what belonged to the old type and was not changed by the caller as well. */
+/** Clears fields of the old type, unless the client changed them. */
 function dropWhatTheTypeLacks(spec: ServiceSpec, old: ServiceSpec): void {
   const dropIfSame = (field: keyof ServiceSpec): void => {
     if (equalJson(spec[field], old[field])) delete spec[field];
@@ -86,7 +86,7 @@ function nodePorts(spec: ServiceSpec): number[] {
   return (spec.ports ?? []).map((port) => port.nodePort ?? 0);
 }
 
-/** A caller who sends the service again as first written keeps what was allocated. */
+/** Keeps allocated values if a client sends the service without them. */
 function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(old) && needsClusterIp(spec)) keepClusterIps(spec, old);
   if (needsNodePorts(old) && needsNodePorts(spec)) keepNodePorts(spec, old);

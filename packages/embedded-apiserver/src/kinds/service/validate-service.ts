@@ -19,7 +19,6 @@ function isHeadless({ clusterIPs = [] }: ServiceSpec): boolean {
   return clusterIPs.length === 1 && clusterIPs[0] === "None";
 }
 
-/** What is wrong with a service. */
 export function serviceErrors(service: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: ServiceSpec = service["spec"];
   const errors = old === undefined ? [] : updateErrors(spec, old["spec"]);
@@ -140,7 +139,7 @@ function portConflicts({ type, ports = [] }: ServiceSpec): FieldError[] {
       errors.push(duplicate(`spec.ports[${index}].nodePort`, nodePort));
   }
   for (const [index, { port, protocol = "" }] of ports.entries()) {
-    // The real server shows its internal type here.
+    // The real server prints its internal type.
     const shown = { Name: "", Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 };
     if (repeats(index, (other) => other.port === port && other.protocol === protocol))
       errors.push(duplicate(`spec.ports[${index}]`, shown));

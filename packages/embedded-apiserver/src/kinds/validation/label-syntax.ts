@@ -1,5 +1,5 @@
 /**
- * What a label's key and value may look like, with the API server's wording.
+ * Syntax of labels, with the API server's messages.
  * Source: k8s.io/apimachinery v0.36.3 pkg/api/validate/content/kube.go.
  */
 
@@ -11,7 +11,7 @@ const name = new RegExp(`^${namePattern}$`);
 const value = new RegExp(`^(${namePattern})?$`);
 const subdomain = new RegExp(`^${subdomainPattern}$`);
 
-/** What is wrong with a label's key, an annotation's (in lower case) or a finalizer's name; empty if nothing is. */
+/** Problems with the key of a label, the lower-case key of an annotation, or the name of a finalizer. */
 export function labelKeyProblems(key: string): string[] {
   const parts = key.split("/");
   if (parts.length > 2)
@@ -36,7 +36,6 @@ function prefixProblems(prefix: string): string[] {
   return problems;
 }
 
-/** What is wrong with a label's value; empty if nothing is. */
 export function labelValueProblems(text: string): string[] {
   const problems = text.length > 63 ? ["must be no more than 63 bytes"] : [];
   if (!value.test(text)) {

@@ -5,17 +5,15 @@ import { forbiddenField, invalidValue, required } from "./field-errors.ts";
 
 /** Source of this file: k8s.io/apimachinery v0.36.3 pkg/apis/meta/v1/validation/validation.go. */
 
-/** Turns what is wrong with one value into errors of one field. */
+/** Converts problems with one value into errors of a field. */
 export function each(field: string, value: unknown, problems: readonly string[]): FieldError[] {
   return problems.map((problem) => invalidValue(field, value, problem));
 }
 
-/** What is wrong with the key of a label. */
 export function labelNameErrors(name: string, field: string): FieldError[] {
   return each(field, name, labelKeyProblems(name));
 }
 
-/** What is wrong with labels. */
 export function labelsErrors(labels: Readonly<Record<string, string>> | undefined, field: string): FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([key, value]) => [
     ...labelNameErrors(key, field),
@@ -23,7 +21,6 @@ export function labelsErrors(labels: Readonly<Record<string, string>> | undefine
   ]);
 }
 
-/** What is wrong with a label selector. */
 export function labelSelectorErrors(selector: LabelSelector | null | undefined, field: string): FieldError[] {
   return [
     ...labelsErrors(selector?.matchLabels, `${field}.matchLabels`),

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 
 /**
- * What names and numbers may look like, in the API server's words; each function gives what is wrong, nothing if
- * nothing is. Source: k8s.io/apimachinery v0.36.3 pkg/util/validation and pkg/api/validate/content.
+ * Syntax of names and numbers, with the API server's messages; an empty list means valid. Source: k8s.io/apimachinery v0.36.3
+ * pkg/util/validation and pkg/api/validate/content.
  */
 
 const labelPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -26,7 +26,7 @@ function ruleText(rule: string, pattern: string, examples: readonly string[]): s
   return `${rule} (e.g. ${list}regex used for validation is '${pattern}')`;
 }
 
-/** A DNS label as RFC 1123 has it: the name of a container, of a namespace. */
+/** DNS label (RFC 1123): names of containers and namespaces. */
 export function dnsLabelProblems(value: string): string[] {
   const problems = tooLong(value, 63);
   if (labelRule.test(value)) return problems;
@@ -36,7 +36,7 @@ export function dnsLabelProblems(value: string): string[] {
   return [...problems, ruleText(rule, labelPattern, ["my-name", "123-abc"])];
 }
 
-/** A DNS subdomain: the name of most objects. */
+/** DNS subdomain: names of most objects. */
 export function dnsSubdomainProblems(value: string): string[] {
   const problems = tooLong(value, 253);
   if (subdomainRule.test(value)) return problems;
@@ -45,7 +45,7 @@ export function dnsSubdomainProblems(value: string): string[] {
   return [...problems, ruleText(rule, subdomainPattern, ["example.com"])];
 }
 
-/** A DNS subdomain whose labels may begin with an underscore: a search domain. */
+/** DNS subdomain whose labels may start with an underscore: search domains. */
 export function underscoreSubdomainProblems(value: string): string[] {
   const problems = tooLong(value, 253);
   if (underscoreSubdomainRule.test(value)) return problems;
@@ -54,7 +54,7 @@ export function underscoreSubdomainProblems(value: string): string[] {
   return [...problems, ruleText(rule, underscoreSubdomainPattern, ["example.com"])];
 }
 
-/** A key of a config map or a secret. */
+/** Keys of config maps and secrets. */
 export function dataKeyProblems(value: string): string[] {
   const problems = tooLong(value, 253);
   if (!keyRule.test(value))
@@ -71,7 +71,7 @@ export function dataKeyProblems(value: string): string[] {
   return problems;
 }
 
-/** The name of an environment variable. */
+/** Names of environment variables. */
 export function envNameProblems(value: string): string[] {
   if (value === "") return ["environment variable name must be non-empty"];
   return /^[\x20-\x3c\x3e-\x7e]*$/.test(value)
@@ -79,12 +79,10 @@ export function envNameProblems(value: string): string[] {
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
-/** The number of a port. */
 export function portNumberProblems(port: number): string[] {
   return port >= 1 && port <= 65_535 ? [] : [inclusiveRange(1, 65_535)];
 }
 
-/** The name of a port. */
 export function portNameProblems(name: string): string[] {
   const problems = tooLong(name, 15);
   if (!/^[-a-z0-9]+$/.test(name)) problems.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
@@ -94,7 +92,6 @@ export function portNameProblems(name: string): string[] {
   return problems;
 }
 
-/** The name of an HTTP header. */
 export function headerNameProblems(name: string): string[] {
   const pattern = "[-A-Za-z0-9]+";
   return whole(pattern).test(name)
@@ -102,7 +99,6 @@ export function headerNameProblems(name: string): string[] {
     : [ruleText("a valid HTTP header must consist of alphanumeric characters or '-'", pattern, ["X-Header-Name"])];
 }
 
-/** A part of a whole. */
 export function percentProblems(text: string): string[] {
   const pattern = "[0-9]+%";
   return whole(pattern).test(text)
@@ -110,19 +106,19 @@ export function percentProblems(text: string): string[] {
     : [ruleText("a valid percent string must be a numeric string followed by an ending '%'", pattern, ["1%", "93%"])];
 }
 
-/** A user or a group of a system. */
+/** User and group IDs. */
 export function idProblems(id: number): string[] {
   return id >= 0 && id <= 2 ** 31 - 1 ? [] : [inclusiveRange(0, 2 ** 31 - 1)];
 }
 
-/** An IP address, of either family. */
+/** IPv4 or IPv6 address. */
 export function ipProblems(address: string): string[] {
   if (isIP(address) !== 0) return [];
   const isPadded = /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && address.split(".").every((part) => Number(part) <= 255);
   return [isPadded ? "must not have leading 0s" : "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
 }
 
-/** A range of IP addresses, such as `10.9.8.0/24`. */
+/** IP range such as `10.9.8.0/24`. */
 export function cidrProblems(text: string): string[] {
   const [address = "", bits = "", ...surplus] = text.split("/");
   const family = isIP(address);
@@ -135,13 +131,13 @@ export function inclusiveRange(from: number, to: number): string {
   return `must be between ${from} and ${to}, inclusive`;
 }
 
-/** A name that is only a part of a path. */
+/** Names that form a single segment of a path. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   return ["/", "%"].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
 }
 
-/** A DNS label as RFC 1035 has it: the name of a service, of a kind. */
+/** DNS label (RFC 1035): names of services and kinds. */
 export function dns1035LabelProblems(value: string): string[] {
   const pattern = "[a-z]([-a-z0-9]*[a-z0-9])?";
   const problems = tooLong(value, 63);

@@ -1,5 +1,5 @@
 /**
- * The differences between two texts as a unified diff, without file names.
+ * Unified diff of two texts, without file names.
  *
  * @param contextLines - lines shown around each difference; default: 3
  */
@@ -11,12 +11,12 @@ export function unifiedDiff(before: string, after: string, contextLines: number 
 interface Line {
   readonly sign: " " | "-" | "+";
   readonly text: string;
-  /** Numbers of the lines that would come next in either text, from 0. */
+  /** Index of the next line in either text. */
   readonly beforeLine: number;
   readonly afterLine: number;
 }
 
-/** Longest common subsequence, by the table: texts here have some hundred lines. */
+/** Longest common subsequence by the table method, which is fast enough for a few hundred lines. */
 function compareLines(before: readonly string[], after: readonly string[]): Line[] {
   const lengths = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
   const lengthAt = (i: number, j: number): number => lengths[i]?.[j] ?? 0;
@@ -66,7 +66,7 @@ function formatHunk(lines: readonly Line[]): string {
   return header + lines.map(({ sign, text }) => `${sign}${text}\n`).join("");
 }
 
-/** The differences between two values, as the real server shows those of its structs. */
+/** Diff of two values, formatted like the real server's diffs of structs. */
 export function jsonDifference(before: object, after: object): string {
   return unifiedDiff(JSON.stringify(before, undefined, 1), JSON.stringify(after, undefined, 1));
 }

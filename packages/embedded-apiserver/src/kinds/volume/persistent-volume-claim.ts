@@ -8,7 +8,7 @@ import { claimClassOf, defaultClass, hasClaimClass } from "./volume-class.ts";
 import { claimColumns } from "./volume-columns.ts";
 import type { ClaimSpec, ClaimStatus, DataSource, StorageClassObject } from "./volume-fields.ts";
 
-/** Keeps a claim as long as a pod uses it. */
+/** Finalizer that keeps a claim while a pod uses it. */
 export const claimProtection = "kubernetes.io/pvc-protection";
 
 /**
@@ -45,14 +45,14 @@ export const persistentVolumeClaimKind: Kind = {
   columns: claimColumns,
 };
 
-/** Fills what a claim leaves out, or a template of one. */
+/** Applies the defaults of a claim or a claim template. */
 export function applyClaimDefaults(claim: { readonly spec?: ClaimSpec; readonly status?: ClaimStatus }): void {
   if (claim.spec !== undefined) claim.spec.volumeMode ??= "Filesystem";
   if (claim.status !== undefined) claim.status.phase ??= "Pending";
 }
 
 /**
- * The older and the newer field say the same; what only the newer one may name is dropped from the older one.
+ * Copies between the older and the newer field. Sources that only the newer field supports are removed from the older one.
  * Source: Kubernetes v1.36.3 pkg/api/persistentvolumeclaim/util.go.
  */
 function copyDataSource(spec: ClaimSpec): void {
@@ -67,11 +67,11 @@ function isKnownSource({ apiGroup, kind }: DataSource): boolean {
   return kind === "PersistentVolumeClaim" ? !apiGroup : kind === "VolumeSnapshot" && apiGroup === "snapshot.storage.k8s.io";
 }
 
-/** @throws ApiStatusError 403 if the claim may not grow */
+/** @throws ApiStatusError 403 if the claim must not grow */
 function admitExpansion(claim: ApiObject, old: Readonly<ApiObject>, { cluster }: WriteContext): void {
   if (sizeOf(claim) <= sizeOf(old)) return;
   const resource = { group: "", plural: "persistentvolumeclaims" };
-  // One that is not bound is refused by validation.
+  // Validation refuses this for unbound claims.
   if ((old["status"] as ClaimStatus).phase !== "Bound") return;
   const className = claimClassOf(claim);
   const storageClass = cluster.get(storageClassKind, undefined, className) as StorageClassObject | undefined;
@@ -83,7 +83,7 @@ function admitExpansion(claim: ApiObject, old: Readonly<ApiObject>, { cluster }:
     );
 }
 
-/** How much the claim asks for, in units of 10⁻⁹ bytes. */
+/** Requested size in units of 10⁻⁹ bytes. */
 function sizeOf(claim: Readonly<ApiObject>): bigint {
   const spec: ClaimSpec = claim["spec"];
   return tryParseQuantity(spec.resources.requests?.["storage"])?.nano ?? 0n;

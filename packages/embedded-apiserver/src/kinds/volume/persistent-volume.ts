@@ -4,7 +4,7 @@ import { volumeErrors } from "./validate-volume.ts";
 import { volumeColumns } from "./volume-columns.ts";
 import type { VolumeSpec, VolumeStatus } from "./volume-fields.ts";
 
-/** Keeps a volume as long as a claim has it. */
+/** Finalizer that keeps a volume while it is bound to a claim. */
 export const volumeProtection = "kubernetes.io/pv-protection";
 
 /**
@@ -46,7 +46,7 @@ export const persistentVolumeKind: Kind = {
   columns: volumeColumns,
 };
 
-/** Adds a finalizer that is there once. */
+/** Adds a finalizer unless it is already present. */
 export function protect({ metadata }: ApiObject, finalizer: string): void {
   const { finalizers = [] } = metadata;
   if (!finalizers.includes(finalizer)) metadata.finalizers = [...finalizers, finalizer];

@@ -9,14 +9,14 @@ import { dnsSubdomainProblems } from "../validation/names.ts";
 import { accessModeErrors, positiveQuantityErrors, volumeModeErrors } from "./validate-access-modes.ts";
 import type { ClaimSpec, ClaimStatus, DataSource } from "./volume-fields.ts";
 
-/** What is wrong with a claim. Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go. */
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go. */
 export function claimErrors(claim: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: ClaimSpec = claim["spec"];
   if (old !== undefined && old["spec"] === spec) return [];
   return [...claimSpecErrors(spec, "spec"), ...(old === undefined ? [] : updateErrors(spec, old["spec"], claim["status"]))];
 }
 
-/** What is wrong with what a claim asks for, or the template of one. */
+/** Validates the spec of a claim or a claim template. */
 export function claimSpecErrors(spec: ClaimSpec, field: string): FieldError[] {
   const { accessModes = [], selector, storageClassName, dataSource, dataSourceRef, volumeAttributesClassName } = spec;
   const size = spec.resources.requests?.["storage"];
@@ -37,7 +37,6 @@ export function claimSpecErrors(spec: ClaimSpec, field: string): FieldError[] {
   ];
 }
 
-/** What is wrong with the name of a class. */
 export function classErrors(name: string | undefined, field: string): FieldError[] {
   return name === undefined || name === "" ? [] : each(field, name, dnsSubdomainProblems(name));
 }
@@ -58,7 +57,7 @@ function isSameSource(a: DataSource, b: DataSource): boolean {
   return (a.apiGroup ?? "") === (b.apiGroup ?? "") && a.kind === b.kind && a.name === b.name;
 }
 
-/** Once it is there, a claim may be bound, given a class, and, bound, grow. */
+/** An existing claim may be bound, be given a class and, once bound, grow. */
 function updateErrors(spec: ClaimSpec, old: ClaimSpec, status: ClaimStatus): FieldError[] {
   const isBound = status.phase === "Bound";
   const allowed: ClaimSpec = {

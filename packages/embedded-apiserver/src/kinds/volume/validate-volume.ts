@@ -12,7 +12,7 @@ import type { VolumeSpec } from "./volume-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go. */
 
-/** What a volume may be made of, in the order in which the server looks. */
+/** Volume sources in the order in which the real server checks them. */
 const sources = [
   ...["hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs", "iscsi"],
   ...["cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO"],
@@ -20,7 +20,6 @@ const sources = [
 ];
 const reclaimPolicies = ["Delete", "Recycle", "Retain"];
 
-/** What is wrong with a volume. */
 export function volumeErrors(volume: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: VolumeSpec = volume["spec"];
   if (old !== undefined && old["spec"] === spec) return [];

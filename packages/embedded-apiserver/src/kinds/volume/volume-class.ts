@@ -4,27 +4,26 @@ import type { ClaimSpec, StorageClassObject, VolumeSpec } from "./volume-fields.
 const betaAnnotation = "volume.beta.kubernetes.io/storage-class";
 const defaultAnnotations = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
 
-/** The storage class of a volume; empty if it has none. Source: Kubernetes v1.36.3 pkg/apis/core/v1/helper/helpers.go. */
+/** Storage class of a volume; empty if it has none. Source: Kubernetes v1.36.3 pkg/apis/core/v1/helper/helpers.go. */
 export function volumeClassOf({ metadata, spec }: Readonly<ApiObject>): string {
   return metadata.annotations?.[betaAnnotation] ?? (spec as VolumeSpec).storageClassName ?? "";
 }
 
-/** The storage class of a claim; empty if it wants none, or does not say. */
+/** Storage class of a claim; empty if the claim requests none or does not specify one. */
 export function claimClassOf({ metadata, spec }: Readonly<ApiObject>): string {
   return metadata.annotations?.[betaAnnotation] ?? (spec as ClaimSpec).storageClassName ?? "";
 }
 
-/** Whether a claim says which storage class it wants, be it none. */
+/** Whether a claim specifies a storage class, possibly the empty one. */
 export function hasClaimClass({ metadata, spec }: Readonly<ApiObject>): boolean {
   return metadata.annotations?.[betaAnnotation] !== undefined || (spec as ClaimSpec).storageClassName !== undefined;
 }
 
-/** Whether claims that do not say get this class. */
 export function isDefaultClass({ metadata }: Readonly<ApiObject>): boolean {
   return defaultAnnotations.some((annotation) => metadata.annotations?.[annotation] === "true");
 }
 
-/** The class for claims that do not say: of several the newest. Source: Kubernetes v1.36.3 pkg/volume/util/storageclass.go. */
+/** Class for claims without one: the newest default class. Source: Kubernetes v1.36.3 pkg/volume/util/storageclass.go. */
 export function defaultClass(classes: readonly Readonly<ApiObject>[]): Readonly<ApiObject> | undefined {
   const newestFirst = (a: Readonly<ApiObject>, b: Readonly<ApiObject>): number =>
     a.metadata.creationTimestamp === b.metadata.creationTimestamp
@@ -37,7 +36,7 @@ export function defaultClass(classes: readonly Readonly<ApiObject>[]): Readonly<
   return classes.filter(isDefaultClass).toSorted(newestFirst)[0];
 }
 
-/** Whether a claim of the class waits for a pod before it is bound. */
+/** Whether binding is delayed until a pod uses the claim. */
 export function waitsForConsumer(storageClass: Readonly<ApiObject> | undefined): boolean {
   return (storageClass as StorageClassObject | undefined)?.volumeBindingMode === "WaitForFirstConsumer";
 }
@@ -49,7 +48,7 @@ const shortModes: readonly (readonly [mode: string, short: string])[] = [
   ["ReadWriteOncePod", "RWOP"],
 ];
 
-/** Access modes as kubectl shows them, such as `RWO,ROX`. */
+/** Formats access modes as kubectl does, such as `RWO,ROX`. */
 export function accessModesText(modes: readonly string[] = []): string {
   return shortModes
     .filter(([mode]) => modes.includes(mode))

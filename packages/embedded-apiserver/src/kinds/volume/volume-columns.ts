@@ -19,7 +19,6 @@ const volumeSpec = (volume: ApiObject): VolumeSpec => volume["spec"];
 const claimSpec = (claim: ApiObject): ClaimSpec => claim["spec"];
 const claimStatus = (claim: ApiObject): ClaimStatus => claim["status"];
 
-/** Columns of `kubectl get persistentvolumes`. */
 export const volumeColumns: readonly Column[] = [
   nameColumn,
   text(
@@ -56,12 +55,11 @@ export const volumeColumns: readonly Column[] = [
   ),
 ];
 
-/** What a claim without a volume has of it is not shown. */
+/** Hides values of the volume while the claim is not bound. */
 function ifBound(cell: (claim: ApiObject) => string): (claim: ApiObject) => string {
   return (claim) => (claimSpec(claim).volumeName === undefined ? "" : cell(claim));
 }
 
-/** Columns of `kubectl get persistentvolumeclaims`. */
 export const claimColumns: readonly Column[] = [
   nameColumn,
   text("Status", "phase represents the current phase of PersistentVolumeClaim.", phaseOf),

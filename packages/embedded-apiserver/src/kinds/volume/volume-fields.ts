@@ -3,7 +3,6 @@ import type { ApiObject } from "../kind.ts";
 import type { ObjectReference } from "../object-reference.ts";
 import type { NodeSelector, ResourceList } from "../pod/pod-fields.ts";
 
-/** What a claim asks for. */
 export interface ClaimSpec {
   accessModes?: string[];
   selector?: LabelSelector;
@@ -16,14 +15,12 @@ export interface ClaimSpec {
   volumeAttributesClassName?: string;
 }
 
-/** What a volume is filled from. */
 export interface DataSource {
   apiGroup?: string | null;
   kind: string;
   name: string;
 }
 
-/** The status of a claim. */
 export interface ClaimStatus {
   phase?: string;
   accessModes?: string[];
@@ -31,7 +28,7 @@ export interface ClaimStatus {
   conditions?: { type: string; status: string; reason?: string; message?: string }[];
 }
 
-/** The spec of a volume; which of the many sources it has, the server need not know. */
+/** Spec of a volume, without its source. */
 export interface VolumeSpec {
   capacity?: ResourceList;
   accessModes?: string[];
@@ -48,7 +45,6 @@ export interface VolumeSpec {
   csi?: { driver: string; volumeHandle: string };
 }
 
-/** The status of a volume. */
 export interface VolumeStatus {
   phase?: string;
   message?: string;
@@ -56,7 +52,6 @@ export interface VolumeStatus {
   lastPhaseTransitionTime?: string;
 }
 
-/** A storage class. */
 export interface StorageClassObject extends ApiObject {
   provisioner: string;
   parameters?: Record<string, string>;

@@ -5,10 +5,7 @@ import { required } from "../validation/field-errors.ts";
 import { immutableErrors } from "../validation/immutable.ts";
 import { nonNegative } from "../validation/numbers.ts";
 
-/**
- * A state that a DaemonSet or StatefulSet once had.
- * Source: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go and pkg/registry/apps/controllerrevision/strategy.go.
- */
+/** Source: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go and pkg/registry/apps/controllerrevision/strategy.go. */
 export const controllerRevisionKind: Kind = {
   group: "apps",
   version: "v1",

@@ -11,10 +11,7 @@ function count(
   return { name, type: "integer", description, cell: (daemonSet) => (daemonSet["status"] as DaemonSetStatus)[field] ?? 0 };
 }
 
-/**
- * Columns of `kubectl get daemonsets`.
- * Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printDaemonSet.
- */
+/** Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printDaemonSet. */
 export const daemonSetColumns: readonly Column[] = [
   nameColumn,
   count(

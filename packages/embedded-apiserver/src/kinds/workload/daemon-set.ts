@@ -5,7 +5,7 @@ import { daemonSetColumns } from "./daemon-set-columns.ts";
 import { daemonSetErrors } from "./validate-daemon-set.ts";
 import type { DaemonSetSpec } from "./workload-fields.ts";
 
-/** Counts the changes of the template; older than revisions, and still kept. */
+/** Annotation that counts template changes; it predates revisions and is still maintained. */
 export const templateGenerationAnnotation = "deprecated.daemonset.template.generation";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/apps/v1/{defaults,conversion}.go and pkg/registry/apps/daemonset/strategy.go. */
@@ -45,7 +45,7 @@ export const daemonSetKind: Kind = {
   columns: daemonSetColumns,
 };
 
-/** How often the template has changed, the first time included. */
+/** Number of template versions so far, at least one. */
 export function templateGenerationOf({ metadata }: Readonly<ApiObject>): number {
   return Number.parseInt(metadata.annotations?.[templateGenerationAnnotation] ?? "0", 10) || 0;
 }

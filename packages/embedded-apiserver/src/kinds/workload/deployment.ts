@@ -37,7 +37,7 @@ export const deploymentKind: Kind = {
     deployment["status"] = {};
   },
   prepareForUpdate(deployment, old) {
-    // Annotations count as well: the controller copies them to its ReplicaSets. The one it writes itself does not.
+    // Annotations count too, because the controller copies them to ReplicaSets, except the one that it writes itself.
     if (!equalJson(copiedAnnotations(deployment), copiedAnnotations(old)))
       deployment.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },

@@ -7,7 +7,7 @@ import { nonNegative } from "../validation/numbers.ts";
 import { endlessPodErrors, podTemplateErrors } from "./validate-pod-template.ts";
 import type { PodTemplate, ReplicaSetStatus } from "./workload-fields.ts";
 
-/** The spec of a ReplicationController, whose selector is plain labels. */
+/** Spec of a ReplicationController, whose selector is a plain map. */
 interface ReplicationControllerSpec {
   replicas?: number;
   minReadySeconds?: number;
@@ -22,7 +22,7 @@ function count(name: string, description: string, cell: (controller: ApiObject) 
 }
 
 /**
- * Stored as it is: the server runs no pods for it.
+ * Stored only; no pods are created for it.
  * Source: Kubernetes v1.36.3 pkg/apis/core/v1/defaults.go, pkg/registry/core/replicationcontroller/strategy.go and pkg/printers.
  */
 export const replicationControllerKind: Kind = {

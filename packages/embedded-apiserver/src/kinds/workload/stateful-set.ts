@@ -66,7 +66,7 @@ function applySpecDefaults(spec: StatefulSetSpec): void {
   }
 }
 
-/** The server keeps it only with a feature that is off by default. */
+/** Kept only by servers with a feature gate that is off by default. */
 function dropMaxUnavailable({ updateStrategy }: StatefulSetSpec): void {
   delete updateStrategy.rollingUpdate?.maxUnavailable;
 }

@@ -9,7 +9,7 @@ import { nonNegative } from "../validation/numbers.ts";
 import { endlessPodErrors, podTemplateErrors } from "./validate-pod-template.ts";
 import type { DaemonSetSpec, DaemonSetStatus } from "./workload-fields.ts";
 
-/** What is wrong with a DaemonSet. Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
 export function daemonSetErrors(daemonSet: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: DaemonSetSpec = daemonSet["spec"];
   if (old !== undefined && old["spec"] === spec) return statusErrors(daemonSet["status"], old["status"]);
@@ -66,7 +66,7 @@ function statusErrors(status: DaemonSetStatus, old: DaemonSetStatus): FieldError
   return [...names.flatMap((name) => nonNegative(status[name], `status.${name}`)), ...collisionErrors(status, old)];
 }
 
-/** A count of collisions only grows. */
+/** The collision count must not decrease. */
 export function collisionErrors(
   { collisionCount: count }: { readonly collisionCount?: number },
   { collisionCount: old }: { readonly collisionCount?: number },

@@ -5,7 +5,7 @@ import { forbiddenField, notSupported } from "../validation/field-errors.ts";
 import { each, labelsErrors } from "../validation/labels.ts";
 import type { PodTemplate } from "./workload-fields.ts";
 
-/** What is wrong with a pod template. Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodTemplateSpec. */
+/** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodTemplateSpec. */
 export function podTemplateErrors({ metadata, spec }: PodTemplate, field: string): FieldError[] {
   return [
     ...labelsErrors(metadata.labels, `${field}.labels`),
@@ -17,15 +17,14 @@ export function podTemplateErrors({ metadata, spec }: PodTemplate, field: string
   ];
 }
 
-/** What is wrong with the annotations of a pod template. */
 export function templateAnnotationErrors(annotations: PodTemplate["metadata"]["annotations"], field: string): FieldError[] {
   return Object.keys(annotations ?? {}).flatMap((key) => each(`${field}.annotations`, key, labelKeyProblems(key.toLowerCase())));
 }
 
 /**
- * What is wrong with a template whose pods are to run for ever. Source: pkg/apis/apps/validation/validation.go.
+ * Validates a template whose pods must restart always. Source: pkg/apis/apps/validation/validation.go.
  *
- * @param kind - as the message names it, such as `DaemonSet`
+ * @param kind - kind for the error message, such as `DaemonSet`
  */
 export function endlessPodErrors({ spec }: PodTemplate, kind: string, field: string): FieldError[] {
   return [

@@ -11,7 +11,7 @@ import { collisionErrors } from "./validate-daemon-set.ts";
 import { endlessPodErrors, podTemplateErrors, templateAnnotationErrors } from "./validate-pod-template.ts";
 import type { PodTemplate, StatefulSetSpec, StatefulSetStatus } from "./workload-fields.ts";
 
-/** What may change after creation. */
+/** Fields that are mutable after creation. */
 const mutableFields = [
   "replicas",
   "ordinals",
@@ -22,7 +22,7 @@ const mutableFields = [
   "minReadySeconds",
 ] as const;
 
-/** What is wrong with a StatefulSet. Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
+/** Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
 export function statefulSetErrors(statefulSet: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: StatefulSetSpec = statefulSet["spec"];
   if (old !== undefined && old["spec"] === spec) return statusErrors(statefulSet["status"], old["status"]);
@@ -89,7 +89,7 @@ function selectorErrors(spec: StatefulSetSpec): FieldError[] {
   ];
 }
 
-/** Claims are volumes of the pods, too; host names are given by the controller. */
+/** Template with the volumes of the claims and without the host name, which the controller sets. */
 function asPodsHaveIt({ template, volumeClaimTemplates = [] }: StatefulSetSpec): PodTemplate {
   const { hostname: _host, subdomain: _domain, volumes = [], ...rest } = template.spec;
   const claims = volumeClaimTemplates.map(({ metadata }) => {

@@ -10,7 +10,6 @@ import type { DeploymentSpec, DeploymentStatus, PodTemplate, ReplicaSetSpec, Rep
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/apps/validation/validation.go. */
 
-/** What is wrong with a Deployment. */
 export function deploymentErrors(deployment: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: DeploymentSpec = deployment["spec"];
   if (old !== undefined && old["spec"] === spec)
@@ -31,7 +30,6 @@ export function deploymentErrors(deployment: ApiObject, old: ApiObject | undefin
   ];
 }
 
-/** What is wrong with a ReplicaSet. */
 export function replicaSetErrors(replicaSet: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec: ReplicaSetSpec = replicaSet["spec"];
   if (old !== undefined && old["spec"] === spec)
@@ -55,7 +53,7 @@ function selectorErrors(selector: LabelSelector | null): FieldError[] {
   ];
 }
 
-/** Whether the selector can be evaluated at all. */
+/** Whether the selector is valid, so that it can be evaluated. */
 function isUsable(selector: LabelSelector): boolean {
   return labelSelectorErrors(selector, "").length === 0;
 }

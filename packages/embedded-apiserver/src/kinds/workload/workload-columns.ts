@@ -7,10 +7,7 @@ function deploymentStatus(deployment: ApiObject): DeploymentStatus {
   return deployment["status"];
 }
 
-/**
- * Columns of `kubectl get deployments`.
- * Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printDeployment.
- */
+/** Source: Kubernetes v1.36.3 pkg/printers/internalversion/printers.go, printDeployment. */
 export const deploymentColumns: readonly Column[] = [
   nameColumn,
   {
@@ -42,7 +39,7 @@ export const deploymentColumns: readonly Column[] = [
   },
 ];
 
-/** Columns of `kubectl get replicasets`. Source: the same file, printReplicaSet. */
+/** Source: the same file, printReplicaSet. */
 export const replicaSetColumns: readonly Column[] = [
   nameColumn,
   {

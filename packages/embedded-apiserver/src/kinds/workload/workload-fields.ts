@@ -3,13 +3,11 @@ import type { ApiMetadata } from "../kind.ts";
 import type { PodSpec } from "../pod/pod-fields.ts";
 import type { ClaimSpec } from "../volume/volume-fields.ts";
 
-/** What a new pod is made from. */
 export interface PodTemplate {
   metadata: Partial<Pick<ApiMetadata, "name" | "labels" | "annotations" | "finalizers">>;
   spec: PodSpec;
 }
 
-/** The spec of a Deployment. */
 export interface DeploymentSpec {
   replicas?: number;
   selector: LabelSelector | null;
@@ -21,7 +19,7 @@ export interface DeploymentSpec {
   progressDeadlineSeconds?: number;
 }
 
-/** A condition of a Deployment or a ReplicaSet. */
+/** Condition of a Deployment or ReplicaSet. */
 export interface WorkloadCondition {
   type: string;
   status: string;
@@ -31,7 +29,6 @@ export interface WorkloadCondition {
   message?: string;
 }
 
-/** The status of a Deployment. */
 export interface DeploymentStatus {
   observedGeneration?: number;
   replicas?: number;
@@ -44,7 +41,6 @@ export interface DeploymentStatus {
   collisionCount?: number;
 }
 
-/** The spec of a ReplicaSet. */
 export interface ReplicaSetSpec {
   replicas?: number;
   minReadySeconds?: number;
@@ -52,7 +48,6 @@ export interface ReplicaSetSpec {
   template: PodTemplate;
 }
 
-/** The status of a ReplicaSet. */
 export interface ReplicaSetStatus {
   replicas: number;
   fullyLabeledReplicas?: number;
@@ -63,7 +58,6 @@ export interface ReplicaSetStatus {
   conditions?: WorkloadCondition[];
 }
 
-/** The spec of a DaemonSet. */
 export interface DaemonSetSpec {
   selector: LabelSelector | null;
   template: PodTemplate;
@@ -72,7 +66,6 @@ export interface DaemonSetSpec {
   revisionHistoryLimit?: number;
 }
 
-/** The status of a DaemonSet. */
 export interface DaemonSetStatus {
   currentNumberScheduled: number;
   numberMisscheduled: number;
@@ -86,7 +79,6 @@ export interface DaemonSetStatus {
   conditions?: WorkloadCondition[];
 }
 
-/** The spec of a StatefulSet. */
 export interface StatefulSetSpec {
   replicas?: number;
   selector: LabelSelector | null;
@@ -101,7 +93,6 @@ export interface StatefulSetSpec {
   ordinals?: { start: number };
 }
 
-/** What a new claim is made from. */
 export interface ClaimTemplate {
   apiVersion?: string;
   kind?: string;
@@ -110,7 +101,6 @@ export interface ClaimTemplate {
   status: { phase?: string };
 }
 
-/** The status of a StatefulSet. */
 export interface StatefulSetStatus {
   observedGeneration?: number;
   replicas: number;

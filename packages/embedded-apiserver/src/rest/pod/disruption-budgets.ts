@@ -17,7 +17,7 @@ import { updateObject } from "../update.ts";
 const refusal = "Cannot evict pod as it would violate the pod's disruption budget.";
 const maxDisruptedPods = 2000;
 
-/** The budgets that count a pod; none for a pod whose end disrupts nobody. */
+/** Budgets that select a pod; none for pods whose eviction is no disruption. */
 export function budgetsOf({ cluster }: RestContext, pod: Readonly<ApiObject>): Readonly<ApiObject>[] {
   const { phase }: PodStatus = pod["status"];
   const isNoLoss = phase === "Succeeded" || phase === "Failed" || phase === "Pending" || pod.metadata.deletionTimestamp !== undefined;
@@ -28,9 +28,9 @@ export function budgetsOf({ cluster }: RestContext, pod: Readonly<ApiObject>): R
 }
 
 /**
- * Takes one disruption from a pod's budget, if the pod counts for it.
+ * Subtracts one disruption from a pod's budget, if the pod counts towards it.
  *
- * @throws ApiStatusError 403 or 429 if the budget allows none
+ * @throws ApiStatusError 403 or 429 if the budget allows no disruption
  */
 export function chargeBudget(context: RestContext, budget: Readonly<ApiObject>, pod: Readonly<ApiObject>, isDryRun: boolean): void {
   const { unhealthyPodEvictionPolicy: policy }: DisruptionBudgetSpec = budget["spec"];

@@ -6,7 +6,7 @@ import { forbiddenField } from "../../kinds/validation/field-errors.ts";
 import { updatePodSpec, type PodSpecUpdate } from "./pod-spec-update.ts";
 
 /**
- * Writes `pods/ephemeralcontainers`: new ephemeral containers may be added, nothing else changes.
+ * Updates `pods/ephemeralcontainers`: adds ephemeral containers and allows no other change.
  *
  * Source: pkg/apis/core/validation/validation.go of Kubernetes v1.36.3, `ValidatePodEphemeralContainersUpdate`.
  *

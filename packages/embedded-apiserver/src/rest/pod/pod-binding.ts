@@ -2,11 +2,11 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { ApiStatusError, badRequest, conflict, modifiedConflict, notFound, uidConflictOnUpdate } from "../../errors/api-status-error.ts";
 import { isJsonObject, type JsonValue } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
-import { withCondition } from "./pod-conditions.ts";
+import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { collectionOf, type RestContext } from "../rest-context.ts";
 import { updateObject } from "../update.ts";
 
-/** What a `Binding` asks for. */
+/** Content of a `Binding`. */
 interface Binding {
   readonly name: string;
   readonly node: string;
@@ -16,7 +16,7 @@ interface Binding {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** The pod a binding is for, as the URL says; `name` is absent where only the body names it. */
+/** Pod in the path of a binding; `name` is `undefined` if only the body names the pod. */
 export interface BindingTarget {
   readonly pods: Kind;
   readonly namespace: string;
@@ -28,7 +28,8 @@ export interface BindingTarget {
  *
  * Source: pkg/registry/core/pod/storage/storage.go of Kubernetes v1.36.3, `BindingREST`.
  *
- * @throws ApiStatusError 400; 404 without the pod; 409 if it is bound, being deleted, gated, or another one
+ * @throws ApiStatusError 400; 404 if the pod does not exist; 409 if it is already bound, being deleted, gated, or a different pod of that
+ *   name
  */
 export function bindPod(context: RestContext, { pods, namespace, name }: BindingTarget, body: JsonValue, dryRun: boolean): void {
   const binding = parseBinding(body);
@@ -42,11 +43,10 @@ export function bindPod(context: RestContext, { pods, namespace, name }: Binding
     throw modifiedConflict(pods, binding.name);
   const problem = bindingProblem(stored.object);
   if (problem !== undefined) throw conflict({ group: "", plural: "pods/binding" }, binding.name, problem);
-  const condition = { type: "PodScheduled", status: "True" as const, lastTransitionTime: rfc3339(context.clock.now()) };
-  updateObject(context, { kind: pods, namespace, name: binding.name }, (pod) => boundPod(withCondition(pod, condition), binding), {
-    scope: "all",
-    dryRun,
-  });
+  const now = rfc3339(context.clock.now());
+  const bind = (pod: Readonly<ApiObject>): ApiObject =>
+    boundPod(withPodCondition(pod, { type: "PodScheduled", status: "True" }, now), binding);
+  updateObject(context, { kind: pods, namespace, name: binding.name }, bind, { scope: "all", dryRun });
 }
 
 function bindingProblem({ metadata, spec }: Readonly<ApiObject>): string | undefined {

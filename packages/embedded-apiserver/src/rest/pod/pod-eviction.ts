@@ -3,16 +3,16 @@ import { ApiStatusError, badRequest, notFound } from "../../errors/api-status-er
 import type { ApiObject } from "../../kinds/kind.ts";
 import { deleteObject, type DeleteOptions } from "../delete.ts";
 import { budgetsOf, chargeBudget } from "./disruption-budgets.ts";
-import { withCondition } from "./pod-conditions.ts";
+import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
 import { collectionOf, type ObjectAddress, type RestContext } from "../rest-context.ts";
 import { updateObject } from "../update.ts";
 
 /**
- * Evicts a pod, as far as its disruption budget allows: marks it as disrupted and deletes it.
+ * Evicts a pod if its disruption budget allows it: sets the condition DisruptionTarget and deletes the pod.
  *
  * Source: pkg/registry/core/pod/storage/eviction.go of Kubernetes v1.36.3.
  *
- * @param evictionName - the name in the `Eviction`, which must be the pod's
+ * @param evictionName - name in the `Eviction`, which must be the pod's
  * @throws ApiStatusError 400, 403, 404, 409, 429 or 500
  */
 export function evictPod(context: RestContext, pod: ObjectAddress, evictionName: string, options: DeleteOptions): void {
@@ -20,13 +20,11 @@ export function evictPod(context: RestContext, pod: ObjectAddress, evictionName:
   const stored = collectionOf(context, pod.kind).get(pod.namespace, pod.name);
   if (stored === undefined) throw notFound(pod.kind, pod.name);
   const mark = (object: Readonly<ApiObject>): ApiObject =>
-    withCondition(object, {
-      type: "DisruptionTarget",
-      status: "True",
-      reason: "EvictionByEvictionAPI",
-      message: "Eviction API: evicting",
-      lastTransitionTime: rfc3339(context.clock.now()),
-    });
+    withPodCondition(
+      object,
+      { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" },
+      rfc3339(context.clock.now()),
+    );
   const isMet =
     (options.uid ?? stored.object.metadata.uid) === stored.object.metadata.uid &&
     (options.resourceVersion ?? stored.object.metadata.resourceVersion) === stored.object.metadata.resourceVersion;

@@ -8,7 +8,7 @@ const nanosPerMilli = 1_000_000n;
 const nanosPerUnit = 1_000_000_000n;
 
 /**
- * Refuses a resize that the pod's node cannot bear.
+ * Refuses a resize that exceeds the allocatable resources of the pod's node.
  *
  * Source: plugin/pkg/admission/podresize of Kubernetes v1.36.3.
  *

@@ -10,12 +10,11 @@ import { updatePodSpec, type PodSpecUpdate } from "./pod-spec-update.ts";
 const lists = ["containers", "initContainers"] as const;
 
 /**
- * Writes `pods/resize`: CPU and memory of the containers, nothing else.
+ * Updates `pods/resize`: CPU and memory of the containers, and nothing else.
  *
- * Source: pkg/apis/core/validation/validation.go of Kubernetes v1.36.3, `ValidatePodResize`. Resources of the pod as a
- * whole are not resized.
+ * Source: pkg/apis/core/validation/validation.go of Kubernetes v1.36.3, `ValidatePodResize`. Pod-level resources cannot be resized.
  *
- * @throws ApiStatusError 403 if the node cannot bear it, 404, 409 or 422
+ * @throws ApiStatusError 403 if the node is too small, 404, 409 or 422
  */
 export const resizePod: PodSpecUpdate = (context, pod, change, options) =>
   updatePodSpec(context, pod, {
@@ -29,7 +28,7 @@ export const resizePod: PodSpecUpdate = (context, pod, change, options) =>
     },
   });
 
-/** The old spec with the wanted resources; with the wanted containers, for the errors' sake, if they are others. */
+/** Old spec with the new resources. If the containers differ, it keeps the new ones, so that validation reports them. */
 function withResources(wanted: PodSpec, old: PodSpec): PodSpec {
   const spec = { ...old };
   for (const list of lists) {
@@ -104,7 +103,7 @@ function otherResourceErrors(spec: PodSpec, old: PodSpec): FieldError[] {
   return errors;
 }
 
-/** Whether two containers differ in CPU and memory at most. */
+/** Whether two containers differ only in CPU and memory. */
 function isResizeOnly(container: Container, old: Container | undefined): boolean {
   if (old === undefined) return false;
   return equalJson(

@@ -7,13 +7,13 @@ import { metadataUpdateErrors } from "../metadata.ts";
 import type { ObjectAddress, RestContext } from "../rest-context.ts";
 import { updateObject, type UpdateOptions } from "../update.ts";
 
-/** What a subresource that writes a part of a pod's spec makes of it. */
+/** Result of a subresource's change to a pod's spec. */
 export interface PodSpecChange {
   readonly spec: PodSpec;
   readonly errors: readonly FieldError[];
 }
 
-/** A subresource that writes a part of a pod's spec. */
+/** Update of a subresource that writes part of a pod's spec. */
 export type PodSpecUpdate = (
   context: RestContext,
   pod: ObjectAddress,
@@ -22,12 +22,12 @@ export type PodSpecUpdate = (
 ) => StoredObject;
 
 /**
- * Updates a part of a pod's spec; labels, annotations, finalizers and the status stay as they are.
+ * Updates part of a pod's spec. Labels, annotations, finalizers and status are kept.
  *
  * Source: pkg/registry/core/pod/strategy.go of Kubernetes v1.36.3, `podResizeStrategy` and its sibling.
  *
- * @param change - makes the pod the caller wants
- * @param pick - takes from it what the subresource writes
+ * @param change - returns the requested pod
+ * @param pick - selects the part that the subresource writes
  * @throws ApiStatusError 404, 409 or 422
  */
 export function updatePodSpec(
