@@ -1,7 +1,7 @@
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { readFileSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -81,6 +81,21 @@ test("a StatefulSet's claim gets a folder of the node, made once its pod is sche
     "db-0\n2777:2000\n",
   );
   expect((await volumeOf("db-0-scratch")).status.phase).toBe("Bound");
+});
+
+test("the node's metrics show what is left of the claim's volume", async () => {
+  const { spec } = await volumeOf("data-db-0");
+  const { blocks, bsize } = await statfs(spec.local.path);
+
+  const metrics = await eventually(async () => {
+    const shown = await node.say("get", "--raw", `/api/v1/nodes/${node.name}/proxy/metrics`);
+    expect(shown).toContain("kubelet_volume_stats_available_bytes{");
+    return shown;
+  }, patience);
+
+  const labels = `{namespace="default",node="${node.name}",persistentvolumeclaim="data-db-0"}`;
+  expect(metrics).toContain(`kubelet_volume_stats_capacity_bytes${labels} ${blocks * bsize}\n`);
+  expect(metrics).toMatch(new RegExp(`kubelet_volume_stats_inodes_used\\${labels} [1-9]`));
 });
 
 test("what it wrote is there after its pod is deleted, and after the program is killed and its pod deleted meanwhile", async () => {

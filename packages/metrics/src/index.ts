@@ -12,3 +12,4 @@ export {
 export { openTelemetryTracer } from "./open-telemetry-tracer.ts";
 export { PrometheusMetrics, type PrometheusMetricsOptions } from "./prometheus/prometheus-metrics.ts";
 export { resourceMetrics, resourceScrapeError } from "./usage/resource-metrics.ts";
+export { volumeMetrics, type MeasuredVolumes } from "./usage/volume-metrics.ts";

@@ -72,7 +72,11 @@ export function routeTable(options: RouteTableOptions): readonly Route[] {
     { path: "/run/{namespace}/{pod}/{container}", methods: ["POST"], handler: run },
     { path: "/run/{namespace}/{pod}/{uid}/{container}", methods: ["POST"], handler: run },
     { path: "/stats/summary", methods: getOrPost, handler: stats.summary },
-    { path: "/metrics", methods: ["GET"], handler: async () => metricsText(await renderOwnMetrics()) },
+    {
+      path: "/metrics",
+      methods: ["GET"],
+      handler: async ({ signal }) => metricsText((await renderOwnMetrics()) + (await stats.volumes(signal))),
+    },
     { path: "/metrics/resource", methods: ["GET"], handler: stats.resource },
     { path: "/metrics/cadvisor", methods: ["GET"], handler: stats.cadvisor },
     {

@@ -1,8 +1,9 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
-import type { StatsSummary } from "@virtual-kubelet/core";
+import type { Provider, StatsSummary } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { Pod } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { fakeNode, fakeRequest } from "../test-support/fake-node.ts";
+import { fakeNode, fakePod, fakeRequest } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { StatsRoutes } from "./stats.ts";
 
@@ -90,4 +91,49 @@ test("on a port of several nodes the path has to name one", async () => {
       status: 404,
       message: "404: several nodes share this port: ask for /nodes/NAME/metrics/resource",
     });
+});
+
+const claimed = fakePod({
+  spec: { containers: [{ name: "main" }], volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] },
+});
+const withVolume: StatsSummary = {
+  pods: summary.pods.map((pod) => ({
+    ...pod,
+    volume: [{ name: "data", pvcRef: { namespace: "default", name: "data" }, time, usedBytes: 9 }],
+  })),
+};
+
+/** The routes of a node with this pod, whose provider answers so. */
+function volumeRig(pod: Pod, getStatsSummary: NonNullable<Provider["getStatsSummary"]>) {
+  const clock = new VirtualClock();
+  const logger = new RecordingLogger();
+  const routes = new StatsRoutes({ nodes: [fakeNode({ pods: [pod], provider: { getStatsSummary } })], clock, logger });
+  return { routes, clock, logger };
+}
+
+test("volumes of claims are shown, and a provider is not asked where no pod has one", async () => {
+  let calls = 0;
+  const counting = async (): Promise<StatsSummary> => (calls++, withVolume);
+  const { signal } = new AbortController();
+
+  expect(await volumeRig(fakePod(), counting).routes.volumes(signal)).toBe("");
+  expect(calls).toBe(0);
+  expect(await volumeRig(claimed, counting).routes.volumes(signal)).toContain(
+    'kubelet_volume_stats_used_bytes{namespace="default",node="n1",persistentvolumeclaim="data"} 9\n',
+  );
+  expect(calls).toBe(1);
+});
+
+test("a provider that fails, or does not answer, keeps the other metrics from nobody", async () => {
+  const failing = volumeRig(claimed, () => Promise.reject(new UnavailableError("the back end is away")));
+  const { signal } = new AbortController();
+  expect(await failing.routes.volumes(signal)).toBe("");
+  expect(failing.logger.lines).toEqual(["debug the volumes could not be measured"]);
+
+  const hanging = volumeRig(claimed, () => new Promise(() => {}));
+  const shown = hanging.routes.volumes(signal);
+  await hanging.clock.advance(5_000);
+  expect(await shown).toBe("");
+
+  await expect(hanging.routes.volumes(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
 });

@@ -1,6 +1,7 @@
+import { withDeadline } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
-import type { Logger } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Logger, Pod } from "@virtual-kubelet/kube-client";
 import {
   cpuAndMemoryOnly,
   kubeletSummary,
@@ -9,6 +10,8 @@ import {
   renderResourceMetrics,
   resourceMetrics,
   resourceScrapeError,
+  volumeMetrics,
+  type MeasuredVolumes,
 } from "@virtual-kubelet/metrics";
 import { json, metricsText, type Answer } from "../server/answer.ts";
 import { parseQuery } from "../server/query.ts";
@@ -17,12 +20,17 @@ import { requireNode } from "./require-node.ts";
 import type { Handler } from "./route.ts";
 import type { ServedNode } from "./served-node.ts";
 
+/** Time limit of reading the volumes for the program's own metrics, in milliseconds. */
+const volumesMs = 5_000;
+
 /** Stats of each node in three formats. Answers 501 if the provider measures nothing. */
 export class StatsRoutes {
   readonly #readers: ReadonlyMap<ServedNode, NodeStatsReader>;
+  readonly #clock: Clock;
   readonly #logger: Logger;
 
   constructor({ nodes, clock, logger }: { readonly nodes: readonly ServedNode[]; readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
     this.#logger = logger;
     this.#readers = new Map(
       nodes.map((node) => {
@@ -58,6 +66,28 @@ export class StatsRoutes {
     return metricsText(renderMetrics(cadvisorMetrics(summary, node.access.listPods())));
   };
 
+  /**
+   * What a kubelet's `/metrics` shows of the volumes behind claims, in Prometheus's text format. Only nodes whose pods have claims are
+   * asked. One that does not answer in time is left out: the program's own metrics go with these.
+   */
+  async volumes(signal: AbortSignal): Promise<string> {
+    const nodes = [...this.#readers].filter(([{ access }]) => access.listPods().some(hasClaim));
+    const measured = await Promise.all(nodes.map(([{ access }, reader]) => this.#volumesOf(access.nodeName, reader, signal)));
+    return renderMetrics(volumeMetrics(measured.flat()));
+  }
+
+  async #volumesOf(nodeName: string, reader: NodeStatsReader, signal: AbortSignal): Promise<readonly MeasuredVolumes[]> {
+    const deadline = { clock: this.#clock, timeoutMs: volumesMs, what: "measure volumes" };
+    try {
+      const { pods } = await withDeadline(deadline, signal, (inner) => reader.read(inner));
+      return [{ nodeName, pods }];
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isUnsupported(error)) this.#logger.debug({ node: nodeName, err: messageOf(error) }, "the volumes could not be measured");
+      return [];
+    }
+  }
+
   #reader(node: ServedNode): NodeStatsReader {
     const reader = this.#readers.get(node);
     if (!reader) throw new Error(`node ${node.access.nodeName} has no reader of its stats`);
@@ -73,4 +103,8 @@ export class StatsRoutes {
       return metricsText(renderMetrics(resourceScrapeError()));
     }
   }
+}
+
+function hasClaim({ spec }: DeepReadonly<Pod>): boolean {
+  return spec?.volumes?.some(({ persistentVolumeClaim, ephemeral }) => (persistentVolumeClaim ?? ephemeral) !== undefined) ?? false;
 }

@@ -1,5 +1,4 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import type { FsStats } from "@virtual-kubelet/core";
 import { statfs } from "node:fs/promises";
 import { runTool } from "./run-tool.ts";
 
@@ -31,10 +30,7 @@ export async function diskUse(paths: readonly string[], options: DiskUseOptions)
  *
  * @param paths - without newlines
  */
-export async function inodeUse(
-  paths: readonly string[],
-  options: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<ReadonlyMap<string, number>> {
+export async function inodeUse(paths: readonly string[], options: DiskUseOptions): Promise<ReadonlyMap<string, number>> {
   return paths.length === 0 ? new Map() : measure("-sx --inodes", paths, options);
 }
 
@@ -59,12 +55,21 @@ async function measure(
   return used;
 }
 
+/** A file system; `usedBytes` is what everybody uses of it. */
+interface FileSystemRoom {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly usedBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
 /**
- * What the file system of a folder has and what is left of it; `usedBytes` is what everybody uses of it.
+ * What the file system of a folder has and what is left of it.
  *
  * @throws what `statfs` throws where the folder cannot be seen
  */
-export async function fileSystemRoom(path: string): Promise<Omit<FsStats, "time"> & { readonly usedBytes: number }> {
+export async function fileSystemRoom(path: string): Promise<FileSystemRoom> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
   return {
     capacityBytes: blocks * bsize,

@@ -21,7 +21,7 @@ test("who asks does not wait for a long measurement, and gets it when it is ther
   const asked = new Map([["data", volume]]);
 
   const first = use.of(asked, never);
-  await clock.advance(2_000);
+  await clock.advance(500);
   expect(await first).toEqual([]);
 
   const second = use.of(asked, never);
@@ -51,7 +51,8 @@ test("volumes in memory have what their file system says, paths of the node have
   const run: typeof runTool = async (_, { args }) => {
     const paths = args.slice(args.indexOf("--") + 1);
     measured.push(...paths);
-    return { exitCode: 0, stdout: paths.map((path) => `3\t${path}\n`).join(""), stderr: "" };
+    const amount = args.includes("--inodes") ? 5 : 3;
+    return { exitCode: 0, stdout: paths.map((path) => `${amount}\t${path}\n`).join(""), stderr: "" };
   };
   const emptyDir = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
   const claim = { namespace: "shop", name: "data", uid: "c1" };
@@ -72,7 +73,7 @@ test("volumes in memory have what their file system says, paths of the node have
 
   const stats = await use.of(volumes, never);
 
-  expect(measured).toEqual([folder.path]);
+  expect(measured, "sizes, and inodes").toEqual([folder.path, folder.path]);
   expect(stats.map(({ name, time }) => [name, time])).toEqual([
     ["disk", "2026-01-01T00:00:00.000Z"],
     ["memory", "2026-01-01T00:00:00.000Z"],
@@ -80,13 +81,18 @@ test("volumes in memory have what their file system says, paths of the node have
   ]);
   expect(stats.map(({ pvcRef }) => pvcRef)).toEqual([undefined, undefined, { name: "data", namespace: "shop" }]);
   expect([stats[0]?.usedBytes, stats[1]?.usedBytes === 3072]).toEqual([3072, false]);
+  expect(stats.map(({ inodesUsed, inodes = 0, inodesFree = 0 }) => inodesUsed === inodes - inodesFree)).toEqual([false, true, true]);
+  expect(stats[0]?.inodesUsed).toBe(5);
 });
 
 test("a measurement counts for a minute, and is made once for all who ask meanwhile", async () => {
   await using folder = await tempFolder();
   const clock = new VirtualClock();
   let runs = 0;
-  const run: typeof runTool = async () => ({ exitCode: 0, stdout: `${++runs}\t${folder.path}\n`, stderr: "" });
+  const run: typeof runTool = async (_, { args }) => {
+    if (!args.includes("--inodes")) runs++;
+    return { exitCode: 0, stdout: `${runs}\t${folder.path}\n`, stderr: "" };
+  };
   const source = { kind: "emptyDir", medium: "", sizeLimit: undefined } as const;
   const volume: ReadyVolume = { source, path: folder.path, isMemory: false, watchedLimitBytes: undefined };
   const use = new VolumeUse({ clock, volumes: () => [volume], run });

@@ -1,14 +1,14 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { FsStats, VolumeStats } from "@virtual-kubelet/core";
-import { diskUse, fileSystemRoom } from "./disk-use.ts";
+import { diskUse, fileSystemRoom, inodeUse } from "./disk-use.ts";
 import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
 import type { runTool } from "./run-tool.ts";
 
 /** How long a measurement counts, in milliseconds. Source: VolumeStatsAggPeriod of a kubelet. */
 const measureMs = 60_000;
 
-/** How long somebody who asks waits for a measurement, in milliseconds. */
-const waitMs = 2_000;
+/** How long somebody who asks waits for a measurement, in milliseconds: a scrape is to take less than a second. */
+const waitMs = 500;
 
 /** What {@link VolumeUse} needs. */
 export interface VolumeUseOptions {
@@ -67,21 +67,22 @@ export class VolumeUse implements AsyncDisposable {
 
   async #measure(signal: AbortSignal): Promise<void> {
     const { clock, volumes, run } = this.#options;
-    const own = volumes().filter(({ source }) => source.kind !== "hostPath" && (source.kind !== "claim" || source.of === "local"));
-    const counted = own.filter(({ isMemory, source }) => !isMemory && source.kind !== "claim");
-    const used = await diskUse(
-      counted.map(({ path }) => path),
-      { clock, signal, run },
-    );
+    const shown = volumes().filter(({ source }) => source.kind !== "hostPath" && (source.kind !== "claim" || source.of === "local"));
+    const counted = shown.filter(({ isMemory, source }) => !isMemory && source.kind !== "claim");
+    const paths = counted.map(({ path }) => path);
+    const used = await diskUse(paths, { clock, signal, run });
+    const inodes = await inodeUse(paths, { clock, signal, run });
     const time = new Date(clock.now()).toISOString();
     const byPath = new Map<string, FsStats>();
-    for (const volume of own) {
+    for (const volume of shown) {
       const { path } = volume;
       const usedBytes = used.get(path);
       if (usedBytes === undefined && counted.includes(volume)) continue;
       // A pod may go meanwhile.
       const room = await fileSystemRoom(path).catch(() => undefined);
-      if (room) byPath.set(path, { time, ...room, ...(usedBytes !== undefined && { usedBytes }) });
+      if (!room) continue;
+      const own = usedBytes === undefined ? { inodesUsed: room.inodes - room.inodesFree } : { usedBytes, inodesUsed: inodes.get(path) };
+      byPath.set(path, { time, ...room, ...own });
     }
     this.#last = { byPath, atMs: clock.monotonic() };
   }
