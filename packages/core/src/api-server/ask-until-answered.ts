@@ -1,0 +1,36 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
+import { backoffMs, isCredentialsError, type Logger } from "@virtual-kubelet/kube-client";
+import { kubeletBackoff } from "./kubelet-backoff.ts";
+
+/**
+ * Asks the API server something that a node cannot start without. Waits for a server that does not answer yet, and for credentials that
+ * count: files of tokens and certificates are read again.
+ *
+ * @param isFinal - whether an error is an answer that will not change
+ * @throws the final error; `signal.reason`
+ */
+export async function askUntilAnswered<T>(
+  ask: () => Promise<T>,
+  isFinal: (error: unknown) => boolean,
+  options: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFinal(error)) throw error;
+      const delayMs = backoffMs(kubeletBackoff, attempt, options.random);
+      options.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, `${troubleOf(error)}; trying again`);
+      await options.clock.sleep(delayMs, signal);
+    }
+  }
+}
+
+function troubleOf(error: unknown): string {
+  if (isCredentialsError(error)) return "this program cannot read its own credentials for the API server";
+  if (isUnauthorized(error)) return "the API server does not know who this is: the token or certificate is wrong, or has expired";
+  return "the API server does not answer";
+}

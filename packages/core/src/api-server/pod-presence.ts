@@ -1,0 +1,20 @@
+import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { resources, type KubeClient } from "@virtual-kubelet/kube-client";
+import { isGoneObject } from "./gone-object.ts";
+import type { PodRef } from "../provider/pod-ref.ts";
+
+/**
+ * Asks the API server whether the pod of that UID is gone; another pod of its name says that it is.
+ *
+ * @throws whatever leaves it open: the API server does not answer, or something else answers in its place
+ */
+export async function isPodGone(client: Pick<KubeClient, "get">, ref: PodRef, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { metadata } = await client.get(resources.pods, ref, { signal });
+    if (metadata?.uid) return metadata.uid !== ref.uid;
+  } catch (error) {
+    if (isGoneObject(error, resources.pods, ref.name)) return true;
+    throw error;
+  }
+  throw new UnavailableError(`get pods ${ref.namespace}/${ref.name}: the answer has no metadata.uid, expected that of the pod`);
+}

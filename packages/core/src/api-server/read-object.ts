@@ -1,0 +1,43 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { isForbidden, isNotFound, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { KubeClient, KubernetesObject, ObjectName, Resource } from "@virtual-kubelet/kube-client";
+import { isGoneObject } from "./gone-object.ts";
+
+/** The Node authorizer learns of a pod no sooner than we do: its first refusals are not believed. In milliseconds. */
+const forbiddenRetriesMs: readonly number[] = [100, 200, 400, 800];
+
+/** What {@link readObject} needs. */
+export interface ReadObjectOptions<T extends KubernetesObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads an object that a pod of the node refers to.
+ *
+ * @param isKnown - whether the node was allowed to read it before: then a refusal counts at once. Default `false`
+ * @returns `undefined` where the API server itself says that there is none
+ * @throws UnavailableError for a 404 of somebody else; what the API server answers; `signal.reason`
+ */
+export async function readObject<T extends KubernetesObject>(
+  { client, resource, clock }: ReadObjectOptions<T>,
+  key: ObjectName,
+  signal: AbortSignal,
+  isKnown = false,
+): Promise<T | undefined> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const object = await client.get(resource, key, { signal });
+      if (object.metadata?.managedFields) object.metadata.managedFields = undefined;
+      return object;
+    } catch (error) {
+      if (isGoneObject(error, resource, key.name)) return undefined;
+      // Without its optional secret a pod would run otherwise than it is meant to.
+      if (isNotFound(error)) throw new UnavailableError(`${messageOf(error)}: this is not the API server's own answer`, { cause: error });
+      const retryMs = forbiddenRetriesMs[attempt];
+      if (!isForbidden(error) || isKnown || retryMs === undefined) throw error;
+      await clock.sleep(retryMs, signal);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { withDeadline, type Deadline } from "@virtual-kubelet/async";
+import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
+
+/**
+ * Calls something that may not keep to its signal: each call has a deadline, and while one has not come back no other
+ * is begun.
+ */
+export class ExclusiveCall<T> {
+  readonly #deadline: Deadline;
+  readonly #call: (signal: AbortSignal) => Promise<T>;
+  #isUnderWay = false;
+
+  constructor(deadline: Deadline, call: (signal: AbortSignal) => Promise<T>) {
+    this.#deadline = deadline;
+    this.#call = call;
+  }
+
+  /**
+   * Calls, and waits for the answer until the deadline.
+   *
+   * @throws `signal.reason` when aborted; DeadlineExceededError when the deadline passes, and at once if an earlier
+   * call has still not come back; else what the call throws
+   */
+  async run(signal: AbortSignal): Promise<T> {
+    if (this.#isUnderWay) throw new DeadlineExceededError(`${this.#deadline.what}: the last call has still not come back`);
+    return withDeadline(this.#deadline, signal, async (inner) => {
+      this.#isUnderWay = true;
+      try {
+        return await this.#call(inner);
+      } finally {
+        this.#isUnderWay = false;
+      }
+    });
+  }
+}

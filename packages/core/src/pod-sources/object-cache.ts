@@ -1,0 +1,240 @@
+import { SingleFlight } from "@virtual-kubelet/async";
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
+import {
+  Reflector,
+  type DeepReadonly,
+  type KubeClient,
+  type KubernetesObject,
+  type Logger,
+  type Metrics,
+  type Resource,
+} from "@virtual-kubelet/kube-client";
+import { readObject } from "../api-server/read-object.ts";
+
+/** How long what was read counts while the watch is being opened: the watch tells of whatever changed meanwhile. */
+const freshMs = 1_000;
+
+/** How long an object is watched that nobody reads. Source: five resyncs in kubernetes v1.36.3 watch_based_manager.go. */
+const idleMs = 300_000;
+
+/** Names one object. */
+export interface ObjectKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What {@link ObjectCache} needs. */
+export interface ObjectCacheOptions<T extends KubernetesObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Called for each holder of an object that has come, changed or gone since it was last read; must return at once. */
+  readonly onChange: (holder: string) => void;
+}
+
+interface Watch<T extends KubernetesObject> {
+  readonly reflector: Reflector<T>;
+  readonly stop: AbortController;
+  isSynced: boolean;
+}
+
+interface Entry<T extends KubernetesObject> {
+  readonly key: ObjectKey;
+  readonly holders: Set<string>;
+  /** What is known; `object` is absent where there is none. */
+  known: { readonly object: DeepReadonly<T> | undefined; readonly atMs: number } | undefined;
+  watch: Watch<T> | undefined;
+  idleTimer: Disposable | undefined;
+  usedMs: number;
+}
+
+/**
+ * Single objects of one kind, read by name: each is fetched when somebody first asks, then watched, by name too, so
+ * that the Node authorizer allows it. It is kept for as long as somebody holds it: a pod that has asked for it. An
+ * immutable object is fetched once and not watched.
+ * Source: kubernetes v1.36.3 pkg/kubelet/util/manager/watch_based_manager.go.
+ */
+export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | undefined }> {
+  readonly #options: ObjectCacheOptions<T>;
+  readonly #logger: Logger;
+  readonly #entries = new Map<string, Entry<T>>();
+  /** The keys of the entries each holder holds. */
+  readonly #held = new Map<string, Set<string>>();
+  readonly #fetches = new SingleFlight<DeepReadonly<T> | undefined>();
+  readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: ObjectCacheOptions<T>) {
+    this.#options = options;
+    this.#logger = withoutInfo(options.logger);
+  }
+
+  /** How many objects are held. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** How many of them are watched. */
+  get watches(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * The object. With a holder it is watched from then on, also where there is none or it could not be read, until
+   * {@link release}, or until nobody has read it for five minutes.
+   *
+   * @param holder - UID of the pod that needs it; absent: read it, keep nothing
+   * @throws NotFoundError, in a kubelet's words; what the API server answers; `signal.reason`
+   */
+  async read(key: ObjectKey, holder: string | undefined, signal: AbortSignal): Promise<DeepReadonly<T>> {
+    signal.throwIfAborted();
+    const id = idOf(key);
+    const entry = holder === undefined || this.#isClosed ? this.#entries.get(id) : this.#hold(key, holder);
+    const known = entry && this.#known(entry);
+    const object = known ? known.object : await this.#fetches.run(id, (inner) => this.#fetch(key, inner), signal);
+    if (object) return object;
+    throw new NotFoundError(`${this.#options.resource.kind.toLowerCase()} "${key.name}" not found`);
+  }
+
+  /** What is known of the objects that the holder holds. */
+  heldBy(holder: string): DeepReadonly<T>[] {
+    const entries = [...(this.#held.get(holder) ?? [])].map((id) => this.#entries.get(id));
+    return entries.flatMap((entry) => entry?.known?.object ?? []);
+  }
+
+  /** Lets go of all that the holder holds; what nobody else holds is not watched any more. */
+  release(holder: string): void {
+    for (const id of this.#held.get(holder) ?? []) {
+      const entry = this.#entries.get(id);
+      entry?.holders.delete(holder);
+      if (entry?.holders.size === 0) this.#drop(entry);
+    }
+    this.#held.delete(holder);
+  }
+
+  /** Ends all watches; nothing is watched any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const entry of [...this.#entries.values()]) this.#drop(entry);
+    this.#held.clear();
+    await Promise.all(this.#running);
+  }
+
+  #hold(key: ObjectKey, holder: string): Entry<T> {
+    const id = idOf(key);
+    let entry = this.#entries.get(id);
+    if (!entry) {
+      entry = { key, holders: new Set(), known: undefined, watch: undefined, idleTimer: undefined, usedMs: 0 };
+      this.#entries.set(id, entry);
+    }
+    entry.holders.add(holder);
+    const held = this.#held.get(holder) ?? new Set();
+    this.#held.set(holder, held.add(id));
+    return entry;
+  }
+
+  #known(entry: Entry<T>): Entry<T>["known"] {
+    const nowMs = this.#options.clock.monotonic();
+    entry.usedMs = nowMs;
+    const { known, watch } = entry;
+    if (!known) return undefined;
+    const isFresh = watch?.isSynced || known.object?.immutable || nowMs - known.atMs < freshMs;
+    return isFresh ? known : undefined;
+  }
+
+  async #fetch(key: ObjectKey, signal: AbortSignal): Promise<DeepReadonly<T> | undefined> {
+    try {
+      const isKnown = this.#entries.get(idOf(key))?.watch !== undefined;
+      const object = await readObject(this.#options, key, signal, isKnown);
+      const entry = this.#entries.get(idOf(key));
+      if (entry && !entry.watch?.isSynced) entry.known = { object, atMs: this.#options.clock.monotonic() };
+      return object;
+    } finally {
+      const entry = this.#entries.get(idOf(key));
+      if (entry) this.#follow(entry);
+    }
+  }
+
+  /** Watches the object, unless it is watched, or can never change. */
+  #follow(entry: Entry<T>): void {
+    if (entry.watch || this.#isClosed || entry.known?.object?.immutable) return;
+    const { client, clock, random, metrics, resource } = this.#options;
+    const { namespace, name } = entry.key;
+    const query = { namespace, fieldSelector: `metadata.name=${name}` };
+    const reflector = new Reflector<T>({ client, clock, random, metrics, logger: this.#logger, resource, query, pool: "quiet" });
+    const watch: Watch<T> = { reflector, stop: new AbortController(), isSynced: false };
+    entry.watch = watch;
+    reflector.store.subscribe(() => this.#observe(entry, watch));
+    const running = reflector
+      .run(watch.stop.signal)
+      .catch((error: unknown) => this.#logger.error({ err: error }, "the watch of an object ended"))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    reflector.synced.then(
+      () => {
+        watch.isSynced = true;
+        this.#observe(entry, watch);
+      },
+      () => {},
+    );
+    this.#stopWhenIdle(entry, idleMs);
+  }
+
+  /** Takes in what the watch shows, and tells the holders if it is news. */
+  #observe(entry: Entry<T>, watch: Watch<T>): void {
+    if (entry.watch !== watch) return;
+    const object = watch.reflector.store.getByName(entry.key.namespace, entry.key.name);
+    const before = entry.known;
+    entry.known = { object, atMs: this.#options.clock.monotonic() };
+    // Nothing in it can change any more; and a store must not be ended from inside its own change.
+    if (object?.immutable) queueMicrotask(() => entry.watch === watch && this.#unwatch(entry));
+    if (before && versionOf(before.object) === versionOf(object)) return;
+    for (const holder of [...entry.holders]) this.#options.onChange(holder);
+  }
+
+  #stopWhenIdle(entry: Entry<T>, ms: number): void {
+    const { clock } = this.#options;
+    entry.idleTimer = clock.setTimer(ms, () => {
+      const leftMs = entry.usedMs + idleMs - clock.monotonic();
+      if (leftMs > 0) this.#stopWhenIdle(entry, leftMs);
+      else this.#drop(entry);
+    });
+  }
+
+  #drop(entry: Entry<T>): void {
+    const id = idOf(entry.key);
+    this.#unwatch(entry);
+    for (const holder of entry.holders) this.#held.get(holder)?.delete(id);
+    if (this.#entries.get(id) === entry) this.#entries.delete(id);
+  }
+
+  #unwatch(entry: Entry<T>): void {
+    entry.idleTimer?.[Symbol.dispose]();
+    entry.idleTimer = undefined;
+    entry.watch?.stop.abort(new Error("nobody needs the object any more"));
+    entry.watch = undefined;
+  }
+}
+
+function idOf({ namespace, name }: ObjectKey): string {
+  return `${namespace}/${name}`;
+}
+
+function versionOf(object: DeepReadonly<KubernetesObject> | undefined): string | undefined {
+  return object?.metadata?.resourceVersion;
+}
+
+/** One watch is nobody's news where there are thousands. */
+function withoutInfo(logger: Logger): Logger {
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.debug(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+    child: (fields) => withoutInfo(logger.child(fields)),
+  };
+}

@@ -1,0 +1,500 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import {
+  isDeadlineExceeded,
+  isInvalidInput,
+  isQuotaExceeded,
+  isTerminal,
+  isUnsupported,
+  messageOf,
+  terminalReasonOf,
+  UnavailableError,
+} from "@virtual-kubelet/errdefs";
+import {
+  defaultMaxRetryAfterMs,
+  retryAfterMsOf,
+  type DeepReadonly,
+  type EventRecorder,
+  type KubeClient,
+  type Metrics,
+  type Pod,
+  type Store,
+  type Tracer,
+  type WorkResult,
+} from "@virtual-kubelet/kube-client";
+import { waitingReasonOf } from "../../env/pod-resolver.ts";
+import type { PodOptions, RegisteredNode } from "../../virtual-node/options.ts";
+import { GivenPods, unsupportedPolicy } from "../../unsupported/given-pods.ts";
+import { isPodNotFound } from "../../provider-calls/not-found.ts";
+import { podRef } from "../../provider/pod-ref.ts";
+import { podSpan } from "../../provider-calls/pod-span.ts";
+import type { ProviderCalls } from "../../provider-calls/provider-calls.ts";
+import type { ProviderLimits } from "../../unsupported/provider-limits.ts";
+import type { ResolvedPod } from "../../provider/resolved-pod.ts";
+import { unsupportedChanges } from "../../unsupported/unsupported-changes.ts";
+import { mountWaitingReason } from "../../volumes/mount-error.ts";
+import type { CallSlots } from "./call-slots.ts";
+import { TrackedCalls, type FailureKind } from "./tracked-calls.ts";
+import { deadlineExceeded, lookAfterMs, overdueMs } from "../state/end-deadline.ts";
+import { changedParts } from "../state/pod-changes.ts";
+import type { EndTimes } from "../state/pod-event.ts";
+import { nextAction, type PodAction } from "../state/next-action.ts";
+import { isPodGone } from "../../api-server/pod-presence.ts";
+import {
+  endsAlike,
+  isDeafDeletion,
+  isOperation,
+  lastGiven,
+  mayBeHeld,
+  recreationDelayMs,
+  runsStill,
+  wasStarted,
+  type PodState,
+  type Verdict,
+} from "../state/pod-state.ts";
+import type { PodRegistry } from "../state/pod-registry.ts";
+import { rejectionLabel } from "../admission/rejection-label.ts";
+import { decideResize, isToldOf } from "../resize/resize-decision.ts";
+import { resizeEventMessage } from "../resize/resize.ts";
+import { decideStart } from "../admission/start-decision.ts";
+import { slowStartMs } from "../status/wanted-status.ts";
+
+/** How soon a pod is tried again whose secret or config map is missing. When that comes, it is tried at once. */
+const missingRetryMs = 60_000;
+
+/** How soon one is tried again for which something could not be read, or a token not be had. */
+const unreadableRetryMs = 10_000;
+
+/** How soon the API server is asked again about a pod that a relist did not have, and that is there. */
+const confirmAgainMs = 30_000;
+
+/** What {@link PodActionRunner} needs. */
+export interface PodActionRunnerOptions {
+  readonly client: Pick<KubeClient, "get">;
+  readonly store: Store<Pod>;
+  readonly registry: PodRegistry;
+  readonly calls: ProviderCalls;
+  /** Turns of calls that start and change pods, of those that end them, and of questions: none waits for the others. */
+  readonly slots: { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots };
+  readonly providerName: string;
+  readonly limits: ProviderLimits;
+  readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
+  /** The node as registered; admission is decided against it. */
+  readonly node: () => RegisteredNode | undefined;
+  readonly recorder: Pick<EventRecorder, "event">;
+  readonly podOptions: PodOptions;
+  readonly enqueue: (uid: string) => void;
+  readonly enqueueStatus: (uid: string) => void;
+  /** Called when nothing is left of a pod. */
+  readonly onForgotten: (uid: string) => void;
+  /** Whether so many pods are missing from a relist that none of them is ended. */
+  readonly isMassLoss: (missing: number) => boolean;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+}
+
+/** Does the next thing for a pod: asks the provider, has it start, change or end the pod, and judges how that went. */
+export class PodActionRunner {
+  readonly #options: PodActionRunnerOptions;
+  readonly #given: GivenPods;
+  readonly #calls: TrackedCalls;
+  /** What breaks off the question under way about a pod, by UID. */
+  readonly #questions = new Map<string, AbortController>();
+
+  constructor(options: PodActionRunnerOptions) {
+    this.#options = options;
+    this.#given = new GivenPods(options.limits, options.podOptions);
+    this.#calls = new TrackedCalls({ ...options, onSlow: (pod, reason, message) => this.#event(pod, "Warning", reason, message) });
+  }
+
+  /** Looks at both sides of the pod and does the next thing. Whatever it throws is to be tried again. */
+  async work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
+    const { registry, tracer } = this.#options;
+    const state = registry.get(uid);
+    if (!state) return;
+    const action = this.#nextAction(state);
+    if (action.kind === "nothing") return;
+    return tracer.span("pod.sync", { ...podSpan(state.ref), "vk.plan": action.kind }, () => this.#carryOut(action, state, signal));
+  }
+
+  /** The pod is to end sooner than was known: what the provider is being asked about it is not waited for, because its grace runs. */
+  hasten(uid: string): void {
+    this.#questions.get(uid)?.abort(new Error("the pod is to end"));
+  }
+
+  /** Tells people that the provider has ended the pod, and not only begun to. */
+  tellDeleted(pod: DeepReadonly<Pod>): void {
+    this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
+  }
+
+  #nextAction(state: PodState): PodAction {
+    const { registry, store } = this.#options;
+    return nextAction(store.get(state.ref.uid), state, registry.time);
+  }
+
+  async #carryOut(first: PodAction, before: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { registry } = this.#options;
+    const { uid } = before.ref;
+    let action = first;
+    let state = before;
+    // What was asked decides what is done in the same run: a retry must not begin anew by having asked first.
+    try {
+      if (action.kind === "inspect") {
+        await this.#inspect(state, signal);
+        state = registry.get(uid) ?? state;
+        action = this.#nextAction(state);
+      }
+      return await this.#do(action, state, signal);
+    } catch (error) {
+      this.#noteRetryAfter(action, state, error);
+      throw error;
+    }
+  }
+
+  /** Notes that the other side asked for time. One that was meant for an operation which is no longer wanted does not count. */
+  #noteRetryAfter({ kind }: PodAction, before: PodState, error: unknown): void {
+    const { registry } = this.#options;
+    const { uid } = before.ref;
+    const askedMs = retryAfterMsOf(error);
+    const after = registry.get(uid);
+    if (askedMs === undefined || !isOperation(kind) || !after || !endsAlike(before, after)) return;
+    registry.dispatch(uid, { kind: "throttled", operation: kind, ms: Math.min(askedMs, defaultMaxRetryAfterMs) });
+  }
+
+  async #do(action: PodAction, state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { registry, store } = this.#options;
+    const { uid } = state.ref;
+    const pod = store.get(uid);
+    switch (action.kind) {
+      case "nothing":
+        return;
+      case "wait":
+        return { requeueAfterMs: action.ms };
+      case "confirm":
+        return this.#confirm(state, signal);
+      case "inspect":
+        return { requeueAfterMs: isDeafDeletion(state) ? overdueMs : lookAfterMs };
+      case "forget":
+        registry.forget(uid);
+        this.#options.onForgotten(uid);
+        return;
+      case "finish":
+        this.#options.enqueueStatus(uid);
+        return;
+      case "expire":
+        return pod && this.#expire(state, pod);
+      case "delete":
+        return this.#delete(state, pod, action, signal);
+      case "start":
+        return pod && this.#start(state, pod, signal);
+      case "update":
+        return pod && this.#update(state, pod, signal);
+      default:
+        return action satisfies never;
+    }
+  }
+
+  /** Asks the API server about a pod that a relist did not have. */
+  async #confirm(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { client, isMassLoss, registry } = this.#options;
+    const { ref } = state;
+    // Where nothing is at the back end nothing is ended.
+    if (mayBeHeld(state) && isMassLoss(registry.missing)) return { requeueAfterMs: confirmAgainMs };
+    if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };
+    registry.onVanished(ref.uid);
+  }
+
+  async #inspect({ ref, backend }: PodState, signal: AbortSignal): Promise<void> {
+    const { calls, clock, registry } = this.#options;
+    const startedMs = clock.monotonic();
+    try {
+      // Whose pod it is was settled before it was told to end.
+      const status = await this.#ask(ref.uid, signal, async (inner) =>
+        backend.kind === "ending" ? calls.getPodStatus(ref, inner) : (await calls.getPod(ref, inner)).status,
+      );
+      registry.onAnswer(ref, status, startedMs);
+    } catch (error) {
+      if (!isPodNotFound(error)) throw error;
+      registry.onNotFound(ref, startedMs);
+    }
+  }
+
+  /** Asks the provider in its turn, since a list with a gap puts many pods in doubt at once; {@link hasten} breaks it off. */
+  async #ask<T>(uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const end = new AbortController();
+    const inner = AbortSignal.any([signal, end.signal]);
+    this.#questions.set(uid, end);
+    try {
+      using _slot = await this.#options.slots.ask.acquire(inner);
+      return await question(inner);
+    } finally {
+      this.#questions.delete(uid);
+    }
+  }
+
+  #expire(state: PodState, pod: DeepReadonly<Pod>): void {
+    this.#judge(state, pod, deadlineExceeded);
+    this.#options.enqueue(state.ref.uid);
+  }
+
+  async #start(state: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const { clock, node: nodeOf, limits, providerName, podOptions, registry } = this.#options;
+    const node = nodeOf();
+    if (!node) return { requeueAfterMs: 1_000 };
+    if (this.#isLost(state, pod)) return;
+    const delayMs = recreationDelayMs(state, clock.monotonic());
+    if (delayMs > 0) {
+      const message = `Provider ${providerName} loses the pod again and again; it is created again after a while`;
+      this.#judge(state, pod, { kind: "waiting", reason: "ProviderLost", message });
+      return { requeueAfterMs: delayMs };
+    }
+    const admitted = state.admitted || wasStarted(pod);
+    const given = this.#given.of(pod).pod;
+    const decision = decideStart(pod, { node, usage: registry.usage, limits, providerName, podOptions, given, admitted });
+    switch (decision.kind) {
+      case "ignore":
+        return;
+      case "reject":
+        this.#judge(state, pod, { kind: "rejected", reason: decision.reason, message: decision.message });
+        return;
+      case "wait":
+        this.#judge(state, pod, { kind: "waiting", reason: decision.reason, message: decision.message });
+        return;
+      case "start":
+        registry.usage.add(pod);
+        registry.dispatch(state.ref.uid, { kind: "admitted" });
+        return this.#create(state, pod, signal);
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  /** Whether a started pod that the back end lost must not be started again; it is then judged lost. */
+  #isLost(state: PodState, pod: DeepReadonly<Pod>): boolean {
+    if (!state.seen && !wasStarted(pod)) return false;
+    const message = `Provider ${this.#options.providerName} no longer holds the pod`;
+    if (pod.spec?.restartPolicy === "Never") {
+      this.#judge(state, pod, { kind: "lost", reason: "ProviderLost", message });
+      return true;
+    }
+    // A retry of the same start is not news.
+    if (!state.verdict) this.#event(pod, "Warning", "ProviderLost", `${message}; it is created again`);
+    return false;
+  }
+
+  async #create({ ref }: PodState, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const { calls, clock, metrics, resolve, registry } = this.#options;
+    const startedMs = clock.monotonic();
+    using _slow = clock.setTimer(slowStartMs + 1, () => this.#options.enqueueStatus(ref.uid));
+    let failure: unknown;
+    let given = this.#given.of(pod);
+    const made = await this.#calls
+      .call("start", ref.uid, { pod, signal, takes: (error) => this.#takesCreateError(error) }, (inner) =>
+        this.#given.tell(given, async (told) => {
+          given = told;
+          await calls.createPod(told.pod, resolve(pod), ref, inner);
+        }),
+      )
+      .then(
+        () => true,
+        (error: unknown) => {
+          failure = error;
+          return false;
+        },
+      );
+    if (!made) {
+      signal.throwIfAborted();
+      return this.#onCreateError(ref.uid, pod, failure);
+    }
+    metrics.observe("kubelet_pod_worker_duration_seconds", (clock.monotonic() - startedMs) / 1000, { operation_type: "create" });
+    metrics.count("kubelet_started_pods_total");
+    this.#tellOmitted(pod, given.paths);
+    this.#event(pod, "Normal", "ProviderCreateSuccess", "Create pod in provider successfully");
+    // A creation that ends at once is a failed one: tried again as fast as it fails it would be a storm.
+    if (registry.get(ref.uid)?.backend.kind === "unknown")
+      throw new UnavailableError(
+        `provider ${this.#options.providerName} reported pod ${ref.namespace}/${ref.name} gone while it was created`,
+      );
+  }
+
+  #takesCreateError(error: unknown): FailureKind {
+    return waitingReasonOf(error) || isTerminal(error) || isUnsupported(error) || isInvalidInput(error) || isQuotaExceeded(error)
+      ? "refused"
+      : "failed";
+  }
+
+  #onCreateError(uid: string, pod: DeepReadonly<Pod>, error: unknown): WorkResult | void {
+    const { metrics, enqueue, enqueueStatus, podOptions, registry, store } = this.#options;
+    const state = registry.get(uid);
+    if (!state || !store.get(uid) || state.deletion || state.teardown) {
+      // Deleted meanwhile: what the call did is unknown, and is deleted with the rest.
+      enqueue(uid);
+      return;
+    }
+    metrics.count("kubelet_started_pods_errors_total");
+    const message = messageOf(error);
+    // What the provider reported during the call as running goes on, whatever is missing for another creation.
+    const configReason = state.reported && runsStill(state.reported) ? undefined : waitingReasonOf(error);
+    if (configReason) {
+      // A kubelet shows containers that wait for their volumes like any that are made; an event has told why.
+      const isOrdinary = configReason === mountWaitingReason;
+      const verdict: Verdict = { kind: "waiting", reason: configReason, message: isOrdinary ? "" : message };
+      if (isOrdinary) registry.dispatch(uid, { kind: "judged", verdict, graceSeconds: 0 });
+      else this.#judge(state, pod, verdict);
+      enqueueStatus(uid);
+      return this.#waitForConfig(uid, error);
+    }
+    if (isTerminal(error) || (isUnsupported(error) && unsupportedPolicy(podOptions.onUnsupported).default === "fail")) {
+      const reason = isTerminal(error) ? (terminalReasonOf(error) ?? "ProviderFailed") : "ProviderUnsupported";
+      this.#judge(state, pod, { kind: "rejected", reason, message });
+      return;
+    }
+    if (isUnsupported(error)) {
+      this.#judge(state, pod, { kind: "waiting", reason: "ProviderUnsupported", message });
+      return;
+    }
+    const reason = isDeadlineExceeded(error) ? "ProviderTimeout" : "ProviderFailed";
+    this.#event(pod, "Warning", "ProviderCreateFailed", message);
+    // What was seen at the provider during the call goes on running; it is looked at with the next try.
+    if (!state.seen) registry.dispatch(uid, { kind: "judged", verdict: { kind: "waiting", reason, message }, graceSeconds: 0 });
+    throw error;
+  }
+
+  async #update(state: PodState, desired: DeepReadonly<Pod>, signal: AbortSignal): Promise<WorkResult | void> {
+    const pod = this.#fitResize(state, desired);
+    if (!pod) return;
+    const { ref, backend } = state;
+    const { calls, limits, enqueue, providerName, resolve, registry, store } = this.#options;
+    const applied = lastGiven(backend);
+    const before = applied?.spec ? this.#given.of(applied) : undefined;
+    const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
+    const given = this.#given.of(pod);
+    const takes = (error: unknown): FailureKind => {
+      if (isPodNotFound(error)) return "doubted";
+      if (waitingReasonOf(error)) return "failed";
+      return isUnsupported(error) || isInvalidInput(error) || isTerminal(error) ? "refused" : "failed";
+    };
+    try {
+      await this.#calls.call("update", ref.uid, { pod, signal, takes }, (inner) =>
+        this.#given.tell(given, (told) => calls.updatePod(told.pod, resolve(pod), ref, inner, changes)),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      if (takes(error) === "doubted") return enqueue(ref.uid);
+      if (store.get(ref.uid) && !registry.get(ref.uid)?.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
+      if (waitingReasonOf(error)) return this.#waitForConfig(ref.uid, error);
+      if (takes(error) === "refused") return;
+      throw error;
+    }
+    if (before)
+      this.#tellOmitted(
+        pod,
+        given.paths.filter((path) => !before.paths.includes(path)),
+      );
+    const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, { limits, providerName }) : [];
+    if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
+    for (const message of unsupported) this.#event(pod, "Warning", "ProviderUpdateFailed", message);
+  }
+
+  /** @returns the pod as the provider may be told of it now; `undefined` if there is nothing to tell */
+  #fitResize(state: PodState, pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
+    const { limits, node, providerName, registry } = this.#options;
+    const decision = decideResize(pod, state, { node: node(), usage: registry.usage, capabilities: limits.capabilities, providerName });
+    if (decision.kind === "tell") {
+      if (decision.reserves) registry.usage.raise(pod);
+      return pod;
+    }
+    const { resize, given, isAll } = decision;
+    registry.dispatch(state.ref.uid, { kind: "resizePending", resize, given: isAll ? given : undefined });
+    if (!isToldOf(state.resize, resize))
+      this.#event(pod, "Warning", `Resize${resize.reason}`, resizeEventMessage(pod, resize.reason, resize.message));
+    return isAll ? undefined : given;
+  }
+
+  async #delete(
+    state: PodState,
+    pod: DeepReadonly<Pod> | undefined,
+    action: Extract<PodAction, { kind: "delete" }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { calls, clock, enqueue, registry } = this.#options;
+    const { ref } = state;
+    const { gracePeriodSeconds } = action;
+    if (action.overdue && pod) {
+      this.#event(
+        pod,
+        "Warning",
+        "ProviderDeleteFailed",
+        `Pod still runs ${overdueMs / 1000} s after its grace period; it is ended at once`,
+      );
+    }
+    const nowMs = clock.monotonic();
+    const deadlineMs = (state.deletion ?? state.teardown)?.deadlineMs ?? nowMs;
+    const lookAtMs = action.overdue ? nowMs + overdueMs : Math.max(nowMs, deadlineMs) + lookAfterMs;
+    const end: EndTimes = { deadlineMs: state.api === "gone" ? nowMs : deadlineMs, lookAtMs };
+    try {
+      await this.#calls.call(
+        "delete",
+        ref.uid,
+        { pod, end, signal, takes: (error) => (isPodNotFound(error) ? "doubted" : "failed") },
+        (inner) => calls.deletePod(ref, { gracePeriodSeconds }, inner),
+      );
+    } catch (error) {
+      const after = registry.get(ref.uid);
+      if (after?.backend.kind === "gone") return;
+      if (isPodNotFound(error)) return this.#onDeletedNotFound(state, error, signal);
+      signal.throwIfAborted();
+      if (after?.deletion && after.deletion.deadlineMs < deadlineMs) return enqueue(ref.uid);
+      if (pod) this.#event(pod, "Warning", "ProviderDeleteFailed", messageOf(error));
+      throw error;
+    }
+    const after = registry.get(ref.uid);
+    // A pod that has only to be finished is in the status writer's hands.
+    if (after && this.#nextAction(after).kind !== "finish") enqueue(ref.uid);
+  }
+
+  /** "Not found" ends a pod, so it is believed only where the provider, asked for the pod itself, says it again. */
+  async #onDeletedNotFound({ ref }: PodState, error: unknown, signal: AbortSignal): Promise<void> {
+    const { calls, clock, enqueue, registry } = this.#options;
+    const startedMs = clock.monotonic();
+    try {
+      await this.#ask(ref.uid, signal, (inner) => calls.getPod(ref, inner));
+    } catch (asked) {
+      if (!isPodNotFound(asked)) throw asked;
+      registry.onNotFound(ref, startedMs);
+      return enqueue(ref.uid);
+    }
+    throw new UnavailableError(`delete pod ${ref.namespace}/${ref.name}: the provider holds it, and said: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+
+  /** One event that names what the provider was not told of. */
+  #tellOmitted(pod: DeepReadonly<Pod>, paths: readonly string[]): void {
+    if (paths.length === 0) return;
+    const message = `provider ${this.#options.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
+    this.#event(pod, "Warning", "UnsupportedIgnored", message);
+  }
+
+  /** The pod is tried again when what it refers to has changed, and at the latest after this. */
+  #waitForConfig(uid: string, error: unknown): WorkResult {
+    this.#options.registry.dispatch(uid, { kind: "waitsForConfig" });
+    return { requeueAfterMs: isInvalidInput(error) ? missingRetryMs : unreadableRetryMs };
+  }
+
+  /** Records what the core itself has to say of the pod, with one event for each new reason or message. */
+  #judge({ ref, verdict: before }: PodState, pod: DeepReadonly<Pod>, verdict: Verdict): void {
+    const { metrics, registry } = this.#options;
+    const graceSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;
+    registry.dispatch(ref.uid, { kind: "judged", verdict, graceSeconds });
+    if (verdict.kind === "rejected" && before?.kind !== "rejected")
+      metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
+    if (before?.kind === verdict.kind && before.reason === verdict.reason && before.message === verdict.message) return;
+    this.#event(pod, verdict.kind === "expired" ? "Normal" : "Warning", verdict.reason, verdict.message);
+  }
+
+  #event(pod: DeepReadonly<Pod>, type: "Normal" | "Warning", reason: string, message: string): void {
+    const { namespace, name, uid } = podRef(pod);
+    this.#options.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
+  }
+}

@@ -1,0 +1,78 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { podRequests, toAmounts, type ResourceAmounts } from "@virtual-kubelet/kubernetes";
+import { isTerminalPhase } from "../status/pod-phase.ts";
+
+/**
+ * What the pods admitted to a node use of it, kept as they come and go: asking costs the same however many there are.
+ * Only admitted pods belong in it; were those that wait for admission counted too, a burst would refuse itself.
+ */
+export class NodeUsage {
+  readonly #requests = new Map<string, ResourceAmounts>();
+  readonly #totals = new Map<string, bigint>();
+
+  /**
+   * Counts a pod, or counts it anew if it changed. A pod that has Succeeded or Failed uses nothing, and is taken out.
+   * One whose quantities cannot be read counts as a pod that asks for nothing.
+   *
+   * @returns whether the pod used more before
+   */
+  add(pod: DeepReadonly<Pod>): boolean {
+    const uid = pod.metadata?.uid ?? "";
+    const before = this.#requests.get(uid);
+    this.remove(uid);
+    if (isTerminalPhase(pod.status?.phase)) return before !== undefined;
+    const requests = tryPodRequests(pod);
+    this.#requests.set(uid, requests);
+    this.#change(requests, 1n);
+    return [...(before ?? [])].some(([name, amount]) => amount > (requests.get(name) ?? 0n));
+  }
+
+  /** Counts a pod that is to change with whatever is more of each resource: what it uses until then, and what it will. */
+  raise(pod: DeepReadonly<Pod>): void {
+    const uid = pod.metadata?.uid ?? "";
+    const before = this.#requests.get(uid);
+    this.add(pod);
+    const after = this.#requests.get(uid);
+    if (!before || !after) return;
+    this.remove(uid);
+    const most = new Map([...after].map(([name, amount]) => [name, max(amount, before.get(name) ?? 0n)] as const));
+    for (const [name, amount] of before) if (!most.has(name)) most.set(name, amount);
+    this.#requests.set(uid, most);
+    this.#change(most, 1n);
+  }
+
+  /** Counts a pod no more. A pod that was not counted is no fault. @returns whether it was counted */
+  remove(uid: string): boolean {
+    const requests = this.#requests.get(uid);
+    if (!requests) return false;
+    this.#requests.delete(uid);
+    this.#change(requests, -1n);
+    return true;
+  }
+
+  /** How many pods are counted, but for this one. */
+  podsBeside(uid: string): number {
+    return this.#requests.size - (this.#requests.has(uid) ? 1 : 0);
+  }
+
+  /** How much of a resource is used, but by this pod; units as in {@link ResourceAmounts}. */
+  usedBeside(uid: string, resource: string): bigint {
+    return (this.#totals.get(resource) ?? 0n) - (this.#requests.get(uid)?.get(resource) ?? 0n);
+  }
+
+  #change(requests: ResourceAmounts, sign: bigint): void {
+    for (const [name, amount] of requests) this.#totals.set(name, (this.#totals.get(name) ?? 0n) + sign * amount);
+  }
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function tryPodRequests(pod: DeepReadonly<Pod>): ResourceAmounts {
+  try {
+    return toAmounts(podRequests(pod.spec));
+  } catch {
+    return new Map();
+  }
+}

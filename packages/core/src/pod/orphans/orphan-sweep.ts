@@ -1,0 +1,169 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { KubeClient, Logger, Metrics } from "@virtual-kubelet/kube-client";
+import type { OrphanOptions } from "../../virtual-node/options.ts";
+import type { MassLossBrake } from "./mass-loss-brake.ts";
+import { isPodGone } from "../../api-server/pod-presence.ts";
+import { isPodNotFound } from "../../provider-calls/not-found.ts";
+import type { PodRef } from "../../provider/pod-ref.ts";
+import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../../provider/provider.ts";
+
+/** A back-end pod that no pod of this node stands behind. */
+interface Suspect {
+  readonly ref: PodRef;
+  /** Monotonic time at which it was first seen so. */
+  readonly sinceMs: number;
+}
+
+/** Orphans deleted at once: one that hangs does not keep the others. */
+const concurrency = 8;
+
+/** What {@link OrphanSweep} needs. */
+export interface OrphanSweepOptions {
+  readonly client: KubeClient;
+  readonly provider: Pick<PodLifecycleHandler, "deletePod">;
+  readonly owner: Owner;
+  /** Whether the pod controller knows a pod of that UID: then it is not an orphan. */
+  readonly isKnown: (uid: string) => boolean;
+  readonly brake: MassLossBrake;
+  readonly orphans: OrphanOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Removes what the back end holds for pods that are gone. It has to be sure: the tag is ours, the API server itself
+ * says that no pod of that UID lives, that has been so for a grace age, and a sweep that would take more than the brake
+ * allows takes nothing and says so.
+ */
+export class OrphanSweep {
+  readonly #options: OrphanSweepOptions;
+  readonly #suspects = new Map<string, Suspect>();
+  /** Pods of ours in the last complete inventory; `undefined` before the first. */
+  #inventorySize: number | undefined;
+  /** Whether the operator was told that no inventory has been complete. */
+  #toldIncomplete = false;
+
+  constructor(options: OrphanSweepOptions) {
+    this.#options = options;
+  }
+
+  /** Whether orphans can be told from other clusters' pods, and are wanted gone. */
+  get enabled(): boolean {
+    return this.#options.orphans.enabled !== false && this.#options.owner.clusterId !== "";
+  }
+
+  /** Notes which pods of an inventory nobody stands behind. A partial inventory clears nobody. */
+  observe(list: ProviderPodList): void {
+    const { clock, isKnown, metrics } = this.#options;
+    const nowMs = clock.monotonic();
+    const ours = list.pods.filter((pod) => this.#isOurs(pod));
+    const suspects = new Set<string>();
+    for (const { ref } of ours) {
+      if (isKnown(ref.uid)) continue;
+      suspects.add(ref.uid);
+      if (!this.#suspects.has(ref.uid)) this.#suspects.set(ref.uid, { ref, sinceMs: nowMs });
+    }
+    for (const uid of this.#suspects.keys()) {
+      if (isKnown(uid) || (list.complete && !suspects.has(uid))) this.#suspects.delete(uid);
+    }
+    if (list.complete) this.#inventorySize = ours.length;
+    metrics.gauge("vk_orphans", this.#suspects.size, { state: "suspected" });
+  }
+
+  /** Sweeps at intervals until aborted; the first time one grace age after the start. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, orphans: options, logger } = this.#options;
+    if (!this.enabled) {
+      logger.warn({}, "orphans are never deleted: there is no cluster id, or orphan deletion is switched off");
+      return;
+    }
+    let delayMs = graceMsOf(options) + 1_000;
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(delayMs, signal);
+        await this.sweep(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: messageOf(error) }, "orphan sweep failed; the next one tries again");
+      }
+      delayMs = options.intervalMs ?? 300_000;
+    }
+  }
+
+  /** Sweeps once. @returns the pods that were removed */
+  async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
+    // What a partial inventory shows may be a few of very many.
+    if (this.#inventorySize === undefined) return this.#tellIncomplete();
+    const { orphans, unclear } = await this.#lookUp(signal);
+    // Those that have not been suspected for long enough count as well: they were missing at the same time.
+    const count = orphans.length > 0 ? Math.max(orphans.length, this.#suspects.size) : 0;
+    const what = `${count} of ${this.#inventorySize} pods at the provider have no pod in the cluster`;
+    if (this.#options.brake.isSuspected(count, what)) return [];
+    const removed: PodRef[] = [];
+    const waiting = orphans.values();
+    const work = async (): Promise<void> => {
+      for (const ref of waiting) if (await this.#remove(ref, signal)) removed.push(ref);
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    if (unclear) throw unclear.error;
+    return removed;
+  }
+
+  #tellIncomplete(): readonly PodRef[] {
+    if (!this.#toldIncomplete)
+      this.#options.logger.warn({}, "orphans are not deleted: the provider has not yet given a complete list of its pods");
+    this.#toldIncomplete = true;
+    return [];
+  }
+
+  /** The orphans a sweep would remove now; each one was looked up at the API server. */
+  async orphans(signal: AbortSignal): Promise<readonly PodRef[]> {
+    return (await this.#lookUp(signal)).orphans;
+  }
+
+  /** Looks all suspects up. One that cannot be, because its tag is damaged, say, does not keep the others. */
+  async #lookUp(signal: AbortSignal): Promise<{ readonly orphans: readonly PodRef[]; readonly unclear?: { readonly error: unknown } }> {
+    const { client, clock, isKnown, orphans: options } = this.#options;
+    const nowMs = clock.monotonic();
+    const orphans: PodRef[] = [];
+    let unclear: { readonly error: unknown } | undefined;
+    for (const { ref, sinceMs } of this.#suspects.values()) {
+      if (isKnown(ref.uid) || nowMs - sinceMs < graceMsOf(options)) continue;
+      try {
+        if (await isPodGone(client, ref, signal)) orphans.push(ref);
+      } catch (error) {
+        signal.throwIfAborted();
+        unclear ??= { error };
+      }
+    }
+    return { orphans, ...(unclear && { unclear }) };
+  }
+
+  #isOurs({ owner }: ProviderPod): boolean {
+    return owner.clusterId === this.#options.owner.clusterId && owner.nodeName === this.#options.owner.nodeName;
+  }
+
+  async #remove(ref: PodRef, signal: AbortSignal): Promise<boolean> {
+    const { provider, logger, metrics } = this.#options;
+    const fields = { pod: `${ref.namespace}/${ref.name}`, uid: ref.uid };
+    try {
+      await provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isPodNotFound(error)) {
+        logger.warn({ ...fields, err: messageOf(error) }, "orphan could not be deleted; the next sweep tries again");
+        return false;
+      }
+    }
+    this.#suspects.delete(ref.uid);
+    metrics.count("kubelet_orphaned_runtime_pods_total");
+    logger.info(fields, "deleted orphan: no such pod at the API server");
+    return true;
+  }
+}
+
+function graceMsOf(options: OrphanOptions): number {
+  return options.graceMs ?? 60_000;
+}

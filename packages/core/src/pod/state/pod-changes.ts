@@ -1,0 +1,43 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { isSameJson } from "../../api-server/json-equality.ts";
+
+/** The parts of a pod that may change while it runs and concern who runs it. */
+export type PodPart =
+  | "spec.containers"
+  | "spec.initContainers"
+  | "spec.ephemeralContainers"
+  | "spec.activeDeadlineSeconds"
+  | "spec.tolerations"
+  | "spec.resources"
+  | "metadata.labels"
+  | "metadata.annotations";
+
+/**
+ * The parts in which a pod differs from the one the provider was last given. The status, and what the API server alone
+ * is concerned with, do not count; nor does the difference between an absent field and an empty one.
+ * Source: podsEqual in virtual-kubelet v1.13 node/pod.go, which resizes of a whole pod have since joined.
+ */
+export function changedParts(applied: DeepReadonly<Pod>, desired: DeepReadonly<Pod>): readonly PodPart[] {
+  const before = partsOf(applied);
+  return partsOf(desired)
+    .filter(([, value], index) => !isSameJson(before[index]?.[1], value))
+    .map(([part]) => part);
+}
+
+/** Whether the provider is to be told of the pod's changes; see {@link changedParts}. */
+export function needsUpdate(applied: DeepReadonly<Pod>, desired: DeepReadonly<Pod>): boolean {
+  return applied !== desired && changedParts(applied, desired).length > 0;
+}
+
+function partsOf({ metadata, spec }: DeepReadonly<Pod>): readonly (readonly [PodPart, unknown])[] {
+  return [
+    ["spec.containers", spec?.containers],
+    ["spec.initContainers", spec?.initContainers],
+    ["spec.ephemeralContainers", spec?.ephemeralContainers],
+    ["spec.activeDeadlineSeconds", spec?.activeDeadlineSeconds],
+    ["spec.tolerations", spec?.tolerations],
+    ["spec.resources", spec?.resources],
+    ["metadata.labels", metadata?.labels],
+    ["metadata.annotations", metadata?.annotations],
+  ];
+}

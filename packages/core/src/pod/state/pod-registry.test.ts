@@ -1,0 +1,305 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
+import { noMetrics, silentLogger, type Pod, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
+import { beforeEach, describe, expect, test } from "vitest";
+import { podRef } from "../../provider/pod-ref.ts";
+import type { Owner } from "../../provider/provider.ts";
+import { running } from "../../test-support/scripted-provider.ts";
+import { needsUpdate } from "./pod-changes.ts";
+import type { PodState, ProviderCall } from "./pod-state.ts";
+import { PodRegistry } from "./pod-registry.ts";
+
+const owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };
+const pod: Pod = { metadata: { namespace: "default", name: "web", uid: "u1" }, spec: { containers: [{ name: "main" }] } };
+const ref = podRef(pod);
+const everything = { pods: [{ ref, owner, status: running(["main"]) }], complete: true };
+const nothing = { pods: [], complete: true };
+
+let clock: VirtualClock;
+let planned: string[];
+/** Those of them that no longer wait for what they waited for. */
+let hurried: string[];
+let shown: string[];
+let pods: Map<string, Pod>;
+let change: (change: StoreChange<Pod>) => void;
+let states: PodRegistry;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  planned = [];
+  hurried = [];
+  shown = [];
+  pods = new Map([["u1", pod]]);
+  const store: Store<Pod> = {
+    size: 1,
+    get: (uid) => pods.get(uid),
+    getByName: () => undefined,
+    list: () => pods.values(),
+    subscribe: (listener) => {
+      change = listener;
+      return { [Symbol.dispose]() {} };
+    },
+  };
+  states = new PodRegistry({
+    store,
+    owner,
+    enqueue: (uid) => planned.push(uid),
+    onEnd: (uid) => planned.push(uid) && hurried.push(uid),
+    enqueueStatus: (uid) => shown.push(uid),
+    onDeleted: () => {},
+    providerName: "test",
+    clock,
+    logger: silentLogger,
+    metrics: noMetrics,
+  });
+  states.follow();
+  states.onInventory(nothing, clock.monotonic());
+  planned.length = shown.length = 0;
+});
+
+test("a pod whose call had no clear outcome is believed to be there, not to be missing, and nothing is hurried", async () => {
+  states.dispatch("u1", { kind: "called", call: call("start"), pod, end: undefined });
+  states.dispatch("u1", { kind: "failed", message: "" });
+  planned.length = 0;
+  await clock.advance(5_000);
+
+  states.onInventory(nothing, clock.monotonic());
+  const missing = record().backend.kind;
+  states.onInventory(everything, clock.monotonic());
+
+  expect([missing, record().backend.kind]).toEqual(["unknown", "present"]);
+  expect(planned).toEqual([]);
+});
+
+test("a pod's status is looked at when it may be another, and not at each step of a call", () => {
+  states.onReport({ ref, status: { phase: "Running" } });
+  expect(shown.splice(0)).toEqual(["u1"]);
+
+  states.dispatch("u1", { kind: "queued", call: call("update") });
+  states.dispatch("u1", { kind: "called", call: call("update"), pod, end: undefined });
+  states.dispatch("u1", { kind: "returned", pod });
+  expect(shown).toEqual([]);
+
+  change({ type: "updated", uid: "u1", object: { ...pod }, previous: pod });
+  expect(shown.splice(0)).toEqual(["u1"]);
+  states.dispatch("u1", { kind: "judged", verdict: { kind: "waiting", reason: "Why", message: "" }, graceSeconds: 1 });
+  expect(shown.splice(0)).toEqual(["u1"]);
+});
+
+test("a deleted pod that has only to be finished is left to who writes its status", () => {
+  const deleted: Pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 } };
+  pods.set("u1", deleted);
+  change({ type: "updated", uid: "u1", object: deleted, previous: pod });
+  states.dispatch("u1", { kind: "called", call: call("delete"), pod: deleted, end: { deadlineMs: 30_000, lookAtMs: 35_000 } });
+  planned.length = shown.length = 0;
+
+  states.dispatch("u1", { kind: "reportedGone" });
+
+  expect([planned, shown]).toEqual([[], ["u1"]]);
+});
+
+test("an inventory that gives a pod's UID another name says neither how the pod goes nor that it is missing", async () => {
+  states.onInventory(everything, clock.monotonic());
+  await clock.advance(5_000);
+  const misnamed = { ref: { ...ref, name: "other" }, owner, status: { phase: "Failed" } };
+
+  states.onInventory({ pods: [misnamed], complete: true }, clock.monotonic());
+
+  expect([record().backend.kind, record().reported?.phase]).toEqual(["present", "Running"]);
+});
+
+test("another node's pod, which a server shows that does not heed the field selector, is nobody's here", () => {
+  const foreign: Pod = { metadata: { ...pod.metadata, name: "foreign", uid: "u2" }, spec: { nodeName: "node-2", containers: [] } };
+
+  change({ type: "added", uid: "u2", object: foreign });
+  change({ type: "updated", uid: "u2", object: foreign, previous: foreign });
+  change({ type: "deleted", uid: "u2", object: foreign, missed: true });
+
+  expect(states.get("u2")).toBeUndefined();
+  expect(planned).toEqual([]);
+});
+
+test("a pod that the back end has lost is looked for at once", async () => {
+  states.onInventory(everything, clock.monotonic());
+  await clock.advance(5_000);
+
+  states.onInventory(nothing, clock.monotonic());
+
+  expect(record().backend.kind).toBe("unknown");
+  expect(planned).toEqual(["u1"]);
+});
+
+test.each([
+  { generation: undefined, observedGeneration: undefined, isCurrent: true },
+  { generation: 1, observedGeneration: undefined, isCurrent: true },
+  { generation: 2, observedGeneration: 2, isCurrent: true },
+  { generation: 2, observedGeneration: 1, isCurrent: false },
+  // Edited before its first status was written.
+  { generation: 2, observedGeneration: undefined, isCurrent: false },
+])(
+  "an adopted pod of generation $generation, whose status says $observedGeneration, runs its spec: $isCurrent",
+  ({ generation, observedGeneration, isCurrent }) => {
+    const adopted: Pod = {
+      ...pod,
+      metadata: { ...pod.metadata, ...(generation !== undefined && { generation }) },
+      ...(observedGeneration !== undefined && { status: { observedGeneration } }),
+    };
+    pods.set("u1", adopted);
+
+    states.onInventory(everything, clock.monotonic());
+
+    const { backend } = record();
+    expect(backend.kind === "present" && backend.applied.spec === adopted.spec).toBe(isCurrent);
+  },
+);
+
+test("of an adopted pod whose status says that a resize is pending, and not what it runs with, nothing is known", () => {
+  const conditions = [{ type: "PodResizePending", status: "True" }];
+  pods.set("u1", { ...pod, metadata: { ...pod.metadata, generation: 2 }, status: { observedGeneration: 2, conditions } });
+
+  states.onInventory(everything, clock.monotonic());
+
+  const { backend } = record();
+  expect(backend.kind === "present" && backend.applied.spec).toBeUndefined();
+});
+
+test("what a pod that is lost sight of was given is known when it is seen again", async () => {
+  states.onInventory(everything, clock.monotonic());
+  await clock.advance(5_000);
+
+  states.onInventory(nothing, clock.monotonic());
+  pods.set("u1", { ...pod, metadata: { ...pod.metadata, labels: { edited: "meanwhile" } } });
+  states.onInventory(everything, clock.monotonic());
+
+  const { backend } = record();
+  expect(backend.kind === "present" && backend.applied).toBe(pod);
+});
+
+test("of a pod that a late call may have changed it is unclear what runs", () => {
+  states.onInventory(everything, clock.monotonic());
+
+  states.dispatch("u1", { kind: "called", call: { ...call("update"), isGivenUp: true }, pod, end: undefined });
+  states.dispatch("u1", { kind: "settled" });
+  const after = record().backend.kind;
+  states.onInventory(everything, clock.monotonic());
+
+  const { backend } = record();
+  expect([after, backend.kind === "present" && needsUpdate(backend.applied, pod)]).toEqual(["unknown", true]);
+});
+
+test.each([
+  { graceMs: 30_000, isHastened: true },
+  { graceMs: 0, isHastened: false },
+])("a force deletion hastens a deletion under way that has $graceMs ms left: $isHastened", ({ graceMs, isHastened }) => {
+  const deletion = call("delete");
+  const deadlineMs = clock.monotonic() + graceMs;
+  states.dispatch("u1", { kind: "called", call: deletion, pod, end: { deadlineMs, lookAtMs: deadlineMs + 2_000 } });
+
+  change({ type: "deleted", uid: "u1", object: pod, missed: false });
+
+  expect(deletion.abort.signal.aborted).toBe(isHastened);
+});
+
+test("an answer that was asked for before a newer report came does not overwrite it", async () => {
+  states.onInventory(everything, clock.monotonic());
+  const askedMs = clock.monotonic();
+  await clock.advance(100);
+  states.onReport({ ref, status: { ...running(["main"]), podIP: "10.0.0.2" } });
+
+  states.onAnswer(ref, { phase: "Pending" }, askedMs);
+  expect(record().reported?.podIP).toBe("10.0.0.2");
+
+  states.onAnswer(ref, { phase: "Pending" }, clock.monotonic());
+  expect(record().reported?.phase).toBe("Pending");
+});
+
+test.each([true, false])("an inventory that was begun before a newer report came does not overwrite it; complete: %s", async (complete) => {
+  states.onInventory(everything, clock.monotonic());
+  const startedMs = clock.monotonic();
+  await clock.advance(100);
+  states.onReport({ ref, status: { ...running(["main"]), podIP: "10.0.0.2" } });
+
+  states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, startedMs);
+  expect(record().reported?.podIP).toBe("10.0.0.2");
+
+  states.onInventory({ pods: [{ ref, owner, status: { phase: "Pending" } }], complete }, clock.monotonic());
+  expect(record().reported?.phase).toBe("Pending");
+});
+
+describe("a relist that lacks pods", () => {
+  const missed = (): void => change({ type: "deleted", uid: "u1", object: pod, missed: true });
+
+  beforeEach(() => {
+    states.onInventory(everything, clock.monotonic());
+    planned.length = 0;
+    missed();
+  });
+
+  test("has them counted as missing and looked at, and ends nothing by itself", () => {
+    expect([states.missing, record().api, record().backend.kind]).toEqual([1, "missing", "present"]);
+    expect(planned).toEqual(["u1"]);
+  });
+
+  test("has them looked at whatever they waited for", () => {
+    expect(hurried).toEqual(["u1"]);
+  });
+
+  test("breaks off no call: what it says is not known yet", () => {
+    const update = call("update");
+    states.dispatch("u1", { kind: "called", call: update, pod, end: undefined });
+
+    missed();
+
+    expect(update.abort.signal.aborted).toBe(false);
+  });
+
+  test("is forgotten where the pod is there again", () => {
+    change({ type: "added", uid: "u1", object: pod });
+
+    expect([states.missing, record().api]).toEqual([0, "bound"]);
+  });
+
+  test("is over where the API server says that the pod is gone: it is to end, and uses nothing of the node", () => {
+    states.usage.add({ ...pod, spec: { containers: [{ name: "main", resources: { requests: { cpu: "1" } } }] } });
+
+    states.onVanished("u1");
+
+    expect([states.missing, record().api]).toEqual([0, "gone"]);
+    expect([states.usage.podsBeside("other"), states.usage.usedBeside("other", "cpu")]).toEqual([0, 0n]);
+    // Once for the relist, and once to be ended.
+    expect(planned).toEqual(["u1", "u1"]);
+  });
+
+  test("says nothing against a pod that the API server has called gone", () => {
+    states.onVanished("u1");
+
+    missed();
+
+    expect([states.missing, record().api]).toEqual([0, "gone"]);
+  });
+
+  test("says nothing of pods that nothing is known of", () => {
+    change({ type: "deleted", uid: "u9", object: pod, missed: true });
+
+    expect(states.missing).toBe(1);
+    expect(planned).toEqual(["u1"]);
+  });
+});
+
+test("a deletion that the API server told of breaks off what is under way", () => {
+  const update = call("update");
+  states.dispatch("u1", { kind: "called", call: update, pod, end: undefined });
+
+  change({ type: "deleted", uid: "u1", object: pod, missed: false });
+
+  expect([update.abort.signal.aborted, states.missing, record().api]).toEqual([true, 0, "gone"]);
+});
+
+function call(kind: ProviderCall["kind"]): ProviderCall {
+  return { kind, abort: new AbortController(), startedMs: 0, isGivenUp: false, reportedGone: false };
+}
+
+function record(): PodState {
+  const found = states.get("u1");
+  if (!found) throw new Error("there is no record");
+  return found;
+}

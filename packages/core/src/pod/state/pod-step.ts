@@ -1,0 +1,375 @@
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { isTerminalPhase } from "../status/pod-phase.ts";
+import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
+import type { EventTime, PodEvent } from "./pod-event.ts";
+import { asItRuns, isResized, showsPendingResize } from "../resize/resize.ts";
+import {
+  createdOnceMore,
+  endsAlike,
+  hasEnded,
+  hasStopped,
+  isDeafDeletion,
+  lastGiven,
+  mayRestart,
+  unclear,
+  type Backend,
+  type PodState,
+  type ProviderCall,
+} from "./pod-state.ts";
+
+/** How long after its creation a pod that was never seen at the back end may be missing there. */
+const appearanceMs = 60_000;
+
+/** Delay before the provider is asked whether containers that had ended before a delete was accepted are still ended. */
+const confirmEndMs = 1_000;
+
+/** Grace of a pod that says nothing of it, as the API server sets it. */
+const defaultGraceSeconds = 30;
+
+/**
+ * The state of a pod after an event. Pure: it draws the conclusions, and calls nobody. Every change of a pod's state goes
+ * through here; what is to be done next follows from the new state alone, in `nextAction`.
+ */
+export function step(state: PodState, event: PodEvent, time: EventTime): PodState {
+  const next = onEvent(state, event, time);
+  // A deletion or an end does not wait for the time that the operation before it was asked to wait.
+  return next.retryAfter && !endsAlike(state, next) ? { ...next, retryAfter: undefined } : next;
+}
+
+function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
+  const { nowMs } = time;
+  switch (event.kind) {
+    case "bound":
+      return onBound(state, event, time);
+    case "missing":
+      return state.api === "bound" ? { ...state, api: "missing" } : state;
+    case "vanished":
+      return { ...state, api: "gone" };
+    case "held":
+      return onHeld(state, event, nowMs);
+    case "reportedGone":
+      return onReportedGone(state, nowMs);
+    case "unlisted":
+      return onUnlisted(state, event, nowMs);
+    case "notFound":
+      return learn(state, { kind: isToEnd(state) ? "gone" : "absent" }, nowMs);
+    case "queued":
+      return { ...state, call: event.call };
+    case "dequeued":
+      return { ...state, call: undefined };
+    case "called":
+      return onCalled(state, event, nowMs);
+    case "returned":
+      return onReturned(state, event, nowMs);
+    case "refused":
+      return onRefused({ ...state, call: undefined }, state.call?.kind, event, nowMs);
+    case "failed":
+      return onFailed(state, event.message, nowMs);
+    case "doubted":
+      return learn({ ...state, call: undefined }, { kind: "unknown", applied: lastGiven(state.backend) }, nowMs);
+    case "givenUp":
+      return state.call ? { ...state, call: { ...state.call, isGivenUp: true } } : state;
+    case "settled":
+      return onSettled(state, nowMs);
+    case "judged":
+      return onJudged(state, event, nowMs);
+    case "resizePending":
+      return onResizePending(state, event);
+    case "admitted":
+      return { ...state, admitted: true };
+    case "waitsForConfig":
+      return { ...state, waitsForConfig: true };
+    case "throttled":
+      return { ...state, retryAfter: { operation: event.operation, notBeforeMs: nowMs + event.ms } };
+    case "unthrottled":
+      return state.retryAfter ? { ...state, retryAfter: undefined } : state;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Whether the pod is to end at the back end. */
+function isToEnd({ api, deletion, teardown }: PodState): boolean {
+  return api === "gone" || deletion !== undefined || teardown !== undefined;
+}
+
+/** Notes where the pod stands at the back end. */
+function learn(state: PodState, backend: Backend, nowMs: number): PodState {
+  return { ...state, backend, touchedMs: nowMs };
+}
+
+function onBound(state: PodState, { pod, isNew, neverStarted }: Extract<PodEvent, { kind: "bound" }>, time: EventTime): PodState {
+  return {
+    ...state,
+    api: "bound",
+    // A new pod that was never started cannot be at the back end.
+    backend: isNew && neverStarted ? { kind: "absent" } : state.backend,
+    resize: isTakenBack(state, pod) ? undefined : state.resize,
+    deletion: deletionDeadline(pod, state.deletion, !isNew, time),
+    teardown: state.teardown ?? (isTerminalPhase(pod.status?.phase) ? teardownOf(pod, time.nowMs) : undefined),
+  };
+}
+
+/** Whether a pending resize is no longer asked for. */
+function isTakenBack({ resize, backend }: PodState, pod: DeepReadonly<Pod>): boolean {
+  if (resize?.kind !== "pending" || resize.refused || backend.kind !== "present" || !backend.applied.spec) return false;
+  return !isResized(backend.applied, pod);
+}
+
+function onResizePending(state: PodState, { resize, given }: Extract<PodEvent, { kind: "resizePending" }>): PodState {
+  const { backend } = state;
+  return { ...state, resize, backend: given && backend.kind === "present" ? { ...backend, applied: given } : backend };
+}
+
+function teardownOf(pod: DeepReadonly<Pod>, nowMs: number): PodState["teardown"] {
+  return graceFrom(pod.spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds, nowMs);
+}
+
+function graceFrom(graceSeconds: number, nowMs: number): NonNullable<PodState["teardown"]> {
+  return { graceSeconds, deadlineMs: nowMs + graceSeconds * 1000 };
+}
+
+function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kind: "held" }>, nowMs: number): PodState {
+  const { backend, verdict } = state;
+  const next: PodState = {
+    ...state,
+    reported: status,
+    seen: true,
+    touchedMs: nowMs,
+    verdict: verdict?.kind === "waiting" ? undefined : verdict,
+  };
+  switch (backend.kind) {
+    case "ending":
+      if (endsNow(backend, { status, pod, asked })) return learn(next, { kind: "gone" }, nowMs);
+      if (!asked) return next;
+      return learn(next, { ...backend, lookAtMs: Math.max(nowMs + lookAfterMs, backend.deadlineMs + overdueMs) }, nowMs);
+    case "present":
+      return next;
+    case "gone":
+      // It was taken for ended, and runs: it has to be ended once more. What a report leaves out does not run anew.
+      return hasEnded(status, undefined) ? next : adopt(next, pod, nowMs);
+    case "unknown":
+    case "absent":
+      // A deletion that was given up has done its work, though it has not come back.
+      if (isDeafDeletion(state) && !status.endsWhenGone && hasEnded(status, pod) && !mayRestart(pod, status))
+        return learn(next, { kind: "gone" }, nowMs);
+      return state.call ? next : adopt(next, pod, nowMs);
+    default:
+      return backend satisfies never;
+  }
+}
+
+/** Whether a report says that the provider has ended a pod that it was told to end. */
+function endsNow(
+  { accepted }: Extract<Backend, { kind: "ending" }>,
+  { status, pod, asked }: Pick<Extract<PodEvent, { kind: "held" }>, "status" | "pod" | "asked">,
+): boolean {
+  if (status.endsWhenGone) return false;
+  if (hasEnded(status, pod) && (accepted || !mayRestart(pod, status))) return true;
+  // Its time is over and the provider was asked anew: what waits, such as a container behind its init container, is never started.
+  return asked && accepted && hasStopped(status);
+}
+
+/**
+ * A back-end pod whose making was not seen, or which was lost sight of: it is taken to run what it was last given, or
+ * may first have been given, or else what the status says.
+ */
+function adopt(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
+  if (!pod) return { ...state, admitted: true };
+  const applied = lastGiven(state.backend) ?? state.unconfirmed ?? lastTold(pod);
+  return learn({ ...state, admitted: true, unconfirmed: undefined }, { kind: "present", applied, sinceMs: nowMs }, nowMs);
+}
+
+/** The pod as the provider was last told of it, by its status; without a spec where that is not known. */
+function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
+  const { generation } = pod.metadata ?? {};
+  // Before its first status a pod can have been given to the provider as it was created, at most.
+  const observed = pod.status?.observedGeneration ?? 1;
+  const isCurrent = generation === undefined || observed >= generation;
+  // A resize that is pending is observed, and was not told.
+  if (isCurrent && showsPendingResize(pod)) return asItRuns(pod) ?? unclear(pod);
+  return isCurrent ? pod : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
+}
+
+/** The pod as an earlier run may have given it to the provider, where that was an earlier spec. */
+function olderThan(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
+  const told = lastTold(pod);
+  return told === pod ? undefined : told;
+}
+
+function onReportedGone(state: PodState, nowMs: number): PodState {
+  const { backend, call } = state;
+  // What a creation under way makes is looked for when it has come back.
+  if (call?.kind === "start") return { ...state, call: { ...call, reportedGone: true } };
+  if (backend.kind === "gone" || backend.kind === "absent") return state;
+  return learn(state, { kind: backend.kind === "ending" || isToEnd(state) ? "gone" : "absent" }, nowMs);
+}
+
+/** What a complete inventory lacks is asked for once more before anybody concludes that it is gone. */
+function onUnlisted(state: PodState, { isFirst, neverStarted, pod }: Extract<PodEvent, { kind: "unlisted" }>, nowMs: number): PodState {
+  const { backend } = state;
+  switch (backend.kind) {
+    case "ending":
+      return learn(state, { ...backend, lookAtMs: nowMs }, nowMs);
+    case "unknown":
+      // Later the state of a pod is unknown only where a call had no clear outcome, which a list may be too old to tell.
+      if (!isFirst || state.deletion) return state;
+      if (state.teardown) return learn(state, { kind: "gone" }, nowMs);
+      return neverStarted
+        ? learn({ ...state, unconfirmed: state.unconfirmed ?? (pod && olderThan(pod)) }, { kind: "absent" }, nowMs)
+        : state;
+    case "present":
+      if (!state.seen && nowMs - backend.sinceMs <= appearanceMs) return state;
+      return learn(state, { kind: "unknown", applied: backend.applied }, nowMs);
+    case "absent":
+    case "gone":
+      return state;
+    default:
+      return backend satisfies never;
+  }
+}
+
+function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind: "called" }>, nowMs: number): PodState {
+  const next: PodState = { ...state, call, waitsForConfig: false, retryAfter: undefined };
+  switch (call.kind) {
+    case "start":
+      return learn(
+        { ...next, seen: false, reported: undefined, resize: undefined, unconfirmed: state.unconfirmed ?? pod },
+        { kind: "unknown" },
+        nowMs,
+      );
+    case "update":
+      return startsResize(state, pod) ? { ...next, resize: { kind: "inProgress", error: undefined } } : next;
+    case "delete":
+      return end ? learn(next, { kind: "ending", ...end, accepted: false }, nowMs) : next;
+    default:
+      return call.kind satisfies never;
+  }
+}
+
+/** Whether the update tells the provider of a resize. */
+function startsResize({ backend, resize }: PodState, pod: DeepReadonly<Pod> | undefined): boolean {
+  const applied = lastGiven(backend);
+  if (resize?.kind === "pending" && (resize.refused || !applied?.spec)) return true;
+  return applied !== undefined && pod !== undefined && isResized(applied, pod);
+}
+
+/** The resize after the provider failed at it. */
+function failedResize({ resize }: PodState, error: string): PodState["resize"] {
+  return resize?.kind === "inProgress" ? { kind: "inProgress", error } : resize;
+}
+
+function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returned" }>, nowMs: number): PodState {
+  const { call } = state;
+  const next: PodState = { ...state, call: undefined, touchedMs: nowMs };
+  const kind = call?.kind;
+  switch (kind) {
+    case "start":
+      if (call?.reportedGone) return learn(next, { kind: "unknown" }, nowMs);
+      // It may have adopted what an earlier call made of an earlier spec.
+      return learn(
+        { ...next, verdict: undefined, unconfirmed: undefined, creations: createdOnceMore(state, nowMs) },
+        { kind: "present", applied: state.unconfirmed ?? pod ?? {}, sinceMs: nowMs },
+        nowMs,
+      );
+    case "update":
+      return onUpdated(next, pod, nowMs);
+    case "delete":
+      return onDeleteAccepted(next, pod, nowMs);
+    case undefined:
+      return next;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function onUpdated(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
+  const next = { ...state, resize: state.resize?.kind === "inProgress" ? undefined : state.resize };
+  return state.backend.kind === "present" && pod ? learn(next, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs) : next;
+}
+
+/** The provider has taken on the end of the pod. Containers that it reported ended before may have been between two runs. */
+function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
+  const { api, backend, reported } = state;
+  if (backend.kind !== "ending") return state;
+  // Without an API object nobody waits for the end.
+  if (api === "gone") return learn(state, { kind: "gone" }, nowMs);
+  if (!reported || reported.endsWhenGone || !hasEnded(reported, pod)) return learn(state, { ...backend, accepted: true }, nowMs);
+  if (!mayRestart(pod, reported)) return learn(state, { kind: "gone" }, nowMs);
+  return learn(state, { ...backend, accepted: true, lookAtMs: nowMs + confirmEndMs }, nowMs);
+}
+
+/** A creation that was refused leaves nothing at the back end. A pod that the provider reported during the call is an earlier creation's. */
+function onRefused(
+  state: PodState,
+  kind: ProviderCall["kind"] | undefined,
+  { pod, message }: Extract<PodEvent, { kind: "refused" }>,
+  nowMs: number,
+): PodState {
+  switch (kind) {
+    case "start":
+      return learn(
+        { ...state, unconfirmed: state.unconfirmed === pod ? undefined : state.unconfirmed },
+        { kind: state.seen ? "unknown" : "absent" },
+        nowMs,
+      );
+    case "update":
+      // What can never be applied is not tried again before the next change.
+      return onUpdateRefused(state, pod, message, nowMs);
+    case "delete":
+      // There is no such pod.
+      return learn(state, { kind: "gone" }, nowMs);
+    case undefined:
+      return state;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function onUpdateRefused(state: PodState, pod: DeepReadonly<Pod> | undefined, message: string, nowMs: number): PodState {
+  const { resize, backend } = state;
+  const generation = pod?.metadata?.generation;
+  const refusedResize: PodState["resize"] =
+    resize?.kind === "inProgress" ? { kind: "pending", reason: "Infeasible", message, generation, refused: true } : resize;
+  const next = { ...state, resize: refusedResize, touchedMs: nowMs };
+  return backend.kind === "present" && pod ? learn(next, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs) : next;
+}
+
+function onFailed(state: PodState, message: string, nowMs: number): PodState {
+  const { backend, call } = state;
+  // A call that was given up has not come back yet.
+  const next: PodState = { ...state, call: call?.isGivenUp ? call : undefined, touchedMs: nowMs };
+  if (backend.kind === "gone") return next;
+  const kind = call?.kind;
+  switch (kind) {
+    case "start":
+    case "delete":
+      return learn(next, { kind: "unknown" }, nowMs);
+    case "update":
+      // It may have been carried out: also one that takes the change back has to be heard.
+      return onUpdateFailed({ ...next, resize: failedResize(state, message) }, nowMs);
+    case undefined:
+      return next;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function onUpdateFailed(state: PodState, nowMs: number): PodState {
+  const { backend } = state;
+  return backend.kind === "present" ? learn(state, { ...backend, applied: unclear(backend.applied) }, nowMs) : state;
+}
+
+/** What a call did that came back late must be looked at, since nobody heard its answer. */
+function onSettled(state: PodState, nowMs: number): PodState {
+  const { backend, call } = state;
+  const next: PodState = { ...state, call: undefined };
+  if (backend.kind === "gone" && call?.kind !== "start") return next;
+  const applied = lastGiven(backend);
+  return learn(next, { kind: "unknown", applied: applied && unclear(applied) }, nowMs);
+}
+
+function onJudged(state: PodState, { verdict, graceSeconds }: Extract<PodEvent, { kind: "judged" }>, nowMs: number): PodState {
+  const teardown = verdict.kind === "expired" ? (state.teardown ?? graceFrom(graceSeconds, nowMs)) : state.teardown;
+  return { ...state, verdict, teardown };
+}

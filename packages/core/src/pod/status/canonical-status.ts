@@ -1,0 +1,106 @@
+import type { ContainerState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/kube-client";
+import { formatQuantity, tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { toSeconds } from "../../api-server/api-time.ts";
+import { statusText } from "./status-text.ts";
+
+/**
+ * A container status in the API server's own form, so that comparing it with the server's answer finds no difference
+ * that is none: seconds, canonical quantities, no empty fields, at most one state, nothing unknown.
+ *
+ * @param messageBytes - longest message, in bytes
+ */
+export function canonicalContainerStatus(
+  status: Partial<DeepReadonly<ContainerStatus>> & { readonly name: string },
+  messageBytes: number,
+): ContainerStatus {
+  return {
+    name: status.name,
+    image: statusText(status.image) ?? "",
+    imageID: statusText(status.imageID) ?? "",
+    containerID: statusText(status.containerID),
+    ready: status.ready === true,
+    started: typeof status.started === "boolean" ? status.started : undefined,
+    restartCount: Math.max(0, toInt32(status.restartCount) ?? 0),
+    state: stateOrWaiting(canonicalState(status.state, messageBytes)),
+    lastState: { terminated: canonicalState(status.lastState, messageBytes).terminated },
+    resources: canonicalResources(status.resources),
+    allocatedResources: canonicalQuantities(status.allocatedResources),
+    allocatedResourcesStatus: compact(status.allocatedResourcesStatus),
+    volumeMounts: compact(status.volumeMounts),
+    user: compact(status.user),
+    stopSignal: statusText(status.stopSignal),
+  };
+}
+
+/** The one state that holds: terminated before running before waiting; none if none is told. */
+export function canonicalState(state: DeepReadonly<ContainerState> | null | undefined, messageBytes: number): ContainerState {
+  const { terminated, running, waiting } = state ?? {};
+  if (terminated) {
+    const exitCode = toInt32(terminated.exitCode) ?? 137;
+    return {
+      terminated: {
+        exitCode,
+        signal: toInt32(terminated.signal) || undefined,
+        reason: statusText(terminated.reason) ?? (exitCode === 0 ? "Completed" : "Error"),
+        message: statusText(terminated.message, messageBytes),
+        startedAt: toSeconds(terminated.startedAt),
+        finishedAt: toSeconds(terminated.finishedAt),
+        containerID: statusText(terminated.containerID),
+      },
+    };
+  }
+  if (running) return { running: { startedAt: toSeconds(running.startedAt) } };
+  if (waiting) return { waiting: { reason: statusText(waiting.reason), message: statusText(waiting.message, messageBytes) } };
+  return {};
+}
+
+/** The API takes a status without a state as one of a container that waits. */
+function stateOrWaiting(state: ContainerState): ContainerState {
+  return state.terminated || state.running || state.waiting ? state : { waiting: {} };
+}
+
+/**
+ * Resources as the API server writes them; `undefined` where nothing is said of them. That there are none is said, too: by that
+ * the API server knows a node that can change them.
+ */
+export function canonicalResources(resources: DeepReadonly<ContainerStatus>["resources"]): ContainerStatus["resources"] {
+  if (!resources) return undefined;
+  const limits = canonicalQuantities(resources.limits);
+  const requests = canonicalQuantities(resources.requests);
+  const claims = compact<{ name: string; request?: string | undefined }[]>(resources.claims);
+  return { limits, requests, claims };
+}
+
+/** Quantities in Kubernetes' canonical form, without those that are none; `undefined` where none is left. */
+export function canonicalQuantities(
+  quantities: Readonly<Record<string, string | undefined>> | undefined,
+): Record<string, string> | undefined {
+  const entries = Object.entries(quantities ?? {}).flatMap(([name, text]) => {
+    const quantity = tryParseQuantity(text);
+    return quantity ? [[name, formatQuantity(quantity)] as const] : [];
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+function toInt32(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value | 0 : undefined;
+}
+
+/** A deep copy without the values that the API server leaves out of its answers: absent, false and empty ones. */
+function compact<T>(value: unknown): T | undefined {
+  return withoutEmpty(value) as T | undefined;
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (value === null || value === "" || value === false) return undefined;
+  if (typeof value !== "object") return value;
+  if (Array.isArray(value)) {
+    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
+    return items.length > 0 ? items : undefined;
+  }
+  const entries = Object.entries(value).flatMap(([key, entry]) => {
+    const kept = withoutEmpty(entry);
+    return kept === undefined ? [] : [[key, kept] as const];
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}

@@ -1,0 +1,69 @@
+import { isIPv4, isIPv6 } from "node:net";
+import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
+import type { ProviderPodStatus } from "../../provider/provider.ts";
+
+/** The addresses of a pod's status. */
+export type PodAddresses = Pick<PodStatus, "podIP" | "podIPs" | "hostIP" | "hostIPs">;
+
+/** What {@link podAddresses} looks at. */
+export interface PodAddressesInput {
+  readonly pod: DeepReadonly<Pod>;
+  readonly reported: ProviderPodStatus;
+  /** The node's addresses, its main one first. */
+  readonly hostIPs: readonly string[];
+  /** Whether a container of the pod runs. */
+  readonly isRunning: boolean;
+}
+
+/**
+ * The pod's addresses: those reported, at most one a family, the reported `podIP` first, else the node's family. A pod
+ * on the host's network that reports none has the node's. A pod of which nothing runs keeps the address it had.
+ * Source: generateAPIPodStatus and sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ */
+export function podAddresses({ pod, reported, hostIPs, isRunning }: PodAddressesInput): PodAddresses {
+  const host = onePerFamily(hostIPs);
+  const own = reportedIPs(reported, host[0]);
+  const stored = isRunning ? [] : ipsOf(pod.status ?? {});
+  const [podIPs = []] = [own, pod.spec?.hostNetwork ? host : [], stored].filter((ips) => ips.length > 0);
+  return {
+    hostIP: host[0],
+    hostIPs: asEntries(host),
+    podIP: podIPs[0],
+    podIPs: asEntries(podIPs),
+  };
+}
+
+/** The addresses of a status as plain strings, `podIP` first; one a family, malformed ones left out. */
+export function ipsOf({ podIP, podIPs }: Pick<DeepReadonly<PodStatus>, "podIP" | "podIPs">): string[] {
+  return onePerFamily([podIP, ...(podIPs ?? []).map((entry) => entry.ip)]);
+}
+
+/**
+ * The first address of each family, as Go writes it: the API server refuses a second one, compares text, and holds
+ * IPv6 in its shortest form.
+ */
+export function onePerFamily(addresses: readonly (string | undefined)[]): string[] {
+  const chosen = addresses.map(canonicalIP).filter((ip) => ip !== undefined);
+  return chosen.filter((ip, index) => chosen.findIndex((other) => isIPv4(other) === isIPv4(ip)) === index);
+}
+
+function reportedIPs(reported: ProviderPodStatus, hostIP: string | undefined): string[] {
+  const ips = ipsOf(reported);
+  if (canonicalIP(reported.podIP) !== undefined || hostIP === undefined) return ips;
+  return ips.toSorted((a, b) => Number(isIPv4(b) === isIPv4(hostIP)) - Number(isIPv4(a) === isIPv4(hostIP)));
+}
+
+function canonicalIP(address: unknown): string | undefined {
+  if (typeof address !== "string" || address.includes("%")) return undefined;
+  if (isIPv4(address)) return address;
+  if (!isIPv6(address)) return undefined;
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical);
+  if (!mapped) return canonical;
+  const [high, low] = [parseInt(mapped[1] ?? "", 16), parseInt(mapped[2] ?? "", 16)];
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}
+
+function asEntries(ips: readonly string[]): { ip: string }[] | undefined {
+  return ips.length === 0 ? undefined : ips.map((ip) => ({ ip }));
+}

@@ -1,0 +1,139 @@
+import type { ContainerStatus, DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
+import { toSeconds } from "../../api-server/api-time.ts";
+import { derivedConditionTypes, isOwnedCondition } from "./owned-status.ts";
+import { isTerminalPhase, type PodPhase, type StatusByName } from "./pod-phase.ts";
+import { statusText } from "./status-text.ts";
+
+/** What {@link podConditions} looks at. */
+export interface PodConditionsInput {
+  readonly pod: DeepReadonly<Pod>;
+  readonly phase: PodPhase;
+  readonly statuses: StatusByName;
+  /** Whether the pod's place to run exists: it has an address, or a container of it has been started. */
+  readonly hasSandbox: boolean;
+  /** Conditions the provider or the controller asserts; those the core derives are ignored. */
+  readonly asserted: readonly DeepReadonly<PodCondition>[];
+  /** Generation of the spec acted on; absent where the API server counts none. */
+  readonly observedGeneration: number | undefined;
+  /** The time, as the API writes it. */
+  readonly now: string;
+}
+
+type ConditionVerdict = Pick<PodCondition, "status" | "reason" | "message">;
+
+/**
+ * The pod's conditions: everybody else's first, then the asserted ones, then those a kubelet derives from the container
+ * statuses. A condition whose status stays keeps its transition time.
+ * Source: kubernetes v1.36.3 pkg/kubelet/status/generate.go.
+ */
+export function podConditions(input: PodConditionsInput): PodCondition[] {
+  const { pod, statuses, phase, hasSandbox } = input;
+  const others = otherConditions(input);
+  const containersReady = containersReadyVerdict(pod, statuses, phase);
+  const verdicts: Readonly<Record<string, ConditionVerdict>> = {
+    PodReadyToStartContainers: verdictOf(hasSandbox && !isTerminalPhase(phase)),
+    Initialized: initializedVerdict(pod, statuses, phase),
+    Ready: readyVerdict(pod, containersReady, others),
+    ContainersReady: containersReady,
+    PodScheduled: verdictOf(true),
+  };
+  const derived = Object.entries(verdicts).map(([type, verdict]) => withHistory({ type, ...verdict }, input, input.observedGeneration));
+  return [...others, ...derived];
+}
+
+/** The conditions of others as stored, and the asserted ones in their place or after them. */
+function otherConditions(input: PodConditionsInput): PodCondition[] {
+  const asserted = new Map(input.asserted.filter(isWritable).map((condition) => [condition.type, condition]));
+  const stored = (input.pod.status?.conditions ?? []).filter(({ type }) => asserted.has(type) || !isOwnedCondition(type));
+  const added = [...asserted.values()].filter(({ type }) => !stored.some((condition) => condition.type === type));
+  return [...stored, ...added].map((condition) => {
+    const claim = asserted.get(condition.type);
+    return claim ? assertedCondition(claim, input) : { ...condition };
+  });
+}
+
+/** The stored conditions that are neither derived nor asserted by the core. */
+export function foreignConditions(pod: DeepReadonly<Pod>): PodCondition[] {
+  return (pod.status?.conditions ?? []).filter(({ type }) => !isOwnedCondition(type)).map((condition) => ({ ...condition }));
+}
+
+function assertedCondition(condition: DeepReadonly<PodCondition>, input: PodConditionsInput): PodCondition {
+  const { type, status, reason, message } = condition;
+  const generation = isOwnedCondition(type) ? input.observedGeneration : condition.observedGeneration;
+  const own = { type, status, reason: statusText(reason), message: statusText(message), lastTransitionTime: condition.lastTransitionTime };
+  return withHistory(own, input, generation);
+}
+
+/** What the API server would take: it refuses the whole status for one malformed condition. */
+function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
+  if (derivedConditionTypes.includes(type)) return false;
+  return (
+    /^([a-z0-9][a-z0-9.-]{0,252}\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(type) &&
+    ["True", "False", "Unknown"].includes(status)
+  );
+}
+
+/** The condition with what the stored one passes on: the time of its last transition, and a generation never lower. */
+function withHistory(condition: PodCondition, { pod, now }: PodConditionsInput, observedGeneration: number | undefined): PodCondition {
+  const stored = storedCondition(pod, condition.type);
+  const since = stored?.status === condition.status ? toSeconds(stored.lastTransitionTime) : undefined;
+  return {
+    ...condition,
+    observedGeneration: latestGeneration(stored?.observedGeneration, observedGeneration),
+    lastTransitionTime: since ?? toSeconds(condition.lastTransitionTime) ?? now,
+  };
+}
+
+/** The higher generation; `undefined` where the server counts none. */
+export function latestGeneration(stored: number | undefined, observed: number | undefined): number | undefined {
+  return Math.max(stored ?? 0, observed ?? 0) || undefined;
+}
+
+function storedCondition(pod: DeepReadonly<Pod>, type: string): DeepReadonly<PodCondition> | undefined {
+  return pod.status?.conditions?.find((condition) => condition.type === type);
+}
+
+function verdictOf(holds: boolean): ConditionVerdict {
+  return { status: holds ? "True" : "False" };
+}
+
+function initializedVerdict(pod: DeepReadonly<Pod>, statuses: StatusByName, phase: PodPhase): ConditionVerdict {
+  if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
+  const hasStarted = pod.spec?.containers.some(({ name }) => isStarted(statuses.get(name))) ?? false;
+  if (hasStarted) return { status: "True" };
+  const incomplete = (pod.spec?.initContainers ?? []).filter((container) => {
+    const status = statuses.get(container.name);
+    return isSidecar(container) ? status?.started !== true : status?.ready !== true;
+  });
+  if (incomplete.length === 0) return { status: "True" };
+  return { status: "False", reason: "ContainersNotInitialized", message: `containers with incomplete status: ${nameList(incomplete)}` };
+}
+
+function containersReadyVerdict(pod: DeepReadonly<Pod>, statuses: StatusByName, phase: PodPhase): ConditionVerdict {
+  if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
+  if (phase === "Failed") return { status: "False", reason: "PodFailed" };
+  const sidecars = (pod.spec?.initContainers ?? []).filter(isSidecar);
+  const unready = [...sidecars, ...(pod.spec?.containers ?? [])].filter(({ name }) => statuses.get(name)?.ready !== true);
+  if (unready.length === 0) return { status: "True" };
+  return { status: "False", reason: "ContainersNotReady", message: `containers with unready status: ${nameList(unready)}` };
+}
+
+function readyVerdict(pod: DeepReadonly<Pod>, containersReady: ConditionVerdict, others: readonly PodCondition[]): ConditionVerdict {
+  if (containersReady.status !== "True") return containersReady;
+  const problems = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const gate = others.find(({ type }) => type === conditionType);
+    if (!gate) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];
+    return gate.status === "True" ? [] : [`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`];
+  });
+  return problems.length === 0 ? { status: "True" } : { status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") };
+}
+
+function isStarted(status: DeepReadonly<ContainerStatus> | undefined): boolean {
+  return status?.state?.running !== undefined || status?.state?.terminated !== undefined;
+}
+
+/** Names as Go prints a list of them. */
+function nameList(containers: readonly { readonly name: string }[]): string {
+  return `[${containers.map(({ name }) => name).join(" ")}]`;
+}

@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from "node:util";
+import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import { isEmptyJson, isSameJson } from "../../api-server/json-equality.ts";
+import { isOtherObject } from "../../api-server/other-object.ts";
+import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
+
+type JsonObject = Record<string, unknown>;
+
+/** A strategic merge patch of a pod's status; without a `resourceVersion` it is carried out whatever others have written. */
+export interface StatusPatch {
+  readonly metadata: { readonly uid: string | undefined; readonly resourceVersion?: string | undefined };
+  readonly status: Readonly<JsonObject>;
+}
+
+/**
+ * The strategic merge patch that makes the stored status the wanted one, for the `status` subresource. It holds only
+ * what differs in fields the core owns, `null` for those that vanished, and the pod's UID, so that the server refuses
+ * it for a pod that was created again under the name; see {@link isOtherPod}. A new phase is bound to the stored
+ * resourceVersion: else it could replace a final phase of somebody else that the node has not seen. Conditions of others are
+ * never in it.
+ *
+ * @param stored - the API server's object
+ * @param wanted - as `derivePodStatus` and its siblings return it
+ * @returns `undefined` when nothing differs
+ */
+export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<PodStatus>): StatusPatch | undefined {
+  const held = stored.status ?? {};
+  const status: JsonObject = {};
+  for (const field of ownedStatusFields) {
+    if (field === "conditions") Object.assign(status, conditionsPatch(held.conditions ?? [], wanted.conditions ?? []));
+    else if (field === "podIPs" || field === "hostIPs")
+      Object.assign(status, addressesPatch(field, held[field] ?? [], wanted[field] ?? []));
+    else if (field === "resources" || field === "allocatedResources") Object.assign(status, mapPatch(field, held[field], wanted[field]));
+    else if (!isSameJson(held[field], wanted[field])) status[field] = isEmptyJson(wanted[field]) ? null : wanted[field];
+  }
+  if (Object.keys(status).length === 0) return undefined;
+  const { uid, resourceVersion } = stored.metadata ?? {};
+  return { metadata: "phase" in status ? { uid, resourceVersion } : { uid }, status };
+}
+
+/** Whether the API server refused a patch because the pod of that name is another one than the patch is for. */
+export function isOtherPod(error: unknown): boolean {
+  return isOtherObject(error);
+}
+
+/** Conditions merge by type: changed ones with `null` for what vanished in them, and a deletion for vanished ones of ours. */
+function conditionsPatch(held: readonly DeepReadonly<PodCondition>[], wanted: readonly DeepReadonly<PodCondition>[]): JsonObject {
+  const items: JsonObject[] = [];
+  for (const condition of wanted) {
+    const before = held.find(({ type }) => type === condition.type);
+    const changes = before ? changedFields(before, condition) : { ...condition };
+    if (Object.keys(changes).length > 0) items.push({ ...changes, type: condition.type });
+  }
+  for (const { type } of held) {
+    if (isOwnedCondition(type) && !wanted.some((condition) => condition.type === type)) items.push({ $patch: "delete", type });
+  }
+  if (items.length === 0) return {};
+  return { conditions: items, "$setElementOrder/conditions": wanted.map(({ type }) => ({ type })) };
+}
+
+/** Addresses merge by themselves: without a deletion the old ones would stay beside the new, and be refused. */
+function addressesPatch(field: string, held: readonly { readonly ip: string }[], wanted: readonly { readonly ip: string }[]): JsonObject {
+  const ips = wanted.map(({ ip }) => ip);
+  if (
+    isDeepStrictEqual(
+      held.map(({ ip }) => ip),
+      ips,
+    )
+  )
+    return {};
+  if (ips.length === 0) return { [field]: null };
+  const added = ips.filter((ip) => !held.some((entry) => entry.ip === ip)).map((ip) => ({ ip }));
+  const removed = held.filter(({ ip }) => !ips.includes(ip)).map(({ ip }) => ({ $patch: "delete", ip }));
+  return { [field]: [...added, ...removed], [`$setElementOrder/${field}`]: wanted.map(({ ip }) => ({ ip })) };
+}
+
+/** Maps merge by key, those in them, too: what vanished is `null`. */
+function mapPatch(field: string, held: unknown, wanted: unknown): JsonObject {
+  if (isSameJson(held, wanted)) return {};
+  if (isEmptyJson(wanted)) return { [field]: null };
+  if (!isMap(held) || !isMap(wanted)) return { [field]: wanted };
+  const keys = new Set([...Object.keys(held), ...Object.keys(wanted)]);
+  return { [field]: Object.assign({}, ...[...keys].map((key) => mapPatch(key, held[key], wanted[key]))) as JsonObject };
+}
+
+function isMap(value: unknown): value is Readonly<JsonObject> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function changedFields(held: object, wanted: object): JsonObject {
+  const before: JsonObject = { ...held };
+  const after: JsonObject = { ...wanted };
+  const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changes: JsonObject = {};
+  for (const field of fields) {
+    if (!isSameJson(before[field], after[field])) changes[field] = isEmptyJson(after[field]) ? null : after[field];
+  }
+  return changes;
+}

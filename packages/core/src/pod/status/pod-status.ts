@@ -1,0 +1,223 @@
+import type { ContainerStatus, DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { toSeconds } from "../../api-server/api-time.ts";
+import type { ProviderPodStatus } from "../../provider/provider.ts";
+import { canonicalQuantities, canonicalResources } from "./canonical-status.ts";
+import { containerStatuses, type ContainerEnding, type ContainerStatusLists } from "./container-statuses.ts";
+import { ownedStatusFields } from "./owned-status.ts";
+import { ipsOf, podAddresses } from "./pod-addresses.ts";
+import { foreignConditions, latestGeneration, podConditions } from "./pod-conditions.ts";
+import { computePhase, isTerminalPhase, type PodPhase } from "./pod-phase.ts";
+import { statusText } from "./status-text.ts";
+
+/** What every status follows from, besides the pod. */
+export interface StatusContext {
+  /** The node's addresses, its main one first; empty if it has none. */
+  readonly hostIPs: readonly string[];
+  /** Wall-clock time in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /**
+   * Conditions the controller asserts, such as `ProviderUpdateFailed`; they are removed again when they are no longer
+   * given. Default: none.
+   */
+  readonly conditions?: readonly DeepReadonly<PodCondition>[] | undefined;
+  /** Generation of the spec acted on. Default: the pod's. */
+  readonly observedGeneration?: number | undefined;
+}
+
+/** What {@link derivePodStatus} looks at. */
+export interface DerivePodStatusInput extends StatusContext {
+  /** The API server's object. */
+  readonly pod: DeepReadonly<Pod>;
+  /** The provider's last word. */
+  readonly reported: ProviderPodStatus;
+  /**
+   * Whether the provider has ended the pod: no container of it is started again. Before that a container that has ended may be
+   * between two runs, also in a pod that is being deleted. Default: whether the pod is being deleted.
+   */
+  readonly isOver?: boolean | undefined;
+}
+
+/** A reason and what it means, for people. */
+export interface StatusReason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * The status a kubelet would write of a pod, from what the provider reports and what the API server holds. It is in the
+ * API server's own form and depends on the clock only where something changed: derived again from the server's answer,
+ * it comes out the same.
+ *
+ * The phase is the provider's, or else computed. A final phase the provider reports ends the containers it still calls
+ * running; one that is computed is held back while a container runs. A stored final phase stays.
+ */
+export function derivePodStatus(input: DerivePodStatusInput): PodStatus {
+  const { pod, reported } = input;
+  const ending = isTerminalPhase(reported.phase) ? endingOf(reported.phase) : undefined;
+  const now = rfc3339(input.nowMs);
+  return assemble(input, containerStatuses({ pod, reported, ending, now }), now);
+}
+
+/**
+ * The status of a pod that is not started yet, and why: Pending, every container waiting with that reason. A pod that
+ * has ended stays so.
+ */
+export function waitingStatus(pod: DeepReadonly<Pod>, why: StatusReason & StatusContext): PodStatus {
+  const waiting = { waiting: { reason: why.reason, message: why.message } };
+  const wait = (containers: readonly { readonly name: string }[] | undefined): ContainerStatus[] =>
+    (containers ?? []).map(({ name }) => ({ name, image: "", imageID: "", ready: false, restartCount: 0, state: waiting }));
+  // What waits as any pod does is shown as nothing: a kubelet's words for it depend on the pod.
+  const isOrdinary = why.reason === "ContainerCreating";
+  const reported: ProviderPodStatus = isOrdinary
+    ? { phase: "Pending" }
+    : {
+        phase: "Pending",
+        reason: why.reason,
+        message: why.message,
+        initContainerStatuses: wait(pod.spec?.initContainers),
+        containerStatuses: wait(pod.spec?.containers),
+        ephemeralContainerStatuses: wait(pod.spec?.ephemeralContainers),
+      };
+  return derivePodStatus({ ...why, pod, reported });
+}
+
+/**
+ * The status of a pod that was refused and never ran: Failed, with the reason and nothing of its containers. The
+ * message is written as it is; a kubelet's begin with `Pod was rejected: `.
+ * Source: rejectPod in kubernetes v1.36.3 pkg/kubelet/kubelet.go.
+ */
+export function rejectedStatus(pod: DeepReadonly<Pod>, why: StatusReason & Pick<StatusContext, "nowMs" | "observedGeneration">): PodStatus {
+  const stored = pod.status ?? {};
+  const isTerminal = isTerminalPhase(stored.phase);
+  return {
+    ...foreignFields(stored),
+    phase: isTerminal ? stored.phase : "Failed",
+    reason: isTerminal ? stored.reason : statusText(why.reason),
+    message: isTerminal ? stored.message : statusText(why.message),
+    startTime: toSeconds(stored.startTime) ?? rfc3339(why.nowMs),
+    observedGeneration: observedGeneration(pod, why.observedGeneration),
+    conditions: foreignConditions(pod),
+  };
+}
+
+/** Why a pod's back end is no more; see {@link endedStatus}. */
+export interface EndedReason extends StatusContext {
+  /** The provider's last word, if it is newer than what the API server holds. Default: what the API server holds. */
+  readonly reported?: ProviderPodStatus | undefined;
+  /** Becomes the pod's reason and that of containers that ran. Default: the pod has none, the containers `ContainerStatusUnknown`. */
+  readonly reason?: string | undefined;
+  /** Default: Succeeded if all containers ended with exit code 0, else Failed. */
+  readonly phase?: "Succeeded" | "Failed" | undefined;
+  /** Becomes the pod's message and that of containers that ran. Default: the pod has none, the containers a plain one. */
+  readonly message?: string | undefined;
+}
+
+/**
+ * The last status of a pod whose back end is confirmed gone. Containers that ran have ended with exit code 137, those
+ * that never started go on waiting. The pod has Succeeded if all its containers had ended with exit code 0, else Failed.
+ */
+export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus {
+  const {
+    initContainerStatuses,
+    containerStatuses: mainStatuses,
+    ephemeralContainerStatuses,
+    podIP,
+    podIPs,
+  } = why.reported ?? pod.status ?? {};
+  const reported: ProviderPodStatus = { initContainerStatuses, containerStatuses: mainStatuses, ephemeralContainerStatuses, podIP, podIPs };
+  const ending: ContainerEnding = {
+    exitCode: 137,
+    reason: why.reason ?? "ContainerStatusUnknown",
+    message: why.message ?? "The container could not be located when the pod was terminated",
+    neverStarted: "wait",
+  };
+  const now = rfc3339(why.nowMs);
+  const lists = containerStatuses({ pod, reported, ending, now });
+  const hasSucceeded = (lists.containerStatuses ?? []).every((status) => status.state?.terminated?.exitCode === 0);
+  const phase = why.phase ?? (hasSucceeded ? "Succeeded" : "Failed");
+  return assemble(
+    { ...why, pod, reported: { ...reported, phase, ...(why.reason ? { reason: why.reason, message: why.message } : {}) } },
+    lists,
+    now,
+  );
+}
+
+/** How containers end that a provider still calls running, or says nothing of, in a pod it says has ended. */
+function endingOf(phase: "Succeeded" | "Failed"): ContainerEnding {
+  return phase === "Succeeded"
+    ? { exitCode: 0, reason: "Completed", message: "", neverStarted: "end" }
+    : {
+        exitCode: 137,
+        reason: "ContainerStatusUnknown",
+        message: "The provider reported the pod as Failed without saying how the container ended",
+        neverStarted: "endUnreported",
+      };
+}
+
+function assemble(input: DerivePodStatusInput, lists: ContainerStatusLists, now: string): PodStatus {
+  const { pod, reported, hostIPs } = input;
+  const stored = pod.status ?? {};
+  const all = [...(lists.initContainerStatuses ?? []), ...(lists.containerStatuses ?? [])];
+  const statuses = new Map(all.map((status) => [status.name, status]));
+  const isRunning = [...all, ...(lists.ephemeralContainerStatuses ?? [])].some((status) => status.state?.running);
+  const phase = phaseOf(input, statuses, isRunning);
+  const addresses = podAddresses({ pod, reported, hostIPs, isRunning });
+  const hasAddress = ipsOf(reported).length > 0;
+  const hasRun = all.some(({ state, lastState }) => state?.running ?? state?.terminated ?? lastState?.terminated);
+  const readyToStart = reported.conditions?.find(({ type }) => type === "PodReadyToStartContainers");
+  const keeps = isTerminalPhase(stored.phase);
+  const generation = observedGeneration(pod, input.observedGeneration);
+  return {
+    ...foreignFields(stored),
+    phase,
+    reason: keeps ? stored.reason : statusText(reported.reason),
+    message: keeps ? stored.message : statusText(reported.message),
+    startTime: toSeconds(stored.startTime) ?? now,
+    observedGeneration: generation,
+    ...addresses,
+    conditions: podConditions({
+      pod,
+      phase,
+      statuses,
+      hasSandbox: readyToStart ? readyToStart.status === "True" : hasAddress || hasRun,
+      asserted: [...(reported.conditions ?? []), ...(input.conditions ?? [])],
+      observedGeneration: generation,
+      now,
+    }),
+    ...lists,
+    resources: canonicalResources(reported.resources ?? stored.resources),
+    allocatedResources: canonicalQuantities(reported.allocatedResources ?? stored.allocatedResources),
+  };
+}
+
+function phaseOf(
+  { pod, reported, isOver }: DerivePodStatusInput,
+  statuses: ReadonlyMap<string, ContainerStatus>,
+  isRunning: boolean,
+): PodPhase {
+  const stored = pod.status?.phase;
+  if (isTerminalPhase(stored)) return stored;
+  if (isTerminalPhase(reported.phase)) return reported.phase;
+  const isEnding = isOver ?? pod.metadata?.deletionTimestamp !== undefined;
+  const computed = computePhase(pod, statuses, isEnding);
+  // A pod being deleted has ended with its containers, also if the provider goes on calling it Running.
+  if (isEnding && isTerminalPhase(computed) && !isRunning) return computed;
+  if (reported.phase === "Pending" || reported.phase === "Running") return reported.phase;
+  // Who waits for a final phase counts on nothing of the pod running any more.
+  if (isTerminalPhase(computed) && isRunning) return stored === "Running" ? "Running" : "Pending";
+  return computed;
+}
+
+const owned: ReadonlySet<string> = new Set(ownedStatusFields);
+
+/** The fields of the status that belong to others. */
+function foreignFields(stored: DeepReadonly<PodStatus>): PodStatus {
+  return Object.fromEntries(Object.entries(stored).filter(([field]) => !owned.has(field)));
+}
+
+/** Only servers that count a pod's generations take one in its status. */
+function observedGeneration(pod: DeepReadonly<Pod>, observed: number | undefined): number | undefined {
+  const { generation } = pod.metadata ?? {};
+  return generation ? latestGeneration(pod.status?.observedGeneration, observed ?? generation) : pod.status?.observedGeneration;
+}

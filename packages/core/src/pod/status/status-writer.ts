@@ -1,0 +1,272 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  resources,
+  WorkQueue,
+  type DeepReadonly,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Pod,
+  type PodStatus,
+  type Store,
+  type Tracer,
+} from "@virtual-kubelet/kube-client";
+import { toEpochMs } from "../../api-server/api-time.ts";
+import { isGoneObject } from "../../api-server/gone-object.ts";
+import { isNewer } from "../../api-server/resource-version.ts";
+import type { PodRef } from "../../provider/pod-ref.ts";
+import { podSpan } from "../../provider-calls/pod-span.ts";
+import { countContainers } from "./container-metrics.ts";
+import { isTerminalPhase } from "./pod-phase.ts";
+import { isOver, type PodState } from "../state/pod-state.ts";
+import { isOtherPod, podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
+
+/** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
+const burst = 10;
+const refillMs = 1_000;
+
+/** Delay before a status update is retried after the API server answered with a different pod, a newer one, or 404. */
+const replacedRetryMs = 1_000;
+
+/** How often the last status of a deleted pod may be refused as invalid before the pod is removed without it. */
+const maxRefusals = 3;
+
+/** Pods written at once; the connections, not this, are the limit. */
+const concurrency = 64;
+
+/** What {@link StatusWriter} needs. */
+export interface StatusWriterOptions {
+  readonly client: KubeClient;
+  readonly store: Store<Pod>;
+  /** What is known of a pod; absent if nothing. */
+  readonly state: (uid: string) => PodState | undefined;
+  /** The status the pod should have; absent if there is nothing to say yet. */
+  readonly wanted: (pod: DeepReadonly<Pod>, state: PodState) => PodStatus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+}
+
+/** What was last sent for a pod. */
+interface Written {
+  /** `undefined`: the pod was only read. */
+  readonly body: StatusPatch | undefined;
+  /** The pod as it should be at the server now; newer than the store's object until the watch catches up. */
+  readonly pod: DeepReadonly<Pod>;
+}
+
+interface Budget {
+  tokens: number;
+  atMs: number;
+}
+
+/**
+ * Keeps the API server's pods at the status they should have, and removes a deleted pod once its end is written.
+ *
+ * It compares with the object the server holds, not with what it sent: a status that somebody else overwrote is put
+ * right. It writes nothing but the status, and each write names the pod's UID.
+ */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #queue: WorkQueue;
+  readonly #written = new Map<string, Written>();
+  readonly #removed = new Set<string>();
+  /** How often the API server has called a pod's status invalid. */
+  readonly #refusals = new Map<string, number>();
+  readonly #budgets = new Map<string, Budget>();
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    this.#queue = new WorkQueue({ name: "pod-status", clock: options.clock, random: options.random, metrics: options.metrics });
+  }
+
+  /** Asks for a look at the pod: something changed on either side. */
+  mark(uid: string): void {
+    this.#queue.add(uid);
+  }
+
+  /** The API server is there again: whatever waits for a retry is written now. */
+  retryNow(): void {
+    this.#queue.resetBackoff();
+  }
+
+  /** The pod is gone; drops what is kept for it. */
+  forget(uid: string): void {
+    this.#queue.forget(uid);
+    this.#written.delete(uid);
+    this.#removed.delete(uid);
+    this.#refusals.delete(uid);
+    this.#budgets.delete(uid);
+  }
+
+  /** Pods anything is kept of. */
+  get known(): number {
+    return Math.max(this.#written.size, this.#removed.size, this.#budgets.size, this.#refusals.size);
+  }
+
+  /** Pods that wait for a look, or are being written. */
+  get pending(): number {
+    return this.#queue.size + this.#queue.working;
+  }
+
+  /** Writes until aborted. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run({ concurrency, signal, logger: this.#options.logger, handler: (uid, inner) => this.#sync(uid, inner) });
+  }
+
+  async #sync(uid: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | void> {
+    const { store, state: stateOf, wanted: wantedOf } = this.#options;
+    const stored = store.get(uid);
+    const state = stateOf(uid);
+    if (!stored || !state) return;
+    const pod = this.#freshest(uid, stored);
+    const wanted = wantedOf(pod, state);
+    if (wanted) {
+      const body = podStatusPatch(pod, wanted);
+      // The store has it: nothing of the answer needs to be kept.
+      if (!body && pod === stored) this.#written.delete(uid);
+      if (body) {
+        const outcome = await this.#write(state, pod, wanted, body, signal);
+        if (outcome !== "written") return outcome;
+      }
+    }
+    if (!this.#removed.has(uid) && mayRemove(pod, state, wanted)) await this.#remove(pod, state, signal);
+  }
+
+  /** Sends the patch. @returns `written`, or what the queue is to do instead */
+  async #write(
+    state: PodState,
+    pod: DeepReadonly<Pod>,
+    wanted: PodStatus,
+    body: StatusPatch,
+    signal: AbortSignal,
+  ): Promise<"written" | { requeueAfterMs: number }> {
+    const { logger, metrics, clock } = this.#options;
+    const { uid } = state.ref;
+    const last = this.#written.get(uid);
+    const isUnchanged = last !== undefined && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion;
+    if (isUnchanged && JSON.stringify(last.body) === JSON.stringify(body)) {
+      // The server took the patch and left the object as it was: it does not know a field, or refuses the change.
+      metrics.count("vk_status_patches_ignored_total");
+      return "written";
+    }
+    const delayMs = wanted.phase === pod.status?.phase ? this.#spend(uid) : 0;
+    if (delayMs > 0) return { requeueAfterMs: delayMs };
+    const startedMs = clock.monotonic();
+    try {
+      const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
+      if (this.#isKnown(uid)) this.#written.set(uid, { body, pod: after });
+      metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
+      countContainers(metrics, pod.status, wanted);
+      if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(state, pod);
+      return "written";
+    } catch (error) {
+      signal.throwIfAborted();
+      // Somebody else has written meanwhile, and the watch may be slow.
+      if (isConflict(error)) return this.#reread(state.ref, signal);
+      // The pod is gone or was replaced, and the watch will say so; should it not, this is tried again.
+      if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
+      if (isInvalidInput(error)) {
+        logger.error(
+          { pod: `${state.ref.namespace}/${state.ref.name}`, uid, err: messageOf(error) },
+          "the API server refuses the pod's status",
+        );
+        const refusals = (this.#refusals.get(uid) ?? 0) + 1;
+        this.#refusals.set(uid, refusals);
+        // A deleted pod that has ended does not stay for ever because nobody may say how it ended.
+        if (refusals >= maxRefusals && mayRemove(pod, state, wanted)) return "written";
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * @returns the pod as the server has it then. A patch that is bound to a version leaves what it was made for; any other one may have met
+   * what somebody else wrote, so the server is asked for the whole.
+   */
+  async #patch(
+    ref: PodRef,
+    pod: DeepReadonly<Pod>,
+    { body, wanted }: { readonly body: StatusPatch; readonly wanted: PodStatus },
+    signal: AbortSignal,
+  ): Promise<DeepReadonly<Pod>> {
+    const { client, tracer } = this.#options;
+    const { namespace, name } = ref;
+    const isBound = body.metadata.resourceVersion !== undefined;
+    const answer = isBound ? "metadata" : "object";
+    const answered = await tracer.span("status.patch", podSpan(ref), () =>
+      client.patch(
+        resources.pods,
+        { namespace, name },
+        { type: "strategic", body },
+        { subresource: "status", answer, managedFields: "drop", signal },
+      ),
+    );
+    return isBound ? { ...pod, metadata: answered.metadata, status: wanted } : answered;
+  }
+
+  /** Reads the pod as the server has it, for a write after a conflict. @returns what the queue is to do */
+  async #reread({ namespace, name, uid }: PodRef, signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
+    const pod = await this.#options.client.get(resources.pods, { namespace, name }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    if (pod?.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body: undefined, pod });
+    return { requeueAfterMs: replacedRetryMs };
+  }
+
+  /** The pod shows as running from now on. */
+  #measureStart(state: PodState, pod: DeepReadonly<Pod>): void {
+    const { clock, metrics } = this.#options;
+    metrics.observe("kubelet_pod_start_duration_seconds", (clock.monotonic() - state.firstSeenMs) / 1000);
+    const createdMs = toEpochMs(pod.metadata?.creationTimestamp);
+    // The API server's clock may be ahead of ours.
+    if (createdMs !== undefined) metrics.observe("kubelet_pod_start_total_duration_seconds", Math.max(0, clock.now() - createdMs) / 1000);
+  }
+
+  /** The end is written: removes the API server's object, and only this very one. */
+  async #remove(pod: DeepReadonly<Pod>, state: PodState, signal: AbortSignal): Promise<void> {
+    const { client, metrics } = this.#options;
+    try {
+      await client.delete(resources.pods, state.ref, { gracePeriodSeconds: 0, preconditions: { uid: state.ref.uid } }, { signal });
+      metrics.count("vk_pods_removed_total");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isGoneObject(error, resources.pods, state.ref.name)) throw error;
+    }
+    if (this.#isKnown(state.ref.uid)) this.#removed.add(state.ref.uid);
+  }
+
+  /** Whether the pod was not forgotten meanwhile: the watch may be quicker than the answer to a write. */
+  #isKnown(uid: string): boolean {
+    return this.#options.state(uid) !== undefined;
+  }
+
+  /** The newer of the store's object and the answer to our last write. */
+  #freshest(uid: string, stored: DeepReadonly<Pod>): DeepReadonly<Pod> {
+    const written = this.#written.get(uid);
+    if (!written) return stored;
+    return isNewer(written.pod, stored) ? written.pod : stored;
+  }
+
+  /** Takes a token. @returns how long to wait for one, in milliseconds; 0 if there was one */
+  #spend(uid: string): number {
+    const nowMs = this.#options.clock.monotonic();
+    const budget = this.#budgets.get(uid) ?? { tokens: burst, atMs: nowMs };
+    const tokens = Math.min(burst, budget.tokens + (nowMs - budget.atMs) / refillMs);
+    const taken = tokens >= 1;
+    this.#budgets.set(uid, { tokens: taken ? tokens - 1 : tokens, atMs: nowMs });
+    return taken ? 0 : Math.ceil((1 - tokens) * refillMs);
+  }
+}
+
+/** Whether nothing keeps the object of a deleted pod: it has ended, its end is written, and it was not removed before. */
+function mayRemove(pod: DeepReadonly<Pod>, state: PodState, wanted: PodStatus | undefined): boolean {
+  if (!pod.metadata?.deletionTimestamp) return false;
+  if (!isOver(state)) return false;
+  if (!isTerminalPhase(wanted?.phase ?? pod.status?.phase)) return false;
+  const waitsForFinalizers = pod.metadata.deletionGracePeriodSeconds === 0 && (pod.metadata.finalizers?.length ?? 0) > 0;
+  return !waitsForFinalizers;
+}

@@ -1,0 +1,115 @@
+import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import type { ProviderPodStatus } from "../../provider/provider.ts";
+import { deadlineExceeded, isPastActiveDeadline } from "../state/end-deadline.ts";
+import type { EventTime } from "../state/pod-event.ts";
+import { isTerminalPhase } from "./pod-phase.ts";
+import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "../state/pod-state.ts";
+import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
+import { resizeCondition, withRunningResources } from "../resize/resize.ts";
+
+/** How long a start may take before the pod is shown as ContainerCreating, in milliseconds: most are Running before. */
+export const slowStartMs = 1_000;
+
+/**
+ * The status a pod should have, from what is known of it: the core's own verdict, else the end of a deleted pod, else
+ * what the provider reported.
+ *
+ * @param monotonicMs - time on the states' clock
+ * @returns `undefined` if there is nothing to say yet
+ */
+export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
+  const { verdict, reported, call } = state;
+  const end = endOf(pod, state, context, monotonicMs);
+  if (end) return end;
+  const observedGeneration = generationActedOn(pod, state);
+  if (verdict?.kind === "waiting") return waitingStatus(pod, { ...verdict, ...context, observedGeneration });
+  if (reported) return reportedStatus(pod, { ...state, reported }, { ...context, observedGeneration });
+  const isSlow = call?.kind === "start" && monotonicMs - call.startedMs > slowStartMs;
+  return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
+}
+
+/** Whether two states of a pod call for the same status, and for the same removal of it, as long as the API server's object is the same. */
+export function showsAlike(before: PodState, after: PodState): boolean {
+  return (
+    before.verdict === after.verdict &&
+    before.reported === after.reported &&
+    before.resize === after.resize &&
+    before.deletion === after.deletion &&
+    before.teardown === after.teardown &&
+    isOver(before) === isOver(after) &&
+    startOf(before) === startOf(after) &&
+    givenGeneration(before) === givenGeneration(after) &&
+    (after.resize === undefined || lastGiven(before.backend) === lastGiven(after.backend))
+  );
+}
+
+/** When the start under way began: a slow one is shown. */
+function startOf({ call, reported, verdict }: PodState): number | undefined {
+  return call?.kind === "start" && !reported && !verdict ? call.startedMs : undefined;
+}
+
+/** The status of a pod that core refuses, has lost or has ended; `undefined` where it is none of these. */
+function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
+  const { verdict, reported } = state;
+  if (verdict?.kind === "rejected") return rejectedStatus(pod, { ...verdict, ...context });
+  if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context });
+  const over = isEnded(state);
+  const ended = reported !== undefined && hasEnded(reported, pod);
+  const isThrough = over || (ended && !mayRestart(pod, reported));
+  if (isThrough && hasExpired(pod, state, { nowMs: monotonicMs, wallMs: context.nowMs }))
+    return endedStatus(pod, { ...deadlineExceeded, ...context, reported, phase: "Failed" });
+  return over && !ended ? endedStatus(pod, { ...context, reported }) : undefined;
+}
+
+/**
+ * Whether the pod has Failed because it was active for longer than it may. After a restart its end can be known before the
+ * verdict. A final phase that is written stays.
+ * Source: generateAPIPodStatus in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ */
+function hasExpired(pod: DeepReadonly<Pod>, state: PodState, time: EventTime): boolean {
+  if (state.verdict?.kind === "expired") return true;
+  return !isTerminalPhase(pod.status?.phase) && isPastActiveDeadline(pod, state, time);
+}
+
+/** Whether the provider was told to end the pod, and has. */
+function isEnded(state: PodState): boolean {
+  return (state.deletion !== undefined || state.teardown !== undefined) && isOver(state);
+}
+
+function reportedStatus(
+  pod: DeepReadonly<Pod>,
+  state: PodState & { readonly reported: ProviderPodStatus },
+  { observedGeneration, ...context }: StatusContext & { readonly observedGeneration: number | undefined },
+): PodStatus {
+  const { reported } = state;
+  const over = isEnded(state);
+  const conditions = assertedConditions(state);
+  const derived = derivePodStatus({ pod, reported, isOver: over, ...context, conditions, observedGeneration });
+  const status = withPendingResize(derived, state);
+  // What ended without saying how each container ended has ended all the same.
+  return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
+}
+
+/** What a pod runs with is told while it asks for something else. */
+function withPendingResize(status: PodStatus, { resize, backend }: PodState): PodStatus {
+  const applied = lastGiven(backend);
+  return resize?.kind === "pending" && !resize.refused && applied?.spec ? withRunningResources(status, applied) : status;
+}
+
+function assertedConditions({ resize, deletion, teardown }: PodState): readonly PodCondition[] {
+  return resize && !deletion && !teardown ? [resizeCondition(resize)] : [];
+}
+
+/**
+ * A pod that is ending says what it last ran; its end, that the deletion was seen. Else each deletion cost a write more.
+ * A newer spec is not acted on while it is unclear whether an earlier one is run: after a restart nothing else tells.
+ */
+function generationActedOn(pod: DeepReadonly<Pod>, state: PodState): number | undefined {
+  const { deletion, reported } = state;
+  if (deletion && !(reported && hasEnded(reported, pod))) return pod.status?.observedGeneration;
+  return givenGeneration(state);
+}
+
+function givenGeneration({ backend, unconfirmed }: PodState): number | undefined {
+  return (lastGiven(backend) ?? unconfirmed)?.metadata?.generation;
+}

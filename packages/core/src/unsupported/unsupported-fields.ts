@@ -1,0 +1,145 @@
+import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
+import type { Capabilities } from "../provider/capabilities.ts";
+import { isServiceAccountVolume } from "./service-account-volume.ts";
+
+/** A field of a pod that asks for more than the provider can do. */
+export interface UnsupportedField {
+  /** Path of the field, such as `spec.containers[0].livenessProbe`. */
+  readonly fieldPath: string;
+  /** What it asks for, as it follows "does not support", such as `probes`. */
+  readonly message: string;
+}
+
+/** A container of the pod, whatever its list, and where it is. */
+interface PlacedContainer {
+  readonly path: string;
+  readonly container: DeepReadonly<Container>;
+}
+
+/**
+ * The fields of a pod that ask for more than the capabilities offer, in the order of the spec. Init and ephemeral
+ * containers are named once by their own capability, and not looked into where it is missing. The `kube-api-access-*`
+ * volume that the API server puts into every pod asks for nothing, unless tokens are required.
+ */
+export function unsupportedFields(
+  pod: DeepReadonly<Pod>,
+  capabilities: Capabilities,
+  { requireToken = false }: { readonly requireToken?: boolean } = {},
+): readonly UnsupportedField[] {
+  const spec = pod.spec ?? { containers: [] };
+  return [
+    ...unsupportedContainerLists(spec, capabilities),
+    ...supportedContainers(spec, capabilities).flatMap((placed) => unsupportedInContainer(placed, spec, capabilities)),
+    ...unsupportedInSpec(spec, capabilities),
+    ...unsupportedVolumes(spec, capabilities, requireToken),
+  ];
+}
+
+/** Fields as people are told of them, after "does not support". */
+export function listFields(fields: readonly UnsupportedField[]): string {
+  return fields.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ");
+}
+
+function unsupportedContainerLists(spec: DeepReadonly<PodSpec>, capabilities: Capabilities): UnsupportedField[] {
+  const fields: UnsupportedField[] = [];
+  for (const [index, container] of (spec.initContainers ?? []).entries()) {
+    const fieldPath = `spec.initContainers[${index}]`;
+    if (isSidecar(container)) {
+      if (!capabilities.sidecarContainers) fields.push({ fieldPath: `${fieldPath}.restartPolicy`, message: "sidecar containers" });
+    } else if (!capabilities.initContainers) fields.push({ fieldPath, message: "init containers" });
+  }
+  if (spec.containers.length > 1 && !capabilities.multipleContainers) {
+    fields.push({ fieldPath: "spec.containers[1]", message: "more than one container in a pod" });
+  }
+  if (spec.ephemeralContainers?.length && !capabilities.ephemeralContainers) {
+    fields.push({ fieldPath: "spec.ephemeralContainers[0]", message: "ephemeral containers" });
+  }
+  return fields;
+}
+
+function supportedContainers(spec: DeepReadonly<PodSpec>, capabilities: Capabilities): PlacedContainer[] {
+  const place = (list: string, containers: readonly DeepReadonly<Container>[] | undefined): PlacedContainer[] =>
+    (containers ?? []).map((container, index) => ({ path: `spec.${list}[${index}]`, container }));
+  const init = place("initContainers", spec.initContainers).filter(({ container }) =>
+    isSidecar(container) ? capabilities.sidecarContainers : capabilities.initContainers,
+  );
+  const ephemeral = capabilities.ephemeralContainers ? place("ephemeralContainers", spec.ephemeralContainers) : [];
+  return [...init, ...place("containers", spec.containers), ...ephemeral];
+}
+
+function unsupportedInContainer(
+  { path, container }: PlacedContainer,
+  spec: DeepReadonly<PodSpec>,
+  capabilities: Capabilities,
+): UnsupportedField[] {
+  const fields: UnsupportedField[] = [];
+  const check = (isAsked: boolean, isSupported: boolean | undefined, field: string, message: string): void => {
+    if (isAsked && !isSupported) fields.push({ fieldPath: `${path}.${field}`, message });
+  };
+  check(isSet(container.env), capabilities.env, "env", "environment variables");
+  check(isSet(container.envFrom), capabilities.env, "envFrom", "environment variables");
+  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const)
+    check(isSet(container[probe]), capabilities.probes, probe, "probes");
+  check(isSet(container.lifecycle), capabilities.lifecycleHooks, "lifecycle", "lifecycle hooks");
+  // On the host's network every port is a host port, and the API server writes it so.
+  for (const [index, { hostPort }] of (spec.hostNetwork ? [] : (container.ports ?? [])).entries()) {
+    check(Boolean(hostPort), capabilities.hostPorts, `ports[${index}].hostPort`, "host ports");
+  }
+  const { privileged, ...otherSecurity } = container.securityContext ?? {};
+  check(privileged === true, capabilities.privileged, "securityContext.privileged", "privileged containers");
+  for (const field of fieldsSet(otherSecurity)) check(true, capabilities.securityContext, `securityContext.${field}`, "security contexts");
+  for (const gpu of gpusOf(container)) check(true, capabilities.gpus, `resources.limits['${gpu}']`, "GPUs");
+  return fields;
+}
+
+function unsupportedInSpec(spec: DeepReadonly<PodSpec>, capabilities: Capabilities): UnsupportedField[] {
+  const fields: UnsupportedField[] = [];
+  const check = (isAsked: boolean, isSupported: boolean | undefined, fieldPath: string, message: string): void => {
+    if (isAsked && !isSupported) fields.push({ fieldPath: `spec.${fieldPath}`, message });
+  };
+  const policy = spec.restartPolicy ?? "Always";
+  check(policy !== "Never", capabilities.restarts, "restartPolicy", `restart policy ${policy}`);
+  check(spec.hostNetwork === true, capabilities.hostNetwork, "hostNetwork", "the host's network");
+  for (const field of ["hostPID", "hostIPC", "shareProcessNamespace"] as const) {
+    check(spec[field] === true, capabilities.sharedNamespaces, field, "shared namespaces");
+  }
+  for (const field of fieldsSet(spec.securityContext))
+    check(true, capabilities.securityContext, `securityContext.${field}`, "security contexts");
+  const systems = capabilities.operatingSystems;
+  const system = spec.os?.name;
+  check(
+    system !== undefined && systems !== undefined,
+    systems?.some((name) => name === system),
+    "os.name",
+    `operating system ${system}`,
+  );
+  return fields;
+}
+
+function unsupportedVolumes(spec: DeepReadonly<PodSpec>, { volumes = [] }: Capabilities, requireToken: boolean): UnsupportedField[] {
+  return (spec.volumes ?? []).flatMap((volume, index) => {
+    if (!requireToken && isServiceAccountVolume(volume)) return [];
+    const sources = Object.entries(volume).filter(([field, source]) => field !== "name" && source !== undefined && source !== null);
+    // The API server takes a volume without a source as an emptyDir.
+    const names = sources.length > 0 ? sources.map(([field]) => field) : ["emptyDir"];
+    const missing = names.filter((name) => !volumes.includes(name));
+    return missing.map((name) => ({ fieldPath: `spec.volumes[${index}].${name}`, message: `volumes of type ${name}` }));
+  });
+}
+
+/** Names of the GPU resources a container asks for. */
+function gpusOf({ resources }: DeepReadonly<Container>): string[] {
+  const names = [...Object.keys(resources?.limits ?? {}), ...Object.keys(resources?.requests ?? {})];
+  return [...new Set(names)].filter((name) => /(^|[./-])gpu/.test(name) || name.startsWith("nvidia.com/"));
+}
+
+/** Whether a field asks for anything: an empty map or list does not. */
+function isSet(value: object | undefined | null): boolean {
+  return fieldsSet(value).length > 0;
+}
+
+/** Names of the fields that hold something. */
+function fieldsSet(value: object | undefined | null): string[] {
+  return Object.entries(value ?? {}).flatMap(([field, entry]) => (entry === undefined || entry === null ? [] : [field]));
+}

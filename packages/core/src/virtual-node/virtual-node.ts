@@ -1,0 +1,422 @@
+import { untilAborted } from "@virtual-kubelet/async";
+import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import {
+  createEventRecorder,
+  noMetrics,
+  Reflector,
+  resources,
+  silentLogger,
+  type DeepReadonly,
+  type EventRecorder,
+  type Logger,
+  type Metrics,
+  type Pod,
+} from "@virtual-kubelet/kube-client";
+import { createPodResolver } from "../env/pod-resolver.ts";
+import { readApiServerVersion } from "../api-server/api-server-version.ts";
+import { readClusterId } from "../api-server/cluster-id.ts";
+import { ServiceLister } from "../api-server/service-lister.ts";
+import { NodeAccess } from "./node-access.ts";
+import { NodeController } from "../node/node-controller.ts";
+import { kubernetesVersion } from "../node/node-object.ts";
+import type { NodeOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
+import { Inventory } from "../pod/inventory/inventory.ts";
+import { MassLossBrake } from "../pod/orphans/mass-loss-brake.ts";
+import { OrphanSweep } from "../pod/orphans/orphan-sweep.ts";
+import { PodController } from "../pod/pod-controller.ts";
+import { GivenPods } from "../unsupported/given-pods.ts";
+import { podAccess } from "./pod-access.ts";
+import type { ProviderHost } from "../provider/provider-host.ts";
+import { limitsOf, type ProviderLimits } from "../unsupported/provider-limits.ts";
+import type { NodeProvider, Owner, Provider, ProviderPodList } from "../provider/provider.ts";
+import { redactError } from "../provider-calls/redact-error.ts";
+import type { ResolvedPod } from "../provider/resolved-pod.ts";
+import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
+import { VolumeProvisioning, type VolumeProvisioningOptions } from "../provisioning/volume-provisioning.ts";
+import { PodSources } from "../pod-sources/pod-sources.ts";
+import { PodVolumes } from "../volumes/pod-volumes.ts";
+
+/** Where the kubelet's own nodes put what they need a default for. */
+const defaultClusterDomain = "cluster.local";
+
+/** Pods that are ended at once where nobody deleted them one by one, unless told otherwise. */
+const defaultMaxPerSweep = 10;
+
+/** How long a graceful stop may take by default. */
+const defaultShutdownTimeoutMs = 30_000;
+
+/** Options of {@link VirtualNode.run}. */
+export interface RunOptions {
+  /** How long the shutdown policy and the calls under way may take after the abort, in milliseconds; default 30,000. */
+  readonly shutdownTimeoutMs?: number | undefined;
+}
+
+/** What is known of a running node's health. */
+export interface VirtualNodeHealth {
+  /** Whether the node is registered and the first inventory is in. */
+  readonly ready: boolean;
+  /** Whether the provider answered its last ping. */
+  readonly providerUp: boolean;
+  /** Milliseconds since the API server was last heard of through the pods' watch; absent before the first time. */
+  readonly lastContactAgeMs: number | undefined;
+  /** Milliseconds since the node's lease was last renewed; absent before the first time. */
+  readonly leaseAgeMs: number | undefined;
+  /** Pods that wait for a worker or a status write. */
+  readonly pendingPods: number;
+  /** Pods anything is kept of: those bound to the node, and those that are gone there and not yet ended. */
+  readonly knownPods: number;
+}
+
+/**
+ * One node of a cluster whose pods a provider runs.
+ *
+ * @example
+ * ```ts
+ * const node = new VirtualNode({ client, provider, providerConfig: {}, node: { name: "demo", instance: { identity: "demo" } } });
+ * const running = node.run(signal);
+ * await node.ready;
+ * ```
+ *
+ * Nothing is global: many nodes run in one process, each with its own controllers, on one client.
+ */
+export class VirtualNode {
+  readonly #options: VirtualNodeOptions;
+  readonly #config: unknown;
+  readonly #limits: ProviderLimits;
+  readonly #given: GivenPods;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+  readonly #ready = Promise.withResolvers<void>();
+  /** The node as its HTTPS server sees it. */
+  readonly access: NodeAccess;
+  #isReady = false;
+  #node: NodeController | undefined;
+  #pods: PodController | undefined;
+  #reflector: Reflector<Pod> | undefined;
+
+  /** @throws InvalidInputError if the provider's configuration does not fit its schema, naming each field, or for a field to ignore that is none. */
+  constructor(options: VirtualNodeOptions) {
+    this.#options = options;
+    this.#config = parseProviderConfig(options);
+    this.#limits = limitsOf(options.provider, this.#config);
+    this.#given = new GivenPods(this.#limits, options.pods ?? {});
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#logger = (options.logger ?? silentLogger).child({ node: options.node.name });
+    this.#metrics = options.metrics ?? noMetrics;
+    this.access = new NodeAccess({ nodeName: options.node.name, providerName: options.provider.name, metrics: this.#metrics });
+    // A caller that only awaits run() learns of a failure there.
+    this.#ready.promise.catch(() => {});
+  }
+
+  /** Resolves when the node is registered and the provider's first inventory is in; rejects if {@link run} ends before. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** The node as last seen at the API server. */
+  get node(): RegisteredNode | undefined {
+    return this.#node?.node;
+  }
+
+  /** How the node is. */
+  get health(): VirtualNodeHealth {
+    const contactMs = this.#reflector?.lastContactMs;
+    return {
+      ready: this.#isReady,
+      providerUp: this.#node?.providerUp ?? false,
+      lastContactAgeMs: contactMs === undefined ? undefined : this.#clock.monotonic() - contactMs,
+      leaseAgeMs: this.#node?.leaseAgeMs,
+      pendingPods: this.#pods?.pending ?? 0,
+      knownPods: this.#pods?.known ?? 0,
+    };
+  }
+
+  /**
+   * Runs the node until aborted; may be called once. On abort no new work is begun, the node's `onShutdown` policy is
+   * carried out, calls under way end or are ended, and what is known is written. Pods keep running at the back end.
+   * An instance that has lost the node to another stops at once: its calls are aborted and nothing more is written.
+   *
+   * @throws NodeHeldError if another instance runs this node, at the start or later.
+   */
+  async run(signal: AbortSignal, options: RunOptions = {}): Promise<void> {
+    const shutdownTimeoutMs = options.shutdownTimeoutMs ?? defaultShutdownTimeoutMs;
+    const hard = new AbortController();
+    let timer: Disposable | undefined;
+    const onAbort = (): void => {
+      timer = this.#clock.setTimer(shutdownTimeoutMs, () => hard.abort(signal.reason));
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await this.#run(signal, hard.signal, shutdownTimeoutMs);
+      this.#ready.reject(signal.reason ?? new Error("the node was stopped before it was ready"));
+    } catch (error) {
+      this.#ready.reject(error);
+      if (!signal.aborted || error !== signal.reason) throw error;
+    } finally {
+      this.#isReady = false;
+      signal.removeEventListener("abort", onAbort);
+      timer?.[Symbol.dispose]();
+    }
+  }
+
+  async #run(signal: AbortSignal, hardSignal: AbortSignal, shutdownTimeoutMs: number): Promise<void> {
+    const { client } = this.#options;
+    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
+    const owner: Owner = { clusterId, nodeName: this.#options.node.name };
+
+    const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: owner.nodeName });
+    const recorderEnd = new AbortController();
+    // Aborts all that is under way: the node is another instance's, or the time to end is over.
+    const hardEnd = new AbortController();
+    const recording = recorder.run(recorderEnd.signal, hardEnd.signal);
+    // At the end of this method what is declared last is disposed first.
+    await using _recording = atEnd(async () => {
+      recorderEnd.abort();
+      await recording;
+    });
+
+    const reflector = new Reflector<Pod>({
+      ...common,
+      resource: resources.pods,
+      query: { fieldSelector: `spec.nodeName=${owner.nodeName}` },
+    });
+    this.#reflector = reflector;
+    const services = new ServiceLister(common);
+    const sources = new PodSources({ ...common, store: reflector.store });
+    await using _services = atEnd(() => services.close());
+    await using _sources = atEnd(() => sources.close());
+    const resolve = this.#resolver(sources, services, recorder);
+
+    const host = this.#host(
+      owner,
+      podAccess({
+        nodeName: owner.nodeName,
+        store: reflector.store,
+        sources,
+        resolve,
+        given: (pod) => this.#given.of(pod).pod,
+        recorder,
+      }),
+    );
+    const provider = await this.#createProvider(host, signal);
+    await using _provider = atEnd(async () => {
+      await provider[Symbol.asyncDispose]?.();
+    });
+
+    const nodeOptions = await this.#versionedOptions(signal);
+    const node = new NodeController({ ...common, provider: bindNodeProvider(provider), nodeOptions, recorder });
+    this.#node = node;
+    node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });
+    const podsEnd = new AbortController();
+    const nodeEnd = new AbortController();
+    const nodeSignal = AbortSignal.any([signal, nodeEnd.signal]);
+    let overdue: Disposable | undefined;
+    const onNodeFailed = (error: unknown): never => {
+      if (!hardEnd.signal.aborted) overdue = this.#clock.setTimer(shutdownTimeoutMs, () => hardEnd.abort(error));
+      podsEnd.abort(error);
+      throw error;
+    };
+    const running = node.run(nodeSignal, { shutdownTimeoutMs }).then(() => podsEnd.abort(signal.reason), onNodeFailed);
+    // The pods' side below is awaited first; a failure of the node's side ends it through podsEnd.
+    running.catch(() => {});
+    const ends = {
+      signal: AbortSignal.any([podsEnd.signal, hardEnd.signal]),
+      hardSignal: AbortSignal.any([hardSignal, hardEnd.signal]),
+    };
+    try {
+      await Promise.race([node.registered, running]);
+      if (!signal.aborted) await this.#runPods({ provider, owner, recorder, node, reflector, sources, resolve, ...ends });
+    } catch (error) {
+      if (!ends.signal.aborted) {
+        this.#logger.error({ err: messageOf(error) }, "the node stops");
+        nodeEnd.abort(error);
+        await running.catch(() => {});
+        throw error;
+      }
+    } finally {
+      overdue?.[Symbol.dispose]();
+    }
+    await running;
+  }
+
+  async #runPods(parts: {
+    readonly provider: Provider;
+    readonly owner: Owner;
+    readonly recorder: EventRecorder;
+    readonly node: NodeController;
+    readonly reflector: Reflector<Pod>;
+    readonly sources: PodSources;
+    readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
+    readonly signal: AbortSignal;
+    readonly hardSignal: AbortSignal;
+  }): Promise<void> {
+    const { provider, owner, recorder, node, reflector, sources, resolve, signal, hardSignal } = parts;
+    const { client, provider: definition, pods: podOptions = {} } = this.#options;
+    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const redact = (uid: string, error: unknown): unknown => redactError(error, sources.secretsOf(uid));
+    const brake = new MassLossBrake({
+      ...common,
+      nodeName: owner.nodeName,
+      limit: podOptions.orphans?.maxPerSweep ?? defaultMaxPerSweep,
+      recorder,
+    });
+    const pods = new PodController({
+      ...common,
+      brake,
+      store: reflector.store,
+      provider,
+      providerName: definition.name,
+      limits: this.#limits,
+      owner,
+      resolve,
+      redact,
+      node: () => node.node,
+      hostIPs: () => node.hostIPs,
+      recorder,
+      tracer: this.#options.tracer,
+      podOptions,
+    });
+    this.#pods = pods;
+    const orphans = new OrphanSweep({
+      ...common,
+      provider: pods.calls,
+      owner,
+      isKnown: (uid) => pods.knows(uid),
+      brake,
+      orphans: podOptions.orphans ?? {},
+    });
+    const inventory = new Inventory({
+      ...common,
+      getPods: (inner) => pods.calls.getPods(inner),
+      onList: (list: ProviderPodList, startedMs) => {
+        pods.loadInventory(list, startedMs);
+        orphans.observe(list);
+      },
+      askSingly: provider.notifyPods ? undefined : (inner) => pods.askSingly(inner),
+      intervalMs: podOptions.pollIntervalMs ?? (provider.notifyPods ? 300_000 : 5_000),
+    });
+
+    const tasksEnd = new AbortController();
+    const tasksSignal = AbortSignal.any([signal, tasksEnd.signal]);
+    const reflecting = reflector.run(tasksSignal);
+    const tasks: Promise<void>[] = [reflecting];
+    try {
+      await Promise.race([reflector.synced, reflecting]);
+      using _sources = sources.follow();
+      using _access = this.access.open({
+        provider,
+        listPods: () => [...reflector.store.list()],
+        statusOf: (pod) => pods.statusOf(pod),
+        getPods: (inner) => pods.calls.getPods(inner),
+        redact,
+      });
+      using _following = pods.follow();
+      using _config = sources.onConfigChanged((uid) => pods.configChanged(uid));
+      await inventory.load(signal);
+      node.markInventoryLoaded();
+      using _providerRecovery = node.onProviderRecovered(() => pods.retryNow());
+      using _apiServerRecovery = node.onApiServerRecovered(() => {
+        reflector.wake();
+        pods.retryNow();
+      });
+      this.#isReady = true;
+      this.#ready.resolve();
+      tasks.push(inventory.run(tasksSignal), orphans.run(tasksSignal));
+      const provisioning = this.#provisioning(provider, { recorder, node: () => node.node });
+      if (provisioning) tasks.push(provisioning.run(tasksSignal));
+      await pods.run(signal, hardSignal);
+    } finally {
+      // After a failure nothing else would end them.
+      tasksEnd.abort(signal.reason);
+      await Promise.allSettled(tasks);
+    }
+  }
+
+  /** `undefined` where the provider makes no volumes. */
+  #provisioning(provider: Provider, parts: Pick<VolumeProvisioningOptions, "recorder" | "node">): VolumeProvisioning | undefined {
+    const { client, provider: definition } = this.#options;
+    const names = definition.provisioners?.(this.#config) ?? [];
+    const { provisionVolume, removeVolume } = provider;
+    if (names.length === 0 || !provisionVolume || !removeVolume) return undefined;
+    const provisioner: VolumeProvisioner = {
+      provisionVolume: (...wish) => provisionVolume.call(provider, ...wish),
+      removeVolume: (...volume) => removeVolume.call(provider, ...volume),
+    };
+    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    return new VolumeProvisioning({ ...common, ...parts, names, provisioner });
+  }
+
+  async #versionedOptions(signal: AbortSignal): Promise<NodeOptions> {
+    const { client, node } = this.#options;
+    if (node.kubeletVersion !== undefined || node.kubeletVersionOf === undefined) return node;
+    const options = { clock: this.#clock, random: this.#random, logger: this.#logger };
+    const version = (await readApiServerVersion(client, options, signal)) ?? kubernetesVersion;
+    return { ...node, kubeletVersion: node.kubeletVersionOf(version) };
+  }
+
+  /** A provider that takes its time does not put off the end; one that comes too late is closed. */
+  async #createProvider(host: ProviderHost, signal: AbortSignal): Promise<Provider> {
+    const creating = Promise.resolve(this.#options.provider.create(host, this.#config));
+    try {
+      return await untilAborted(creating, signal);
+    } catch (error) {
+      if (signal.aborted) creating.then((late) => late[Symbol.asyncDispose]?.()).catch(() => {});
+      throw error;
+    }
+  }
+
+  #resolver(sources: PodSources, services: ServiceLister, recorder: EventRecorder): (pod: DeepReadonly<Pod>) => ResolvedPod {
+    const node = (): RegisteredNode | undefined => this.#node?.node;
+    return createPodResolver({
+      getSecret: (namespace, name, signal, uid) => sources.getSecret(namespace, name, signal, uid),
+      getConfigMap: (namespace, name, signal, uid) => sources.getConfigMap(namespace, name, signal, uid),
+      listServices: (namespace, signal) => services.list(namespace, signal),
+      volumesOf: (pod) => new PodVolumes(pod, { sources, node, recorder, clock: this.#clock, random: this.#random }),
+      apiServerForPods: this.#options.apiServerForPods,
+      node,
+      hostIPs: () => this.#node?.hostIPs ?? [],
+      recorder,
+    });
+  }
+
+  #host(owner: Owner, access: ReturnType<typeof podAccess>): ProviderHost {
+    const { node, clusterDomain } = this.#options;
+    return {
+      ...owner,
+      ...access,
+      nodeAddress: node.address ?? node.defaultAddress,
+      clusterDomain: clusterDomain ?? defaultClusterDomain,
+      logger: this.#logger.child({ provider: this.#options.provider.name }),
+      metrics: this.#metrics,
+      clock: this.#clock,
+      random: this.#random,
+    };
+  }
+}
+
+/** Something to be done at the end of the block that declares it with `await using`. */
+function atEnd(work: () => Promise<void>): AsyncDisposable {
+  return { [Symbol.asyncDispose]: work };
+}
+
+/** A provider that says nothing of its node has one that always answers. */
+function bindNodeProvider(provider: Provider): NodeProvider {
+  return {
+    ping: async (signal) => provider.ping?.(signal),
+    pingToleranceMs: provider.pingToleranceMs,
+    ...(provider.configureNode && { configureNode: provider.configureNode.bind(provider) }),
+    ...(provider.notifyNodeStatus && { notifyNodeStatus: provider.notifyNodeStatus.bind(provider) }),
+  };
+}
+
+function parseProviderConfig({ provider, providerConfig }: VirtualNodeOptions): unknown {
+  const parsed = provider.configSchema.safeParse(providerConfig);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
+  throw new InvalidInputError(`configuration of provider ${provider.name}: ${issues.join("; ")}`);
+}
