@@ -1,8 +1,8 @@
 import type { ContainerState, Pod } from "@virtual-kubelet/kube-client";
-import type { EventTime, PodEvent } from "../packages/core/src/pod/pod-event.ts";
-import { planPod } from "../packages/core/src/pod/pod-plan.ts";
-import { newPodState, type PodState, type ProviderCall } from "../packages/core/src/pod/pod-state.ts";
-import { step } from "../packages/core/src/pod/pod-step.ts";
+import type { EventTime, PodEvent } from "../packages/core/src/pod/state/pod-event.ts";
+import { nextAction } from "../packages/core/src/pod/state/next-action.ts";
+import { newPodState, type PodState, type ProviderCall } from "../packages/core/src/pod/state/pod-state.ts";
+import { step } from "../packages/core/src/pod/state/pod-step.ts";
 import type { ProviderPodStatus } from "../packages/core/src/provider/provider.ts";
 
 /** The pod on both sides. */
@@ -92,7 +92,7 @@ function planned({ state, pod }: Situation, time: EventTime): Happening[] {
     },
     pod,
   });
-  const plan = planPod(pod, state, time);
+  const plan = nextAction(pod, state, time);
   switch (plan.kind) {
     case "start":
     case "update":
@@ -159,7 +159,7 @@ export function podTransitions(): ReadonlyMap<string, ReadonlyMap<string, Readon
   for (let situation = open.pop(); situation; situation = open.pop()) {
     const from = situation.state.backend.kind;
     for (const time of times) {
-      if (planPod(situation.pod, situation.state, time).kind === "forget") note(from, "[*]", "no API object is left");
+      if (nextAction(situation.pod, situation.state, time).kind === "forget") note(from, "[*]", "no API object is left");
       for (const { label, event, pod } of [...heard(situation), ...calls(situation), ...planned(situation, time)]) {
         const state = step(situation.state, event, time);
         if (state.backend.kind !== from) note(from, state.backend.kind, label);

@@ -3,8 +3,8 @@ import { createHttpTransport, createKubeClient, resources, type KubeClient, type
 import { openControlPlane } from "@virtual-kubelet/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { isOtherPod, podStatusPatch } from "../../packages/core/src/pod/pod-status-patch.ts";
-import { derivePodStatus, endedStatus, rejectedStatus } from "../../packages/core/src/pod/pod-status.ts";
+import { isOtherPod, podStatusPatch } from "../../packages/core/src/pod/status/pod-status-patch.ts";
+import { derivePodStatus, endedStatus, rejectedStatus } from "../../packages/core/src/pod/status/pod-status.ts";
 import type { ProviderPodStatus } from "../../packages/core/src/provider/provider.ts";
 import { newPod, report } from "../../packages/core/src/test-support/pod-arbitraries.ts";
 

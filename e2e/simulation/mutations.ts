@@ -1,18 +1,19 @@
 import type { Mutation } from "./mutate.ts";
 
-const states = "packages/core/src/pod/pod-states.ts";
-const sweep = "packages/core/src/pod/orphan-sweep.ts";
+const states = "packages/core/src/pod/state/pod-registry.ts";
+const sweep = "packages/core/src/pod/orphans/orphan-sweep.ts";
 const queue = "packages/kube-client/src/work-queue.ts";
-const statuses = "packages/core/src/pod/status-writer.ts";
-const node = "packages/core/src/virtual-node.ts";
-const brake = "packages/core/src/pod/mass-loss-brake.ts";
+const statuses = "packages/core/src/pod/status/status-writer.ts";
+const node = "packages/core/src/virtual-node/virtual-node.ts";
+const brake = "packages/core/src/pod/orphans/mass-loss-brake.ts";
 const controller = "packages/core/src/pod/pod-controller.ts";
 const client = "packages/kube-client/src/rest-client.ts";
 const lease = "packages/core/src/node/lease-controller.ts";
-const plan = "packages/core/src/pod/pod-plan.ts";
-const state = "packages/core/src/pod/pod-state.ts";
-const step = "packages/core/src/pod/pod-step.ts";
-const worker = "packages/core/src/pod/pod-worker.ts";
+const plan = "packages/core/src/pod/state/next-action.ts";
+const state = "packages/core/src/pod/state/pod-state.ts";
+const step = "packages/core/src/pod/state/pod-step.ts";
+const calls = "packages/core/src/pod/actions/tracked-calls.ts";
+const worker = "packages/core/src/pod/actions/pod-action-runner.ts";
 
 /** Bugs that upstream has or had, and bugs that this program had. The simulation has to find each. */
 export const mutations: Readonly<Record<string, Mutation>> = {
@@ -182,27 +183,27 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   "an end shown too early": {
     about: "a deleted pod is shown as ended while one of its containers is between two runs",
     seed: 37,
-    edits: [{ file: "packages/core/src/pod/wanted-status.ts", find: "reported, isOver: over, ", replace: "reported, " }],
+    edits: [{ file: "packages/core/src/pod/status/wanted-status.ts", find: "reported, isOver: over, ", replace: "reported, " }],
   },
   "sidecars that do not count": {
     about: "a pod counts as ended while its sidecar runs",
     seed: 5,
     edits: [{ file: state, find: "if (beside.some(({ state }) => state?.running !== undefined)) return false;", replace: "" }],
   },
-  "creations that hang hold all turns": {
-    about: "a call that hangs keeps its turn, so that other pods do not start",
+  "creations that hang hold all permits": {
+    about: "a call that hangs keeps its permit, so that other pods do not start",
     seed: 50,
-    edits: [{ file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" }],
+    edits: [{ file: calls, find: "const permitHoldMs = 5_000;", replace: "const permitHoldMs = 1e9;" }],
   },
   "deletions that wait for creations": {
-    about: "a call that hangs keeps its turn, and deletions wait for the same turns",
+    about: "a call that hangs keeps its permit, and deletions wait for the same permits",
     seed: 50,
     edits: [
-      { file: controller, find: "const slotHoldMs = 5_000;", replace: "const slotHoldMs = 1e9;" },
+      { file: calls, find: "const permitHoldMs = 5_000;", replace: "const permitHoldMs = 1e9;" },
       {
         file: controller,
-        find: "return { start: slots(), end: slots(), ask: slots() };",
-        replace: "const shared = slots();\n    return { start: shared, end: shared, ask: slots() };",
+        find: "this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore() };",
+        replace: "const shared = semaphore();\n    this.#permits = { start: shared, end: shared, ask: semaphore() };",
       },
     ],
   },
@@ -240,7 +241,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: controller,
-        find: 'onGivenUp: ({ uid }) => void this.#states.dispatch(uid, { kind: "givenUp" }),',
+        find: 'onGivenUp: ({ uid }) => void this.#registry.dispatch(uid, { kind: "givenUp" }),',
         replace: "onGivenUp: () => {},",
       },
     ],
@@ -253,8 +254,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         file: worker,
         find: "if (isPodNotFound(error)) return this.#onDeletedNotFound(state, error, signal);",
         replace: `if (isPodNotFound(error)) {
-        states.dispatch(ref.uid, { kind: "notFound" });
-        return onPlan(ref.uid);
+        registry.dispatch(ref.uid, { kind: "notFound" });
+        return enqueue(ref.uid);
       }`,
       },
     ],
@@ -294,7 +295,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     about: "a pod is given the services of all namespaces but its own",
     edits: [
       {
-        file: "packages/core/src/kubernetes/service-lister.ts",
+        file: "packages/core/src/api-server/service-lister.ts",
         find: "service.metadata?.namespace === namespace);",
         replace: "service.metadata?.namespace !== namespace);",
       },

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { belongsTo, packageNames, subjectProblems } from "./package-tests.ts";
 
 test("tests beside the code belong to their package", () => {
-  expect(belongsTo("packages/core/src/pod/pod-plan.test.ts", "core")).toBe(true);
+  expect(belongsTo("packages/core/src/pod/state/next-action.test.ts", "core")).toBe(true);
   expect(belongsTo("providers/docker/src/docker-runtime.test.ts", "docker")).toBe(true);
-  expect(belongsTo("packages/core/src/pod/pod-plan.test.ts", "docker")).toBe(false);
+  expect(belongsTo("packages/core/src/pod/state/next-action.test.ts", "docker")).toBe(false);
   expect(belongsTo("templates/provider/src/translate.test.ts", "template")).toBe(true);
   expect(belongsTo("tools/check-links.test.ts", "tools")).toBe(true);
 });

@@ -42,13 +42,13 @@ test("a place can be had without waiting, or not at all, and is free once, for w
   await turn();
   expect([semaphore.tryAcquire("b"), hasBegun]).toEqual([undefined, false]);
 
-  first?.();
+  first?.[Symbol.dispose]();
   expect(await passed).toBe(true);
-  first?.();
+  first?.[Symbol.dispose]();
   const third = semaphore.tryAcquire("b");
-  expect([third, semaphore.tryAcquire("b")]).toEqual([expect.any(Function), undefined]);
-  second?.();
-  expect(semaphore.tryAcquire("c")).toEqual(expect.any(Function));
+  expect([third, semaphore.tryAcquire("b")]).toEqual([expect.anything(), undefined]);
+  second?.[Symbol.dispose]();
+  expect(semaphore.tryAcquire("c")).toEqual(expect.anything());
 });
 
 test.each([
@@ -76,8 +76,8 @@ test("a group that gives a place back may take one again", () => {
   const taken = Array.from({ length: 4 }, () => semaphore.tryAcquire("a"));
 
   expect(taken.map(Boolean)).toEqual([true, true, true, false]);
-  taken[0]?.();
-  expect([semaphore.tryAcquire("a"), semaphore.tryAcquire("a")]).toEqual([expect.any(Function), undefined]);
+  taken[0]?.[Symbol.dispose]();
+  expect([semaphore.tryAcquire("a"), semaphore.tryAcquire("a")]).toEqual([expect.anything(), undefined]);
   expect(semaphore.tryAcquire("b")).toBeDefined();
 });
 
@@ -92,7 +92,7 @@ test("where a permit that is given back makes room for two, both begin", async (
   await turn();
   expect([held.every(Boolean), begun]).toEqual([true, []]);
 
-  last?.();
+  last?.[Symbol.dispose]();
   await turn();
   expect(begun).toEqual(["a", "b"]);
 });
@@ -127,11 +127,40 @@ test("work that is aborted just as it has its permit gives that back, and nobody
   const first = run("first", abort.signal);
   const second = run("second", never);
 
-  free?.();
+  free?.[Symbol.dispose]();
   abort.abort(new Error("given up"));
   await turn();
 
   expect(begun).toEqual(["second"]);
   expect([await first, await second]).toEqual([new Error("given up"), 1]);
+  expect(semaphore.tryAcquire()).toBeDefined();
+});
+
+test("a permit is acquired in order of arrival, and released once", async () => {
+  const semaphore = new Semaphore(1);
+  const order: string[] = [];
+  const first = await semaphore.acquire(never);
+  for (const name of ["second", "third"]) void semaphore.acquire(never).then(() => order.push(name));
+  await turn();
+  expect([order, semaphore.waiting]).toEqual([[], 2]);
+
+  first[Symbol.dispose]();
+  first[Symbol.dispose]();
+  await turn();
+
+  expect([order, semaphore.waiting]).toEqual([["second"], 1]);
+});
+
+test("an aborted request for a permit gets none and takes none from others", async () => {
+  const semaphore = new Semaphore(1);
+  const first = await semaphore.acquire(never);
+  const abort = new AbortController();
+  const waiting = semaphore.acquire(abort.signal);
+  abort.abort(new Error("deleted"));
+  await expect(waiting).rejects.toThrow("deleted");
+  await expect(semaphore.acquire(abort.signal)).rejects.toThrow("deleted");
+  expect(semaphore.waiting).toBe(0);
+
+  first[Symbol.dispose]();
   expect(semaphore.tryAcquire()).toBeDefined();
 });

@@ -25,12 +25,12 @@ export type {
   TerminalSize,
 } from "./provider/container-access.ts";
 export { expand } from "./env/expansion.ts";
-export { homeDirectory } from "./provider/home-directory.ts";
-export { makeDirectory } from "./provider/make-directory.ts";
-export { goDuration, tryDurationMs } from "./provider/duration.ts";
-export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./node-access.ts";
+export { homeDirectory } from "./provider-helpers/home-directory.ts";
+export { makeDirectory } from "./provider-helpers/make-directory.ts";
+export { goDuration, tryDurationMs } from "./provider-helpers/duration.ts";
+export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
-export { releaseOf } from "./kubernetes/api-server-version.ts";
+export { releaseOf } from "./api-server/api-server-version.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node-preview.ts";
 export type {
@@ -42,7 +42,7 @@ export type {
   RegisteredNode,
   UnsupportedPolicy,
   VirtualNodeOptions,
-} from "./options.ts";
+} from "./virtual-node/options.ts";
 export type {
   ContainerStats,
   CgroupStats,
@@ -69,12 +69,12 @@ export { checkPolicy, policyVerdict, refusalMessage, type PolicyRefusal, type Po
 export { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation } from "./policy/pod-policy.ts";
 export { podPolicySchema } from "./policy/policy-schema.ts";
 export { podSysctls } from "./policy/pod-sysctls.ts";
-export { ignorableFields, ignoreProblem } from "./provider/ignored-fields.ts";
-export { changedParts, type PodPart } from "./pod/pod-changes.ts";
-export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./provider/plan-pod.ts";
-export type { KnownObjects } from "./env/placeholder-resolver.ts";
+export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
+export { changedParts, type PodPart } from "./pod/state/pod-changes.ts";
+export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./plan/plan-pod.ts";
+export type { KnownObjects } from "./plan/placeholder-resolver.ts";
 export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
-export { connectPort, joinConnection } from "./provider/port-connection.ts";
+export { connectPort, joinConnection } from "./provider-helpers/port-connection.ts";
 export {
   NaiveNodeProvider,
   type ConfigSchema,
@@ -94,20 +94,20 @@ export {
   type ProviderPodStatus,
 } from "./provider/provider.ts";
 export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
-export { ObjectReader, problemOf, type ObjectReaderOptions } from "./provider/object-reader.ts";
+export { ObjectReader, problemOf, type ObjectReaderOptions } from "./provider-helpers/object-reader.ts";
 export { credentialsFor, pullSecretEntries } from "./registry/pull-secrets.ts";
 export { parseDockerConfig, type DockerConfig, type RegistryEntry } from "./registry/docker-config.ts";
 export { imageRepository } from "./registry/image-repository.ts";
 export type { RegistryCredentials } from "./registry/registry-credentials.ts";
 export { podRef, type PodRef } from "./provider/pod-ref.ts";
-export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/pod-phase.ts";
+export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/status/pod-phase.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";
 export type { ClaimedVolume, ClaimedVolumeSource } from "./volumes/claimed-volume.ts";
-export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish } from "./provisioning/volume-provisioner.ts";
+export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish } from "./provider/volume-provisioner.ts";
 export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";
 export { waitingReasonOf } from "./env/config-error.ts";
-export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node.ts";
+export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node/virtual-node.ts";
 
 // What a provider needs of the client, so that it depends on core alone.
 export type {

@@ -14,7 +14,7 @@ export interface ConfigReference {
 }
 
 /** What {@link ConfigSources} reads with. */
-export interface ConfigSourcesDeps {
+export interface ConfigSourcesOptions {
   readonly namespace: string;
   /** @throws NotFoundError if there is none */
   getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
@@ -31,11 +31,11 @@ type Values = Readonly<Record<string, string>>;
  * reasons, and, where it is mandatory, thrown with a kubelet's message.
  */
 export class ConfigSources {
-  readonly #deps: ConfigSourcesDeps;
+  readonly #options: ConfigSourcesOptions;
   readonly #memo = new Memo<Values | undefined>();
 
-  constructor(deps: ConfigSourcesDeps) {
-    this.#deps = deps;
+  constructor(options: ConfigSourcesOptions) {
+    this.#options = options;
   }
 
   /** All values of a config map or secret; none if it is optional and missing. */
@@ -52,14 +52,14 @@ export class ConfigSources {
     const missing = `key "${key}" does not exist in ${kind.toLowerCase()} "${name}"`;
     this.#tell(reference, `${urgency(reference)}${kind}KeyNotFound`, missing);
     if (reference.optional) return undefined;
-    throw missingConfig(`couldn't find key ${key} in ${kind} ${this.#deps.namespace}/${name}`);
+    throw missingConfig(`couldn't find key ${key} in ${kind} ${this.#options.namespace}/${name}`);
   }
 
   /** Tells that keys of a config map or secret cannot be names of variables, and were left out. */
   reportInvalidNames(kind: ConfigReference["kind"], name: string, keys: readonly string[]): void {
-    const where = `${kind.toLowerCase()} ${this.#deps.namespace}/${name}`;
+    const where = `${kind.toLowerCase()} ${this.#options.namespace}/${name}`;
     const message = `keys [${keys.join(", ")}] from ${where} were skipped since they are invalid as environment variable names`;
-    this.#deps.onEvent("Warning", "InvalidEnvironmentVariableNames", message);
+    this.#options.onEvent("Warning", "InvalidEnvironmentVariableNames", message);
   }
 
   async #read(reference: ConfigReference, signal: AbortSignal): Promise<Values | undefined> {
@@ -79,10 +79,10 @@ export class ConfigSources {
   }
 
   async #load(kind: ConfigReference["kind"], name: string, signal: AbortSignal): Promise<Values | undefined> {
-    const { namespace } = this.#deps;
+    const { namespace } = this.#options;
     try {
-      if (kind === "ConfigMap") return (await this.#deps.getConfigMap(namespace, name, signal)).data ?? {};
-      const { data = {} } = await this.#deps.getSecret(namespace, name, signal);
+      if (kind === "ConfigMap") return (await this.#options.getConfigMap(namespace, name, signal)).data ?? {};
+      const { data = {} } = await this.#options.getSecret(namespace, name, signal);
       return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]));
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -92,7 +92,7 @@ export class ConfigSources {
 
   #tell({ optional, variable }: ConfigReference, reason: string, message: string): void {
     const text = optional && variable !== undefined ? `skipping optional envvar "${variable}": ${message}` : message;
-    this.#deps.onEvent("Warning", reason, text);
+    this.#options.onEvent("Warning", reason, text);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { ownValue } from "@virtual-kubelet/kubernetes";
-import { ipsOf, onePerFamily } from "../pod/pod-addresses.ts";
+import { ipsOf, onePerFamily } from "../pod/status/pod-addresses.ts";
 import { missingConfig, unknownYet } from "./config-error.ts";
 import { goQuote } from "./go-quote.ts";
 

@@ -297,7 +297,7 @@ describe("reading", () => {
 
   test("ends with the signal's reason when aborted", async () => {
     const cluster = new FakeCluster();
-    const resolver = createPodResolver({ ...fakeDeps(), getSecret: () => new Promise(() => {}) });
+    const resolver = createPodResolver({ ...fakeOptions(), getSecret: () => new Promise(() => {}) });
     const abort = new AbortController();
     const waiting = resolver({ metadata: { namespace: "shop" }, spec: { containers: [{ name: "app", env }] } }).environment(
       "app",
@@ -310,7 +310,7 @@ describe("reading", () => {
     await expect(cluster.resolve({ env }).environment("app", abort.signal)).rejects.toThrow("stop");
   });
 
-  function fakeDeps(): Parameters<typeof createPodResolver>[0] {
+  function fakeOptions(): Parameters<typeof createPodResolver>[0] {
     return {
       getSecret: async () => ({}),
       getConfigMap: async () => ({}),

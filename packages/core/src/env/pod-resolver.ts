@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, Container, DeepReadonly, Node, Pod, Secret, Service } from "@virtual-kubelet/kube-client";
-import type { ApiServerForPods } from "../options.ts";
+import type { ApiServerForPods } from "../virtual-node/options.ts";
 import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../provider/resolved-pod.ts";
 import type { ResolvedVolumes } from "../volumes/pod-volumes.ts";
 import type { VolumePayload } from "../volumes/volume-payload.ts";
@@ -14,7 +14,7 @@ import { serviceVariables } from "./service-variables.ts";
 export { waitingReasonOf } from "./config-error.ts";
 
 /** What {@link createPodResolver} reads with. */
-export interface PodResolverDeps {
+export interface PodResolverOptions {
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
   getSecret(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<Secret>>;
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
@@ -50,31 +50,31 @@ export interface PodResolverDeps {
  * Makes what resolves a pod's references. Each pod it returns reads lazily, everything at most once, and for good: ask
  * for a new one to see what has changed since, and to try again what was missing.
  */
-export function createPodResolver(deps: PodResolverDeps): (pod: DeepReadonly<Pod>) => ResolvedPod {
-  return (pod) => new LazyResolvedPod(pod, deps);
+export function createPodResolver(options: PodResolverOptions): (pod: DeepReadonly<Pod>) => ResolvedPod {
+  return (pod) => new LazyResolvedPod(pod, options);
 }
 
 class LazyResolvedPod implements ResolvedPod {
   readonly #pod: DeepReadonly<Pod>;
-  readonly #deps: PodResolverDeps;
+  readonly #options: PodResolverOptions;
   readonly #config: ConfigSources;
   readonly #volumes: ResolvedVolumes;
   readonly claimedVolume?: NonNullable<ResolvedPod["claimedVolume"]>;
   readonly #services = new Memo<readonly ResolvedEnvVar[]>();
   readonly #environments = new Memo<readonly ResolvedEnvVar[]>();
 
-  constructor(pod: DeepReadonly<Pod>, deps: PodResolverDeps) {
+  constructor(pod: DeepReadonly<Pod>, options: PodResolverOptions) {
     const { namespace = "default", name = "", uid = "" } = pod.metadata ?? {};
     this.#pod = pod;
-    this.#deps = deps;
-    this.#volumes = deps.volumesOf(pod);
+    this.#options = options;
+    this.#volumes = options.volumesOf(pod);
     if (this.#volumes.claimedVolume) this.claimedVolume = this.#volumes.claimedVolume.bind(this.#volumes);
     this.#config = new ConfigSources({
       namespace,
-      getSecret: (...call) => deps.getSecret(...call, uid),
-      getConfigMap: (...call) => deps.getConfigMap(...call, uid),
+      getSecret: (...call) => options.getSecret(...call, uid),
+      getConfigMap: (...call) => options.getConfigMap(...call, uid),
       onEvent: (type, reason, message) =>
-        deps.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message),
+        options.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message),
     });
   }
 
@@ -102,8 +102,8 @@ class LazyResolvedPod implements ResolvedPod {
   async #resolve(name: string, known: KnownOfPod, signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
     const sources = {
       config: this.#config,
-      node: this.#deps.node(),
-      hostIPs: this.#deps.hostIPs(),
+      node: this.#options.node(),
+      hostIPs: this.#options.hostIPs(),
       podIPs: known.podIPs,
       services: (inner: AbortSignal) => this.#services.get("", (innermost) => this.#serviceVariables(innermost), inner),
     };
@@ -112,7 +112,7 @@ class LazyResolvedPod implements ResolvedPod {
 
   async #serviceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
     const { metadata, spec } = this.#pod;
-    const { apiServerForPods: apiServer, listServices } = this.#deps;
+    const { apiServerForPods: apiServer, listServices } = this.#options;
     try {
       const ofDefault = apiServer ? [] : await listServices("default", signal);
       const wantsOwn = spec?.enableServiceLinks !== false;

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Service } from "@virtual-kubelet/kube-client";
-import type { ApiServerForPods } from "../options.ts";
+import type { ApiServerForPods } from "../virtual-node/options.ts";
 import type { ResolvedEnvVar } from "../provider/resolved-pod.ts";
 
 /** Services whose variables a pod may get. */

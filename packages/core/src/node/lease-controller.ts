@@ -13,7 +13,7 @@ import {
   type OwnerReference,
 } from "@virtual-kubelet/kube-client";
 import { microTime } from "@virtual-kubelet/kubernetes";
-import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
+import { kubeletBackoff } from "../api-server/kubelet-backoff.ts";
 import {
   decideClaim,
   holderOf,
@@ -49,7 +49,7 @@ const askedJitter = 0.1;
 const logEvery = 10;
 
 /** What {@link LeaseController} needs. */
-export interface LeaseControllerDeps {
+export interface LeaseControllerOptions {
   readonly client: KubeClient;
   readonly instance: Instance;
   /** Wait for another instance to go instead of failing. */
@@ -69,7 +69,7 @@ export interface LeaseControllerDeps {
  * Every write carries the resourceVersion of what was read, so that of two instances that want the Lease one fails.
  */
 export class LeaseController {
-  readonly #deps: LeaseControllerDeps;
+  readonly #options: LeaseControllerOptions;
   readonly #durationMs: number;
   readonly #intervalMs: number;
   readonly #wake = new Signal();
@@ -77,9 +77,9 @@ export class LeaseController {
   #nodeUid: string | undefined;
   #renewedMs: number | undefined;
 
-  constructor(deps: LeaseControllerDeps) {
-    this.#deps = deps;
-    this.#durationMs = deps.durationSeconds * 1000;
+  constructor(options: LeaseControllerOptions) {
+    this.#options = options;
+    this.#durationMs = options.durationSeconds * 1000;
     this.#intervalMs = this.#durationMs / 4;
   }
 
@@ -101,7 +101,7 @@ export class LeaseController {
    * @throws NodeHeldError if another instance renews it, unless standing by; `signal.reason` when aborted
    */
   async claim(signal: AbortSignal): Promise<void> {
-    const { clock, logger, random } = this.#deps;
+    const { clock, logger, random } = this.#options;
     let previous: Observation | undefined;
     let seenMs = clock.monotonic();
     for (let failures = 0; ;) {
@@ -134,7 +134,7 @@ export class LeaseController {
    * @throws NodeHeldError if another instance has taken it
    */
   async run(signal: AbortSignal): Promise<never> {
-    const { clock, random } = this.#deps;
+    const { clock, random } = this.#options;
     for (;;) {
       const dueMs = (this.#renewedMs ?? clock.monotonic()) + this.#intervalMs * (1 + jitter * random.next());
       const isEarly = await this.#waitUntil(dueMs, signal);
@@ -145,12 +145,12 @@ export class LeaseController {
   /** Whether no other instance has taken the Lease: asks the API server. */
   async isFreeOrOurs(signal: AbortSignal): Promise<boolean> {
     const lease = await this.#get(signal);
-    return lease === undefined || isOurs(lease, this.#deps.instance);
+    return lease === undefined || isOurs(lease, this.#options.instance);
   }
 
   /** Deletes the Lease if it is still ours. */
   async release(signal: AbortSignal): Promise<void> {
-    const { client, instance } = this.#deps;
+    const { client, instance } = this.#options;
     const lease = await this.#get(signal);
     if (!lease || !isOurs(lease, instance)) return;
     const { uid, resourceVersion } = lease.metadata ?? {};
@@ -165,7 +165,7 @@ export class LeaseController {
     blindSinceMs: number | undefined,
     signal: AbortSignal,
   ): Promise<"done" | Extract<Claim, { readonly observation: Observation }>> {
-    const { clock, instance, logger, standby } = this.#deps;
+    const { clock, instance, logger, standby } = this.#options;
     const lease = await this.#get(signal);
     const nowMs = clock.monotonic();
     // While nobody reaches the API server the other one cannot renew either: that time does not count.
@@ -185,7 +185,7 @@ export class LeaseController {
 
   /** Waits for a time on the monotonic clock; ends early, with `true`, when woken or when the machine has slept. */
   async #waitUntil(dueMs: number, signal: AbortSignal): Promise<boolean> {
-    const { clock, logger } = this.#deps;
+    const { clock, logger } = this.#options;
     for (;;) {
       const leftMs = dueMs - clock.monotonic();
       if (leftMs <= 0) return false;
@@ -199,14 +199,14 @@ export class LeaseController {
   }
 
   async #renew(dueMs: number, signal: AbortSignal): Promise<void> {
-    const { clock, logger, metrics } = this.#deps;
+    const { clock, logger, metrics } = this.#options;
     for (let failures = 0; ;) {
       try {
         this.#lease = await this.#write(this.#lease, false, signal);
         this.#renewedMs = clock.monotonic();
         metrics.count("vk_lease_renewals_total", { result: "ok" });
         metrics.observe("vk_lease_renew_lateness_seconds", Math.max(0, this.#renewedMs - dueMs) / 1000);
-        if (failures > 0) this.#deps.onRecovered?.();
+        if (failures > 0) this.#options.onRecovered?.();
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -235,7 +235,7 @@ export class LeaseController {
    * Lease lasts: one try is left before it expires. An expired one is tried as often as a renewal is due.
    */
   #retryDelayMs(error: unknown, failures: number): number {
-    const { clock, random } = this.#deps;
+    const { clock, random } = this.#options;
     const isBusy = retryAfterMsOf(error) !== undefined || statusOf(error)?.code === 429;
     const backedOff = isBusy ? failures : failures - immediateTries + 1;
     const backOffMs = backedOff > 0 ? backoffMs(kubeletBackoff, backedOff, random) : 0;
@@ -246,12 +246,12 @@ export class LeaseController {
   /** How long the server asked to be left alone, within `maxMs`; 0 if it did not. */
   #askedMs(error: unknown, maxMs: number): number {
     const askedMs = retryAfterMsOf(error);
-    return askedMs === undefined ? 0 : Math.min(maxMs, askedMs * (1 + askedJitter * this.#deps.random.next()));
+    return askedMs === undefined ? 0 : Math.min(maxMs, askedMs * (1 + askedJitter * this.#options.random.next()));
   }
 
   /** After a conflict: somebody else wrote the Lease, or seems to have. @returns why it could not be read, if it could not */
   async #reread(signal: AbortSignal): Promise<unknown> {
-    const { instance, logger } = this.#deps;
+    const { instance, logger } = this.#options;
     let lease: Lease | undefined;
     try {
       lease = await this.#get(signal);
@@ -266,7 +266,7 @@ export class LeaseController {
   }
 
   async #get(signal: AbortSignal): Promise<Lease | undefined> {
-    const { client, instance } = this.#deps;
+    const { client, instance } = this.#options;
     try {
       const name = { namespace: leaseNamespace, name: instance.nodeName };
       return await this.#withDeadline("get", signal, (inner) => client.get(resources.leases, name, { signal: inner, pool: "lease" }));
@@ -278,7 +278,7 @@ export class LeaseController {
 
   /** @throws ConflictError also where the answer is a success, and its Lease is not as it was written: then nothing is held */
   async #write(base: Lease | undefined, isClaim: boolean, signal: AbortSignal): Promise<Lease> {
-    const { client, instance } = this.#deps;
+    const { client, instance } = this.#options;
     const lease = this.#wanted(base, isClaim);
     const write = (inner: AbortSignal): Promise<Lease> =>
       base
@@ -296,7 +296,7 @@ export class LeaseController {
   }
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {
-    const { clock, durationSeconds, instance } = this.#deps;
+    const { clock, durationSeconds, instance } = this.#options;
     // The node life-cycle controller takes no renewal that is not later than the one before, whoever's clock that was.
     const aheadMs = Date.parse(base?.spec?.renewTime ?? "") - clock.now();
     const renewTime = microTime(clock.now() + (aheadMs > 0 && aheadMs < maxAheadMs ? aheadMs + 1 : 0));
@@ -326,7 +326,7 @@ export class LeaseController {
    * Lease, so until the node is known there is none.
    */
   #owners(present: readonly OwnerReference[]): OwnerReference[] | undefined {
-    const { instance } = this.#deps;
+    const { instance } = this.#options;
     const others = present.filter(({ kind, name }) => kind !== "Node" || name !== instance.nodeName);
     const owners =
       this.#nodeUid === undefined ? others : [...others, { apiVersion: "v1", kind: "Node", name: instance.nodeName, uid: this.#nodeUid }];
@@ -334,7 +334,7 @@ export class LeaseController {
   }
 
   #withDeadline<T>(what: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, instance } = this.#deps;
+    const { clock, instance } = this.#options;
     return withDeadline({ clock, timeoutMs: this.#intervalMs, what: `${what} lease ${leaseNamespace}/${instance.nodeName}` }, signal, call);
   }
 }

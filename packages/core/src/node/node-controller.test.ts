@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } from "./instance.ts";
 import { NodeController, type NodeRunOptions } from "./node-controller.ts";
 import { cordonedAnnotation, isKubeletsLabel } from "./node-patch.ts";
-import type { NodeOptions } from "../options.ts";
+import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
 import { FakeKubeClient, type FakeCall } from "../test-support/fake-kube-client.ts";
 import { FakeNodeWatch } from "../test-support/fake-node-watch.ts";
@@ -62,7 +62,7 @@ class Cluster {
     const controller = new NodeController({
       client: this.client,
       provider: this.provider,
-      options: { name, instance: { identity: "me" }, ...options },
+      nodeOptions: { name, instance: { identity: "me" }, ...options },
       recorder: { event: (ref, _type, reason, message) => void this.events.push({ ref, reason, message }) },
       clock: this.clock,
       random: new SeededRandom(++this.#starts),

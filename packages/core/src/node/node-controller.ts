@@ -9,7 +9,7 @@ import { NodeDescriber } from "./node-describer.ts";
 import { NodeKeeper, nodeReference, type NodeEventRecorder, type NodeWatch, type Want } from "./node-keeper.ts";
 import { hostIPsOf, isNodeReady, wantedNode, type ProviderHealth } from "./node-object.ts";
 import { deleteNode, quietNode } from "./node-shutdown.ts";
-import type { NodeOptions, RegisteredNode } from "../options.ts";
+import type { NodeOptions, RegisteredNode } from "../virtual-node/options.ts";
 import { HealthMonitor } from "./provider-health.ts";
 import type { NodeProvider } from "../provider/provider.ts";
 
@@ -20,10 +20,10 @@ const defaultReportIntervalMs = 300_000;
 const defaultShutdownTimeoutMs = 30_000;
 
 /** What {@link NodeController} needs. */
-export interface NodeControllerDeps {
+export interface NodeControllerOptions {
   readonly client: KubeClient;
   readonly provider: NodeProvider;
-  readonly options: NodeOptions;
+  readonly nodeOptions: NodeOptions;
   readonly recorder: NodeEventRecorder;
   readonly clock: Clock;
   readonly random: Random;
@@ -64,7 +64,7 @@ export class NodeController {
   readonly lost: AbortSignal;
 
   readonly #lost = new AbortController();
-  readonly #deps: NodeControllerDeps;
+  readonly #options: NodeControllerOptions;
   readonly #pingTimeoutMs: number;
   readonly #registered = Promise.withResolvers<void>();
   readonly #lease: LeaseController;
@@ -79,27 +79,27 @@ export class NodeController {
   #inventoryLoaded = false;
   #readyHeldUntilMs: number | undefined;
 
-  constructor(deps: NodeControllerDeps) {
-    const { client, clock, logger, metrics, options, provider, random, recorder } = deps;
-    const common = { client, nodeName: options.name, provider, clock, random, logger, metrics, recorder };
-    this.#deps = deps;
-    this.#pingTimeoutMs = options.pingTimeoutMs ?? defaultPingTimeoutMs;
+  constructor(options: NodeControllerOptions) {
+    const { client, clock, logger, metrics, nodeOptions, provider, random, recorder } = options;
+    const common = { client, nodeName: nodeOptions.name, provider, clock, random, logger, metrics, recorder };
+    this.#options = options;
+    this.#pingTimeoutMs = nodeOptions.pingTimeoutMs ?? defaultPingTimeoutMs;
     this.registered = this.#registered.promise;
     this.lost = this.#lost.signal;
     // Whoever only awaits run() learns of a failure there.
     this.registered.catch(() => {});
     this.#lease = new LeaseController({
       ...common,
-      instance: { nodeName: options.name, identity: options.instance.identity, startId: random.uuid() },
-      standby: options.instance.standby ?? false,
-      durationSeconds: options.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
+      instance: { nodeName: nodeOptions.name, identity: nodeOptions.instance.identity, startId: random.uuid() },
+      standby: nodeOptions.instance.standby ?? false,
+      durationSeconds: nodeOptions.leaseDurationSeconds ?? defaultLeaseDurationSeconds,
       onRecovered: () => this.#onApiServerRecovered(),
     });
     this.#health = new HealthMonitor({
       ...common,
-      intervalMs: options.pingIntervalMs ?? defaultPingIntervalMs,
+      intervalMs: nodeOptions.pingIntervalMs ?? defaultPingIntervalMs,
       timeoutMs: this.#pingTimeoutMs,
-      toleranceMs: options.pingToleranceMs ?? provider.pingToleranceMs ?? 0,
+      toleranceMs: nodeOptions.pingToleranceMs ?? provider.pingToleranceMs ?? 0,
       onChange: (health, previous) => this.#onHealth(health, previous),
       onAnswersAgain: () => {
         this.#describer.refresh();
@@ -110,9 +110,9 @@ export class NodeController {
     this.#keeper = new NodeKeeper({
       ...common,
       watch:
-        deps.watch ??
-        new Reflector<Node>({ ...common, resource: resources.nodes, query: { fieldSelector: `metadata.name=${options.name}` } }),
-      reportIntervalMs: options.statusReportIntervalMs ?? defaultReportIntervalMs,
+        options.watch ??
+        new Reflector<Node>({ ...common, resource: resources.nodes, query: { fieldSelector: `metadata.name=${nodeOptions.name}` } }),
+      reportIntervalMs: nodeOptions.statusReportIntervalMs ?? defaultReportIntervalMs,
       want: (current) => this.#want(current),
       onNode: (node, previous) => this.#onNode(node, previous),
     });
@@ -136,7 +136,7 @@ export class NodeController {
   /** Milliseconds since the Lease was last renewed; absent before this instance holds it. */
   get leaseAgeMs(): number | undefined {
     const { renewedMs } = this.#lease;
-    return renewedMs === undefined ? undefined : this.#deps.clock.monotonic() - renewedMs;
+    return renewedMs === undefined ? undefined : this.#options.clock.monotonic() - renewedMs;
   }
 
   /** Says that the provider's pods have been listed: the node may become Ready. */
@@ -172,7 +172,8 @@ export class NodeController {
    * @throws NodeHeldError if another instance runs the node, at the start or later
    */
   async run(signal: AbortSignal, options: NodeRunOptions = {}): Promise<void> {
-    if (this.#isStarted) throw new Error(`run node ${this.#deps.options.name}: it was run before; make a new controller for each run`);
+    if (this.#isStarted)
+      throw new Error(`run node ${this.#options.nodeOptions.name}: it was run before; make a new controller for each run`);
     this.#isStarted = true;
     try {
       await this.#lease.claim(signal);
@@ -211,8 +212,8 @@ export class NodeController {
   }
 
   async #shutDown({ stopTasks, timeoutMs, failure }: Shutdown): Promise<void> {
-    const { client, clock, logger, options } = this.#deps;
-    const policy = options.onShutdown ?? "keep";
+    const { client, clock, logger, nodeOptions } = this.#options;
+    const policy = nodeOptions.onShutdown ?? "keep";
     const { node } = this;
     if (!node || policy === "keep") return;
     this.#keeper.leaveCordoned();
@@ -220,15 +221,15 @@ export class NodeController {
     const overdue = new Error(`the shutdown policy ${policy} took longer than ${timeoutMs / 1000} s`);
     using _timer = clock.setTimer(timeoutMs, () => limit.abort(overdue));
     failure.catch((error: unknown) => limit.abort(error));
-    const deps = { client, clock, logger, nodeName: options.name };
-    await quietNode(policy, deps, node, limit.signal);
+    const shutdown = { client, clock, logger, nodeName: nodeOptions.name };
+    await quietNode(policy, shutdown, node, limit.signal);
     if (policy !== "delete") return;
     // Else the node would be registered, and the Lease made, again.
     await stopTasks();
     try {
       // Who could not renew it may have lost the node without having seen it.
       if (!(await this.#lease.isFreeOrOurs(limit.signal))) return logger.warn({}, "another instance runs the node, which is not deleted");
-      await deleteNode(deps, node, limit.signal);
+      await deleteNode(shutdown, node, limit.signal);
       await this.#lease.release(limit.signal);
     } catch (error) {
       logger.warn({ err: messageOf(error) }, "the node could not be deleted");
@@ -236,10 +237,10 @@ export class NodeController {
   }
 
   #want(current: RegisteredNode | undefined): Want {
-    const { clock, options } = this.#deps;
+    const { clock, nodeOptions } = this.#options;
     const { health } = this.#health;
     const state = { health, answered: this.#hasAnswered, inventoryLoaded: this.#inventoryLoaded };
-    const node = wantedNode(options, this.#describer.description ?? (current ? rememberedDescription(current) : {}), state);
+    const node = wantedNode(nodeOptions, this.#describer.description ?? (current ? rememberedDescription(current) : {}), state);
     // A node that was Ready stays so for as long as a first ping may take: a quick restart does not make it flap.
     this.#readyHeldUntilMs ??= clock.monotonic() + (isNodeReady(current) ? this.#pingTimeoutMs : 0);
     const heldMs = this.#readyHeldUntilMs - clock.monotonic();
@@ -250,7 +251,7 @@ export class NodeController {
 
   #onNode(node: RegisteredNode | undefined, previous: RegisteredNode | undefined): void {
     this.#lease.setNodeUid(node?.metadata?.uid);
-    this.#deps.metrics.gauge("vk_node_ready", isNodeReady(node) ? 1 : 0, { node: this.#deps.options.name });
+    this.#options.metrics.gauge("vk_node_ready", isNodeReady(node) ? 1 : 0, { node: this.#options.nodeOptions.name });
     if (!node) return;
     this.#registered.resolve();
     const isFirst = !this.#isRegistered;
@@ -259,7 +260,7 @@ export class NodeController {
   }
 
   #onHealth(health: ProviderHealth, previous: ProviderHealth): void {
-    const { options, recorder } = this.#deps;
+    const { nodeOptions, recorder } = this.#options;
     const { node } = this;
     if (health.kind === "up") this.#hasAnswered = true;
     this.#keeper.refresh();
@@ -267,7 +268,7 @@ export class NodeController {
       recorder.event(nodeReference(node), "Warning", "ProviderPingFailed", health.message);
     }
     if (node && health.kind === "up" && previous.kind === "down")
-      recorder.event(nodeReference(node), "Normal", "ProviderRecovered", `The provider of node ${options.name} answers again`);
+      recorder.event(nodeReference(node), "Normal", "ProviderRecovered", `The provider of node ${nodeOptions.name} answers again`);
   }
 
   #onApiServerRecovered(): void {
@@ -280,7 +281,7 @@ export class NodeController {
       try {
         listener();
       } catch (error) {
-        this.#deps.logger.error({ err: messageOf(error) }, "a listener of the node failed");
+        this.#options.logger.error({ err: messageOf(error) }, "a listener of the node failed");
       }
     }
   }

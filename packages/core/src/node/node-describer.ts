@@ -2,9 +2,9 @@ import { Signal } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { backoffMs, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
-import { providerMessage } from "../provider/provider-message.ts";
+import { providerMessage } from "../provider-calls/provider-message.ts";
 import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
-import { SoloCall } from "../provider/solo-call.ts";
+import { ExclusiveCall } from "./exclusive-call.ts";
 import { checkDescription } from "./node-description.ts";
 
 /** A provider that asks all the time to be asked is asked this often. */
@@ -14,7 +14,7 @@ const minIntervalMs = 1_000;
 const retryBounds = { initialMs: 1_000, maxMs: 60_000 };
 
 /** What {@link NodeDescriber} needs. */
-export interface NodeDescriberDeps {
+export interface NodeDescriberOptions {
   readonly provider: NodeProvider;
   /** Deadline of one call in milliseconds. */
   readonly timeoutMs: number;
@@ -28,18 +28,18 @@ export interface NodeDescriberDeps {
 
 /** Knows what the provider says of its node, and asks again when it should. */
 export class NodeDescriber {
-  readonly #deps: NodeDescriberDeps;
-  readonly #configure: SoloCall<unknown> | undefined;
+  readonly #options: NodeDescriberOptions;
+  readonly #configure: ExclusiveCall<unknown> | undefined;
   readonly #wake = new Signal();
   #description: NodeDescription | undefined;
   #problems = "";
   #failures = 0;
 
-  constructor(deps: NodeDescriberDeps) {
-    const { clock, provider, timeoutMs } = deps;
-    this.#deps = deps;
+  constructor(options: NodeDescriberOptions) {
+    const { clock, provider, timeoutMs } = options;
+    this.#options = options;
     if (!provider.configureNode) return;
-    this.#configure = new SoloCall({ clock, timeoutMs, what: "ask the provider for its node" }, async (signal) =>
+    this.#configure = new ExclusiveCall({ clock, timeoutMs, what: "ask the provider for its node" }, async (signal) =>
       provider.configureNode?.(signal),
     );
   }
@@ -56,7 +56,7 @@ export class NodeDescriber {
 
   /** Subscribes to the provider and asks it once, for as long as the deadline allows; a failure is logged and tried again by {@link run}. */
   async start(signal: AbortSignal): Promise<void> {
-    const { logger, provider } = this.#deps;
+    const { logger, provider } = this.#options;
     try {
       provider.notifyNodeStatus?.(() => this.refresh());
     } catch (error) {
@@ -67,7 +67,7 @@ export class NodeDescriber {
 
   /** Asks when told to, and again after a failure; throws `signal.reason` when aborted, and nothing else ever. */
   async run(signal: AbortSignal): Promise<never> {
-    const { clock, random } = this.#deps;
+    const { clock, random } = this.#options;
     for (;;) {
       const waitMs = this.#failures > 0 ? backoffMs(retryBounds, this.#failures, random) : Number.MAX_SAFE_INTEGER;
       await this.#wake.wait(waitMs, clock, signal);
@@ -77,7 +77,7 @@ export class NodeDescriber {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { logger, metrics, onChange } = this.#deps;
+    const { logger, metrics, onChange } = this.#options;
     let answer: unknown = {};
     try {
       if (this.#configure) answer = await this.#configure.run(signal);

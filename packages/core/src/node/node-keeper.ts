@@ -11,9 +11,9 @@ import {
   type ObjectReference,
   type Store,
 } from "@virtual-kubelet/kube-client";
-import { kubeletBackoff } from "../kubernetes/kubelet-backoff.ts";
-import { isNewer } from "../kubernetes/resource-version.ts";
-import type { RegisteredNode } from "../options.ts";
+import { kubeletBackoff } from "../api-server/kubelet-backoff.ts";
+import { isNewer } from "../api-server/resource-version.ts";
+import type { RegisteredNode } from "../virtual-node/options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
 
@@ -65,7 +65,7 @@ export interface Want {
 }
 
 /** What {@link NodeKeeper} needs. */
-export interface NodeKeeperDeps {
+export interface NodeKeeperOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly watch: NodeWatch;
@@ -87,7 +87,7 @@ export interface NodeKeeperDeps {
  * the wish changed or somebody changed the node.
  */
 export class NodeKeeper {
-  readonly #deps: NodeKeeperDeps;
+  readonly #options: NodeKeeperOptions;
   readonly #writer: NodeWriter;
   readonly #wake = new Signal();
   #node: RegisteredNode | undefined;
@@ -100,9 +100,9 @@ export class NodeKeeper {
   #writtenMs = Number.NEGATIVE_INFINITY;
   #contested: Disposable | undefined;
 
-  constructor(deps: NodeKeeperDeps) {
-    this.#deps = deps;
-    this.#writer = new NodeWriter(deps);
+  constructor(options: NodeKeeperOptions) {
+    this.#options = options;
+    this.#writer = new NodeWriter(options);
   }
 
   /** The node as last seen; `undefined` before the first time, and while it is gone. */
@@ -111,7 +111,7 @@ export class NodeKeeper {
   }
 
   get #isDistrustful(): boolean {
-    return this.#deps.clock.monotonic() < this.#distrustUntilMs;
+    return this.#options.clock.monotonic() < this.#distrustUntilMs;
   }
 
   /** Says that something else may be wanted now. */
@@ -121,7 +121,7 @@ export class NodeKeeper {
 
   /** Says that the API server was away: for a minute the node is read, and not only followed. */
   distrustWatch(): void {
-    this.#distrustUntilMs = this.#deps.clock.monotonic() + distrustMs;
+    this.#distrustUntilMs = this.#options.clock.monotonic() + distrustMs;
     this.#wake.notify();
   }
 
@@ -141,7 +141,7 @@ export class NodeKeeper {
 
   /** Takes what the watch says of the node. */
   async #follow(signal: AbortSignal): Promise<void> {
-    const { watch } = this.#deps;
+    const { watch } = this.#options;
     using _changes = watch.store.subscribe((change) => {
       if (change.type === "deleted") this.#onGone(change.uid);
       else this.#onSeen(change.object);
@@ -155,7 +155,7 @@ export class NodeKeeper {
   }
 
   async #keep(signal: AbortSignal): Promise<never> {
-    const { clock } = this.#deps;
+    const { clock } = this.#options;
     for (let failures = 0; ;) {
       try {
         const validForMs = await this.#sync(signal);
@@ -172,7 +172,7 @@ export class NodeKeeper {
   }
 
   async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
-    const { clock, logger, random } = this.#deps;
+    const { clock, logger, random } = this.#options;
     const isInvalid = isInvalidInput(error);
     const askedMs = Math.min(retryAfterMsOf(error) ?? 0, maxRetryAfterMs);
     const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(kubeletBackoff, failures, random));
@@ -196,14 +196,14 @@ export class NodeKeeper {
     this.#mustRead = false;
     if (!current) return this.#register(hadConflict, signal);
     if (this.#registrations === 0) {
-      this.#deps.logger.info({ uid: current.metadata?.uid }, "node was there before; adopting it");
+      this.#options.logger.info({ uid: current.metadata?.uid }, "node was there before; adopting it");
       this.#onRegistered();
     }
     this.#accept(current);
-    const { node: wanted, validForMs } = this.#deps.want(current);
+    const { node: wanted, validForMs } = this.#options.want(current);
     const written = await this.#writer.write(wanted, current, { uncordon: this.#uncordons }, signal);
     if (written === current) return validForMs;
-    this.#writtenMs = this.#deps.clock.monotonic();
+    this.#writtenMs = this.#options.clock.monotonic();
     this.#accept(written);
     if (isNodeReady(written) !== isNodeReady(current)) this.#noteReadiness(written);
     return validForMs;
@@ -211,7 +211,7 @@ export class NodeKeeper {
 
   /** @param hadConflict - whether the node was there when it was to be made before, and is not there */
   async #register(hadConflict: boolean, signal: AbortSignal): Promise<number | undefined> {
-    const { clock, logger, nodeName, random, recorder, want } = this.#deps;
+    const { clock, logger, nodeName, random, recorder, want } = this.#options;
     const isAgain = this.#registrations > 0;
     if (isAgain) {
       if (clock.monotonic() - this.#registeredMs > settledMs) this.#registrations = 1;
@@ -240,13 +240,13 @@ export class NodeKeeper {
 
   #onRegistered(): void {
     this.#registrations++;
-    this.#registeredMs = this.#deps.clock.monotonic();
+    this.#registeredMs = this.#options.clock.monotonic();
   }
 
   #onSeen(seen: RegisteredNode): void {
     if (this.#registrations === 0 || seen.metadata?.resourceVersion === this.#node?.metadata?.resourceVersion) return;
     this.#accept(seen);
-    const { clock } = this.#deps;
+    const { clock } = this.#options;
     const waitMs = this.#writtenMs + contestedIntervalMs - clock.monotonic();
     if (waitMs <= 0) return this.#wake.notify();
     this.#contested?.[Symbol.dispose]();
@@ -256,9 +256,9 @@ export class NodeKeeper {
   #onGone(uid: string): void {
     const previous = this.#node;
     if (previous?.metadata?.uid !== uid) return;
-    this.#deps.logger.warn({ uid }, "node was deleted; registering it again");
+    this.#options.logger.warn({ uid }, "node was deleted; registering it again");
     this.#node = undefined;
-    this.#deps.onNode(undefined, previous);
+    this.#options.onNode(undefined, previous);
     this.#wake.notify();
   }
 
@@ -267,11 +267,11 @@ export class NodeKeeper {
     const previous = this.#node;
     if (previous && previous.metadata?.uid === node.metadata?.uid && isNewer(previous, node)) return;
     this.#node = node;
-    this.#deps.onNode(node, previous);
+    this.#options.onNode(node, previous);
   }
 
   #noteReadiness(node: RegisteredNode): void {
-    const { logger, nodeName, recorder } = this.#deps;
+    const { logger, nodeName, recorder } = this.#options;
     const ready = isNodeReady(node);
     const reason = ready ? "NodeReady" : "NodeNotReady";
     recorder.event(nodeReference(node), "Normal", reason, `Node ${nodeName} status is now: ${reason}`);

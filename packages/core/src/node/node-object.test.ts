@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { NodeOptions } from "../options.ts";
+import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription } from "../provider/provider.ts";
 import { hostIPsOf, isNodeReady, kubernetesVersion, wantedNode, type NodeState } from "./node-object.ts";
 

@@ -1,6 +1,6 @@
 import type { DeepReadonly, Node, NodeAddress, Taint } from "@virtual-kubelet/kube-client";
 import { isIPv6 } from "node:net";
-import type { NodeOptions } from "../options.ts";
+import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription, NodeImage } from "../provider/provider.ts";
 
 /** Whether the back end answers, as far as the pings tell. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { wantedNode, type NodeState, type WantedNode } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
 import { cordonedAnnotation, isKubeletsLabel, planNode, planNodePatches, type NodePatchOptions } from "./node-patch.ts";
-import type { NodeOptions } from "../options.ts";
+import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription } from "../provider/provider.ts";
 import { applyPatch } from "../test-support/apply-patch.ts";
 

@@ -2,7 +2,7 @@ import type { DeepReadonly, Lease, Node } from "@virtual-kubelet/kube-client";
 import { instanceAnnotation, leaseNamespace } from "./instance.ts";
 import { wantedNode } from "./node-object.ts";
 import { changesTaints, isKubeletsLabel, planNode } from "./node-patch.ts";
-import type { NodeOptions } from "../options.ts";
+import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription } from "../provider/provider.ts";
 
 const defaultLeaseSeconds = 40;

@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { isConflict, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { listAll, resources, type DeepReadonly, type KubeClient, type Logger, type Pod } from "@virtual-kubelet/kube-client";
 import { cordonedAnnotation } from "./node-patch.ts";
-import type { NodeOptions, RegisteredNode } from "../options.ts";
+import type { NodeOptions, RegisteredNode } from "../virtual-node/options.ts";
 
 /** How often a drain looks again: refused evictions are repeated, ended pods noticed. */
 const drainIntervalMs = 1_000;
@@ -11,7 +11,7 @@ const drainIntervalMs = 1_000;
 const maxEvictions = 16;
 
 /** What the shutdown policies need. */
-export interface NodeShutdownDeps {
+export interface NodeShutdownOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly clock: Clock;
@@ -27,22 +27,27 @@ export type ShutdownPolicy = NonNullable<NodeOptions["onShutdown"]>;
  *
  * @param signal - ends the wait for pods that do not leave
  */
-export async function quietNode(policy: ShutdownPolicy, deps: NodeShutdownDeps, node: RegisteredNode, signal: AbortSignal): Promise<void> {
+export async function quietNode(
+  policy: ShutdownPolicy,
+  options: NodeShutdownOptions,
+  node: RegisteredNode,
+  signal: AbortSignal,
+): Promise<void> {
   if (policy !== "cordon" && policy !== "drain") return;
   try {
-    await cordonNode(deps, node, signal);
-    if (policy === "drain") await drainNode(deps, signal);
+    await cordonNode(options, node, signal);
+    if (policy === "drain") await drainNode(options, signal);
   } catch (error) {
-    deps.logger.warn({ err: messageOf(error), policy }, "the node's shutdown policy could not be carried out in full");
+    options.logger.warn({ err: messageOf(error), policy }, "the node's shutdown policy could not be carried out in full");
   }
 }
 
 /** Keeps new pods away from the node. The annotation tells the next start that it was us, and may be undone. */
-async function cordonNode(deps: NodeShutdownDeps, node: RegisteredNode, signal: AbortSignal): Promise<void> {
+async function cordonNode(options: NodeShutdownOptions, node: RegisteredNode, signal: AbortSignal): Promise<void> {
   if (node.spec?.unschedulable) return;
   const body = { metadata: { uid: node.metadata?.uid, annotations: { [cordonedAnnotation]: "true" } }, spec: { unschedulable: true } };
-  await deps.client.patch(resources.nodes, { name: deps.nodeName }, { type: "merge", body }, { signal });
-  deps.logger.info({}, "node is cordoned");
+  await options.client.patch(resources.nodes, { name: options.nodeName }, { type: "merge", body }, { signal });
+  options.logger.info({}, "node is cordoned");
 }
 
 /**
@@ -51,8 +56,8 @@ async function cordonNode(deps: NodeShutdownDeps, node: RegisteredNode, signal: 
  *
  * @throws `signal.reason` when aborted
  */
-async function drainNode(deps: NodeShutdownDeps, signal: AbortSignal): Promise<void> {
-  const { client, clock, logger, nodeName } = deps;
+async function drainNode(options: NodeShutdownOptions, signal: AbortSignal): Promise<void> {
+  const { client, clock, logger, nodeName } = options;
   for (let round = 0; ; round++) {
     const pods = await listAll(client, resources.pods, { fieldSelector: `spec.nodeName=${nodeName}` }, { signal }).catch(
       (error: unknown) => {
@@ -64,21 +69,21 @@ async function drainNode(deps: NodeShutdownDeps, signal: AbortSignal): Promise<v
     const leaving = pods?.filter(mustLeave);
     if (leaving?.length === 0) break;
     if (round === 0 && leaving) logger.info({ pods: leaving.length, node: nodeName }, "draining the node");
-    await evictAll(deps, leaving?.filter((pod) => pod.metadata?.deletionTimestamp === undefined) ?? [], signal);
+    await evictAll(options, leaving?.filter((pod) => pod.metadata?.deletionTimestamp === undefined) ?? [], signal);
     await clock.sleep(drainIntervalMs, signal);
   }
   logger.info({}, "node is drained");
 }
 
 /** Deletes the node object if it is still the one we know. */
-export async function deleteNode(deps: NodeShutdownDeps, node: RegisteredNode, signal: AbortSignal): Promise<void> {
+export async function deleteNode(options: NodeShutdownOptions, node: RegisteredNode, signal: AbortSignal): Promise<void> {
   try {
     const uid = node.metadata?.uid;
-    await deps.client.delete(resources.nodes, { name: deps.nodeName }, { preconditions: { uid } }, { signal });
+    await options.client.delete(resources.nodes, { name: options.nodeName }, { preconditions: { uid } }, { signal });
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
-  deps.logger.info({}, "node is deleted");
+  options.logger.info({}, "node is deleted");
 }
 
 function mustLeave(pod: DeepReadonly<Pod>): boolean {
@@ -88,15 +93,15 @@ function mustLeave(pod: DeepReadonly<Pod>): boolean {
   return !pod.metadata?.ownerReferences?.some((owner) => owner.controller === true && owner.kind === "DaemonSet");
 }
 
-async function evictAll(deps: NodeShutdownDeps, pods: readonly DeepReadonly<Pod>[], signal: AbortSignal): Promise<void> {
+async function evictAll(options: NodeShutdownOptions, pods: readonly DeepReadonly<Pod>[], signal: AbortSignal): Promise<void> {
   const waiting = pods.values();
   const work = async (): Promise<void> => {
-    for (const pod of waiting) await evict(deps, pod, signal);
+    for (const pod of waiting) await evict(options, pod, signal);
   };
   await Promise.all(Array.from({ length: Math.min(maxEvictions, pods.length) }, work));
 }
 
-async function evict({ client, logger }: NodeShutdownDeps, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
+async function evict({ client, logger }: NodeShutdownOptions, pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
   const { namespace = "", name = "", uid } = pod.metadata ?? {};
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/eviction`;
   const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };

@@ -10,9 +10,9 @@ import {
   type Node,
   type Patch,
 } from "@virtual-kubelet/kube-client";
-import { isMissingRight } from "../kubernetes/missing-right.ts";
-import { isOtherObject } from "../kubernetes/other-object.ts";
-import type { RegisteredNode } from "../options.ts";
+import { isMissingRight } from "../api-server/missing-right.ts";
+import { isOtherObject } from "../api-server/other-object.ts";
+import type { RegisteredNode } from "../virtual-node/options.ts";
 import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
 import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";
@@ -24,7 +24,7 @@ const requestTimeoutMs = 10_000;
 const maxTries = 5;
 
 /** What {@link NodeWriter} needs. */
-export interface NodeWriterDeps {
+export interface NodeWriterOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   /** Milliseconds between heartbeats where nothing changed. */
@@ -46,20 +46,20 @@ export interface NodeWriteOptions {
  * heartbeat is due. What the credentials do not allow is left out, and said once.
  */
 export class NodeWriter {
-  readonly #deps: NodeWriterDeps;
+  readonly #options: NodeWriterOptions;
   readonly #warned = new Set<string>();
   #owned: OwnedKeys = parseOwnedKeys(undefined);
   #restrictedLabels = false;
   #keepTaints = false;
   #nextReportMs = 0;
 
-  constructor(deps: NodeWriterDeps) {
-    this.#deps = deps;
+  constructor(options: NodeWriterOptions) {
+    this.#options = options;
   }
 
   /** How long until the heartbeat is due, in milliseconds. */
   get reportDueInMs(): number {
-    return Math.max(0, this.#nextReportMs - this.#deps.clock.monotonic());
+    return Math.max(0, this.#nextReportMs - this.#options.clock.monotonic());
   }
 
   /** The node at the API server; `undefined` if there is none. */
@@ -74,7 +74,7 @@ export class NodeWriter {
 
   /** Creates the node. @throws ConflictError if there is one already */
   async create(wanted: WantedNode, signal: AbortSignal): Promise<RegisteredNode> {
-    const { client, clock } = this.#deps;
+    const { client, clock } = this.#options;
     for (;;) {
       const restrictedLabels = this.#restrictedLabels;
       try {
@@ -110,7 +110,7 @@ export class NodeWriter {
   }
 
   async #write(wanted: WantedNode, seen: RegisteredNode, options: NodeWriteOptions, signal: AbortSignal): Promise<RegisteredNode> {
-    const { clock } = this.#deps;
+    const { clock } = this.#options;
     const report = this.reportDueInMs === 0;
     // Rights may have been given meanwhile; that is found out once in a while.
     if (report) this.#keepTaints = false;
@@ -162,7 +162,7 @@ export class NodeWriter {
   }
 
   async #patch(patch: Patch, subresource: "status" | undefined, signal: AbortSignal): Promise<DeepReadonly<Node>> {
-    const { client, metrics, nodeName } = this.#deps;
+    const { client, metrics, nodeName } = this.#options;
     metrics.count("vk_node_patches_total", { subresource: subresource ?? "" });
     return this.#request("patch", signal, (inner) =>
       client.patch(resources.nodes, { name: nodeName }, patch, { signal: inner, subresource }),
@@ -170,17 +170,17 @@ export class NodeWriter {
   }
 
   #get(signal: AbortSignal): Promise<RegisteredNode> {
-    const { client, nodeName } = this.#deps;
+    const { client, nodeName } = this.#options;
     return this.#request("get", signal, (inner) => client.get(resources.nodes, { name: nodeName }, { signal: inner }));
   }
 
   #request(verb: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<RegisteredNode>): Promise<RegisteredNode> {
-    const { clock, nodeName } = this.#deps;
+    const { clock, nodeName } = this.#options;
     return withDeadline({ clock, timeoutMs: requestTimeoutMs, what: `${verb} node ${nodeName}` }, signal, call);
   }
 
   #wrote(wanted: WantedNode, written: RegisteredNode, hasChanged: boolean): void {
-    const { clock, random, reportIntervalMs } = this.#deps;
+    const { clock, random, reportIntervalMs } = this.#options;
     const before = parseOwnedKeys(written.metadata?.annotations?.[ownedKeysAnnotation]);
     this.#owned = joinKeys(ownedKeys(wanted), before);
     // After a change the next heartbeat comes at a random time, so that nodes changed together part ways, as kubelets do.
@@ -200,6 +200,6 @@ export class NodeWriter {
   #warnOnce(key: string, error: unknown, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     if (this.#warned.has(key)) return;
     this.#warned.add(key);
-    this.#deps.logger.warn({ ...fields, err: messageOf(error) }, message);
+    this.#options.logger.warn({ ...fields, err: messageOf(error) }, message);
   }
 }

@@ -2,15 +2,15 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { isDeadlineExceeded, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { ProviderHealth } from "./node-object.ts";
-import { providerMessage } from "../provider/provider-message.ts";
+import { providerMessage } from "../provider-calls/provider-message.ts";
 import type { NodeProvider } from "../provider/provider.ts";
-import { SoloCall } from "../provider/solo-call.ts";
+import { ExclusiveCall } from "./exclusive-call.ts";
 
 /** How often the message of a provider that stays away may change: it is written to the node each time. */
 const messageRefreshMs = 60_000;
 
 /** What {@link HealthMonitor} needs. */
-export interface HealthMonitorDeps {
+export interface HealthMonitorOptions {
   readonly provider: Pick<NodeProvider, "ping">;
   /** Label of the gauge. */
   readonly nodeName: string;
@@ -34,8 +34,8 @@ export interface HealthMonitorDeps {
  * answers nor keeps to its signal is down until it comes back.
  */
 export class HealthMonitor {
-  readonly #deps: HealthMonitorDeps;
-  readonly #ping: SoloCall<void>;
+  readonly #options: HealthMonitorOptions;
+  readonly #ping: ExclusiveCall<void>;
   #health: ProviderHealth = { kind: "unknown" };
   #changedMs = 0;
   /** Whether the last ping failed. */
@@ -43,10 +43,10 @@ export class HealthMonitor {
   /** On the monotonic clock; `undefined` before the first good ping. */
   #answeredMs: number | undefined;
 
-  constructor(deps: HealthMonitorDeps) {
-    const { clock, timeoutMs, provider } = deps;
-    this.#deps = deps;
-    this.#ping = new SoloCall({ clock, timeoutMs, what: "ping the provider" }, (signal) => provider.ping(signal));
+  constructor(options: HealthMonitorOptions) {
+    const { clock, timeoutMs, provider } = options;
+    this.#options = options;
+    this.#ping = new ExclusiveCall({ clock, timeoutMs, what: "ping the provider" }, (signal) => provider.ping(signal));
   }
 
   /** What the pings say: a failure that is tolerated leaves it as it was. */
@@ -56,7 +56,7 @@ export class HealthMonitor {
 
   /** Pings until aborted, the first time at once; throws `signal.reason` then, and nothing else ever. */
   async run(signal: AbortSignal): Promise<never> {
-    const { clock, intervalMs } = this.#deps;
+    const { clock, intervalMs } = this.#options;
     for (;;) {
       this.#note(await this.#ask(signal));
       await clock.sleep(intervalMs, signal);
@@ -65,7 +65,7 @@ export class HealthMonitor {
 
   /** @returns the error of a ping that failed */
   async #ask(signal: AbortSignal): Promise<{ readonly error: unknown } | undefined> {
-    const { clock, metrics } = this.#deps;
+    const { clock, metrics } = this.#options;
     const startedMs = clock.monotonic();
     try {
       await this.#ping.run(signal);
@@ -79,7 +79,7 @@ export class HealthMonitor {
   }
 
   #note(failure: { readonly error: unknown } | undefined): void {
-    const { clock, logger, metrics, nodeName, onAnswersAgain, toleranceMs } = this.#deps;
+    const { clock, logger, metrics, nodeName, onAnswersAgain, toleranceMs } = this.#options;
     const wasFailing = this.#isFailing;
     this.#isFailing = failure !== undefined;
     metrics.gauge("vk_provider_up", failure ? 0 : 1, { node: nodeName });
@@ -98,11 +98,11 @@ export class HealthMonitor {
   #isTolerated(error: unknown): boolean {
     if (this.#health.kind !== "up" || this.#answeredMs === undefined) return false;
     const isAway = isUnavailable(error) || isDeadlineExceeded(error);
-    return isAway && this.#deps.clock.monotonic() - this.#answeredMs < this.#deps.toleranceMs;
+    return isAway && this.#options.clock.monotonic() - this.#answeredMs < this.#options.toleranceMs;
   }
 
   #set(health: ProviderHealth): void {
-    const { clock, logger, onChange } = this.#deps;
+    const { clock, logger, onChange } = this.#options;
     const previous = this.#health;
     if (!isChange(health, previous, clock.monotonic() - this.#changedMs)) return;
     this.#health = health;

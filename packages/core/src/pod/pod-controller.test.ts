@@ -18,8 +18,8 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { Capabilities } from "../provider/capabilities.ts";
-import type { PodOptions } from "../options.ts";
-import { MassLossBrake } from "./mass-loss-brake.ts";
+import type { PodOptions } from "../virtual-node/options.ts";
+import { MassLossBrake } from "./orphans/mass-loss-brake.ts";
 import { PodController } from "./pod-controller.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import type { Owner } from "../provider/provider.ts";
@@ -71,7 +71,7 @@ class Rig implements AsyncDisposable {
       hostIPs: () => ["192.0.2.1"],
       recorder,
       brake: new MassLossBrake({ ...common, nodeName: "node-1", limit: 10, recorder }),
-      options,
+      podOptions: options,
     });
   }
 

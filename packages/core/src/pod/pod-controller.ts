@@ -1,3 +1,4 @@
+import { Semaphore } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import {
   noTracer,
@@ -13,25 +14,22 @@ import {
   type Tracer,
   type WorkResult,
 } from "@virtual-kubelet/kube-client";
-import type { PodOptions, RegisteredNode } from "../options.ts";
-import type { ProviderLimits } from "../provider/provider-limits.ts";
+import type { PodOptions, RegisteredNode } from "../virtual-node/options.ts";
+import type { ProviderLimits } from "../unsupported/provider-limits.ts";
 import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/provider.ts";
-import { ProviderCalls } from "../provider/provider-calls.ts";
+import { ProviderCalls } from "../provider-calls/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import { CallSlots } from "./call-slots.ts";
-import type { MassLossBrake } from "./mass-loss-brake.ts";
-import { PodByPod } from "./pod-by-pod.ts";
-import type { PodState } from "./pod-state.ts";
-import { PodStates } from "./pod-states.ts";
-import { PodWorker } from "./pod-worker.ts";
-import { StatusWriter } from "./status-writer.ts";
-import { wantedStatus } from "./wanted-status.ts";
+import type { MassLossBrake } from "./orphans/mass-loss-brake.ts";
+import { PodStatusPoller } from "./inventory/pod-status-poller.ts";
+import type { PodState } from "./state/pod-state.ts";
+import { PodRegistry } from "./state/pod-registry.ts";
+import { PodActionRunner } from "./actions/pod-action-runner.ts";
+import type { CallPermits } from "./actions/tracked-calls.ts";
+import { StatusWriter } from "./status/status-writer.ts";
+import { wantedStatus } from "./status/wanted-status.ts";
 
 /** Provider calls at once unless told otherwise, of those that start or change pods, and as many of those that end them. */
 const defaultWorkers = 50;
-
-/** How long a call keeps others waiting. Those that take longer go on without counting, because they would stop all pods. */
-const slotHoldMs = 5_000;
 
 /** Pods worked on at once; most of them wait for their turn to call the provider. */
 const concurrency = 100_000;
@@ -45,7 +43,7 @@ const defaultProviderTimeoutMs = 300_000;
 const flushMs = 2_000;
 
 /** What {@link PodController} needs. */
-export interface PodControllerDeps {
+export interface PodControllerOptions {
   readonly client: KubeClient;
   /** The pods bound to this node. */
   readonly store: Store<Pod>;
@@ -61,7 +59,7 @@ export interface PodControllerDeps {
   readonly node: () => RegisteredNode | undefined;
   readonly hostIPs: () => readonly string[];
   readonly recorder: Pick<EventRecorder, "event">;
-  readonly options: PodOptions;
+  readonly podOptions: PodOptions;
   /** Stops the end of many pods that a relist did not have. */
   readonly brake: MassLossBrake;
   readonly clock: Clock;
@@ -75,61 +73,62 @@ export interface PodControllerDeps {
 /**
  * Makes the provider run the pods bound to the node, and tells the API server how they go.
  *
- * Every change on either side is taken in by {@link PodStates} and marks the pod's UID. A {@link PodWorker} then looks at
- * both sides, decides with `planPod` and calls the provider; the {@link StatusWriter} does the
+ * Every change on either side is taken in by {@link PodRegistry} and marks the pod's UID. A {@link PodActionRunner} then looks at
+ * both sides, decides with `nextAction` and calls the provider; the {@link StatusWriter} does the
  * same for the status. No pod is worked on twice at once, and none is ever given up.
  */
 export class PodController {
   /** The provider, called safely. */
   readonly calls: ProviderCalls;
-  readonly #deps: PodControllerDeps;
+  readonly #options: PodControllerOptions;
   readonly #queue: WorkQueue;
-  readonly #states: PodStates;
-  readonly #slots: { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots };
-  readonly #worker: PodWorker;
+  readonly #registry: PodRegistry;
+  readonly #permits: CallPermits;
+  readonly #runner: PodActionRunner;
   readonly #statuses: StatusWriter;
-  readonly #podByPod: PodByPod;
+  readonly #poller: PodStatusPoller;
 
-  constructor(deps: PodControllerDeps) {
-    this.#deps = deps;
-    const { client, clock, logger, metrics, options, provider, random, store, tracer = noTracer } = deps;
-    const onPlan = (uid: string): void => this.#queue.add(uid);
-    const onStatus = (uid: string): void => this.#statuses.mark(uid);
+  constructor(options: PodControllerOptions) {
+    this.#options = options;
+    const { client, clock, logger, metrics, podOptions, provider, random, store, tracer = noTracer } = options;
+    const enqueue = (uid: string): void => this.#queue.add(uid);
+    const enqueueStatus = (uid: string): void => this.#statuses.mark(uid);
     // A pod's next work may be another operation than the one that was asked to wait, so its state keeps that time.
     this.#queue = new WorkQueue({ name: "pods", clock, random, metrics, throttlesAdds: false });
     const onEnd = (uid: string): void => {
-      this.#worker.hasten(uid);
+      this.#runner.hasten(uid);
       this.#queue.restart(uid);
     };
-    this.#states = new PodStates({ ...deps, onPlan, onStatus, onEnd, onDeleted: (pod) => this.#worker.tellDeleted(pod) });
+    this.#registry = new PodRegistry({ ...options, enqueue, enqueueStatus, onEnd, onDeleted: (pod) => this.#runner.tellDeleted(pod) });
     this.calls = new ProviderCalls({
       provider,
       clock,
       logger,
       metrics,
       tracer,
-      timeoutMs: options.providerTimeoutMs ?? defaultProviderTimeoutMs,
-      redact: deps.redact,
-      onGivenUp: ({ uid }) => void this.#states.dispatch(uid, { kind: "givenUp" }),
-      onLateEnd: ({ uid }) => void this.#states.dispatch(uid, { kind: "settled" }),
+      timeoutMs: podOptions.providerTimeoutMs ?? defaultProviderTimeoutMs,
+      redact: options.redact,
+      onGivenUp: ({ uid }) => void this.#registry.dispatch(uid, { kind: "givenUp" }),
+      onLateEnd: ({ uid }) => void this.#registry.dispatch(uid, { kind: "settled" }),
     });
-    this.#podByPod = new PodByPod({ store, states: this.#states, calls: this.calls, clock });
-    this.#slots = this.#makeSlots();
-    this.#worker = new PodWorker({
-      ...deps,
+    this.#poller = new PodStatusPoller({ store, registry: this.#registry, calls: this.calls, clock });
+    const semaphore = (): Semaphore => new Semaphore(podOptions.workers ?? defaultWorkers);
+    this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore() };
+    this.#runner = new PodActionRunner({
+      ...options,
       tracer,
-      states: this.#states,
+      registry: this.#registry,
       calls: this.calls,
-      slots: this.#slots,
-      isMassLoss: (missing) => deps.brake.isSuspected(missing, `${missing} pods of this node are missing from the API server's list`),
-      onPlan,
-      onStatus,
+      permits: this.#permits,
+      isMassLoss: (missing) => options.brake.isSuspected(missing, `${missing} pods of this node are missing from the API server's list`),
+      enqueue,
+      enqueueStatus,
       onForgotten: (uid) => this.#statuses.forget(uid),
     });
     this.#statuses = new StatusWriter({
       client,
       store,
-      state: (uid) => this.#states.get(uid),
+      state: (uid) => this.#registry.get(uid),
       wanted: (pod, state) => this.#wantedStatus(pod, state),
       clock,
       random,
@@ -141,23 +140,23 @@ export class PodController {
 
   /** Whether anything is known of a pod of that UID. */
   knows(uid: string): boolean {
-    return this.#states.get(uid) !== undefined;
+    return this.#registry.get(uid) !== undefined;
   }
 
   /** The status a pod should have by what is known now; `undefined` if there is nothing to say. */
   statusOf(pod: DeepReadonly<Pod>): PodStatus | undefined {
-    const state = this.#states.get(pod.metadata?.uid ?? "");
+    const state = this.#registry.get(pod.metadata?.uid ?? "");
     return state && this.#wantedStatus(pod, state);
   }
 
   /** Pods anything is kept of. */
   get known(): number {
-    return Math.max(this.#states.size, this.#statuses.known);
+    return Math.max(this.#registry.size, this.#statuses.known);
   }
 
   /** Pods that wait for a worker or a write. */
   get pending(): number {
-    return this.#queue.size + this.#slots.start.waiting + this.#slots.end.waiting + this.#statuses.pending;
+    return this.#queue.size + this.#permits.start.waiting + this.#permits.end.waiting + this.#statuses.pending;
   }
 
   /**
@@ -166,8 +165,8 @@ export class PodController {
    * @returns what stops it
    */
   follow(): Disposable {
-    this.#deps.provider.notifyPods?.((update) => this.#states.onReport(update));
-    return this.#states.follow();
+    this.#options.provider.notifyPods?.((update) => this.#registry.onReport(update));
+    return this.#registry.follow();
   }
 
   /**
@@ -176,19 +175,19 @@ export class PodController {
    * @param startedMs - monotonic time at which it was asked for
    */
   loadInventory(list: ProviderPodList, startedMs: number): void {
-    this.#states.onInventory(list, startedMs);
+    this.#registry.onInventory(list, startedMs);
   }
 
   /** Asks the provider about single pods, once, because it does not answer for all of them. */
   askSingly(signal: AbortSignal): Promise<void> {
-    return this.#podByPod.round(signal);
+    return this.#poller.round(signal);
   }
 
   /** Works until aborted; then waits for the calls under way, which `hardSignal` ends, and for the last statuses. */
   async run(signal: AbortSignal, hardSignal: AbortSignal): Promise<void> {
-    const { logger, metrics } = this.#deps;
-    using _starts = metrics.sampled?.("vk_provider_calls_waiting", () => this.#slots.start.waiting, { kind: "start" });
-    using _ends = metrics.sampled?.("vk_provider_calls_waiting", () => this.#slots.end.waiting, { kind: "delete" });
+    const { logger, metrics } = this.#options;
+    using _starts = metrics.sampled?.("vk_provider_calls_waiting", () => this.#permits.start.waiting, { kind: "start" });
+    using _ends = metrics.sampled?.("vk_provider_calls_waiting", () => this.#permits.end.waiting, { kind: "delete" });
     const statusEnd = new AbortController();
     const statuses = this.#statuses.run(AbortSignal.any([statusEnd.signal, hardSignal]));
     try {
@@ -211,56 +210,50 @@ export class PodController {
   retryNow(): void {
     this.#queue.resetBackoff();
     this.#statuses.retryNow();
-    for (const { ref, verdict, resize, retryAfter } of [...this.#states.values()]) {
-      if (retryAfter) this.#states.dispatch(ref.uid, { kind: "unthrottled" });
+    for (const { ref, verdict, resize, retryAfter } of [...this.#registry.values()]) {
+      if (retryAfter) this.#registry.dispatch(ref.uid, { kind: "unthrottled" });
       if (retryAfter || verdict?.kind === "waiting" || (resize?.kind === "pending" && !resize.refused)) this.#queue.add(ref.uid);
     }
   }
 
   /** A secret or config map that the pod refers to has come, changed or gone: what waited for that is tried now. */
   configChanged(uid: string): void {
-    const state = this.#states.get(uid);
+    const state = this.#registry.get(uid);
     if (state?.waitsForConfig || state?.call) this.#queue.add(uid);
   }
 
   async #work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
     using _expiry = this.#breakOffAtDeadline(uid);
     try {
-      return await this.#worker.work(uid, signal);
+      return await this.#runner.work(uid, signal);
     } finally {
-      const expiresInMs = this.#states.activeDeadlineMs(uid);
+      const expiresInMs = this.#registry.activeDeadlineMs(uid);
       if (expiresInMs !== undefined) this.#queue.addAfter(uid, expiresInMs);
     }
   }
 
   /** What hangs does not put off the end of a pod that has been active for as long as it may. */
   #breakOffAtDeadline(uid: string): Disposable | undefined {
-    if (this.#states.activeDeadlineMs(uid) === undefined) return undefined;
+    if (this.#registry.activeDeadlineMs(uid) === undefined) return undefined;
     let timer: Disposable | undefined;
     const look = (): void => {
-      const leftMs = this.#states.activeDeadlineMs(uid);
+      const leftMs = this.#registry.activeDeadlineMs(uid);
       if (leftMs === undefined) return;
-      if (leftMs > 0) return void (timer = this.#deps.clock.setTimer(leftMs, look));
-      this.#worker.hasten(uid);
-      this.#states.get(uid)?.call?.abort.abort(new Error("the pod was active for longer than it may"));
+      if (leftMs > 0) return void (timer = this.#options.clock.setTimer(leftMs, look));
+      this.#runner.hasten(uid);
+      this.#registry.get(uid)?.call?.abort.abort(new Error("the pod was active for longer than it may"));
     };
     look();
     return { [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
   }
 
-  #makeSlots(): { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots } {
-    const { clock, options } = this.#deps;
-    const slots = (): CallSlots => new CallSlots({ size: options.workers ?? defaultWorkers, holdMs: slotHoldMs, clock });
-    return { start: slots(), end: slots(), ask: slots() };
-  }
-
   #wantedStatus(pod: DeepReadonly<Pod>, state: PodState): PodStatus | undefined {
-    const { clock, hostIPs } = this.#deps;
+    const { clock, hostIPs } = this.#options;
     return wantedStatus(pod, state, { hostIPs: hostIPs(), nowMs: clock.now() }, clock.monotonic());
   }
 
   async #flushStatuses(hardSignal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.#options;
     const untilMs = clock.monotonic() + flushMs;
     while (this.#statuses.pending > 0 && !hardSignal.aborted && clock.monotonic() < untilMs) await clock.sleep(20);
   }

@@ -1,7 +1,7 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { PodOptions } from "../options.ts";
+import type { PodOptions } from "../virtual-node/options.ts";
 import type { PodPolicy } from "../policy/pod-policy.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { PayloadRig, type PodAction } from "../test-support/payload-rig.ts";

@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
-import type { PodPart } from "../pod/pod-changes.ts";
+import type { PodPart } from "../pod/state/pod-changes.ts";
 import type { PodPolicy, PolicyAnnotation } from "../policy/pod-policy.ts";
-import type { VolumeProvisioner } from "../provisioning/volume-provisioner.ts";
+import type { VolumeProvisioner } from "./volume-provisioner.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";

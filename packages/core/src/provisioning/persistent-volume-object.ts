@@ -1,5 +1,5 @@
 import type { DeepReadonly, Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "@virtual-kubelet/kube-client";
-import type { ProvisionedSource } from "./volume-provisioner.ts";
+import type { ProvisionedSource } from "../provider/volume-provisioner.ts";
 
 /** Annotations of claims and volumes. Source: k8s.io/component-helpers v0.36.3 storage/volume/pv_helpers.go. */
 export const volumeAnnotations: Readonly<Record<"provisionedBy" | "selectedNode" | "provisioner" | "betaProvisioner" | "node", string>> = {

@@ -10,7 +10,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
-import type { ReleasedVolume, VolumeWish } from "./volume-provisioner.ts";
+import type { ReleasedVolume, VolumeWish } from "../provider/volume-provisioner.ts";
 import { VolumeProvisioning } from "./volume-provisioning.ts";
 
 const provisioner = "example.com/folders";

@@ -14,11 +14,11 @@ import {
   type PersistentVolumeClaim,
   type StorageClass,
 } from "@virtual-kubelet/kube-client";
-import { isGoneObject } from "../kubernetes/gone-object.ts";
-import { readObject } from "../kubernetes/read-object.ts";
+import { isGoneObject } from "../api-server/gone-object.ts";
+import { readObject } from "../api-server/read-object.ts";
 import { sourceOf } from "../volumes/claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
-import type { VolumeProvisioner } from "./volume-provisioner.ts";
+import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
 
 /** How many volumes are made and removed at once. */
 const concurrency = 4;
@@ -27,7 +27,7 @@ const concurrency = 4;
 const callTimeoutMs = 600_000;
 
 /** What {@link VolumeProvisioning} needs. */
-export interface VolumeProvisioningDeps {
+export interface VolumeProvisioningOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -47,21 +47,21 @@ export interface VolumeProvisioningDeps {
  * Source of its rules: sigs.k8s.io/sig-storage-lib-external-provisioner v11 controller/controller.go.
  */
 export class VolumeProvisioning {
-  readonly #deps: VolumeProvisioningDeps;
+  readonly #options: VolumeProvisioningOptions;
   readonly #claims: Reflector<PersistentVolumeClaim>;
   readonly #volumes: Reflector<PersistentVolume>;
   readonly #queue: WorkQueue;
 
-  constructor(deps: VolumeProvisioningDeps) {
-    this.#deps = deps;
-    this.#claims = new Reflector<PersistentVolumeClaim>({ ...deps, resource: resources.persistentVolumeClaims });
-    this.#volumes = new Reflector<PersistentVolume>({ ...deps, resource: resources.persistentVolumes });
-    this.#queue = new WorkQueue({ ...deps, name: "volumes" });
+  constructor(options: VolumeProvisioningOptions) {
+    this.#options = options;
+    this.#claims = new Reflector<PersistentVolumeClaim>({ ...options, resource: resources.persistentVolumeClaims });
+    this.#volumes = new Reflector<PersistentVolume>({ ...options, resource: resources.persistentVolumes });
+    this.#queue = new WorkQueue({ ...options, name: "volumes" });
   }
 
   /** Works until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#deps;
+    const { logger } = this.#options;
     using _claims = this.#claims.store.subscribe(({ type, uid, object }) => {
       if (type !== "deleted" && this.#isWaiting(object)) this.#queue.add(`claim/${uid}`);
       // Whose volume may go now.
@@ -92,14 +92,14 @@ export class VolumeProvisioning {
     const provisioner = annotations[volumeAnnotations.provisioner] ?? annotations[volumeAnnotations.betaProvisioner] ?? "";
     const { selectedNode } = volumeAnnotations;
     const isHere = annotations[selectedNode] !== undefined && annotations[selectedNode] === this.#nodeName;
-    return isHere && this.#deps.names.includes(provisioner) && !spec?.volumeName && metadata?.deletionTimestamp === undefined;
+    return isHere && this.#options.names.includes(provisioner) && !spec?.volumeName && metadata?.deletionTimestamp === undefined;
   }
 
   /** Whether a volume is one of ours to be removed, as far as it shows. */
   #isReleased({ metadata, spec, status }: DeepReadonly<PersistentVolume>): boolean {
     const { annotations = {}, name, deletionTimestamp } = metadata ?? {};
     const isOurs =
-      this.#deps.names.includes(annotations[volumeAnnotations.provisionedBy] ?? "") &&
+      this.#options.names.includes(annotations[volumeAnnotations.provisionedBy] ?? "") &&
       annotations[volumeAnnotations.node] !== undefined &&
       annotations[volumeAnnotations.node] === this.#nodeName &&
       name === volumeNameFor(spec?.claimRef?.uid ?? "");
@@ -107,11 +107,11 @@ export class VolumeProvisioning {
   }
 
   get #nodeName(): string | undefined {
-    return this.#deps.node()?.metadata?.name;
+    return this.#options.node()?.metadata?.name;
   }
 
   async #provision(claim: DeepReadonly<PersistentVolumeClaim>, signal: AbortSignal): Promise<void> {
-    const { clock, client, recorder } = this.#deps;
+    const { clock, client, recorder } = this.#options;
     const { namespace = "", name = "", uid = "" } = claim.metadata ?? {};
     const regarding = { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid };
     const className = claim.spec?.storageClassName ?? "";
@@ -122,7 +122,7 @@ export class VolumeProvisioning {
       const volumeName = volumeNameFor(uid);
       if (this.#volumes.store.getByName(undefined, volumeName)) return;
       const storageClass = await client.get(resources.storageClasses, { name: className }, { signal });
-      checkWish(current, storageClass, this.#deps.names);
+      checkWish(current, storageClass, this.#options.names);
       await this.#make(current, storageClass, signal);
       recorder.event(regarding, "Normal", "ProvisioningSucceeded", `Successfully provisioned volume ${volumeName}`);
     } catch (error) {
@@ -140,8 +140,8 @@ export class VolumeProvisioning {
   }
 
   async #make(claim: PersistentVolumeClaim, storageClass: StorageClass, signal: AbortSignal): Promise<void> {
-    const { client, provisioner } = this.#deps;
-    const node = this.#deps.node();
+    const { client, provisioner } = this.#options;
+    const node = this.#options.node();
     if (!node) return;
     const { namespace = "", name = "", uid = "" } = claim.metadata ?? {};
     const wish = {
@@ -166,7 +166,7 @@ export class VolumeProvisioning {
 
   /** Removes a volume once nothing speaks for it any more: neither the API server, asked now, nor the provider. */
   async #remove(volume: DeepReadonly<PersistentVolume>, signal: AbortSignal): Promise<void> {
-    const { client, clock, recorder, provisioner, logger } = this.#deps;
+    const { client, clock, recorder, provisioner, logger } = this.#options;
     const { name = "", uid = "" } = volume.metadata ?? {};
     try {
       const current = await readObject({ client, clock, resource: resources.persistentVolumes }, { name }, signal);
@@ -196,7 +196,7 @@ export class VolumeProvisioning {
 
   async #call<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const deadline = new AbortController();
-    using _timer = this.#deps.clock.setTimer(callTimeoutMs, () =>
+    using _timer = this.#options.clock.setTimer(callTimeoutMs, () =>
       deadline.abort(new Error(`it took longer than ${callTimeoutMs / 60_000} minutes`)),
     );
     return call(AbortSignal.any([signal, deadline.signal]));

@@ -1,11 +1,11 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { resources, type LogFields, type Logger, type MetricLabels, type Metrics, type Pod } from "@virtual-kubelet/kube-client";
-import type { NodeOptions, VirtualNodeOptions } from "../options.ts";
+import type { NodeOptions, VirtualNodeOptions } from "../virtual-node/options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
 import type { Owner, Provider, ProviderDefinition } from "../provider/provider.ts";
-import { VirtualNode, type RunOptions } from "../virtual-node.ts";
+import { VirtualNode, type RunOptions } from "../virtual-node/virtual-node.ts";
 import { FakeKubeClient } from "./fake-kube-client.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 

@@ -2,13 +2,13 @@ import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { resources, type DeepReadonly, type LogFields, type Logger, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
 import { inspect } from "node:util";
-import type { VirtualNodeOptions } from "../options.ts";
+import type { VirtualNodeOptions } from "../virtual-node/options.ts";
 import type { PodPolicy } from "../policy/pod-policy.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
 import type { Provider, ProviderDefinition, ProviderPod } from "../provider/provider.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import { VirtualNode } from "../virtual-node.ts";
+import { VirtualNode } from "../virtual-node/virtual-node.ts";
 import { FakeKubeClient } from "./fake-kube-client.ts";
 import { ended, running } from "./scripted-provider.ts";
 

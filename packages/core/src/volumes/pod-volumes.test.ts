@@ -16,7 +16,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { waitingReasonOf } from "../env/pod-resolver.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
-import { PodSources } from "./pod-sources.ts";
+import { PodSources } from "../pod-sources/pod-sources.ts";
 import { PodVolumes } from "./pod-volumes.ts";
 import type { VolumePayload } from "./volume-payload.ts";
 

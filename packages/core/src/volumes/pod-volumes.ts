@@ -6,7 +6,7 @@ import { Memo } from "../env/memo.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import { claimNameOf, readClaimedVolume, type ClaimedVolume, type ClaimReader } from "./claimed-volume.ts";
 import { mountError, mountEventReason, waitingForVolumes } from "./mount-error.ts";
-import type { PodSources } from "./pod-sources.ts";
+import type { PodSources } from "../pod-sources/pod-sources.ts";
 import { hasPayload, readVolume, type Volume, type VolumeContent } from "./volume-content.ts";
 import { isSamePayload, type VolumePayload } from "./volume-payload.ts";
 
@@ -17,7 +17,7 @@ const resyncMs = 60_000;
 const minWaitMs = 1_000;
 
 /** What {@link PodVolumes} needs. */
-export interface PodVolumesDeps {
+export interface PodVolumesOptions {
   readonly sources: PodSources;
   /** The registered node; absent before it is registered. */
   node(): DeepReadonly<Node> | undefined;
@@ -33,12 +33,12 @@ export type ResolvedVolumes = Pick<ResolvedPod, "volume" | "watchVolume" | "clai
 /** The contents of one pod's volumes. See {@link ResolvedPod}. */
 export class PodVolumes implements ResolvedVolumes {
   readonly #pod: DeepReadonly<Pod>;
-  readonly #deps: PodVolumesDeps;
+  readonly #options: PodVolumesOptions;
   readonly #payloads = new Memo<VolumePayload>();
 
-  constructor(pod: DeepReadonly<Pod>, deps: PodVolumesDeps) {
+  constructor(pod: DeepReadonly<Pod>, options: PodVolumesOptions) {
     this.#pod = pod;
-    this.#deps = deps;
+    this.#options = options;
   }
 
   volume(name: string, signal: AbortSignal): Promise<VolumePayload> {
@@ -46,7 +46,7 @@ export class PodVolumes implements ResolvedVolumes {
   }
 
   async *watchVolume(name: string, signal: AbortSignal): AsyncGenerator<VolumePayload, void> {
-    const { sources, clock, random } = this.#deps;
+    const { sources, clock, random } = this.#options;
     const uid = this.#pod.metadata?.uid ?? "";
     const wake = new Signal();
     using _changes = sources.onPodChange(uid, () => wake.notify());
@@ -74,7 +74,7 @@ export class PodVolumes implements ResolvedVolumes {
         `find the claim of volume "${name}" of pod ${pod.metadata?.name}: ${problem}, expected a volume of type persistentVolumeClaim or ephemeral`,
       );
     }
-    const { sources, node } = this.#deps;
+    const { sources, node } = this.#options;
     const reader: ClaimReader = {
       node,
       getClaim: (...claim) => sources.getClaim(...claim),
@@ -105,7 +105,7 @@ export class PodVolumes implements ResolvedVolumes {
 
   async #read(pod: DeepReadonly<Pod>, name: string, signal: AbortSignal): Promise<VolumeContent> {
     const volume = this.#volume(pod, name);
-    const { sources, node } = this.#deps;
+    const { sources, node } = this.#options;
     const { namespace = "default", uid = "" } = pod.metadata ?? {};
     try {
       return await readVolume(
@@ -132,7 +132,7 @@ export class PodVolumes implements ResolvedVolumes {
   #tell({ metadata }: DeepReadonly<Pod>, failure: Error): void {
     const { namespace = "default", name = "", uid = "" } = metadata ?? {};
     const regarding = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
-    this.#deps.recorder.event(regarding, "Warning", mountEventReason, messageOf(failure));
+    this.#options.recorder.event(regarding, "Warning", mountEventReason, messageOf(failure));
   }
 
   #volume({ metadata, spec }: DeepReadonly<Pod>, name: string): Volume {

@@ -1,8 +1,8 @@
 import { isForbidden, isInvalidInput, isUnsupported, ForbiddenError, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, Pod, Secret } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { TokenWish } from "./token-request.ts";
-import type { TrustAnchorsQuery } from "./trust-bundles.ts";
+import type { TokenWish } from "../pod-sources/token-request.ts";
+import type { TrustAnchorsQuery } from "../pod-sources/trust-bundles.ts";
 import { hasPayload, readVolume, type Volume, type VolumeSources } from "./volume-content.ts";
 
 const { signal } = new AbortController();

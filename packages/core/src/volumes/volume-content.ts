@@ -4,9 +4,9 @@ import { throwAll } from "./collect-all.ts";
 import { downwardFiles } from "./downward-files.ts";
 import { volumeFilePath } from "./file-path.ts";
 import { bytesOfText, configMapFiles, secretFiles } from "./key-files.ts";
-import type { HeldToken } from "./service-account-tokens.ts";
-import type { TokenWish } from "./token-request.ts";
-import type { TrustAnchorsQuery } from "./trust-bundles.ts";
+import type { HeldToken } from "../pod-sources/service-account-tokens.ts";
+import type { TokenWish } from "../pod-sources/token-request.ts";
+import type { TrustAnchorsQuery } from "../pod-sources/trust-bundles.ts";
 import { tokenOwner } from "./token-owner.ts";
 import type { VolumeFile, VolumePayload } from "./volume-payload.ts";
 

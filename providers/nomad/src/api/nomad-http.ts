@@ -143,8 +143,8 @@ export class NomadHttp implements AsyncDisposable {
   /** Counts a connection for a user. @returns frees it, once; `undefined` for a connection of the node's own */
   #take({ what, tenant }: NomadRequest): (() => void) | undefined {
     if (tenant === undefined) return undefined;
-    const free = this.#streams.tryAcquire(tenant);
-    if (free) return free;
+    const permit = this.#streams.tryAcquire(tenant);
+    if (permit) return () => permit[Symbol.dispose]();
     const { maxStreams, address } = this.#options;
     throw new QuotaExceededError(
       `${what}: the connections to Nomad at ${address} for logs and commands that namespace ${tenant} may have are in use: there are ${maxStreams}, the last quarter of them for namespaces with less than two; maxConnections and maxSockets say how many there are`,

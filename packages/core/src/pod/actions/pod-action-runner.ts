@@ -32,8 +32,7 @@ import type { ProviderLimits } from "../../unsupported/provider-limits.ts";
 import type { ResolvedPod } from "../../provider/resolved-pod.ts";
 import { unsupportedChanges } from "../../unsupported/unsupported-changes.ts";
 import { mountWaitingReason } from "../../volumes/mount-error.ts";
-import type { CallSlots } from "./call-slots.ts";
-import { TrackedCalls, type FailureKind } from "./tracked-calls.ts";
+import { permitHoldMs, TrackedCalls, type CallPermits, type FailureKind } from "./tracked-calls.ts";
 import { deadlineExceeded, lookAfterMs, overdueMs } from "../state/end-deadline.ts";
 import { changedParts } from "../state/pod-changes.ts";
 import type { EndTimes } from "../state/pod-event.ts";
@@ -73,8 +72,7 @@ export interface PodActionRunnerOptions {
   readonly store: Store<Pod>;
   readonly registry: PodRegistry;
   readonly calls: ProviderCalls;
-  /** Turns of calls that start and change pods, of those that end them, and of questions: none waits for the others. */
-  readonly slots: { readonly start: CallSlots; readonly end: CallSlots; readonly ask: CallSlots };
+  readonly permits: CallPermits;
   readonly providerName: string;
   readonly limits: ProviderLimits;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
@@ -221,11 +219,13 @@ export class PodActionRunner {
 
   /** Asks the provider in its turn, since a list with a gap puts many pods in doubt at once; {@link hasten} breaks it off. */
   async #ask<T>(uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, permits } = this.#options;
     const end = new AbortController();
     const inner = AbortSignal.any([signal, end.signal]);
     this.#questions.set(uid, end);
     try {
-      using _slot = await this.#options.slots.ask.acquire(inner);
+      using permit = await permits.ask.acquire(inner);
+      using _hold = clock.setTimer(permitHoldMs, () => permit[Symbol.dispose]());
       return await question(inner);
     } finally {
       this.#questions.delete(uid);
@@ -289,7 +289,7 @@ export class PodActionRunner {
     let failure: unknown;
     let given = this.#given.of(pod);
     const made = await this.#calls
-      .call("start", ref.uid, { pod, signal, takes: (error) => this.#takesCreateError(error) }, (inner) =>
+      .call("start", ref.uid, { pod, signal, classify: classifyCreateError }, (inner) =>
         this.#given.tell(given, async (told) => {
           given = told;
           await calls.createPod(told.pod, resolve(pod), ref, inner);
@@ -315,12 +315,6 @@ export class PodActionRunner {
       throw new UnavailableError(
         `provider ${this.#options.providerName} reported pod ${ref.namespace}/${ref.name} gone while it was created`,
       );
-  }
-
-  #takesCreateError(error: unknown): FailureKind {
-    return waitingReasonOf(error) || isTerminal(error) || isUnsupported(error) || isInvalidInput(error) || isQuotaExceeded(error)
-      ? "refused"
-      : "failed";
   }
 
   #onCreateError(uid: string, pod: DeepReadonly<Pod>, error: unknown): WorkResult | void {
@@ -369,21 +363,21 @@ export class PodActionRunner {
     const before = applied?.spec ? this.#given.of(applied) : undefined;
     const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
     const given = this.#given.of(pod);
-    const takes = (error: unknown): FailureKind => {
+    const classify = (error: unknown): FailureKind => {
       if (isPodNotFound(error)) return "doubted";
       if (waitingReasonOf(error)) return "failed";
       return isUnsupported(error) || isInvalidInput(error) || isTerminal(error) ? "refused" : "failed";
     };
     try {
-      await this.#calls.call("update", ref.uid, { pod, signal, takes }, (inner) =>
+      await this.#calls.call("update", ref.uid, { pod, signal, classify }, (inner) =>
         this.#given.tell(given, (told) => calls.updatePod(told.pod, resolve(pod), ref, inner, changes)),
       );
     } catch (error) {
       signal.throwIfAborted();
-      if (takes(error) === "doubted") return enqueue(ref.uid);
+      if (classify(error) === "doubted") return enqueue(ref.uid);
       if (store.get(ref.uid) && !registry.get(ref.uid)?.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
       if (waitingReasonOf(error)) return this.#waitForConfig(ref.uid, error);
-      if (takes(error) === "refused") return;
+      if (classify(error) === "refused") return;
       throw error;
     }
     if (before)
@@ -436,7 +430,7 @@ export class PodActionRunner {
       await this.#calls.call(
         "delete",
         ref.uid,
-        { pod, end, signal, takes: (error) => (isPodNotFound(error) ? "doubted" : "failed") },
+        { pod, end, signal, classify: (error) => (isPodNotFound(error) ? "doubted" : "failed") },
         (inner) => calls.deletePod(ref, { gracePeriodSeconds }, inner),
       );
     } catch (error) {
@@ -497,4 +491,10 @@ export class PodActionRunner {
     const { namespace, name, uid } = podRef(pod);
     this.#options.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
   }
+}
+
+function classifyCreateError(error: unknown): FailureKind {
+  return waitingReasonOf(error) || isTerminal(error) || isUnsupported(error) || isInvalidInput(error) || isQuotaExceeded(error)
+    ? "refused"
+    : "failed";
 }

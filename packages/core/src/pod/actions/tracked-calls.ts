@@ -1,39 +1,45 @@
-import { LinkedSignal } from "@virtual-kubelet/async";
+import { LinkedSignal, type Semaphore } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import type { CallSlots } from "./call-slots.ts";
 import type { EndTimes, PodEvent } from "../state/pod-event.ts";
-import type { ProviderCall } from "../state/pod-state.ts";
 import type { PodRegistry } from "../state/pod-registry.ts";
+import type { ProviderCall } from "../state/pod-state.ts";
 
-/** How long a pod waits for its turn, or for its call to come back, before an event says so. */
+/** Time that a pod waits for a permit, or for the return of its call, before an event reports the delay. */
 const slowCallMs = 30_000;
 
-/** How a call that failed is taken: nothing was done, or nobody knows what was, or there may be no such pod. */
-export type FailureKind = "refused" | "failed" | "doubted";
+/** Time that a call holds its permit. A longer call continues without one, because calls that hang would otherwise block all pods. */
+export const permitHoldMs = 5_000;
 
-/** A provider call about one pod. */
-export interface TrackedCallOptions {
-  /** The pod that the provider is given. */
-  readonly pod: DeepReadonly<Pod> | undefined;
-  /** Of a delete. */
-  readonly end?: EndTimes;
-  readonly signal: AbortSignal;
-  readonly takes: (error: unknown) => FailureKind;
+/** Semaphores for calls that start and change pods, for calls that end pods, and for questions: none waits for the others. */
+export interface CallPermits {
+  readonly start: Semaphore;
+  readonly end: Semaphore;
+  readonly ask: Semaphore;
 }
 
-/** What {@link TrackedCalls} needs. */
+/** Consequence of a failed call: the provider did nothing (`refused`), may have acted (`failed`), or may not hold the pod (`doubted`). */
+export type FailureKind = "refused" | "failed" | "doubted";
+
+export interface TrackedCallOptions {
+  /** The pod that is passed to the provider. */
+  readonly pod: DeepReadonly<Pod> | undefined;
+  /** Set for a delete. */
+  readonly end?: EndTimes;
+  readonly signal: AbortSignal;
+  readonly classify: (error: unknown) => FailureKind;
+}
+
 export interface TrackedCallsOptions {
-  readonly registry: PodRegistry;
-  /** Turns of calls that start and change pods, and of those that end them: neither waits for the other. */
-  readonly slots: { readonly start: CallSlots; readonly end: CallSlots };
-  /** Called with a reason and a message when a pod waits for long, for its turn or for its call. */
+  readonly registry: Pick<PodRegistry, "dispatch">;
+  readonly permits: Pick<CallPermits, "start" | "end">;
+  /** Called when a pod has waited long for a permit or for the return of its call. */
   readonly onSlow: (pod: DeepReadonly<Pod>, reason: string, message: string) => void;
   readonly clock: Clock;
 }
 
-/** Makes provider calls in their turn, and notes in the pods' registry how they went. */
+/** Makes provider calls as permits become free, and dispatches their course as events to the pod registry. */
 export class TrackedCalls {
   readonly #options: TrackedCallsOptions;
 
@@ -41,31 +47,31 @@ export class TrackedCalls {
     this.#options = options;
   }
 
-  /** Makes a call in its turn; it ends early when the pod is deleted. Its outcome is in the pod's state when this returns. */
+  /** Makes a call once a permit is free. A deletion of the pod aborts it. The outcome is in the pod's state when this returns. */
   async call(
     kind: ProviderCall["kind"],
     uid: string,
-    how: TrackedCallOptions,
+    { pod, end, classify, signal: outer }: TrackedCallOptions,
     start: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const { clock, slots, registry } = this.#options;
-    const { pod, end, takes } = how;
-    using abort = new LinkedSignal(how.signal);
+    const { clock, registry } = this.#options;
+    using abort = new LinkedSignal(outer);
     const { signal } = abort;
-    // The wait for the turn is part of it: who looks at a slow start a second later must find it slow.
+    // The wait for a permit counts as part of the call, so that a pod that waits is shown as a slow start.
     const call: ProviderCall = { kind, abort, startedMs: clock.monotonic(), isGivenUp: false, reportedGone: false };
     registry.dispatch(uid, { kind: "queued", call });
     let event: PodEvent = { kind: "dequeued" };
     try {
-      using _slot = await this.#acquire(kind, slots[kind === "delete" ? "end" : "start"], pod, signal);
+      using permit = await this.#acquire(kind, pod, signal);
+      using _hold = clock.setTimer(permitHoldMs, () => permit[Symbol.dispose]());
       registry.dispatch(uid, { kind: "called", call, pod, end });
-      event = { kind: "failed", message: "the call was broken off" };
+      event = { kind: "failed", message: "the call was aborted" };
       using _slow = this.#warnLater(pod, "ProviderNotResponding", `the provider has not answered for ${slowCallMs / 1000} s: ${kind}`);
       try {
         await start(signal);
         event = { kind: "returned", pod };
       } catch (error) {
-        const failure = takes(error);
+        const failure = classify(error);
         event = failure === "doubted" ? { kind: failure } : { kind: failure, pod, message: messageOf(error) };
         throw error;
       }
@@ -74,24 +80,21 @@ export class TrackedCalls {
     }
   }
 
-  async #acquire(
-    kind: ProviderCall["kind"],
-    slots: CallSlots,
-    pod: DeepReadonly<Pod> | undefined,
-    signal: AbortSignal,
-  ): Promise<Disposable> {
+  async #acquire(kind: ProviderCall["kind"], pod: DeepReadonly<Pod> | undefined, signal: AbortSignal): Promise<Disposable> {
+    const { permits } = this.#options;
+    const semaphore = permits[kind === "delete" ? "end" : "start"];
     signal.throwIfAborted();
-    const free = slots.tryAcquire();
+    const free = semaphore.tryAcquire();
     if (free) return free;
     using _slow = this.#warnLater(
       pod,
       "ProviderBusy",
       `the pod has waited ${slowCallMs / 1000} s for its turn to ${kind}: other calls take long`,
     );
-    return await slots.acquire(signal);
+    return await semaphore.acquire(signal);
   }
 
-  /** An event, unless the returned is disposed of before. */
+  /** Reports the delay unless the returned timer is disposed of in time. */
   #warnLater(pod: DeepReadonly<Pod> | undefined, reason: string, message: string): Disposable {
     const { clock, onSlow } = this.#options;
     return clock.setTimer(slowCallMs, () => pod && onSlow(pod, reason, message));
