@@ -2,12 +2,12 @@ import type { Mutation } from "./mutate.ts";
 
 const states = "packages/core/src/pod/state/pod-registry.ts";
 const sweep = "packages/core/src/pod/orphans/orphan-sweep.ts";
-const queue = "packages/kube-client/src/work-queue.ts";
+const queue = "packages/kube-client/src/work-queue/work-queue.ts";
 const statuses = "packages/core/src/pod/status/status-writer.ts";
 const node = "packages/core/src/virtual-node/virtual-node.ts";
 const brake = "packages/core/src/pod/orphans/mass-loss-brake.ts";
 const controller = "packages/core/src/pod/pod-controller.ts";
-const client = "packages/kube-client/src/rest-client.ts";
+const client = "packages/kube-client/src/rest/rest-client.ts";
 const lease = "packages/core/src/node/lease-controller.ts";
 const plan = "packages/core/src/pod/state/next-action.ts";
 const state = "packages/core/src/pod/state/pod-state.ts";

@@ -3,18 +3,28 @@
  *
  * @packageDocumentation
  */
-export { ApiError, isGone, statusOf } from "./api-error.ts";
-export { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
-export type { CallOptions, DeleteQuery, KubeClient, ListQuery, ObjectList, ObjectName, Patch, WatchEvent, WatchQuery } from "./client.ts";
-export type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
-export { CredentialsError, isCredentialsError } from "./credentials-error.ts";
-export { DecodeError, isDecodeError } from "./decode-error.ts";
-export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
-export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./http-transport.ts";
-export { listAll } from "./list-all.ts";
-export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./load-credentials.ts";
-export { silentLogger, type LogFields, type Logger } from "./logger.ts";
-export { noMetrics, type MetricLabels, type Metrics } from "./metrics.ts";
+export { ApiError, isGone, statusOf } from "./errors/api-error.ts";
+export { backoffMs, retryAfterMsOf, type Backoff } from "./work-queue/backoff.ts";
+export type {
+  CallOptions,
+  DeleteQuery,
+  KubeClient,
+  ListQuery,
+  ObjectList,
+  ObjectName,
+  Patch,
+  WatchEvent,
+  WatchQuery,
+} from "./rest/client.ts";
+export type { Credentials, Identity, TlsMaterial } from "./credentials/credentials.ts";
+export { CredentialsError, isCredentialsError } from "./errors/credentials-error.ts";
+export { DecodeError, isDecodeError } from "./errors/decode-error.ts";
+export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
+export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./transport/http-transport.ts";
+export { listAll } from "./rest/list-all.ts";
+export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./credentials/load-credentials.ts";
+export { silentLogger, type LogFields, type Logger } from "./telemetry/logger.ts";
+export { noMetrics, type MetricLabels, type Metrics } from "./telemetry/metrics.ts";
 export type {
   CertificateSigningRequest,
   ConfigMap,
@@ -50,13 +60,13 @@ export type {
   Taint,
   TokenReview,
   Wire,
-} from "./objects.ts";
-export { Reflector, type ReflectorOptions } from "./reflector.ts";
-export { resource, resources, type Resource } from "./resources.ts";
-export { createKubeClient, type KubeClientOptions } from "./rest-client.ts";
-export type { Store, StoreChange } from "./store.ts";
-export { noTracer, type SpanAttributes, type Tracer } from "./tracer.ts";
-export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
+} from "./rest/objects.ts";
+export { Reflector, type ReflectorOptions } from "./reflector/reflector.ts";
+export { resource, resources, type Resource } from "./rest/resources.ts";
+export { createKubeClient, type KubeClientOptions } from "./rest/rest-client.ts";
+export type { Store, StoreChange } from "./reflector/store.ts";
+export { noTracer, type SpanAttributes, type Tracer } from "./telemetry/tracer.ts";
+export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport/transport.ts";
 export {
   defaultMaxRetryAfterMs,
   WorkQueue,
@@ -64,4 +74,4 @@ export {
   type WorkQueueOptions,
   type WorkQueueRun,
   type WorkResult,
-} from "./work-queue.ts";
+} from "./work-queue/work-queue.ts";

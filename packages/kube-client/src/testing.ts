@@ -3,4 +3,4 @@
  *
  * @packageDocumentation
  */
-export { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./scripted-transport.ts";
+export { OpenBody, ScriptedTransport, type ScriptedAnswer } from "./transport/scripted-transport.ts";

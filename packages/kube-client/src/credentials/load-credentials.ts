@@ -1,0 +1,73 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { Credentials } from "./credentials.ts";
+import { environmentProxy } from "../transport/environment-proxy.ts";
+import { FileCredentials } from "./file-credentials.ts";
+import { readKubeconfig } from "./kubeconfig.ts";
+
+/** Where a pod finds its service account. */
+const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Where to look for credentials. */
+export interface LoadCredentialsOptions {
+  /** A kubeconfig file; goes before `KUBECONFIG`. */
+  readonly kubeconfig?: string | undefined;
+  /** Default: the kubeconfig's `current-context`. */
+  readonly context?: string | undefined;
+  /**
+   * The process's environment: `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT` count, and `HTTPS_PROXY`, `HTTP_PROXY` and
+   * `NO_PROXY` where the kubeconfig names no proxy.
+   */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+/**
+ * Finds out which cluster to talk to, and as whom: the kubeconfig that is named, else those of `KUBECONFIG`, else the
+ * service account of the pod this runs in, else `~/.kube/config`.
+ *
+ * @throws InvalidInputError if there is none, or it is wrong
+ */
+export async function loadCredentials(options: LoadCredentialsOptions): Promise<Credentials> {
+  const { clock, context, env, kubeconfig } = options;
+  if (kubeconfig) return readKubeconfig({ files: [existing(kubeconfig, "--kubeconfig")], context, env, clock });
+  if (env["KUBECONFIG"]) {
+    const files = env["KUBECONFIG"].split(delimiter).filter(Boolean);
+    const found = files.filter((file) => existsSync(file));
+    if (found.length === 0) throw new InvalidInputError(`KUBECONFIG: none of ${files.join(", ")} exists: name a kubeconfig, or unset it`);
+    return readKubeconfig({ files: found, context, env, clock });
+  }
+  if (env["KUBERNETES_SERVICE_HOST"] && !context) return inClusterCredentials({ env, clock });
+  const home = join(env["HOME"] ?? "", ".kube/config");
+  if (existsSync(home)) return readKubeconfig({ files: [home], context, env, clock });
+  throw new InvalidInputError(
+    `no cluster to talk to: name a kubeconfig with --kubeconfig or KUBECONFIG; there is none at ${home}, and this is no pod`,
+  );
+}
+
+/**
+ * The service account of the pod this runs in. Its token and authority are read again every minute. `HTTPS_PROXY` and `NO_PROXY`
+ * count, as in every pod's client.
+ *
+ * @throws InvalidInputError outside a pod, or if the proxy is none
+ */
+export function inClusterCredentials({ env, clock }: Pick<LoadCredentialsOptions, "env" | "clock">): Credentials {
+  const host = env["KUBERNETES_SERVICE_HOST"];
+  const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
+  if (!host) throw new InvalidInputError("in-cluster credentials: KUBERNETES_SERVICE_HOST is not set: this is no pod; name a kubeconfig");
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return new FileCredentials({
+    server,
+    proxy: environmentProxy(server, env),
+    ca: { file: join(serviceAccountFolder, "ca.crt") },
+    token: { file: join(serviceAccountFolder, "token") },
+    clock,
+  });
+}
+
+function existing(file: string, source: string): string {
+  if (!existsSync(file)) throw new InvalidInputError(`${source}: there is no file ${file}, expected a kubeconfig`);
+  return file;
+}

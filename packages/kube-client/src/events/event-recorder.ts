@@ -1,0 +1,247 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import { isNotFound, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { statusOf } from "../errors/api-error.ts";
+import { retryAfterMsOf } from "../work-queue/backoff.ts";
+import type { KubeClient } from "../rest/client.ts";
+import { EventCorrelator, type EventSeries } from "./event-correlator.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { CoreEvent, ObjectReference } from "../rest/objects.ts";
+import { resources } from "../rest/resources.ts";
+
+/** Source: the kubelet's EventRecordQPS and EventBurst. */
+const perSecond = 50;
+const burst = 100;
+const maxQueued = 1_000;
+/** The API server's limit. */
+const maxMessageLength = 1_024;
+const flushMs = 2_000;
+/** How often, and how long after, an event is tried again while the server is away. Source: client-go `tools/record/event.go`. */
+const maxTries = 12;
+const retryMs = 10_000;
+/** What a namespace whose events have to wait may hold of the queue: the rest is for the others. */
+const maxQueuedWhileHeld = maxQueued / 2;
+/** Longest wait a server may ask for: other events wait behind this one. */
+const maxRetryAfterMs = 60_000;
+const maxNameLength = 253;
+
+/** What {@link createEventRecorder} needs. */
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  /** Shown as the event's source, such as `virtual-kubelet`. */
+  readonly component: string;
+  /** Shown as the source's host: the node's name. */
+  readonly host: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Tells people what happens to an object. */
+export interface EventRecorder {
+  /**
+   * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
+   * waiting) is dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is cut. While the server is
+   * away, the oldest event is tried twelve times, with ten seconds between the tries or as many as the server asks for, a minute at
+   * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve tries of its
+   * own: an event may wait for as long as the server is away. Where the server answers that it cannot take one now, because of a
+   * limit or a webhook, those of the same namespace wait and no others.
+   *
+   * No object silences another, as with a kubelet: the same event again within ten minutes counts up the first, from the
+   * tenth message of one reason on an object's events are combined into one that shows the latest, and after 25 events an
+   * object has one in five minutes. Those beyond are in the count of the next, and in `vk_events_filtered_total`.
+   */
+  event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+  /**
+   * Sends what was recorded, until aborted; then what is left, for two seconds at most.
+   *
+   * @param hardSignal - once it aborts, nothing more is sent
+   */
+  run(signal: AbortSignal, hardSignal?: AbortSignal): Promise<void>;
+}
+
+/** Records events at the API server, in the kubelet's budget. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new ApiEventRecorder(options);
+}
+
+interface Pending {
+  readonly series: EventSeries;
+  readonly object: ObjectReference;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  readonly isCombined: boolean;
+  /** How often it happened since its series was last sent. */
+  readonly occurrences: number;
+  readonly atMs: number;
+  tries: number;
+}
+
+class ApiEventRecorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #queue: Pending[] = [];
+  readonly #correlator = new EventCorrelator();
+  /** Namespaces of which the server takes no event now, and until when, on the monotonic clock. */
+  readonly #held = new Map<string, number>();
+  #tokens = burst;
+  #tokensAtMs: number;
+  #wake: () => void = () => {};
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#tokensAtMs = options.clock.monotonic();
+  }
+
+  event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
+    const { clock, metrics } = this.#options;
+    const occurrence = { object, type, reason, message: cut(message) };
+    const { series, isSpam, isCombined, message: told } = this.#correlator.correlate(occurrence, clock.monotonic());
+    const occurrences = ++series.unsent;
+    if (isSpam) return metrics.count("vk_events_filtered_total");
+    const room = this.#held.has(namespaceOf(object)) ? maxQueuedWhileHeld : maxQueued;
+    if (this.#queue.length >= room) return metrics.count("vk_events_dropped_total");
+    series.unsent = 0;
+    this.#queue.push({ series, object, type, reason, message: cut(told), isCombined, occurrences, atMs: clock.now(), tries: 0 });
+    this.#wake();
+  }
+
+  async run(soft: AbortSignal, hardSignal?: AbortSignal): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const signal = hardSignal ? AbortSignal.any([soft, hardSignal]) : soft;
+    // Requests may outlast the signal: what is under way when it aborts is not lost.
+    const overdue = new AbortController();
+    const limit = hardSignal ? AbortSignal.any([overdue.signal, hardSignal]) : overdue.signal;
+    let flushTimer: Disposable | undefined;
+    const onAbort = (): void => {
+      flushTimer = clock.setTimer(flushMs, () => overdue.abort(new Error("the time to send the last events is over")));
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      while (!signal.aborted) await this.#work(signal, limit);
+      for (let next = this.#queue[0]; next && !limit.aborted; next = this.#queue[0]) {
+        await this.#send(next, limit);
+        this.#queue.shift();
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      flushTimer?.[Symbol.dispose]();
+    }
+    metrics.count("vk_events_dropped_total", {}, this.#queue.length);
+    this.#queue.length = 0;
+  }
+
+  /** Sends the next event, or waits for one, for its turn, or for the API server. */
+  async #work(signal: AbortSignal, limit: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonic();
+    const next = this.#queue.find(({ object }) => (this.#held.get(namespaceOf(object)) ?? nowMs) <= nowMs);
+    if (!next) return this.#nextEvent(Math.min(...this.#held.values()) - nowMs, signal);
+    const waitMs = this.#waitForTokenMs() || (await this.#send(next, limit));
+    if (waitMs === undefined) this.#queue.splice(this.#queue.indexOf(next), 1);
+    else await clock.sleep(waitMs, signal).catch(() => {});
+  }
+
+  /** Waits for the next event, but no longer than for the end of a namespace's wait. */
+  #nextEvent(maxMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => {
+      const timer = Number.isFinite(maxMs) ? clock.setTimer(maxMs, () => done()) : undefined;
+      const done = (): void => {
+        timer?.[Symbol.dispose]();
+        signal.removeEventListener("abort", done);
+        this.#wake = () => {};
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  /** Takes a token. @returns 0, or the milliseconds until there is one */
+  #waitForTokenMs(): number {
+    const nowMs = this.#options.clock.monotonic();
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
+    this.#tokensAtMs = nowMs;
+    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) / perSecond) * 1000);
+    this.#tokens--;
+    return 0;
+  }
+
+  /** @returns how long to wait before anything is sent again; `undefined` if it is done with */
+  async #send(pending: Pending, signal: AbortSignal): Promise<number | undefined> {
+    const { clock, logger, metrics } = this.#options;
+    const namespace = namespaceOf(pending.object);
+    this.#held.delete(namespace);
+    try {
+      if (!(await this.#countUp(pending, signal))) await this.#create(pending, signal);
+      return undefined;
+    } catch (error) {
+      if (isUnavailable(error) && ++pending.tries < maxTries) {
+        const waitMs = Math.min(retryAfterMsOf(error) ?? retryMs, maxRetryAfterMs);
+        if (statusOf(error) === undefined) return waitMs;
+        this.#held.set(namespace, clock.monotonic() + waitMs);
+        return 0;
+      }
+      metrics.count("vk_events_failed_total");
+      logger.debug({ reason: pending.reason, err: messageOf(error) }, "event could not be recorded");
+      return undefined;
+    }
+  }
+
+  /** @returns whether the series' event was there to be counted up */
+  async #countUp({ series, message, isCombined, occurrences, atMs }: Pending, signal: AbortSignal): Promise<boolean> {
+    const { stored } = series;
+    if (!stored) return false;
+    const count = stored.count + occurrences;
+    const body = { count, lastTimestamp: rfc3339(atMs), ...(isCombined && { message }) };
+    try {
+      await this.#options.client.patch(
+        resources.events,
+        stored,
+        { type: "merge", body },
+        { answer: "metadata", managedFields: "drop", signal },
+      );
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+    stored.count = count;
+    return true;
+  }
+
+  async #create({ series, object, type, reason, message, occurrences, atMs }: Pending, signal: AbortSignal): Promise<void> {
+    const { client, component, host, random } = this.#options;
+    const namespace = namespaceOf(object);
+    const readable = `${object.name}.${random.uuid().replaceAll("-", "").slice(0, 16)}`;
+    const name = readable.length > maxNameLength ? random.uuid() : readable;
+    const time = rfc3339(atMs);
+    const event: CoreEvent = {
+      metadata: { name, namespace },
+      involvedObject: object,
+      type,
+      reason,
+      message,
+      source: { component, host },
+      reportingComponent: component,
+      reportingInstance: host,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: occurrences,
+    };
+    await client.create(resources.events, event, { answer: "metadata", managedFields: "drop", signal });
+    series.stored = { namespace, name, count: occurrences };
+  }
+}
+
+/** Where the object's events are kept. */
+function namespaceOf(object: ObjectReference): string {
+  return object.namespace ?? "default";
+}
+
+function cut(message: string): string {
+  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message;
+}

@@ -1,0 +1,262 @@
+import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { KubeClient, ListQuery } from "../rest/client.ts";
+import { DecodeError } from "../errors/decode-error.ts";
+import { deepFreeze } from "./deep-freeze.ts";
+import { pageSize } from "../rest/list-all.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { MetricLabels, Metrics } from "../telemetry/metrics.ts";
+import { ObjectStore } from "./object-store.ts";
+import type { KubernetesObject } from "../rest/objects.ts";
+import { PageTokens } from "../rest/page-tokens.ts";
+import { failureOf, initialReflectorState, type ReflectorEffect, type ReflectorInput, type ReflectorPhase } from "./reflector-state.ts";
+import { step } from "./reflector-step.ts";
+import type { Resource } from "../rest/resources.ts";
+import type { Store } from "./store.ts";
+import type { TransportPool } from "../transport/transport.ts";
+import { openWatch, type WatchConnection } from "./watch-connection.ts";
+
+/** How long a watch that sends the initial state may take to come to its end. */
+const initialEventsMs = 30_000;
+/** A watch lasts between this and twice as long, at random, so that watches do not all come back at once. */
+const watchSeconds = 300;
+
+/** What a {@link Reflector} watches, and with what. */
+export interface ReflectorOptions<T extends KubernetesObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  /** Default: all objects of the resource. */
+  readonly query?: Pick<ListQuery, "namespace" | "labelSelector" | "fieldSelector"> | undefined;
+  /** Connections it uses; default `long`. `quiet` where one of very many, each for one object. */
+  readonly pool?: TransportPool | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /**
+   * Counts, by `resource`: `vk_reflector_lists_total` (by `list`), `vk_reflector_watches_total` (by `end_reason`),
+   * `vk_reflector_relist_missed_events_total`, `vk_reflector_decode_errors_total`.
+   */
+  readonly metrics: Metrics;
+  /**
+   * Freeze every object, so that who changes one is told at once. Default `false`: it costs as much again as reading the
+   * objects does. For tests and development.
+   */
+  readonly freeze?: boolean | undefined;
+}
+
+/**
+ * Keeps a {@link Store} equal to what the API server holds, whatever happens to the server and the connections to it. It
+ * lists once, streamed where the server can and else by pages, then watches; every break resumes from the last version
+ * seen, and lists anew only where the server no longer knows that version. Objects come without `managedFields`, always
+ * with `apiVersion` and `kind`, and must not be changed.
+ *
+ * Source of its rules: client-go `tools/cache/reflector.go`; of its shape: kube-rs `watcher.rs`.
+ */
+export class Reflector<T extends KubernetesObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #logger: Logger;
+  readonly #labels: MetricLabels;
+  readonly #objects: ObjectStore<T>;
+  readonly #synced = Promise.withResolvers<void>();
+  #isSynced = false;
+  #collected = new Map<string, T>();
+  #tokens: PageTokens | undefined;
+  #connection: WatchConnection<T> | undefined;
+  #initialLimit: Disposable | undefined;
+  #lastContactMs: number | undefined;
+  #wake: AbortController | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#labels = { resource: options.resource.plural };
+    this.#logger = options.logger.child(this.#labels);
+    this.#objects = new ObjectStore(options);
+    // Nobody need wait for it.
+    this.#synced.promise.catch(() => {});
+    options.metrics.count("vk_reflector_relist_missed_events_total", this.#labels, 0);
+    options.metrics.count("vk_reflector_decode_errors_total", this.#labels, 0);
+  }
+
+  /** The objects; empty until {@link synced}. */
+  get store(): Store<T> {
+    return this.#objects;
+  }
+
+  /** Resolves when the store holds the whole first list; rejects if the run ends before. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** Monotonic time of the last answer or line from the server; `undefined` before the first. For liveness checks. */
+  get lastContactMs(): number | undefined {
+    return this.#lastContactMs;
+  }
+
+  /**
+   * Ends the wait after a failure: the API server is known to answer again. A wait that the server itself asked for goes
+   * on.
+   */
+  wake(): void {
+    this.#wake?.abort();
+  }
+
+  /** Lists and watches until aborted. To be called once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    try {
+      for (let state = initialReflectorState; !signal.aborted;) {
+        const input = await this.#perform(state.phase, signal);
+        const result = step(state, input, { nowMs: clock.monotonic(), random });
+        this.#observe(state.phase, input, result.state.phase);
+        for (const effect of result.effects) this.#apply(effect);
+        state = result.state;
+      }
+      this.#synced.reject(signal.reason);
+    } catch (error) {
+      this.#synced.reject(error);
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#close();
+    }
+  }
+
+  /** Does what the phase says, and tells how it went. */
+  async #perform(phase: ReflectorPhase, signal: AbortSignal): Promise<ReflectorInput<T>> {
+    try {
+      switch (phase.kind) {
+        case "starting":
+          return await this.#open({ sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }, signal);
+        case "listed":
+          return await this.#open({ resourceVersion: phase.resourceVersion }, signal);
+        case "streaming":
+        case "watching":
+          return await this.#read();
+        case "listing":
+          return await this.#list(phase, signal);
+        case "waiting":
+          await this.#wait(phase.delayMs, phase.failure.retryAfterMs === undefined, signal);
+          return { kind: "waited" };
+        default:
+          return phase satisfies never;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: "failed", failure: failureOf(error) };
+    }
+  }
+
+  async #wait(ms: number, canWake: boolean, signal: AbortSignal): Promise<void> {
+    const wake = new AbortController();
+    if (canWake) this.#wake = wake;
+    try {
+      await this.#options.clock.sleep(ms, AbortSignal.any([signal, wake.signal]));
+    } catch (error) {
+      if (signal.aborted || !wake.signal.aborted) throw error;
+    } finally {
+      this.#wake = undefined;
+    }
+  }
+
+  async #open(
+    how: Pick<ListQuery, "resourceVersion" | "resourceVersionMatch"> & { readonly sendInitialEvents?: boolean },
+    signal: AbortSignal,
+  ): Promise<ReflectorInput<T>> {
+    const { client, resource, query, pool, clock, random } = this.#options;
+    const timeoutSeconds = watchSeconds + Math.floor(random.next() * (watchSeconds + 1));
+    const watch = { ...query, ...how, allowWatchBookmarks: true, timeoutSeconds };
+    this.#connection = await openWatch({ client, resource, query: watch, pool, managedFields: "drop", clock, signal });
+    if (how.sendInitialEvents) {
+      this.#initialLimit = this.#connection.limit(initialEventsMs, `no k8s.io/initial-events-end in ${initialEventsMs / 1000} s`);
+    }
+    this.#heard();
+    return { kind: "opened" };
+  }
+
+  async #read(): Promise<ReflectorInput<T>> {
+    const event = await this.#connection?.next();
+    if (!event) return { kind: "ended", openMs: this.#connection?.openMs ?? 0 };
+    this.#heard();
+    if (event.type === "ADDED" || event.type === "MODIFIED" || event.type === "DELETED") this.#prepare(event.object);
+    return { kind: "event", event };
+  }
+
+  async #list(phase: ReflectorPhase & { readonly kind: "listing" }, signal: AbortSignal): Promise<ReflectorInput<T>> {
+    const { client, resource, query, pool = "long" } = this.#options;
+    const limit = phase.paged ? pageSize : undefined;
+    const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool });
+    this.#heard();
+    for (const object of page.items) this.#prepare(object);
+    if (phase.continue === undefined) this.#tokens = new PageTokens(`list ${resource.plural}`);
+    this.#tokens?.add(page.continue);
+    return { kind: "page", objects: page.items, resourceVersion: page.resourceVersion, continue: page.continue };
+  }
+
+  /** Brings an object into the form that the store holds, in place: it is ours, fresh from the parser. */
+  #prepare(object: T): void {
+    const { resource, freeze } = this.#options;
+    const { metadata } = object;
+    if (!metadata?.uid || !metadata.resourceVersion)
+      throw new DecodeError(`watch ${resource.plural}: an object without UID or resourceVersion`);
+    // A list has them, and so may a watch whose server writes them elsewhere. Deleting the field would make the object slower and larger than leaving it empty.
+    if (metadata.managedFields) metadata.managedFields = undefined;
+    object.apiVersion ??= resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+    object.kind ??= resource.kind;
+    if (freeze) deepFreeze(object);
+  }
+
+  #apply(effect: ReflectorEffect<T>): void {
+    switch (effect.kind) {
+      case "clear":
+        this.#collected = new Map();
+        return;
+      case "collect":
+        for (const object of effect.objects) {
+          const uid = object.metadata?.uid ?? "";
+          if (effect.type === "put") this.#collected.set(uid, object);
+          else this.#collected.delete(uid);
+        }
+        return;
+      case "replace":
+        return this.#replace(effect.list);
+      case "apply":
+        if (effect.type === "put") this.#objects.put(effect.object);
+        else this.#objects.remove(effect.object);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #replace(list: "streamed" | "paged"): void {
+    const { metrics } = this.#options;
+    const changes = this.#objects.replace(this.#collected.values());
+    this.#collected = new Map();
+    metrics.count("vk_reflector_lists_total", { ...this.#labels, list });
+    if (this.#isSynced) metrics.count("vk_reflector_relist_missed_events_total", this.#labels, changes);
+    this.#logger.info({ list, objects: this.#objects.size, changes }, "listed");
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  #heard(): void {
+    this.#lastContactMs = this.#options.clock.monotonic();
+  }
+
+  /** Closes what the next phase does not read, counts and logs. */
+  #observe(before: ReflectorPhase, input: ReflectorInput<T>, after: ReflectorPhase): void {
+    const { metrics } = this.#options;
+    if (before.kind === "streaming" && after.kind !== "streaming") this.#initialLimit?.[Symbol.dispose]();
+    if (this.#connection && after.kind !== "streaming" && after.kind !== "watching") {
+      this.#close();
+      metrics.count("vk_reflector_watches_total", { ...this.#labels, end_reason: after.kind === "waiting" ? after.failure.kind : "ended" });
+    }
+    if (after.kind !== "waiting" || before.kind === "waiting") return;
+    if (after.failure.kind === "unreadable") metrics.count("vk_reflector_decode_errors_total", this.#labels);
+    const fields = { phase: before.kind, next: after.next.kind, attempt: after.attempt, delayMs: after.delayMs, err: after.failure.error };
+    this.#logger.warn(fields, "list or watch failed and is tried again");
+  }
+
+  #close(): void {
+    this.#connection?.[Symbol.dispose]();
+    this.#connection = undefined;
+  }
+}

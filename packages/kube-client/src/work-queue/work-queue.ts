@@ -1,0 +1,420 @@
+import { byDueTime, DelayHeap, type Clock, type Delayed, type Random } from "@virtual-kubelet/clock";
+import { backoffMs, retryAfterMsOf, type Backoff } from "./backoff.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { noMetrics, type MetricLabels, type Metrics } from "../telemetry/metrics.ts";
+
+/** Options of a {@link WorkQueue}. */
+export interface WorkQueueOptions {
+  /** Label `name` of its metrics. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /**
+   * Counts under client-go's names: `workqueue_depth`, `_adds_total`, `_retries_total`, `_queue_duration_seconds`,
+   * `_work_duration_seconds`, `_unfinished_work_seconds`, `_longest_running_processor_seconds`.
+   */
+  readonly metrics?: Metrics | undefined;
+  /** Wait before a key that failed is worked again. Default: 1 s, doubled up to 300 s. */
+  readonly backoff?: Backoff | undefined;
+  /** The longest that a key is left alone because the other side asked for it, in milliseconds. Default 300,000. */
+  readonly maxRetryAfterMs?: number | undefined;
+  /**
+   * Whether {@link WorkQueue.add} keeps to the time that a failure asked for. Default true. `false` where a key's next work may
+   * be another operation, to which that time does not apply: the handler then keeps to it by itself.
+   */
+  readonly throttlesAdds?: boolean | undefined;
+}
+
+/** What a handler may ask for. */
+export interface WorkResult {
+  /** Work the key again after this long, if nothing asks for it before. */
+  readonly requeueAfterMs?: number;
+}
+
+/** A failed run, as told to {@link WorkQueueRun.onError}. */
+export interface WorkFailure {
+  readonly key: string;
+  readonly error: unknown;
+  /** Failures in a row, this one included. */
+  readonly failures: number;
+  /** How long the key waits now, unless it is added before. */
+  readonly delayMs: number;
+}
+
+/** Options of {@link WorkQueue.run}. */
+export interface WorkQueueRun {
+  /** Keys worked at once. */
+  readonly concurrency: number;
+  /**
+   * Keys begun before the event loop gets a turn, so that what the first ones of a flood ask for is sent before the last ones are looked at.
+   * Default: any number.
+   */
+  readonly startsPerTurn?: number | undefined;
+  /** Works one key. Whatever it throws is a failure, and the key is worked again. `signal` is the run's. */
+  readonly handler: (key: string, signal: AbortSignal) => Promise<WorkResult | void>;
+  readonly signal: AbortSignal;
+  /** Gets a warning for each failure, unless {@link onError} is given. */
+  readonly logger?: Logger | undefined;
+  /** Told of each failure; must return at once and not throw. */
+  readonly onError?: ((failure: WorkFailure) => void) | undefined;
+}
+
+/** All that is known of one key. It exists as long as the key is queued, delayed, worked, or has failed. */
+interface Entry extends Delayed {
+  readonly key: string;
+  state: "idle" | "queued" | "working";
+  /** Added while it was worked: to be queued again at the end. */
+  dirty: boolean;
+  /** Forgotten while it was worked: the outcome of that run is nobody's concern. */
+  forgotten: boolean;
+  failures: number;
+  /** The other side asked to be left alone until then. */
+  notBeforeMs: number;
+  queuedMs: number;
+}
+
+type Outcome = { readonly result: WorkResult | void } | { readonly error: unknown };
+
+const defaultBackoff: Backoff = { initialMs: 1_000, maxMs: 300_000 };
+
+/** The longest that a key is left alone because the other side asked for it, in milliseconds, unless told otherwise. */
+export const defaultMaxRetryAfterMs = 300_000;
+
+/**
+ * Keys that need work, each worked by one handler at a time, with client-go's guarantees:
+ *
+ * - A key that is queued is not queued twice.
+ * - A key is never worked twice at once. One added while it is worked is worked exactly once more.
+ * - An explicit {@link add} is never throttled. Only failures wait: exponentially, without end, and never forgotten.
+ * - A key has one due time. An earlier wish replaces a later one, and being queued replaces both.
+ *
+ * Source: client-go `util/workqueue`; the single due time is controller-runtime's priority queue's.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #metrics: Metrics;
+  readonly #labels: MetricLabels;
+  readonly #backoff: Backoff;
+  readonly #maxRetryAfterMs: number;
+  readonly #throttlesAdds: boolean;
+  readonly #entries = new Map<string, Entry>();
+  /** Queued entries in order; one that was forgotten stays in it and is skipped. */
+  #ready: Entry[] = [];
+  #readyHead = 0;
+  #readyCount = 0;
+  readonly #delayed = new DelayHeap<Entry>();
+  #timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
+  #order = 0;
+  #working = 0;
+  /** Since when each key is worked. */
+  readonly #workedSinceMs = new Map<string, number>();
+  #starting = false;
+  /** Keys begun in this turn of the event loop, and what ends it where no more may be begun. */
+  #starts = 0;
+  #turnEnd: Disposable | undefined;
+  #run: WorkQueueRun | undefined;
+  #drained: (() => void) | undefined;
+
+  constructor(options: WorkQueueOptions) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#metrics = options.metrics ?? noMetrics;
+    this.#labels = { name: options.name };
+    this.#backoff = options.backoff ?? defaultBackoff;
+    this.#maxRetryAfterMs = options.maxRetryAfterMs ?? defaultMaxRetryAfterMs;
+    this.#throttlesAdds = options.throttlesAdds ?? true;
+    this.#metrics.count("workqueue_adds_total", this.#labels, 0);
+    this.#metrics.count("workqueue_retries_total", this.#labels, 0);
+    this.#metrics.gauge("workqueue_depth", 0, this.#labels);
+  }
+
+  /** Keys that wait for a worker; those that wait for their time are not among them. */
+  get size(): number {
+    return this.#readyCount;
+  }
+
+  /** Keys being worked. */
+  get working(): number {
+    return this.#working;
+  }
+
+  /**
+   * Queues the key now. One that waits after a failure is worked at once and keeps its failure count; only where the
+   * failure said how long to leave the other side alone, that is kept to.
+   */
+  add(key: string): void {
+    const entry = this.#entry(key);
+    if (entry.notBeforeMs > this.#clock.monotonic()) this.#delay(entry, entry.notBeforeMs);
+    else this.#enqueue(entry);
+  }
+
+  /**
+   * Queues the key now, as if it had never failed: what failed is no longer wanted. If it is being worked, that run's outcome
+   * is dropped and the key is worked once more.
+   */
+  restart(key: string): void {
+    const entry = this.#entry(key);
+    entry.failures = 0;
+    entry.notBeforeMs = 0;
+    if (entry.state === "working") entry.forgotten = true;
+    this.#enqueue(entry);
+  }
+
+  /** Queues the key in `ms` milliseconds; if it is due earlier, that stays. */
+  addAfter(key: string, ms: number): void {
+    if (ms <= 0) return this.add(key);
+    const entry = this.#entry(key);
+    this.#delay(entry, Math.max(this.#clock.monotonic() + ms, entry.notBeforeMs));
+  }
+
+  /** Drops the key and its failures. If it is being worked, that run ends without consequence. */
+  forget(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#delayed.delete(entry);
+    entry.dirty = false;
+    entry.failures = 0;
+    entry.notBeforeMs = 0;
+    if (entry.state === "working") {
+      entry.forgotten = true;
+      return;
+    }
+    if (entry.state === "queued") this.#setReadyCount(this.#readyCount - 1);
+    entry.state = "idle";
+    this.#entries.delete(key);
+  }
+
+  /** Forgets all failures: every key that waits after one is worked now. For when the cause is known to be gone. */
+  resetBackoff(): void {
+    const failed = [...this.#entries.values()].filter((entry) => entry.failures > 0);
+    for (const entry of failed.toSorted(byDueTime)) {
+      entry.failures = 0;
+      entry.notBeforeMs = 0;
+      if (entry.heapIndex >= 0) this.#enqueue(entry);
+    }
+  }
+
+  /**
+   * Works keys until `signal` aborts; then starts none, and resolves when the last handler has returned. What is queued
+   * or waits stays so. Failures while stopping are not told.
+   */
+  async run(run: WorkQueueRun): Promise<void> {
+    if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
+    if (run.signal.aborted) return;
+    this.#run = run;
+    using _unfinished = this.#sampleUnfinishedWork();
+    const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(), { once: true }));
+    this.#startSoon();
+    this.#arm();
+    await aborted;
+    this.#timer?.handle[Symbol.dispose]();
+    this.#timer = undefined;
+    this.#turnEnd?.[Symbol.dispose]();
+    this.#turnEnd = undefined;
+    this.#starts = 0;
+    if (this.#working > 0) await new Promise<void>((resolve) => (this.#drained = resolve));
+    this.#drained = undefined;
+    this.#run = undefined;
+  }
+
+  /** How long the work under way has taken so far: work that hangs shows in no duration. */
+  #sampleUnfinishedWork(): Disposable {
+    const seconds = (): number[] => {
+      const nowMs = this.#clock.monotonic();
+      return [...this.#workedSinceMs.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
+    };
+    const sum = (): number => seconds().reduce((total, value) => total + value, 0);
+    const samples = [
+      this.#metrics.sampled?.("workqueue_unfinished_work_seconds", sum, this.#labels),
+      this.#metrics.sampled?.("workqueue_longest_running_processor_seconds", () => Math.max(0, ...seconds()), this.#labels),
+    ];
+    return { [Symbol.dispose]: () => samples.forEach((each) => each?.[Symbol.dispose]()) };
+  }
+
+  #entry(key: string): Entry {
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      entry = {
+        key,
+        state: "idle",
+        dirty: false,
+        forgotten: false,
+        failures: 0,
+        notBeforeMs: 0,
+        queuedMs: 0,
+        dueMs: 0,
+        order: 0,
+        heapIndex: -1,
+      };
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  /** An add: queues the key, or has it queued at the end of the run it is in. */
+  #enqueue(entry: Entry): void {
+    this.#delayed.delete(entry);
+    if (entry.state === "queued" || entry.dirty) return;
+    this.#metrics.count("workqueue_adds_total", this.#labels);
+    if (entry.state === "working") entry.dirty = true;
+    else this.#pushReady(entry);
+  }
+
+  #delay(entry: Entry, dueMs: number): void {
+    if (entry.state === "queued" || entry.dirty) return;
+    if (entry.heapIndex >= 0 && entry.dueMs <= dueMs) return;
+    entry.dueMs = dueMs;
+    entry.order = this.#order++;
+    this.#delayed.set(entry);
+    this.#arm();
+  }
+
+  /** Keeps one timer, for whichever key is due first. It may be early for a key that was removed; that costs one look. */
+  #arm(): void {
+    const first = this.#delayed.peek();
+    if (!first || !this.#run || this.#run.signal.aborted) return;
+    if (this.#timer && this.#timer.dueMs <= first.dueMs) return;
+    this.#timer?.handle[Symbol.dispose]();
+    // Timers cut fractions off: without rounding up it would fire before anything is due.
+    const delayMs = Math.max(0, Math.ceil(first.dueMs - this.#clock.monotonic()));
+    const handle = this.#clock.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      this.#enqueueDue();
+      this.#arm();
+    });
+    this.#timer = { dueMs: first.dueMs, handle };
+  }
+
+  #enqueueDue(): void {
+    const nowMs = this.#clock.monotonic();
+    for (let first = this.#delayed.peek(); first && first.dueMs <= nowMs; first = this.#delayed.peek()) this.#enqueue(first);
+  }
+
+  #pushReady(entry: Entry): void {
+    entry.state = "queued";
+    entry.queuedMs = this.#clock.monotonic();
+    this.#ready.push(entry);
+    this.#setReadyCount(this.#readyCount + 1);
+    this.#startSoon();
+  }
+
+  #takeReady(): Entry | undefined {
+    while (this.#readyHead < this.#ready.length) {
+      const entry = this.#ready[this.#readyHead++];
+      if (entry?.state !== "queued") continue;
+      if (this.#readyHead > 1024 && this.#readyHead * 2 > this.#ready.length) {
+        this.#ready = this.#ready.slice(this.#readyHead);
+        this.#readyHead = 0;
+      }
+      this.#setReadyCount(this.#readyCount - 1);
+      return entry;
+    }
+    this.#ready = [];
+    this.#readyHead = 0;
+    return undefined;
+  }
+
+  #setReadyCount(count: number): void {
+    this.#readyCount = count;
+    this.#metrics.gauge("workqueue_depth", count, this.#labels);
+  }
+
+  /** Handlers start once the caller's own turn is over: they never run inside `add`, and all adds of one turn are one. */
+  #startSoon(): void {
+    if (this.#starting || !this.#run) return;
+    this.#starting = true;
+    queueMicrotask(() => {
+      this.#starting = false;
+      this.#startWork();
+    });
+  }
+
+  #startWork(): void {
+    const run = this.#run;
+    if (!run) return;
+    while (this.#working < run.concurrency && !this.#turnEnd && !run.signal.aborted) {
+      const entry = this.#takeReady();
+      if (!entry) return;
+      if (++this.#starts >= (run.startsPerTurn ?? Infinity)) this.#endTurn();
+      this.#working++;
+      entry.state = "working";
+      void this.#work(entry, run);
+    }
+  }
+
+  #endTurn(): void {
+    this.#turnEnd = this.#clock.setTimer(0, () => {
+      this.#turnEnd = undefined;
+      this.#starts = 0;
+      this.#startWork();
+    });
+  }
+
+  async #work(entry: Entry, run: WorkQueueRun): Promise<void> {
+    const startMs = this.#clock.monotonic();
+    this.#workedSinceMs.set(entry.key, startMs);
+    this.#metrics.observe("workqueue_queue_duration_seconds", (startMs - entry.queuedMs) / 1000, this.#labels);
+    let outcome: Outcome;
+    try {
+      outcome = { result: await run.handler(entry.key, run.signal) };
+    } catch (error) {
+      outcome = { error };
+    }
+    this.#workedSinceMs.delete(entry.key);
+    this.#metrics.observe("workqueue_work_duration_seconds", (this.#clock.monotonic() - startMs) / 1000, this.#labels);
+    this.#working--;
+    entry.state = "idle";
+    if (!entry.forgotten) this.#conclude(entry, outcome, run);
+    entry.forgotten = false;
+    this.#settle(entry);
+    this.#startWork();
+    if (this.#working === 0) this.#drained?.();
+  }
+
+  /** What the outcome of a run means for the next one. */
+  #conclude(entry: Entry, outcome: Outcome, run: WorkQueueRun): void {
+    if ("result" in outcome) {
+      entry.failures = 0;
+      entry.notBeforeMs = 0;
+      if (outcome.result?.requeueAfterMs !== undefined) this.addAfter(entry.key, outcome.result.requeueAfterMs);
+    } else if (run.signal.aborted) {
+      // It was cut short, not refused: a later run takes it up.
+      entry.dirty = true;
+    } else {
+      this.#onFailure(entry, outcome.error, run);
+    }
+  }
+
+  #onFailure(entry: Entry, error: unknown, run: WorkQueueRun): void {
+    entry.failures++;
+    const nowMs = this.#clock.monotonic();
+    const retryAfterMs = Math.min(retryAfterMsOf(error) ?? 0, this.#maxRetryAfterMs);
+    const delayMs = Math.max(retryAfterMs, backoffMs(this.#backoff, entry.failures, this.#random));
+    entry.notBeforeMs = this.#throttlesAdds ? nowMs + retryAfterMs : 0;
+    // A wish from before the failure may not come before the time the other side asked for.
+    if (entry.heapIndex >= 0 && entry.dueMs < entry.notBeforeMs) {
+      this.#delayed.delete(entry);
+      this.#delay(entry, entry.notBeforeMs);
+    }
+    this.#delay(entry, nowMs + delayMs);
+    this.#metrics.count("workqueue_retries_total", this.#labels);
+    const failure: WorkFailure = { key: entry.key, error, failures: entry.failures, delayMs };
+    if (run.onError) run.onError(failure);
+    else
+      run.logger?.warn(
+        { queue: this.#labels["name"], key: entry.key, attempt: entry.failures, delayMs, err: error },
+        "work failed and is tried again",
+      );
+  }
+
+  /** Queues a key that was added while it was worked, and lets go of one of which there is nothing left to know. */
+  #settle(entry: Entry): void {
+    if (entry.dirty) {
+      entry.dirty = false;
+      if (entry.notBeforeMs > this.#clock.monotonic()) this.#delay(entry, entry.notBeforeMs);
+      else this.#pushReady(entry);
+    }
+    if (entry.state === "idle" && entry.heapIndex < 0) this.#entries.delete(entry.key);
+  }
+}
