@@ -114,6 +114,27 @@ test.each([
   ]);
 });
 
+test.each([
+  ["cinder", "cinder.volumeID", { cinder: { volumeID: "somebody-elses" } }],
+  ["flexVolume", "flexVolume.options.volumeID", { flexVolume: { driver: "openstack/cinder", options: { volumeID: "somebody-elses" } } }],
+] as const)(
+  "on zun a pod that names a volume of the project by %s is refused in those words, unless its namespace may have it",
+  async (_, field, source) => {
+    const refused = [
+      {
+        fieldPath: `spec.volumes[0].${field}`,
+        message: 'asks for the volume "somebody-elses", which this node does not allow; policy.volumes allows it',
+      },
+    ];
+    const pod = podOf({ volumes: [{ name: "data", ...source }] });
+    const allowing = (volumes: object): Setup => ({ definition: zun, config: { policy: { volumes } } });
+
+    expect(await refusalsOf(closed["zun"] as Setup, pod)).toEqual(refused);
+    expect(await refusalsOf(allowing({ somebody: ["somebody-elses"] }), pod)).toEqual(refused);
+    expect(await refusalsOf(allowing({ tenant: ["somebody-elses"] }), pod)).toEqual([]);
+  },
+);
+
 test("a pod that asks for a Windows node itself is refused where pods of Windows run, and means nothing elsewhere", async () => {
   const securityContext = { windowsOptions: { hostProcess: true } };
   const pod = podOf({ ...container({ securityContext }), securityContext });

@@ -65,8 +65,15 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
-export { checkPolicy, policyVerdict, refusalMessage, type PolicyRefusal, type PolicyVerdict } from "./policy/check-policy.ts";
-export { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation } from "./policy/pod-policy.ts";
+export {
+  checkPolicy,
+  policyVerdict,
+  refusalMessage,
+  type PolicyRefusal,
+  type PolicyScope,
+  type PolicyVerdict,
+} from "./policy/check-policy.ts";
+export { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation, type PolicyVolume } from "./policy/pod-policy.ts";
 export { podPolicySchema } from "./policy/policy-schema.ts";
 export { podSysctls } from "./policy/pod-sysctls.ts";
 export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";

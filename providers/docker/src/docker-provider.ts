@@ -81,7 +81,7 @@ export class DockerProvider extends PodRuntimeProvider {
       storage: volumes,
       cgroups,
       checkPod: (pod) => {
-        checkPolicy(pod, config.policy, policyAnnotations, ["linux"]);
+        checkPolicy(pod, config.policy, { annotations: policyAnnotations, operatingSystems: ["linux"] });
         checkEngineLimits(pod, runtime.knownFacts);
         podNetwork(pod, config);
       },

@@ -7,6 +7,7 @@ import { planPod, requestOf } from "./lifecycle/pod-plan.ts";
 import { createHttpClient, readCloudCertificates } from "./openstack/http-client.ts";
 import { Session } from "./openstack/session.ts";
 import { policyAnnotations } from "./pod/pod-settings.ts";
+import { policyVolumes } from "./pod/pod-volumes.ts";
 import { newestMinor } from "./zun/microversion.ts";
 import { ZunProvider } from "./zun-provider.ts";
 
@@ -29,6 +30,7 @@ export const provider: ProviderDefinition<ZunConfig> = {
   configSchema: zunConfigSchema,
   policy: ({ policy }) => policy,
   policyAnnotations,
+  policyVolumes,
   create(host, config) {
     const auth = withClouds(config);
     const tls = readCloudCertificates(auth);

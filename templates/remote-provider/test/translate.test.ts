@@ -49,7 +49,7 @@ test("a pod chooses its region only among those that the policy allows", async (
   const verdict = (annotations: object): string => {
     const parsed = provider.configSchema.safeParse({ policy: { annotations } });
     assert.ok(parsed.success);
-    return policyVerdict(pod, provider.policy?.(parsed.data) ?? {}, provider.policyAnnotations).kind;
+    return policyVerdict(pod, provider.policy?.(parsed.data) ?? {}, { annotations: provider.policyAnnotations }).kind;
   };
 
   assert.equal(verdict({}), "refused");

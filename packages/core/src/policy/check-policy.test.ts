@@ -2,7 +2,7 @@ import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import type { Container, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { checkPolicy, policyVerdict } from "./check-policy.ts";
-import { isAllowedHostPath, type PodPolicy } from "./pod-policy.ts";
+import { isAllowedHostPath, type PodPolicy, type PolicyVolume } from "./pod-policy.ts";
 
 function errorOf(spec: Partial<PodSpec>, policy: PodPolicy = {}, metadata: Pod["metadata"] = {}): unknown {
   try {
@@ -148,8 +148,8 @@ describe("checkPolicy", () => {
     const windowsOptions = { hostProcess: true, runAsUserName: "NT AUTHORITY\\SYSTEM" };
     for (const spec of [{ securityContext: { windowsOptions } }, withContext({ windowsOptions })]) {
       const pod = { spec: { containers: [{ name: "app" }], ...spec } };
-      expect(policyVerdict(pod, {}, [], ["linux"])).toEqual({ kind: "allowed" });
-      expect(policyVerdict(pod, {}, [], ["linux", "windows"])).toMatchObject({ kind: "refused" });
+      expect(policyVerdict(pod, {}, { operatingSystems: ["linux"] })).toEqual({ kind: "allowed" });
+      expect(policyVerdict(pod, {}, { operatingSystems: ["linux", "windows"] })).toMatchObject({ kind: "refused" });
     }
   });
 
@@ -333,7 +333,7 @@ test.for<[string, readonly string[], boolean]>([
 describe("annotations by which a pod chooses how it is run", () => {
   const annotations = [{ name: "example.com/driver" }, { name: "example.com/zones", separator: "," }];
   const refusal = (given: Record<string, string>, policy: PodPolicy = {}): unknown => {
-    const verdict = policyVerdict({ metadata: { annotations: given }, spec: { containers: [] } }, policy, annotations);
+    const verdict = policyVerdict({ metadata: { annotations: given }, spec: { containers: [] } }, policy, { annotations });
     return verdict.kind === "refused" ? verdict.refusals : verdict.kind;
   };
 
@@ -363,5 +363,43 @@ describe("annotations by which a pod chooses how it is run", () => {
 
   test("others mean nothing to the policy", () => {
     expect(refusal({ "example.com/other": "x" })).toBe("allowed");
+  });
+});
+
+describe("volumes of the back end that a pod names by their id", () => {
+  const volumes: readonly PolicyVolume[] = [{ fieldPath: "cinder.volumeID", idOf: ({ cinder }) => cinder?.volumeID }];
+  const refusal = (volumeID: string, policy: PodPolicy = {}, namespace = "shop"): unknown => {
+    const spec = {
+      containers: [],
+      volumes: [
+        { name: "scratch", emptyDir: {} },
+        { name: "data", cinder: { volumeID } },
+      ],
+    };
+    const verdict = policyVerdict({ metadata: { namespace }, spec }, policy, { volumes });
+    return verdict.kind === "refused" ? verdict.refusals : verdict.kind;
+  };
+
+  test("are refused unless the policy names them for the pod's namespace", () => {
+    const fieldPath = "spec.volumes[1].cinder.volumeID";
+
+    expect(refusal("v-1")).toEqual([{ fieldPath, what: 'the volume "v-1"', setting: "volumes" }]);
+    expect(refusal("v-1", { volumes: { shop: ["v-1"] } })).toBe("allowed");
+    expect(refusal("v-2", { volumes: { shop: ["v-1"] } })).toHaveLength(1);
+    expect(refusal("v-1", { volumes: { shop: ["v-1"] } }, "other")).toHaveLength(1);
+  });
+
+  test("may be any, or for every namespace, where the policy says *", () => {
+    expect(refusal("v-1", { volumes: { shop: ["*"] } })).toBe("allowed");
+    expect(refusal("v-1", { volumes: { shop: ["*"] } }, "other")).toHaveLength(1);
+    expect(refusal("v-1", { volumes: { shop: ["v-2"], "*": ["v-1"] } })).toBe("allowed");
+    expect(refusal("v-1", { volumes: { "*": ["v-2"] } })).toHaveLength(1);
+  });
+
+  test("have no more rights by an odd id or namespace", () => {
+    expect(refusal("", { volumes: { shop: ["v-1"] } })).toHaveLength(1);
+    expect(refusal("*", { volumes: { shop: ["v-1"] } })).toHaveLength(1);
+    expect(refusal(" v-1", { volumes: { shop: ["v-1"] } })).toHaveLength(1);
+    expect(refusal("v-1", { volumes: {} }, "constructor")).toHaveLength(1);
   });
 });

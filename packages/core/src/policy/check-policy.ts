@@ -1,7 +1,8 @@
 import { TerminalError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import type { Capabilities } from "../provider/capabilities.ts";
-import { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation } from "./pod-policy.ts";
+import { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation, type PolicyVolume } from "./pod-policy.ts";
 import { forbiddenSysctl } from "./pod-sysctls.ts";
 
 /** A field of a pod that asks for more than it may. */
@@ -22,22 +23,22 @@ export type PolicyVerdict =
   /** It fails, as on a kubelet. */
   | { readonly kind: "rejected"; readonly reason: string; readonly message: string };
 
+/** What a policy judges besides the fields that mean the same to every provider. */
+export interface PolicyScope {
+  /** Annotations by which a pod chooses how its provider runs it; others mean nothing to a policy. Default: none. */
+  readonly annotations?: readonly PolicyAnnotation[] | undefined;
+  /** Fields by which a pod names volumes of the back end. Default: none. */
+  readonly volumes?: readonly PolicyVolume[] | undefined;
+  /** Operating systems whose pods the provider runs: fields for Windows mean nothing where it is not among them. Default: any. */
+  readonly operatingSystems?: Capabilities["operatingSystems"];
+}
+
 type Refuse = (isAsked: boolean, isAllowed: boolean | undefined, refusal: PolicyRefusal) => void;
 type SecurityContext = NonNullable<Container["securityContext"]> | NonNullable<PodSpec["securityContext"]>;
 
-/**
- * Whether a policy allows what a pod asks of its node.
- *
- * @param annotations - those by which a pod chooses how its provider runs it; others mean nothing to a policy. Default: none
- * @param operatingSystems - those whose pods the provider runs: fields for Windows mean nothing where it is not among them. Default: any
- */
-export function policyVerdict(
-  pod: DeepReadonly<Pod>,
-  policy: PodPolicy,
-  annotations: readonly PolicyAnnotation[] = [],
-  operatingSystems?: Capabilities["operatingSystems"],
-): PolicyVerdict {
-  const [first, ...others] = [...refusalsOf(pod, policy, annotations), ...hostProcessRefusals(pod, policy, operatingSystems)];
+/** Whether a policy allows what a pod asks of its node. */
+export function policyVerdict(pod: DeepReadonly<Pod>, policy: PodPolicy, scope: PolicyScope = {}): PolicyVerdict {
+  const [first, ...others] = [...refusalsOf(pod, policy, scope), ...hostProcessRefusals(pod, policy, scope.operatingSystems)];
   if (first) return { kind: "refused", refusals: [first, ...others] };
   const forbidden = forbiddenSysctl(pod, policy.sysctls ?? []);
   if (forbidden === undefined) return { kind: "allowed" };
@@ -66,19 +67,14 @@ function remedy(setting: string | undefined): string {
  * @throws UnsupportedError naming all fields that are not allowed and how each can be allowed; its `fieldPath` is the first of them
  * @throws TerminalError with the reason `SysctlForbidden`, where only sysctls are to blame, as a kubelet
  */
-export function checkPolicy(
-  pod: DeepReadonly<Pod>,
-  policy: PodPolicy,
-  annotations?: readonly PolicyAnnotation[],
-  operatingSystems?: Capabilities["operatingSystems"],
-): void {
-  const verdict = policyVerdict(pod, policy, annotations, operatingSystems);
+export function checkPolicy(pod: DeepReadonly<Pod>, policy: PodPolicy, scope?: PolicyScope): void {
+  const verdict = policyVerdict(pod, policy, scope);
   if (verdict.kind === "refused")
     throw new UnsupportedError(refusalMessage(verdict.refusals), { fieldPath: verdict.refusals[0].fieldPath });
   if (verdict.kind === "rejected") throw new TerminalError(verdict.message, { reason: verdict.reason });
 }
 
-function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations: readonly PolicyAnnotation[]): readonly PolicyRefusal[] {
+function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy, { annotations = [], volumes = [] }: PolicyScope): readonly PolicyRefusal[] {
   const spec = pod.spec ?? { containers: [] };
   const refusals: PolicyRefusal[] = [];
   const refuse: Refuse = (isAsked, isAllowed, refusal) => void (isAsked && !isAllowed && refusals.push(refusal));
@@ -100,6 +96,7 @@ function refusalsOf(pod: DeepReadonly<Pod>, policy: PodPolicy, annotations: read
     const fieldPath = `spec.volumes[${index}].hostPath.path`;
     refuse(Boolean(hostPath), isAllowed, { fieldPath, what: `${JSON.stringify(hostPath?.path)} of the node`, setting: "hostPaths" });
   }
+  for (const volume of volumes) checkVolumeIds(pod, volume, policy, refuse);
   for (const list of ["initContainers", "containers", "ephemeralContainers"] as const) {
     const containers: readonly DeepReadonly<Container>[] = spec[list] ?? [];
     for (const [index, container] of containers.entries()) checkContainer(container, `spec.${list}[${index}]`, spec, policy, refuse);
@@ -231,6 +228,20 @@ function checkAnnotation({ metadata }: DeepReadonly<Pod>, { name, separator }: P
   const isAllowed = allowed.includes("*") || values.every((value) => allowed.includes(value));
   const fieldPath = `metadata.annotations['${name}']`;
   refuse(true, isAllowed, { fieldPath, what: JSON.stringify(text), setting: "annotations" });
+}
+
+function checkVolumeIds({ metadata, spec }: DeepReadonly<Pod>, { fieldPath, idOf }: PolicyVolume, policy: PodPolicy, refuse: Refuse): void {
+  const allowed = [metadata?.namespace ?? "default", "*"].flatMap((namespace) => ownValue(policy.volumes, namespace) ?? []);
+  for (const [index, volume] of (spec?.volumes ?? []).entries()) {
+    const id = idOf(volume);
+    if (id === undefined) continue;
+    const isAllowed = allowed.includes("*") || allowed.includes(id);
+    refuse(true, isAllowed, {
+      fieldPath: `spec.volumes[${index}].${fieldPath}`,
+      what: `the volume ${JSON.stringify(id)}`,
+      setting: "volumes",
+    });
+  }
 }
 
 function isAllowedCapability(name: string, { capabilities = [] }: PodPolicy): boolean {

@@ -1,3 +1,5 @@
+import type { DeepReadonly, PodSpec } from "@virtual-kubelet/kube-client";
+
 /**
  * What pods may ask of their node. By default as much as Kubernetes' Pod Security Standard "baseline" lets them, and host
  * ports: nothing that gives a pod the node, or lets it see other pods. A provider takes it as its setting `policy`, of the schema
@@ -40,6 +42,11 @@ export interface PodPolicy {
    * list each entry must be allowed. Default: none, so that a pod with such an annotation is refused.
    */
   readonly annotations?: Readonly<Record<string, readonly string[] | undefined>> | undefined;
+  /**
+   * Volumes of the back end that pods may name by their id, by namespace of Kubernetes. The namespace `*` stands for every one, the id `*`
+   * for any. Default: none.
+   */
+  readonly volumes?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** An annotation by which a pod chooses how its provider runs it, so that a policy has to allow its value. */
@@ -48,6 +55,14 @@ export interface PolicyAnnotation {
   readonly name: string;
   /** What stands between the entries of a list; absent: it has one value. */
   readonly separator?: string | undefined;
+}
+
+/** Field by which a pod names a volume of the back end that is there already, so that a policy has to allow the volume's id. */
+export interface PolicyVolume {
+  /** Path of the field in a volume of the pod, such as `cinder.volumeID`. */
+  readonly fieldPath: string;
+  /** Reads the id; `undefined` for volumes of other kinds. */
+  idOf(volume: DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>): string | undefined;
 }
 
 /**

@@ -46,3 +46,14 @@ test("takes values of the provider's own annotations, and of no others", () => {
   expect(schema.safeParse({ annotations: { "example.com/drivers": ["a"] } }).success).toBe(false);
   expect(podPolicySchema().safeParse({ annotations: {} }).success).toBe(false);
 });
+
+test("takes ids of volumes by namespace, only where the provider has such volumes", () => {
+  const schema = podPolicySchema([], [{ fieldPath: "cinder.volumeID", idOf: ({ cinder }) => cinder?.volumeID }]);
+  const isTaken = (volumes: object): boolean => schema.safeParse({ volumes }).success;
+
+  expect([isTaken({ shop: ["a", "b"], "*": ["*"] }), isTaken({ constructor: ["a"] })]).toEqual([true, true]);
+  expect([isTaken({ Shop: ["a"] }), isTaken({ shop: "a" }), isTaken({ shop: [""] }), isTaken({ "sh*": ["a"] })]).toEqual(
+    Array.from({ length: 4 }, () => false),
+  );
+  expect(podPolicySchema().safeParse({ volumes: {} }).success).toBe(false);
+});

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PodPolicy, PolicyAnnotation } from "./pod-policy.ts";
+import type { PodPolicy, PolicyAnnotation, PolicyVolume } from "./pod-policy.ts";
 import { kernelNamespaceOf } from "./pod-sysctls.ts";
 
 const got = (expected: string): { error: (issue: { input: unknown }) => string } => ({
@@ -20,6 +20,10 @@ const sysctl = z
   );
 
 const capability = z.string().refine((name) => /^(CAP_)?[A-Z][A-Z_]*$/.test(name), got("a capability such as NET_ADMIN, or ALL"));
+
+const namespace = z
+  .string()
+  .refine((name) => name === "*" || /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name), got("a namespace of Kubernetes, or * for every one"));
 
 const fields = {
   privileged: z.boolean().optional().describe("Lets containers be privileged: they own the machine; default false"),
@@ -43,16 +47,36 @@ const fields = {
  * Schema of a provider's setting `policy`. All of it is optional, and what is absent is not allowed, but for `hostPorts`.
  *
  * @param annotations - those that the provider's definition names; the policy takes values for them, and for no others
+ * @param volumes - fields that the provider's definition names; the policy takes `volumes` only if there are any
  */
-export function podPolicySchema(annotations: readonly PolicyAnnotation[] = []): z.ZodType<PodPolicy> {
-  if (annotations.length === 0) return z.strictObject(fields);
-  const names = annotations.map(({ name }) => name);
-  const values = z.array(z.string().min(1)).optional();
-  return z.strictObject({
+export function podPolicySchema(
+  annotations: readonly PolicyAnnotation[] = [],
+  volumes: readonly PolicyVolume[] = [],
+): z.ZodType<PodPolicy> {
+  const all = z.strictObject({
     ...fields,
-    annotations: z
-      .strictObject(Object.fromEntries(names.map((name) => [name, values])))
-      .optional()
-      .describe(`Values that pods may give to ${names.join(", ")}, by annotation; * is any value; default none`),
+    annotations: annotationValues(annotations.map(({ name }) => name)),
+    volumes: volumeIds(volumes.map(({ fieldPath }) => fieldPath)),
   });
+  return all.omit({
+    ...(annotations.length === 0 && { annotations: true }),
+    ...(volumes.length === 0 && { volumes: true }),
+  });
+}
+
+function annotationValues(names: readonly string[]): z.ZodType<PodPolicy["annotations"]> {
+  const values = z.array(z.string().min(1)).optional();
+  return z
+    .strictObject(Object.fromEntries(names.map((name) => [name, values])))
+    .optional()
+    .describe(`Values that pods may give to ${names.join(", ")}, by annotation; * is any value; default none`);
+}
+
+function volumeIds(fieldPaths: readonly string[]): z.ZodType<PodPolicy["volumes"]> {
+  return z
+    .record(namespace, z.array(z.string().min(1)))
+    .optional()
+    .describe(
+      `Ids that pods may give to ${fieldPaths.join(", ")} of a volume, by namespace of Kubernetes; the namespace * is every one, the id * any; default none`,
+    );
 }

@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import type { PodPart } from "../pod/state/pod-changes.ts";
-import type { PodPolicy, PolicyAnnotation } from "../policy/pod-policy.ts";
+import type { PodPolicy, PolicyAnnotation, PolicyVolume } from "../policy/pod-policy.ts";
 import type { VolumeProvisioner } from "./volume-provisioner.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ContainerAccess } from "./container-access.ts";
@@ -249,6 +249,8 @@ export interface ProviderDefinition<Config = unknown> {
   policy?(config: Config): PodPolicy | undefined;
   /** Annotations by which a pod chooses how the provider runs it; the policy has to allow their values. Default: none. */
   readonly policyAnnotations?: readonly PolicyAnnotation[] | undefined;
+  /** Fields by which a pod names volumes of the back end; the policy has to allow their ids. Default: none. */
+  readonly policyVolumes?: readonly PolicyVolume[] | undefined;
   /**
    * Names of provisioners, as StorageClasses have them, whose volumes the provider makes and removes with this configuration; see
    * {@link VolumeProvisioner}. The program's rights gain what that takes. Default: none.

@@ -13,9 +13,10 @@ export interface ProviderLimits {
 
 /** The limits of a provider with its parsed configuration. */
 export function limitsOf<Config>(definition: ProviderDefinition<Config>, config: Config): ProviderLimits {
-  const { capabilities, policyAnnotations } = definition;
+  const { capabilities, policyAnnotations: annotations, policyVolumes: volumes } = definition;
+  const scope = { annotations, volumes, operatingSystems: capabilities.operatingSystems };
   const policy = definition.policy?.(config);
-  return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, policyAnnotations, capabilities.operatingSystems)) };
+  return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, scope)) };
 }
 
 /** What the policy does not allow of what a pod asks for. */

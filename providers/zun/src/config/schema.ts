@@ -1,6 +1,7 @@
 import { podPolicySchema, tryDurationMs, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
 import { z } from "zod";
 import { policyAnnotations } from "../pod/pod-settings.ts";
+import { policyVolumes } from "../pod/pod-volumes.ts";
 
 /** Which of Zun's objects a pod becomes: see the README. */
 export type ZunMode = "auto" | "container" | "capsule";
@@ -37,7 +38,7 @@ export interface ZunAuthConfig {
 
 /** Configuration of the provider. */
 export interface ZunConfig extends ZunAuthConfig {
-  /** What pods may ask, and which values their annotations may have. */
+  /** What pods may ask for, which values their annotations may have, and which Cinder volumes each namespace may mount. */
   readonly policy: PodPolicy;
   readonly mode: ZunMode;
   /** Networks, by name or id, that a container is joined to; none: Zun takes the project's oldest. */
@@ -130,7 +131,9 @@ const schema = z
       .enum(["auto", "container", "capsule"])
       .default("auto")
       .meta({ description: "What a pod becomes; auto: a container where it has one, else a capsule", env: "ZUN_MODE" }),
-    policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the project; all that is not allowed is refused"),
+    policy: podPolicySchema(policyAnnotations, policyVolumes)
+      .default({})
+      .describe("What pods may ask of the project; all that is not allowed is refused"),
     networks: names("Networks of a container, by name or id; none: the project's oldest", "ZUN_NETWORKS"),
     subnets: names("Subnets of a container, by name or id; it gets a port on each", "ZUN_SUBNETS"),
     securityGroups: names("Security groups, by name or id", "ZUN_SECURITY_GROUPS"),

@@ -1,4 +1,4 @@
-import type { Container, DeepReadonly, Pod, PodSpec, VolumePayload } from "@virtual-kubelet/core";
+import type { Container, DeepReadonly, Pod, PodSpec, PolicyVolume, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import { posix } from "node:path";
@@ -30,6 +30,12 @@ const maxFileBytes = 4 * 1024 * 1024;
 const gibibyte = 1024n ** 3n;
 /** An empty file that makes the directory it is in. */
 const keepFile = ".keep";
+
+/** Fields by which a pod names a Cinder volume that is there: every pod of the project could mount each that is free. */
+export const policyVolumes: readonly PolicyVolume[] = [
+  { fieldPath: "cinder.volumeID", idOf: ({ cinder }) => cinder?.volumeID },
+  { fieldPath: "flexVolume.options.volumeID", idOf: ({ flexVolume }) => flexVolume?.options?.["volumeID"] },
+];
 
 /** How volumes are mapped. */
 export interface VolumeRules {
