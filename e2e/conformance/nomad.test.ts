@@ -32,9 +32,13 @@ async function failing(isFailing: (path: string) => boolean, fault: "drop" | "cu
   };
 }
 
+/** As the agent names itself, such as `2.0.6` or `2.0.6-dev`. */
 async function agentVersion(): Promise<string | undefined> {
   const { body } = await nomad.request("GET", "/agent/self");
-  return (body as { readonly config?: { readonly Version?: { readonly Version?: string } } }).config?.Version?.Version;
+  const { Version = "", VersionPrerelease = "" } =
+    (body as { readonly config?: { readonly Version?: { readonly Version?: string; readonly VersionPrerelease?: string } } }).config
+      ?.Version ?? {};
+  return [Version, VersionPrerelease].filter((part) => part !== "").join("-") || undefined;
 }
 
 await describeProvider({
