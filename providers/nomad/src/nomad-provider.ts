@@ -44,7 +44,7 @@ import { FileRefresh } from "./pods/file-refresh.ts";
 import type { PodEntry } from "./pods/pod-entry.ts";
 import { PodFinder } from "./pods/pod-finder.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
-import { PodTable } from "./pods/pod-table.ts";
+import { PodRegistry } from "./pods/pod-registry.ts";
 import { VariableSweep } from "./pods/variable-sweep.ts";
 import { PodProbing } from "./probes/pod-probing.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
@@ -56,8 +56,7 @@ export type NomadHost = Pick<
   "nodeName" | "clusterId" | "clock" | "random" | "logger" | "resolvePod" | "findPod" | "getSecret" | "recordEvent"
 >;
 
-/** What {@link NomadProvider} works with. */
-export interface NomadProviderDeps {
+export interface NomadProviderOptions {
   readonly host: NomadHost;
   readonly config: NomadConfig;
   readonly client: NomadClient;
@@ -75,7 +74,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   readonly #clients: readonly NomadClient[];
   readonly #close: () => Promise<void>;
   readonly #owner: Owner;
-  readonly #table: PodTable;
+  readonly #registry: PodRegistry;
   readonly #background: Background;
   readonly #nodes: NodeWatch;
   readonly #hooks: ContainerHooks;
@@ -91,7 +90,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   #following: Promise<void> | undefined;
   #areNamespacesKnown = false;
 
-  constructor({ host, config, client, reader, close }: NomadProviderDeps) {
+  constructor({ host, config, client, reader, close }: NomadProviderOptions) {
     const { clock, logger } = host;
     this.#host = host;
     this.#config = config;
@@ -101,7 +100,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     const namespaceOf = (pod: Pick<PodRef, "namespace">): string => nomadNamespaceOf(config, pod);
     const clientOf = (ref: PodRef): NomadClient => this.#clientOf(ref);
     this.#clients = nomadNamespacesOf(config).map((namespace) => client.in(namespace));
-    this.#table = new PodTable({ owner: this.#owner, namespaceOf, reader });
+    this.#registry = new PodRegistry({ owner: this.#owner, namespaceOf, reader });
     this.#background = new Background({ clock, logger });
     this.#nodes = new NodeWatch({
       client,
@@ -109,7 +108,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       clock,
       logger,
       signal: this.#background.signal,
-      onAddresses: () => this.#table.entries.forEach((entry) => this.#keeper.onChange(entry)),
+      onAddresses: () => this.#registry.entries.forEach((entry) => this.#keeper.onChange(entry)),
     });
     this.#hooks = new ContainerHooks({
       clientOf,
@@ -137,7 +136,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       hooks: this.#hooks,
       clientOf,
       clock,
-      table: this.#table,
+      registry: this.#registry,
       background: this.#background,
       owner: this.#owner,
       namespaceOf,
@@ -157,7 +156,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       logger,
       config,
       owner: this.#owner,
-      table: this.#table,
+      registry: this.#registry,
       keeper: this.#keeper,
       files: this.#files,
       probing: this.#probing,
@@ -167,7 +166,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       clientOf,
       owner: this.#owner,
       namespaceOf,
-      table: this.#table,
+      registry: this.#registry,
       keeper: this.#keeper,
       isFollowing: () => this.#watch.connected,
     });
@@ -183,7 +182,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const ref = podRef(pod);
     const jobId = jobIdOf(this.#owner, ref.uid);
-    if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
+    if ((this.#registry.get(ref.uid)?.createIndex ?? 0) > 0) return;
     const settings = jobSettingsOf(pod, this.#config, await this.#nodes.readFacts(signal));
     const content = await readPodContent(
       pod,
@@ -199,9 +198,9 @@ export class NomadProvider implements Provider, AsyncDisposable {
         message: "The contents of secrets and config maps are readable in the pod's Nomad job, for secrets is inline",
       });
     // A list may have told of it meanwhile, after a restart.
-    if ((this.#table.get(ref.uid)?.createIndex ?? 0) > 0) return;
+    if ((this.#registry.get(ref.uid)?.createIndex ?? 0) > 0) return;
     this.#hooks.begin(ref.uid);
-    const entry = this.#table.expect(jobId, plan.shape);
+    const entry = this.#registry.expect(jobId, plan.shape);
     try {
       const client = this.#clientOf(ref);
       for (const variable of plan.variables) await client.writeVariable(variable, signal);
@@ -211,7 +210,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       entry.createdAt = new Date(this.#host.clock.now()).toISOString();
     } catch (error) {
       // Whether it was registered is not known, unless Nomad says so; who asks later looks there.
-      this.#table.remove(entry);
+      this.#registry.remove(entry);
       if (!isConflict(error)) {
         if (isInvalidInput(error) || isQuotaExceeded(error)) this.#keeper.cleanUp(entry);
         throw error;
@@ -219,7 +218,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       await this.#finder.adopt(ref, signal);
     }
     this.#files.watch(plan.shape, content.files);
-    this.#keeper.onChange(this.#table.get(ref.uid) ?? entry);
+    this.#keeper.onChange(this.#registry.get(ref.uid) ?? entry);
   }
 
   /** Labels and annotations are Kubernetes' alone; a changed image would be another pod to Nomad, and is refused. */
@@ -256,7 +255,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     await this.#watch.relist(signal);
     return {
-      pods: this.#table.entries.filter(({ createIndex }) => createIndex > 0).map((entry) => this.#keeper.describe(entry)),
+      pods: this.#registry.entries.filter(({ createIndex }) => createIndex > 0).map((entry) => this.#keeper.describe(entry)),
       complete: true,
     };
   }
@@ -293,7 +292,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   async getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
-    return this.#meter.summary(this.#table.entries, signal);
+    return this.#meter.summary(this.#registry.entries, signal);
   }
 
   async getMetricsProbes(signal: AbortSignal): Promise<readonly MetricFamily[]> {

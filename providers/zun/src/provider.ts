@@ -3,7 +3,7 @@ import { withClouds } from "./config/clouds-file.ts";
 import { toCredentials } from "./config/credentials.ts";
 import { zunConfigSchema, type ZunConfig } from "./config/schema.ts";
 import { PodNetwork } from "./lifecycle/pod-network.ts";
-import { planPod, requestOf } from "./lifecycle/pod-plan.ts";
+import { translatePod, requestOf } from "./lifecycle/translate-pod.ts";
 import { createHttpClient, readCloudCertificates } from "./openstack/http-client.ts";
 import { Session } from "./openstack/session.ts";
 import { policyAnnotations } from "./pod/pod-settings.ts";
@@ -48,28 +48,28 @@ export const provider: ProviderDefinition<ZunConfig> = {
     return new ZunProvider({ host, config, session, socket: { tls, websocketUrl: config.websocketUrl } });
   },
   async plan(pod, resolved, { nodeName, clusterId, config }, signal): Promise<readonly PlannedRequest[]> {
-    const plan = await planPod(pod, resolved, { config, owner: { clusterId, nodeName } }, signal);
-    const ports: readonly PlannedRequest[] = plan.labels.ownsPorts
-      ? plan.settings.subnets.map((subnet) => ({
+    const translated = await translatePod(pod, resolved, { config, owner: { clusterId, nodeName } }, signal);
+    const ports: readonly PlannedRequest[] = translated.labels.ownsPorts
+      ? translated.settings.subnets.map((subnet) => ({
           purpose: `make a port on subnet ${subnet}`,
           method: "POST",
           path: "/v2.0/ports",
           note: "to Neutron; the subnet, its network and the security groups are looked up by name first",
         }))
       : [];
-    const nets = plan.kind === "container" ? PodNetwork.planned(plan.labels, plan.settings) : [];
-    const { path, body } = requestOf(plan, { config, nets, minor: newestMinor });
+    const nets = translated.kind === "container" ? PodNetwork.planned(translated.labels, translated.settings) : [];
+    const { path, body } = requestOf(translated, { config, nets, minor: newestMinor });
     return [
       ...ports,
       {
-        purpose: `make the ${plan.kind}`,
+        purpose: `make the ${translated.kind}`,
         method: "POST",
         path: `/v1${path}`,
         headers: { "openstack-api-version": `container 1.${newestMinor}` },
         body,
         note: "with a lower API version where Zun's newest is one",
       },
-      ...(plan.labels.floatingIp === undefined
+      ...(translated.labels.floatingIp === undefined
         ? []
         : [
             {

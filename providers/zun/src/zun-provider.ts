@@ -32,7 +32,7 @@ import { PodCreator } from "./lifecycle/pod-creator.ts";
 import { PodEndings } from "./lifecycle/pod-endings.ts";
 import { needsLook, PodFinder } from "./lifecycle/pod-finder.ts";
 import { PodNetwork } from "./lifecycle/pod-network.ts";
-import { planPod } from "./lifecycle/pod-plan.ts";
+import { translatePod } from "./lifecycle/translate-pod.ts";
 import { NeutronApi } from "./neutron/neutron-api.ts";
 import { describeNode } from "./node/describe-node.ts";
 import type { Session } from "./openstack/session.ts";
@@ -41,13 +41,12 @@ import { refuseFields } from "./pod/refused-fields.ts";
 import { ContainerEnds } from "./probes/container-ends.ts";
 import { PodProbing } from "./probes/pod-probing.ts";
 import { oldestFirst, type Observation, type UnreadObject } from "./status/observation.ts";
-import { PodBook } from "./status/pod-book.ts";
+import { PodRegistry } from "./status/pod-registry.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 import { uuidOf, ZunApi, type ZunObjectKind } from "./zun/zun-api.ts";
 import type { ZunQuota } from "./zun/zun-objects.ts";
 
-/** What {@link ZunProvider} needs. */
-export interface ZunProviderDeps {
+export interface ZunProviderOptions {
   readonly host: ProviderHost;
   readonly config: ZunConfig;
   readonly session: Session;
@@ -61,7 +60,7 @@ export class ZunProvider implements Provider {
   readonly #session: Session;
   readonly #api: ZunApi;
   readonly #owner: Owner;
-  readonly #book: PodBook;
+  readonly #registry: PodRegistry;
   readonly #finder: PodFinder;
   readonly #upkeep: NetworkUpkeep;
   readonly #creator: PodCreator;
@@ -73,7 +72,7 @@ export class ZunProvider implements Provider {
   readonly #ends: ContainerEnds;
   #listener: ((update: PodUpdate) => void) | undefined;
 
-  constructor({ host, config, session, socket }: ZunProviderDeps) {
+  constructor({ host, config, session, socket }: ZunProviderOptions) {
     const { clock, logger, metrics, nodeName, clusterId } = host;
     const owner: Owner = { clusterId, nodeName };
     const reader = new ObjectReader<ZunObjectKind>({ logger, metrics, backEnd: "Zun", idOf: uuidOf });
@@ -87,8 +86,8 @@ export class ZunProvider implements Provider {
       onChange: (uid) => this.#watch.tell(uid),
       onFailed: (uid, container) => this.#ends.end(uid, container),
     });
-    const book = new PodBook(clock, probing);
-    const finder = new PodFinder({ api, book, owner, reader });
+    const registry = new PodRegistry(clock, probing);
+    const finder = new PodFinder({ api, registry, owner, reader });
     const network = new PodNetwork({
       neutron: new NeutronApi(session),
       owner,
@@ -102,15 +101,15 @@ export class ZunProvider implements Provider {
     this.#session = session;
     this.#api = api;
     this.#owner = owner;
-    this.#book = book;
+    this.#registry = registry;
     this.#probing = probing;
     this.#finder = finder;
     this.#upkeep = new NetworkUpkeep(network, host);
-    this.#creator = new PodCreator({ api, finder, book, network, config, logger });
+    this.#creator = new PodCreator({ api, finder, registry, network, config, logger });
     this.#endings = new PodEndings({
       api,
       finder,
-      book,
+      registry,
       network,
       clock,
       logger,
@@ -120,7 +119,7 @@ export class ZunProvider implements Provider {
     this.#ends = new ContainerEnds({
       api,
       finder,
-      book,
+      registry,
       clock,
       logger,
       isEnding: (uid) => this.#endings.has(uid),
@@ -131,7 +130,7 @@ export class ZunProvider implements Provider {
     });
     this.#watch = new PodWatch({
       finder,
-      book,
+      registry,
       clock,
       logger,
       intervalMs: config.pollIntervalMs,
@@ -142,24 +141,24 @@ export class ZunProvider implements Provider {
       onDuplicate: (observed, signal) => this.#endings.removeDuplicate(observed, signal),
       onListed: (unread, signal) => this.#noteListed(unread, signal),
     });
-    this.#access = new PodAccess({ api, finder, book, socket, clock, random: host.random, logger });
-    this.#stats = new StatsReader({ api, book, clock, logger, cpuIntervalMs: config.cpuIntervalMs });
+    this.#access = new PodAccess({ api, finder, registry, socket, clock, random: host.random, logger });
+    this.#stats = new StatsReader({ api, registry, clock, logger, cpuIntervalMs: config.cpuIntervalMs });
   }
 
   /** Makes a container or a capsule of the pod. */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const plan = await planPod(pod, resolved, { config: this.#config, owner: this.#owner }, signal);
-    const isNew = this.#book.observed(plan.labels.ref.uid) === undefined;
-    await this.#creator.create(plan, signal);
-    if (isNew) for (const limit of keptLimits(plan)) this.#host.recordEvent(plan.labels.ref, { type: "Warning", ...limit });
-    this.#watch.tell(plan.labels.ref.uid);
+    const translated = await translatePod(pod, resolved, { config: this.#config, owner: this.#owner }, signal);
+    const isNew = this.#registry.observed(translated.labels.ref.uid) === undefined;
+    await this.#creator.create(translated, signal);
+    if (isNew) for (const limit of keptLimits(translated)) this.#host.recordEvent(translated.labels.ref, { type: "Warning", ...limit });
+    this.#watch.tell(translated.labels.ref.uid);
     this.#watch.kick();
   }
 
   /** Labels and annotations are Kubernetes' alone; a changed image, and a deadline, are refused. */
   async updatePod(pod: DeepReadonly<Pod>): Promise<void> {
     refuseFields(pod);
-    const observed = this.#book.observed(podRef(pod).uid);
+    const observed = this.#registry.observed(podRef(pod).uid);
     if (observed) refuseChange(observed, pod);
   }
 
@@ -172,7 +171,7 @@ export class ZunProvider implements Provider {
   /** The pod as Zun has it now. */
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
     await this.#lookAt(ref, signal);
-    const pod = this.#book.pod(ref.uid);
+    const pod = this.#registry.pod(ref.uid);
     if (!pod) throw gone(ref);
     return pod;
   }
@@ -264,27 +263,27 @@ export class ZunProvider implements Provider {
   async #podOf(observed: Observation, signal: AbortSignal): Promise<ProviderPod | undefined> {
     const { ref } = observed.labels;
     // What is known is no older than the list.
-    const known = this.#book.pod(ref.uid);
+    const known = this.#registry.pod(ref.uid);
     if (known) return known;
-    if (!needsLook(observed)) this.#book.note(observed);
+    if (!needsLook(observed)) this.#registry.note(observed);
     else
       try {
         const looked = await this.#finder.look(observed, signal);
         if (!looked) return undefined;
-        this.#book.note(looked);
+        this.#registry.note(looked);
       } catch (error) {
         signal.throwIfAborted();
         this.#host.logger.debug({ err: error, pod: `${ref.namespace}/${ref.name}` }, "looking at a pod failed; the next list tries again");
         return this.#lastKnown(ref);
       }
-    return this.#book.pod(ref.uid);
+    return this.#registry.pod(ref.uid);
   }
 
-  /** A pod that is there, and of which Zun tells nothing that can be read: as the book, or else Kubernetes, was told last. */
+  /** A pod that is there, and of which Zun tells nothing that can be read: as the registry, or else Kubernetes, was told last. */
   #lastKnown(ref: PodRef): ProviderPod {
     const { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses } = this.#host.findPod(ref)?.status ?? {};
     const status = { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses };
-    return this.#book.pod(ref.uid) ?? { ref, owner: this.#owner, status };
+    return this.#registry.pod(ref.uid) ?? { ref, owner: this.#owner, status };
   }
 
   async #lookAt(ref: PodRef, signal: AbortSignal): Promise<Observation> {
@@ -295,8 +294,8 @@ export class ZunProvider implements Provider {
       return observed;
     } catch (error) {
       // Its end is told by who ends it.
-      if (isNotFound(error) && !this.#endings.has(uid) && this.#book.observed(uid)) {
-        this.#book.forget(uid);
+      if (isNotFound(error) && !this.#endings.has(uid) && this.#registry.observed(uid)) {
+        this.#registry.forget(uid);
         this.#watch.tellGone(ref);
       }
       throw error;
@@ -308,7 +307,7 @@ export class ZunProvider implements Provider {
     if (!areKnown(unread)) return;
     this.#creator.noteListed();
     const unreadUids = unread.flatMap(({ ref }) => ref?.uid ?? []);
-    const uids = new Set([...this.#book.all().map(({ labels }) => labels.ref.uid), ...unreadUids, ...this.#creator.underWay]);
+    const uids = new Set([...this.#registry.all().map(({ labels }) => labels.ref.uid), ...unreadUids, ...this.#creator.underWay]);
     await this.#upkeep.sweep(uids, signal);
   }
 }

@@ -11,7 +11,6 @@ export interface LogChunk {
   readonly bytes: Uint8Array;
 }
 
-/** What a {@link LineCutter} needs. */
 export interface LineCutterOptions {
   /** When the byte at an offset was written, as far as that is known. */
   readonly timeAt: (offset: number) => number;

@@ -119,7 +119,7 @@ export class LogFollower implements Disposable {
   }
 }
 
-interface SharedStreamDeps {
+interface SharedStreamOptions {
   readonly client: Pick<NomadClient, "followLog">;
   readonly clock: Clock;
   readonly log: FollowedLog;
@@ -129,14 +129,14 @@ interface SharedStreamDeps {
 class SharedStream {
   /** Resolves when it has ended, for all its followers. Never rejects. */
   readonly done: Promise<void>;
-  readonly #deps: SharedStreamDeps;
+  readonly #options: SharedStreamOptions;
   readonly #followers = new Set<LogFollower>();
   readonly #abort = new AbortController();
   #position: number;
 
-  constructor(deps: SharedStreamDeps) {
-    this.#deps = deps;
-    this.#position = deps.offset;
+  constructor(options: SharedStreamOptions) {
+    this.#options = options;
+    this.#position = options.offset;
     this.done = this.#run(this.#abort.signal).then(
       () => this.#end(),
       (error: unknown) => this.#end(error),
@@ -161,7 +161,7 @@ class SharedStream {
 
   /** Follows the output over broken connections, at growing pauses, until its task has ended. */
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#deps;
+    const { clock, log } = this.#options;
     let pauseMs = firstPauseMs;
     let absentSinceMs: number | undefined;
     for (;;) {
@@ -189,7 +189,7 @@ class SharedStream {
 
   /** Reads one connection to its end. A followed log never ends by itself: it is over when the task is, and a second has brought nothing more. @returns whether it is over */
   async #read(signal: AbortSignal): Promise<boolean> {
-    const { client, clock, log } = this.#deps;
+    const { client, clock, log } = this.#options;
     const { allocation, task, tenant, type, times, isOver } = log;
     let isQuiet = false;
     for await (const frame of client.followLog(allocation, { task, tenant, type, offset: this.#position }, signal)) {

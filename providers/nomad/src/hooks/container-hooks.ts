@@ -17,8 +17,7 @@ import type { NomadClient } from "../api/nomad-client.ts";
 import type { Background } from "../pods/background.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 
-/** What {@link ContainerHooks} needs. */
-export interface ContainerHooksDeps {
+export interface ContainerHooksOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly random: Pick<Random, "uuid">;
@@ -48,15 +47,15 @@ const failures = { postStart: "FailedPostStartHook", preStop: "FailedPreStopHook
  * Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_container.go.
  */
 export class ContainerHooks {
-  readonly #deps: ContainerHooksDeps;
+  readonly #options: ContainerHooksOptions;
   /** By pod and container, the instance whose hook has run, or runs. */
   readonly #started = new Map<string, Map<string, string>>();
   /** By pod, the containers whose postStart hook runs. */
   readonly #running = new Map<string, Set<string>>();
   readonly #stopping = new Map<string, Stopping>();
 
-  constructor(deps: ContainerHooksDeps) {
-    this.#deps = deps;
+  constructor(options: ContainerHooksOptions) {
+    this.#options = options;
   }
 
   /** A pod that is about to be created: the first instances of its containers have hooks to run. */
@@ -110,7 +109,7 @@ export class ContainerHooks {
    * @param deadlineMs - when they are given up, on the monotonic clock; a later call may bring it forward
    */
   preStop(entry: PodEntry, deadlineMs: number): Promise<void> {
-    const { clock, background } = this.#deps;
+    const { clock, background } = this.#options;
     const { ref } = entry.shape;
     let stopping = this.#stopping.get(ref.uid);
     if (!stopping) {
@@ -145,7 +144,7 @@ export class ContainerHooks {
   }
 
   #hookOf(ref: PodRef, name: string, kind: HookName): Hook | undefined {
-    const { spec } = this.#deps.findPod(ref) ?? {};
+    const { spec } = this.#options.findPod(ref) ?? {};
     return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find((each) => each.name === name)?.lifecycle?.[kind];
   }
 
@@ -153,7 +152,7 @@ export class ContainerHooks {
     entry: PodEntry,
     { name, instance, hook }: { readonly name: string; readonly instance: string; readonly hook: Hook },
   ): void {
-    const { background, clientOf, onChange } = this.#deps;
+    const { background, clientOf, onChange } = this.#options;
     const { ref } = entry.shape;
     const running = this.#running.get(ref.uid) ?? new Set();
     this.#running.set(ref.uid, running.add(name));
@@ -178,14 +177,14 @@ export class ContainerHooks {
     { name, hook, kind }: { readonly name: string; readonly hook: Hook; readonly kind: HookName },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { clock, random, logger, recordEvent, background } = this.#deps;
+    const { clock, random, logger, recordEvent, background } = this.#options;
     const { ref } = entry.shape;
     let problem: string;
     try {
       if (hook.sleep) await clock.sleep(hook.sleep.seconds * 1000, signal);
       if (!hook.exec) return true;
       const command = hook.exec.command ?? [];
-      const exec = { client: this.#deps.clientOf(ref), clock, random, entry, container: name, command, io: silentIO() };
+      const exec = { client: this.#options.clientOf(ref), clock, random, entry, container: name, command, io: silentIO() };
       const { exitCode } = await execInTask(exec, signal);
       if (exitCode === 0) return true;
       problem = `the command exited with ${exitCode}`;

@@ -15,7 +15,7 @@ import { taskEnvironment } from "./task-environment.ts";
 import type { FileVolume } from "./task-files.ts";
 import { userOf } from "./task-user.ts";
 import { groupVolumes, taskVolumes } from "./task-volumes.ts";
-import { InlineBook, VariableBook, type ItemBook } from "./variable-items.ts";
+import { InlineStore, VariableStore, type ItemStore } from "./variable-items.ts";
 
 /** All that is sent to Nomad for a pod. It may hold secrets. */
 export interface JobPlan {
@@ -40,7 +40,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
   refuse(pod, settings);
   const { config, driver, network } = settings;
   const jobId = jobIdOf(owner, pod.metadata?.uid ?? "");
-  const book: ItemBook = config.secrets === "inline" ? new InlineBook() : new VariableBook();
+  const store: ItemStore = config.secrets === "inline" ? new InlineStore() : new VariableStore();
   const fileVolumes = fileVolumesOf(pod, content, jobId);
   const spec = pod.spec ?? { containers: [] };
   const placed = [
@@ -51,14 +51,14 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
 
   const toTask = ({ container, fieldPath }: (typeof placed)[number]): NomadTask => {
     const environment = taskEnvironment(container, content.environments.get(container.name) ?? [], {
-      book,
+      store,
       path: variablePaths.confidential(jobId),
       fieldPath,
     });
-    const volumes = taskVolumes(container, { pod, settings, fileVolumes, book });
+    const volumes = taskVolumes(container, { pod, settings, fileVolumes, store });
     const ports = portLabels(pod, container, settings);
     const credentials = content.logins.get(container.name);
-    const login = credentials && taskLogin(container, credentials, { book, path: variablePaths.confidential(jobId) });
+    const login = credentials && taskLogin(container, credentials, { store, path: variablePaths.confidential(jobId) });
     const templates = [
       ...(gated.has(container.name) ? [gateTemplate(jobId, container.name)] : []),
       ...environment.templates,
@@ -85,7 +85,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
   };
 
   const tasks = placed.map(toTask);
-  const variables = book.variables();
+  const variables = store.variables();
   const shape = shapeOf(pod, {
     owner,
     driver,
@@ -127,7 +127,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
       },
     ],
   };
-  return { job, variables, shape, isReadable: book.isReadable };
+  return { job, variables, shape, isReadable: store.isReadable };
 }
 
 /** A kill time-out as Nomad writes it. */

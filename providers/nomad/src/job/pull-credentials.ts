@@ -2,7 +2,7 @@ import { credentialsFor, imageRepository, type DeepReadonly, type Pod, type Regi
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadTemplate } from "../api/types.ts";
 import { escapeInterpolation } from "./task-environment.ts";
-import type { ItemBook } from "./variable-items.ts";
+import type { ItemStore } from "./variable-items.ts";
 
 /** Name and password for the registry of a container's image. It is a secret. */
 export interface PullCredentials {
@@ -51,9 +51,9 @@ export interface TaskLogin {
 export function taskLogin(
   { name, image = "" }: { readonly name: string; readonly image?: string | undefined },
   { username, password }: PullCredentials,
-  { book, path }: { readonly book: ItemBook; readonly path: string },
+  { store, path }: { readonly store: ItemStore; readonly path: string },
 ): TaskLogin {
-  const line = (variable: string, value: string): string => `${variable}=${book.text(path, `registry/${name}/${variable}`, value)}\n`;
+  const line = (variable: string, value: string): string => `${variable}=${store.text(path, `registry/${name}/${variable}`, value)}\n`;
   const [registry = ""] = imageRepository(image).split("/", 1);
   return {
     template: {

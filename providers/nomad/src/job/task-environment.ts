@@ -1,7 +1,7 @@
 import { expand, type Container, type DeepReadonly, type ResolvedEnvVar } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadTemplate } from "../api/types.ts";
-import { InlineBook, type ItemBook } from "./variable-items.ts";
+import { InlineStore, type ItemStore } from "./variable-items.ts";
 
 /** A container's environment and words, as a task takes them. */
 export interface TaskEnvironment {
@@ -26,12 +26,12 @@ const templateName = /^[A-Za-z_][A-Za-z0-9_./]*$/;
 export function taskEnvironment(
   container: DeepReadonly<Container>,
   environment: readonly ResolvedEnvVar[],
-  { book, path, fieldPath }: { readonly book: ItemBook; readonly path: string; readonly fieldPath: string },
+  { store, path, fieldPath }: { readonly store: ItemStore; readonly path: string; readonly fieldPath: string },
 ): TaskEnvironment {
   const env = new Map<string, string>();
   const confidential: string[] = [];
   const literal: string[] = [];
-  const inJob = new InlineBook();
+  const inJob = new InlineStore();
   for (const { name, value } of environment) {
     const isHidden = isConfidential(container, name);
     // Nomad would put its own variables in for `${NAME}`, in names as in values.
@@ -48,7 +48,7 @@ export function taskEnvironment(
       );
     }
     const place = `env/${container.name}/${name}`;
-    if (isHidden) confidential.push(`${name}=${book.text(path, place, value)}`);
+    if (isHidden) confidential.push(`${name}=${store.text(path, place, value)}`);
     else literal.push(`${name}=${inJob.text(path, place, value)}`);
   }
   const values = new Map(environment.map(({ name, value }) => [name, value]));

@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, VolumeFile } from "@virtual-kubelet/core";
 import type { NomadTemplate } from "../api/types.ts";
-import type { ItemBook } from "./variable-items.ts";
+import type { ItemStore } from "./variable-items.ts";
 
 type Mount = DeepReadonly<NonNullable<Container["volumeMounts"]>[number]>;
 
@@ -33,7 +33,7 @@ export function volumeFolder(volume: Pick<FileVolume, "name" | "confidential">):
 
 /** Where a task's files are written, and for whom. */
 export interface FileTarget {
-  readonly book: ItemBook;
+  readonly store: ItemStore;
   /** User that the task runs as; `undefined` for the one that owns what the client writes. */
   readonly user: number | undefined;
 }
@@ -55,9 +55,9 @@ export function mountedFileTemplates(volume: FileVolume, { mountPath, subPath = 
     });
 }
 
-function fileTemplate(volume: FileVolume, file: VolumeFile, { book, user }: FileTarget, DestPath: string): NomadTemplate {
+function fileTemplate(volume: FileVolume, file: VolumeFile, { store, user }: FileTarget, DestPath: string): NomadTemplate {
   return {
-    EmbeddedTmpl: book.bytes(volume.path, filePlace(volume.name, file.path), file.content),
+    EmbeddedTmpl: store.bytes(volume.path, filePlace(volume.name, file.path), file.content),
     DestPath,
     ChangeMode: "noop",
     ...permissions(volume, file, user),

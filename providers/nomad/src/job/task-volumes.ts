@@ -6,7 +6,7 @@ import { containersOf } from "./pod-content.ts";
 import type { JobSettings } from "./settings.ts";
 import { fileTemplates, mountedFileTemplates, volumeFolder, volumesFolder, type FileVolume } from "./task-files.ts";
 import { userIdOf } from "./task-user.ts";
-import type { ItemBook } from "./variable-items.ts";
+import type { ItemStore } from "./variable-items.ts";
 
 type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;
 type Mount = DeepReadonly<NonNullable<Container["volumeMounts"]>[number]>;
@@ -22,11 +22,11 @@ export interface TaskVolumes {
 }
 
 /** What a task's volumes are made of. */
-export interface VolumeDeps {
+export interface VolumeOptions {
   readonly pod: DeepReadonly<Pod>;
   readonly settings: JobSettings;
   readonly fileVolumes: ReadonlyMap<string, FileVolume>;
-  readonly book: ItemBook;
+  readonly store: ItemStore;
 }
 
 /**
@@ -36,9 +36,9 @@ export interface VolumeDeps {
  * container could put a link to anywhere on its client in the place of a volume, and would have that at its next start. So the folders in which
  * volumes lie are mounted read-only over themselves, in every container that could write there: what a mount covers cannot be moved away.
  */
-export function taskVolumes(container: DeepReadonly<Container>, deps: VolumeDeps): TaskVolumes {
-  const { pod, settings, fileVolumes, book } = deps;
-  const target = { book, user: userIdOf(pod, container, settings.driver) };
+export function taskVolumes(container: DeepReadonly<Container>, options: VolumeOptions): TaskVolumes {
+  const { pod, settings, fileVolumes, store } = options;
+  const target = { store, user: userIdOf(pod, container, settings.driver) };
   const templates = new Map<string, NomadTemplate>();
   const binds: string[] = [];
   const tmpfs: { target: string; sizeBytes: number | undefined }[] = [];

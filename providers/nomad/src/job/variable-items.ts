@@ -6,7 +6,7 @@ import type { NomadVariable } from "../api/types.ts";
 const maxVariableBytes = 65_536;
 
 /** Items of variables, in the making: each value goes to a path, and a template that reads it comes back. */
-export interface ItemBook {
+export interface ItemStore {
   /** A template's expression for the value, to be piped into functions. */
   text(path: string, place: string, value: string): string;
   /** A template that writes exactly these bytes, now and after the item has changed. */
@@ -18,7 +18,7 @@ export interface ItemBook {
 }
 
 /** Puts values into Nomad Variables. */
-export class VariableBook implements ItemBook {
+export class VariableStore implements ItemStore {
   readonly isReadable: boolean = false;
   readonly #items = new Map<string, Map<string, string>>();
 
@@ -50,7 +50,7 @@ export class VariableBook implements ItemBook {
 }
 
 /** Puts values into the templates themselves: everybody who may read the job can read them. */
-export class InlineBook implements ItemBook {
+export class InlineStore implements ItemStore {
   isReadable: boolean = false;
 
   text(_path: string, _place: string, value: string): string {

@@ -3,8 +3,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { NomadNode } from "../api/types.ts";
 
-/** What {@link Architectures} needs. */
-export interface ArchitecturesDeps {
+export interface ArchitecturesOptions {
   readonly client: Pick<NomadClient, "listNodesWith">;
   readonly logger: Logger;
 }
@@ -17,12 +16,12 @@ const known = ["amd64", "arm64", "arm", "riscv64", "ppc64le", "s390x", "386"] as
  * cost one list more. No client is asked about twice, because none changes its architecture.
  */
 export class Architectures {
-  readonly #deps: ArchitecturesDeps;
+  readonly #options: ArchitecturesOptions;
   /** By the client's ID; `undefined` for one that is of none that is known. */
   readonly #byId = new Map<string, string | undefined>();
 
-  constructor(deps: ArchitecturesDeps) {
-    this.#deps = deps;
+  constructor(options: ArchitecturesOptions) {
+    this.#options = options;
   }
 
   of({ ID }: Pick<NomadNode, "ID">): string | undefined {
@@ -35,14 +34,14 @@ export class Architectures {
     try {
       for (const architecture of known) {
         if (open.length === 0) return;
-        const ids = await this.#deps.client.listNodesWith("cpu.arch", architecture, signal);
+        const ids = await this.#options.client.listNodesWith("cpu.arch", architecture, signal);
         for (const { ID } of open) if (ids.has(ID)) this.#byId.set(ID, architecture);
         open = open.filter(({ ID }) => !ids.has(ID));
       }
       for (const { ID } of open) this.#byId.set(ID, undefined);
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.logger.debug({ err: messageOf(error) }, "the architectures of Nomad's clients are not known");
+      this.#options.logger.debug({ err: messageOf(error) }, "the architectures of Nomad's clients are not known");
     }
   }
 }

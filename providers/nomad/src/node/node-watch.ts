@@ -9,8 +9,7 @@ import type { ClientFacts } from "../job/settings.ts";
 import { Architectures } from "./architectures.ts";
 import { describeNode, mhzPerCoreOf, usableClients } from "./clients.ts";
 
-/** What a {@link NodeWatch} needs. */
-export interface NodeWatchDeps {
+export interface NodeWatchOptions {
   readonly client: NomadClient;
   readonly config: NomadConfig;
   readonly clock: Clock;
@@ -25,16 +24,16 @@ const refreshMs = 60_000;
 
 /** What is known of Nomad's clients. */
 export class NodeWatch {
-  readonly #deps: NodeWatchDeps;
+  readonly #options: NodeWatchOptions;
   readonly #architectures: Architectures;
   #nodes: readonly NomadNode[] | undefined;
   #memoryOversubscription = false;
   #reading: Promise<void> | undefined;
   #watching: Promise<void> | undefined;
 
-  constructor(deps: NodeWatchDeps) {
-    this.#deps = deps;
-    this.#architectures = new Architectures(deps);
+  constructor(options: NodeWatchOptions) {
+    this.#options = options;
+    this.#architectures = new Architectures(options);
   }
 
   /** Resolves when nothing is under way any more, after the signal has aborted. */
@@ -44,13 +43,13 @@ export class NodeWatch {
 
   /** As last known. */
   get mhzPerCore(): number {
-    const { config } = this.#deps;
+    const { config } = this.#options;
     return mhzPerCoreOf(usableClients(this.#nodes ?? [], config), config);
   }
 
   /** What jobs depend on. The clients are asked the first time, unless the configuration says it all. */
   async readFacts(signal: AbortSignal): Promise<ClientFacts> {
-    const { mhzPerCore, reserve } = this.#deps.config;
+    const { mhzPerCore, reserve } = this.#options.config;
     if (!this.#nodes && (mhzPerCore === undefined || reserve.memory === "auto")) await untilAborted(this.#readOnce(), signal);
     return { mhzPerCore: this.mhzPerCore, memoryOversubscription: this.#memoryOversubscription };
   }
@@ -63,10 +62,10 @@ export class NodeWatch {
   /** Address of a client; one that is not known is asked for, and told of later. */
   addressOf(id: string): string | undefined {
     const known = this.#nodes?.find((node) => node.ID === id)?.Address;
-    if (known === undefined && !this.#deps.signal.aborted && !this.#reading) {
+    if (known === undefined && !this.#options.signal.aborted && !this.#reading) {
       this.#readOnce().then(
-        () => this.#deps.onAddresses(),
-        (error: unknown) => this.#deps.logger.debug({ err: messageOf(error) }, "the clients of Nomad cannot be listed"),
+        () => this.#options.onAddresses(),
+        (error: unknown) => this.#options.logger.debug({ err: messageOf(error) }, "the clients of Nomad cannot be listed"),
       );
     }
     return known;
@@ -78,7 +77,7 @@ export class NodeWatch {
   }
 
   async #watch(listener: () => void): Promise<void> {
-    const { clock, logger, signal } = this.#deps;
+    const { clock, logger, signal } = this.#options;
     const described = (): string | undefined => this.#nodes && JSON.stringify(this.#describe());
     while (!signal.aborted) {
       await clock.sleep(refreshMs, signal).catch(() => {});
@@ -95,16 +94,16 @@ export class NodeWatch {
 
   /** Many pods at once ask once. */
   #readOnce(): Promise<void> {
-    this.#reading ??= this.#read(this.#deps.signal).finally(() => (this.#reading = undefined));
+    this.#reading ??= this.#read(this.#options.signal).finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
   #describe(): NodeDescription {
-    return describeNode(this.#nodes ?? [], this.#deps.config, this.#architectures);
+    return describeNode(this.#nodes ?? [], this.#options.config, this.#architectures);
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { client, config } = this.#deps;
+    const { client, config } = this.#options;
     const nodes = await client.listNodes(signal);
     await this.#architectures.read(usableClients(nodes, config), signal);
     if (config.reserve.memory === "auto") await this.#readOversubscription(signal);
@@ -113,7 +112,7 @@ export class NodeWatch {
 
   /** Without the right to read it, it counts as off: what is reserved is then the limit, which is the same either way. */
   async #readOversubscription(signal: AbortSignal): Promise<void> {
-    const { client, config, logger } = this.#deps;
+    const { client, config, logger } = this.#options;
     try {
       this.#memoryOversubscription = await client.readMemoryOversubscription(config.nodePool ?? "default", signal);
     } catch (error) {

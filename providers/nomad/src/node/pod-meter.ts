@@ -5,8 +5,7 @@ import type { NomadClient } from "../api/nomad-client.ts";
 import type { AllocationStats, ResourceUsage } from "../api/types.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 
-/** What a {@link PodMeter} needs. */
-export interface PodMeterDeps {
+export interface PodMeterOptions {
   readonly client: NomadClient;
   readonly clock: Clock;
   readonly nodeName: string;
@@ -24,15 +23,15 @@ interface CpuMeter {
 
 /** Measures pods. Nomad tells what a task uses now, and no sums: those are made here, from one measurement to the next. */
 export class PodMeter {
-  readonly #deps: PodMeterDeps;
+  readonly #options: PodMeterOptions;
   readonly #startTime: string;
   readonly #meters = new Map<string, CpuMeter>();
   /** Of pods that are gone. */
   #spentNanoSeconds = 0;
 
-  constructor(deps: PodMeterDeps) {
-    this.#deps = deps;
-    this.#startTime = new Date(deps.clock.now()).toISOString();
+  constructor(options: PodMeterOptions) {
+    this.#options = options;
+    this.#startTime = new Date(options.clock.now()).toISOString();
   }
 
   async summary(entries: readonly PodEntry[], signal: AbortSignal): Promise<StatsSummary> {
@@ -54,7 +53,7 @@ export class PodMeter {
     if (!allocation) return undefined;
     let stats: AllocationStats;
     try {
-      stats = await this.#deps.client.stats(allocation.ID, signal);
+      stats = await this.#options.client.stats(allocation.ID, signal);
     } catch {
       // It has ended meanwhile, or its client is away: there are no figures of it.
       signal.throwIfAborted();
@@ -72,7 +71,7 @@ export class PodMeter {
   }
 
   #container(key: string, name: string, { CpuStats, MemoryStats }: ResourceUsage, startTime: string): ContainerStats {
-    const { clock, mhzPerCore } = this.#deps;
+    const { clock, mhzPerCore } = this.#options;
     const time = new Date(clock.now()).toISOString();
     const atMs = clock.monotonic();
     const nanoCores = Math.max(0, Math.round(((CpuStats?.TotalTicks ?? 0) / mhzPerCore()) * 1e9));
@@ -100,13 +99,13 @@ export class PodMeter {
   }
 
   #node(pods: readonly PodStats[]): NonNullable<StatsSummary["node"]> {
-    const time = new Date(this.#deps.clock.now()).toISOString();
+    const time = new Date(this.#options.clock.now()).toISOString();
     const containers = pods.flatMap((pod) => pod.containers);
     const sum = (of: (container: ContainerStats) => number | undefined): number =>
       containers.reduce((total, each) => total + (of(each) ?? 0), 0);
     const metered = [...this.#meters.values()].reduce((total, { coreNanoSeconds }) => total + coreNanoSeconds, 0);
     return {
-      nodeName: this.#deps.nodeName,
+      nodeName: this.#options.nodeName,
       startTime: this.#startTime,
       cpu: { time, usageNanoCores: sum(({ cpu }) => cpu?.usageNanoCores), usageCoreNanoSeconds: this.#spentNanoSeconds + metered },
       memory: {

@@ -7,8 +7,7 @@ import type { PodShape } from "../job/pod-shape.ts";
 import { filePlace } from "../job/task-files.ts";
 import { checkSize, fileItem, fileKeys } from "../job/variable-items.ts";
 
-/** What {@link FileRefresh} needs. */
-export interface FileRefreshDeps {
+export interface FileRefreshOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -20,11 +19,11 @@ const pauseMs = 30_000;
 
 /** Keeps the files of running pods as they are in the cluster: the clients of Nomad see a changed variable within seconds. */
 export class FileRefresh implements AsyncDisposable {
-  readonly #deps: FileRefreshDeps;
+  readonly #options: FileRefreshOptions;
   readonly #watched = new Map<string, { readonly abort: AbortController; readonly done: Promise<unknown> }>();
 
-  constructor(deps: FileRefreshDeps) {
-    this.#deps = deps;
+  constructor(options: FileRefreshOptions) {
+    this.#options = options;
   }
 
   /**
@@ -37,7 +36,7 @@ export class FileRefresh implements AsyncDisposable {
     if (shape.fileVolumes.length === 0 || this.#watched.has(uid)) return;
     let resolved: ResolvedPod;
     try {
-      resolved = this.#deps.resolvePod(shape.ref);
+      resolved = this.#options.resolvePod(shape.ref);
     } catch (error) {
       // After a restart the cluster's pods may not be known yet; it is tried again with the next list.
       if (isNotFound(error)) return;
@@ -70,7 +69,7 @@ export class FileRefresh implements AsyncDisposable {
     volume: PodShape["fileVolumes"][number],
     { resolved, digest, signal }: { readonly resolved: ResolvedPod; readonly digest: string | undefined; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { clock, logger } = this.#deps;
+    const { clock, logger } = this.#options;
     let last = digest;
     while (!signal.aborted) {
       try {
@@ -99,7 +98,7 @@ export class FileRefresh implements AsyncDisposable {
     files: readonly VolumeFile[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { clientOf, logger } = this.#deps;
+    const { clientOf, logger } = this.#options;
     const client = clientOf(ref);
     const jobId = jobIdOf(owner, ref.uid);
     const path = confidential ? variablePaths.confidential(jobId) : variablePaths.files(jobId);

@@ -6,14 +6,13 @@ import { jobIdOf } from "../job/job-id.ts";
 import { readJobMeta, type NamespaceOf } from "../job/job-meta.ts";
 import type { PodEntry } from "./pod-entry.ts";
 import type { PodKeeper } from "./pod-keeper.ts";
-import type { PodTable } from "./pod-table.ts";
+import type { PodRegistry } from "./pod-registry.ts";
 
-/** What a {@link PodFinder} needs. */
-export interface PodFinderDeps {
+export interface PodFinderOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
-  readonly table: PodTable;
+  readonly registry: PodRegistry;
   readonly keeper: PodKeeper;
   /** Whether changes are followed, so that what is known is how it is. */
   readonly isFollowing: () => boolean;
@@ -21,10 +20,10 @@ export interface PodFinderDeps {
 
 /** Finds a pod: among what is known here, or in Nomad. */
 export class PodFinder {
-  readonly #deps: PodFinderDeps;
+  readonly #options: PodFinderOptions;
 
-  constructor(deps: PodFinderDeps) {
-    this.#deps = deps;
+  constructor(options: PodFinderOptions) {
+    this.#options = options;
   }
 
   /** The pod as far as it is known here; else Nomad is asked. @throws what {@link adopt} throws */
@@ -37,12 +36,12 @@ export class PodFinder {
 
   /** The pod as it is now: what is known counts while changes are followed. @throws what {@link adopt} throws */
   async look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    if (this.#deps.isFollowing()) return this.find(ref, signal);
+    if (this.#options.isFollowing()) return this.find(ref, signal);
     try {
       return await this.adopt(ref, signal);
     } catch (error) {
       const known = isNotFound(error) ? this.#known(ref) : undefined;
-      if (known) this.#deps.keeper.onGone(known);
+      if (known) this.#options.keeper.onGone(known);
       throw error;
     }
   }
@@ -53,8 +52,8 @@ export class PodFinder {
    * @throws NotFoundError; ConflictError if its job is somebody else's; InvalidInputError if it cannot be read
    */
   async adopt(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
-    const { owner, namespaceOf, table, keeper } = this.#deps;
-    const client = this.#deps.clientOf(ref);
+    const { owner, namespaceOf, registry, keeper } = this.#options;
+    const client = this.#options.clientOf(ref);
     const jobId = jobIdOf(owner, ref.uid);
     const job = await client.readJob(jobId, signal);
     const meaning = readJobMeta(job, owner, namespaceOf);
@@ -63,11 +62,11 @@ export class PodFinder {
     if (meaning.kind === "unreadable")
       throw new InvalidInputError(`job ${jobId} of pod ${ref.namespace}/${ref.name} cannot be read: ${meaning.why}; or delete the pod`);
     const note = (allocations: readonly Allocation[]): void => {
-      for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) table.noteAllocation(allocation);
+      for (const allocation of allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex)) registry.noteAllocation(allocation);
     };
     const allocations = await client.jobAllocations(jobId, signal);
-    const isNew = !table.get(ref.uid);
-    const entry = table.noteJob(job);
+    const isNew = !registry.get(ref.uid);
+    const entry = registry.noteJob(job);
     if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
     note(allocations);
     // Events that came after the list was made, and before the pod was known here, were not taken in.
@@ -78,7 +77,7 @@ export class PodFinder {
 
   /** One that is registered, so far as is known. */
   #known({ uid }: PodRef): PodEntry | undefined {
-    const known = this.#deps.table.get(uid);
+    const known = this.#options.registry.get(uid);
     return known && known.createIndex > 0 ? known : undefined;
   }
 }

@@ -11,14 +11,13 @@ import type { PodProbing } from "../probes/pod-probing.ts";
 import type { Background } from "./background.ts";
 import { gatesToOpen } from "./gates.ts";
 import type { PodEntry } from "./pod-entry.ts";
-import type { PodTable } from "./pod-table.ts";
+import type { PodRegistry } from "./pod-registry.ts";
 import { StartRetries } from "./start-retries.ts";
 
-/** What a {@link PodKeeper} needs. */
-export interface PodKeeperDeps {
+export interface PodKeeperOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
-  readonly table: PodTable;
+  readonly registry: PodRegistry;
   readonly background: Background;
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
@@ -41,13 +40,13 @@ const killEveryMs = 1000;
 
 /** Does what has to be done about a pod when something has changed, and tells of it. Looks at what is so, not at what happened. */
 export class PodKeeper {
-  readonly #deps: PodKeeperDeps;
+  readonly #options: PodKeeperOptions;
   readonly #retries: StartRetries;
   #listener: ((update: PodUpdate) => void) | undefined;
 
-  constructor(deps: PodKeeperDeps) {
-    this.#deps = deps;
-    this.#retries = new StartRetries({ ...deps, firstDelayMs: deps.startDelayMs, onStarted: (entry) => this.onChange(entry) });
+  constructor(options: PodKeeperOptions) {
+    this.#options = options;
+    this.#retries = new StartRetries({ ...options, firstDelayMs: options.startDelayMs, onStarted: (entry) => this.onChange(entry) });
   }
 
   listen(listener: (update: PodUpdate) => void): void {
@@ -61,13 +60,13 @@ export class PodKeeper {
       allocation,
       remembered,
       unplaced,
-      hostAddress: allocation && shape.network === "host" ? this.#deps.addressOf(allocation.NodeID) : undefined,
+      hostAddress: allocation && shape.network === "host" ? this.#options.addressOf(allocation.NodeID) : undefined,
       ending: ending !== undefined,
       restarts: entry.attempt.restarts,
       backOffMs: this.#retries.delayOf(entry),
-      standings: this.#deps.probing.standingsOf(entry),
+      standings: this.#options.probing.standingsOf(entry),
     });
-    return this.#deps.hooks.applyTo(status, entry);
+    return this.#options.hooks.applyTo(status, entry);
   }
 
   describe(entry: PodEntry): ProviderPod {
@@ -80,8 +79,8 @@ export class PodKeeper {
     const { allocation, ending, jobId } = entry;
     // While it is being registered it may be there already, and nothing be known of it.
     if (entry.createIndex === 0) return;
-    this.#deps.hooks.watch(entry);
-    this.#deps.probing.watch(entry);
+    this.#options.hooks.watch(entry);
+    this.#options.probing.watch(entry);
     this.#report(entry);
     if (ending) {
       if (hasEnded(allocation)) this.#purgeLater(entry);
@@ -95,8 +94,8 @@ export class PodKeeper {
     if (allocation && (entry.hasReplacement || isToBeStopped(allocation))) this.#stop(entry);
     for (const task of gatesToOpen(entry.shape, allocation, (name) => this.#isStarted(entry, name))) {
       if (entry.opened.has(task)) continue;
-      this.#deps.background.run(`open gate ${jobId}/${task}`, async (signal) => {
-        await this.#deps.clientOf(entry.shape.ref).writeVariable({ Path: variablePaths.gate(jobId, task), Items: { go: "1" } }, signal);
+      this.#options.background.run(`open gate ${jobId}/${task}`, async (signal) => {
+        await this.#options.clientOf(entry.shape.ref).writeVariable({ Path: variablePaths.gate(jobId, task), Items: { go: "1" } }, signal);
         entry.opened.add(task);
       });
     }
@@ -111,28 +110,28 @@ export class PodKeeper {
 
   /** Deletes what variables there may be of a pod without a job, unless it is made again meanwhile. */
   cleanUp({ jobId, shape }: { readonly jobId: string; readonly shape: Pick<PodShape, "ref"> & Partial<PodShape> }): void {
-    const { background, clientOf, table } = this.#deps;
+    const { background, clientOf, registry } = this.#options;
     const client = clientOf(shape.ref);
     const variables = shape.variables ?? [variablePaths.confidential(jobId), variablePaths.files(jobId)];
     const paths = [...variables, ...gatePaths(jobId, shape.containers ?? [])];
     background.run(`delete variables of ${jobId}`, async (signal) => {
-      for (const path of paths) if (!table.get(shape.ref.uid)) await client.deleteVariable(path, signal);
+      for (const path of paths) if (!registry.get(shape.ref.uid)) await client.deleteVariable(path, signal);
     });
   }
 
   /** Somebody else has stopped or purged the pod's job, or may have: Nomad is asked. */
   lookAfter(entry: PodEntry): void {
-    const { clientOf, background, table } = this.#deps;
+    const { clientOf, background, registry } = this.#options;
     background.run(`look after ${entry.jobId}`, async (signal) => {
       try {
         const job = await clientOf(entry.shape.ref).readJob(entry.jobId, signal);
-        if (table.get(entry.shape.ref.uid) === entry) entry.stopped ||= job.Stop ?? false;
+        if (registry.get(entry.shape.ref.uid) === entry) entry.stopped ||= job.Stop ?? false;
         this.onChange(entry);
       } catch (error) {
         // What cannot be read was named, and would be no better the next time.
         if (isInvalidInput(error)) return;
         if (!isNotFound(error)) throw error;
-        if (table.get(entry.shape.ref.uid) === entry) this.onGone(entry);
+        if (registry.get(entry.shape.ref.uid) === entry) this.onGone(entry);
       }
     });
   }
@@ -142,7 +141,7 @@ export class PodKeeper {
    * at once.
    */
   async end(entry: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
-    const { clock, background, hooks } = this.#deps;
+    const { clock, background, hooks } = this.#options;
     this.#retries.cancel(entry);
     if (hasEnded(entry.allocation) || (entry.stopped && !entry.allocation)) return this.#purge(entry, signal);
     const deadlineMs = clock.monotonic() + graceSeconds * 1000;
@@ -162,7 +161,7 @@ export class PodKeeper {
 
   /** Purges the job of a pod that cannot be read, so that nothing but its id is known. Nomad ends its containers with their own grace. */
   async endUnread({ jobId, ref }: { readonly jobId: string; readonly ref: PodRef }, signal: AbortSignal): Promise<void> {
-    await this.#deps.clientOf(ref).stopJob(jobId, { purge: true }, signal);
+    await this.#options.clientOf(ref).stopJob(jobId, { purge: true }, signal);
     this.cleanUp({ jobId, shape: { ref } });
     this.#listener?.({ ref, gone: true });
   }
@@ -170,7 +169,7 @@ export class PodKeeper {
   /** Frees all timers. */
   dispose(): void {
     this.#listener = undefined;
-    for (const entry of this.#deps.table.entries) {
+    for (const entry of this.#options.registry.entries) {
       this.#retries.cancel(entry);
       entry.ending?.timer?.[Symbol.dispose]();
       entry.ending?.purge?.[Symbol.dispose]();
@@ -183,12 +182,12 @@ export class PodKeeper {
     { isFirst, graceSeconds }: { readonly isFirst: boolean; readonly graceSeconds: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { clientOf, table } = this.#deps;
+    const { clientOf, registry } = this.#options;
     const client = clientOf(entry.shape.ref);
     if (isFirst || !entry.stopped) await client.stopJob(entry.jobId, { purge: false }, signal);
     entry.stopped = true;
     if (!entry.allocation) {
-      for (const allocation of await client.jobAllocations(entry.jobId, signal)) table.noteAllocation(allocation);
+      for (const allocation of await client.jobAllocations(entry.jobId, signal)) registry.noteAllocation(allocation);
       if (!entry.allocation) return this.#purge(entry, signal);
     }
     // Nomad kills what outlives the pod's own grace, by the time-out that the task had when it started: more it cannot be given.
@@ -197,14 +196,14 @@ export class PodKeeper {
   }
 
   #stop(entry: PodEntry): void {
-    this.#deps.background.run(`stop ${entry.jobId}`, async (signal) => {
-      await this.#deps.clientOf(entry.shape.ref).stopJob(entry.jobId, { purge: false }, signal);
+    this.#options.background.run(`stop ${entry.jobId}`, async (signal) => {
+      await this.#options.clientOf(entry.shape.ref).stopJob(entry.jobId, { purge: false }, signal);
       entry.stopped = true;
     });
   }
 
   #killAt(entry: PodEntry, deadlineMs: number): void {
-    const { clock, background } = this.#deps;
+    const { clock, background } = this.#options;
     const { ending } = entry;
     if (!ending) return;
     ending.timer?.[Symbol.dispose]();
@@ -214,7 +213,7 @@ export class PodKeeper {
   }
 
   async #kill(entry: PodEntry, signal: AbortSignal): Promise<void> {
-    const { clientOf, clock } = this.#deps;
+    const { clientOf, clock } = this.#options;
     const client = clientOf(entry.shape.ref);
     while (entry.allocation && !hasEnded(entry.allocation)) {
       const { ID, TaskStates } = entry.allocation;
@@ -226,7 +225,7 @@ export class PodKeeper {
   }
 
   #purgeLater(entry: PodEntry): void {
-    const { clock, background, purgeAfterMs } = this.#deps;
+    const { clock, background, purgeAfterMs } = this.#options;
     const { ending } = entry;
     if (!ending || ending.purge) return;
     ending.timer?.[Symbol.dispose]();
@@ -234,7 +233,7 @@ export class PodKeeper {
   }
 
   async #purge(entry: PodEntry, signal: AbortSignal): Promise<void> {
-    const client = this.#deps.clientOf(entry.shape.ref);
+    const client = this.#options.clientOf(entry.shape.ref);
     await client.stopJob(entry.jobId, { purge: true }, signal);
     for (const path of [...entry.shape.variables, ...gatePaths(entry.jobId, entry.shape.containers)])
       await client.deleteVariable(path, signal);
@@ -242,14 +241,14 @@ export class PodKeeper {
   }
 
   #forget(entry: PodEntry): void {
-    const { table, onGone } = this.#deps;
+    const { registry, onGone } = this.#options;
     this.#retries.cancel(entry);
     entry.ending?.timer?.[Symbol.dispose]();
     entry.ending?.purge?.[Symbol.dispose]();
-    if (table.get(entry.shape.ref.uid) !== entry) return;
-    table.remove(entry);
-    this.#deps.hooks.forget(entry.shape.ref.uid);
-    this.#deps.probing.stop(entry.shape.ref.uid);
+    if (registry.get(entry.shape.ref.uid) !== entry) return;
+    registry.remove(entry);
+    this.#options.hooks.forget(entry.shape.ref.uid);
+    this.#options.probing.stop(entry.shape.ref.uid);
     onGone(entry);
     this.#listener?.({ ref: entry.shape.ref, gone: true });
   }
@@ -263,7 +262,7 @@ export class PodKeeper {
   #readNetwork({ allocation, shape }: PodEntry): void {
     if (allocation?.ClientStatus !== "running" || shape.network === "host" || shape.network === "none") return;
     if (allocation.NetworkStatus && allocation.AllocatedResources) return;
-    const { background, clientOf, table } = this.#deps;
+    const { background, clientOf, registry } = this.#options;
     background.run(`read network of ${allocation.ID}`, async (signal) => {
       let detail: Allocation;
       try {
@@ -272,7 +271,7 @@ export class PodKeeper {
         if (isInvalidInput(error)) return;
         throw error;
       }
-      const changed = table.noteAllocation({
+      const changed = registry.noteAllocation({
         ...detail,
         NetworkStatus: detail.NetworkStatus ?? {},
         AllocatedResources: detail.AllocatedResources ?? {},

@@ -8,7 +8,7 @@ import { readJobMeta } from "../job/job-meta.ts";
 import { containerWith, namespaceOf, owner, planOf, podWith } from "../test-support/pods.ts";
 import { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
-import { PodTable } from "./pod-table.ts";
+import { PodRegistry } from "./pod-registry.ts";
 import { StartRetries } from "./start-retries.ts";
 
 const { job } = planOf(podWith());
@@ -25,7 +25,7 @@ let events: PodEvent[];
 beforeEach(() => {
   [clock, stopped, meta, registered, events] = [new VirtualClock(), false, job.Meta, 0, []];
   background = new Background({ clock, logger: silentLogger });
-  const table = new PodTable({ owner, namespaceOf, reader: { skip() {} } });
+  const registry = new PodRegistry({ owner, namespaceOf, reader: { skip() {} } });
   const stub = (): object => ({ ID: job.ID, Namespace: "default", Meta: meta, Stop: stopped, CreateIndex: 10, JobModifyIndex: 10 });
   const client = {
     readJobSpec: async () => ({ spec: { ...job }, stub: stub() }),
@@ -40,13 +40,13 @@ beforeEach(() => {
     clock,
     owner,
     namespaceOf,
-    table,
+    registry,
     background,
     firstDelayMs: 10_000,
     recordEvent,
     onStarted: () => {},
   });
-  entry = table.noteJob({ ID: job.ID, Namespace: "default", Meta: meta, CreateIndex: 10, JobModifyIndex: 10 }) as PodEntry;
+  entry = registry.noteJob({ ID: job.ID, Namespace: "default", Meta: meta, CreateIndex: 10, JobModifyIndex: 10 }) as PodEntry;
 });
 afterEach(async () => {
   retries.cancel(entry);

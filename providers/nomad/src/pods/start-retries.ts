@@ -11,15 +11,14 @@ import { isToStartAgain } from "../status/pod-status.ts";
 import { taskStateOf } from "../status/task-state.ts";
 import type { Background } from "./background.ts";
 import type { PodEntry } from "./pod-entry.ts";
-import type { PodTable } from "./pod-table.ts";
+import type { PodRegistry } from "./pod-registry.ts";
 
-/** What {@link StartRetries} needs. */
-export interface StartRetriesDeps {
+export interface StartRetriesOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
-  readonly table: PodTable;
+  readonly registry: PodRegistry;
   readonly background: Background;
   /** Delay after the first start that failed. */
   readonly firstDelayMs: number;
@@ -35,23 +34,23 @@ const successMs = 600_000;
 
 /** Starts pods again whose start has failed: registers their jobs again, after a back-off that doubles each time. */
 export class StartRetries {
-  readonly #deps: StartRetriesDeps;
+  readonly #options: StartRetriesOptions;
 
-  constructor(deps: StartRetriesDeps) {
-    this.#deps = deps;
+  constructor(options: StartRetriesOptions) {
+    this.#options = options;
   }
 
   /** Back-off of a pod whose start has failed; `undefined` for all others. */
   delayOf(entry: PodEntry): number | undefined {
     const { shape, allocation, ending, stopped, hasReplacement, nextStart } = entry;
     if (stopped || hasReplacement || !isToStartAgain({ shape, allocation, ending: ending !== undefined })) return undefined;
-    const { firstDelayMs } = this.#deps;
+    const { firstDelayMs } = this.#options;
     return nextStart?.delayMs ?? Math.min(Math.max(firstDelayMs, maxDelayMs), firstDelayMs * 2 ** failuresBefore(entry));
   }
 
   /** Has the pod started again when its time has come. What is told of it meanwhile changes nothing. */
   schedule(entry: PodEntry): void {
-    const { clock, background, recordEvent } = this.#deps;
+    const { clock, background, recordEvent } = this.#options;
     const delayMs = this.delayOf(entry);
     // Nomad is still ending the containers beside the one that failed.
     if (
@@ -75,10 +74,10 @@ export class StartRetries {
   }
 
   async #start(entry: PodEntry, signal: AbortSignal): Promise<void> {
-    const { clientOf, owner, namespaceOf, table, onStarted } = this.#deps;
+    const { clientOf, owner, namespaceOf, registry, onStarted } = this.#options;
     const { allocation: failed, jobId, shape } = entry;
     const client = clientOf(shape.ref);
-    if (!failed || table.get(shape.ref.uid) !== entry || this.delayOf(entry) === undefined) return this.cancel(entry);
+    if (!failed || registry.get(shape.ref.uid) !== entry || this.delayOf(entry) === undefined) return this.cancel(entry);
     const { spec, stub } = await client.readJobSpec(jobId, signal);
     const meaning = readJobMeta(stub, owner, namespaceOf);
     if (stub.Stop || meaning.kind !== "pod") {

@@ -3,8 +3,7 @@ import { isConflict, messageOf } from "@virtual-kubelet/errdefs";
 import type { NomadClient } from "../api/nomad-client.ts";
 import { jobIdOfVariable, jobPrefix, variablePaths } from "../job/job-id.ts";
 
-/** What a {@link VariableSweep} needs. */
-export interface VariableSweepDeps {
+export interface VariableSweepOptions {
   readonly client: Pick<NomadClient, "listVariables" | "listJobs" | "deleteVariable">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,17 +22,17 @@ const confirmMs = 60_000;
  * job that was purged while nobody looked. Variables of other nodes are swept as well, because their program may be gone for good.
  */
 export class VariableSweep {
-  readonly #deps: VariableSweepDeps;
+  readonly #options: VariableSweepOptions;
   /** Variables that had no job the last time, with the index of their last change. */
   #suspects: ReadonlyMap<string, number> = new Map();
 
-  constructor(deps: VariableSweepDeps) {
-    this.#deps = deps;
+  constructor(options: VariableSweepOptions) {
+    this.#options = options;
   }
 
   /** Runs until aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#deps;
+    const { clock, logger } = this.#options;
     let pauseMs = confirmMs;
     while (!signal.aborted) {
       try {
@@ -50,7 +49,7 @@ export class VariableSweep {
 
   /** Looks through all variables once. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const { client, logger } = this.#deps;
+    const { client, logger } = this.#options;
     const variables = await client.listVariables(variablePaths.confidential(jobPrefix), signal);
     // A job that is registered meanwhile is in this list.
     if (variables.length === 0) {

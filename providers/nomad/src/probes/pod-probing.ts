@@ -21,8 +21,7 @@ import { endpointOf } from "./probe-endpoint.ts";
 import { runningContainers } from "./running-containers.ts";
 import { TaskEnds } from "./task-ends.ts";
 
-/** What {@link PodProbing} needs. */
-export interface PodProbingDeps {
+export interface PodProbingOptions {
   readonly clientOf: (ref: PodRef) => NomadClient;
   readonly clock: Clock;
   readonly random: Pick<Random, "uuid">;
@@ -40,18 +39,18 @@ export interface PodProbingDeps {
 
 /** Makes the probes of all pods: commands go through Nomad, and the others to the pod's address or its port of the client's. */
 export class PodProbing implements Disposable {
-  readonly #deps: PodProbingDeps;
+  readonly #options: PodProbingOptions;
   readonly #pods = new Map<string, PodProbes>();
   readonly #counts = new ProbeCounts();
   readonly #commands: Semaphore;
   readonly #reach: ClientReach;
   readonly #ends: TaskEnds;
 
-  constructor(deps: PodProbingDeps) {
-    this.#deps = deps;
-    this.#commands = new Semaphore(deps.maxCommands);
-    this.#reach = new ClientReach(deps);
-    this.#ends = new TaskEnds(deps);
+  constructor(options: PodProbingOptions) {
+    this.#options = options;
+    this.#commands = new Semaphore(options.maxCommands);
+    this.#reach = new ClientReach(options);
+    this.#ends = new TaskEnds(options);
   }
 
   /** Probes what runs of a pod now, and nothing else of it. @returns whether it has just begun to look after the pod */
@@ -95,7 +94,7 @@ export class PodProbing implements Disposable {
   }
 
   #begin(entry: PodEntry): PodProbes | undefined {
-    const { clock, logger, findPod, recordEvent, onChange } = this.#deps;
+    const { clock, logger, findPod, recordEvent, onChange } = this.#options;
     const { ref } = entry.shape;
     // After a restart the cluster's pods may not be known yet; it is tried again with the next list.
     const pod = findPod(ref);
@@ -107,7 +106,7 @@ export class PodProbing implements Disposable {
       attempt: (probe, container, signal) => this.#attempt(entry, probe, container, signal),
       admit: (probe, attempt, signal) => (probe.spec.exec ? this.#commands.run(attempt, signal, ref.namespace) : attempt()),
       confirm: async (_, signal) => {
-        if (entry.allocation) await this.#reach.check(this.#deps.clientOf(ref), entry.allocation, signal);
+        if (entry.allocation) await this.#reach.check(this.#options.clientOf(ref), entry.allocation, signal);
       },
       onChange: () => onChange(entry),
       onFailed: (container) => this.#ends.end(entry, container),
@@ -123,7 +122,7 @@ export class PodProbing implements Disposable {
     container: DeepReadonly<Container>,
     signal: AbortSignal,
   ): Promise<ProbeAttempt> {
-    const { clientOf, clock, random, addressOf } = this.#deps;
+    const { clientOf, clock, random, addressOf } = this.#options;
     const { allocation, shape } = entry;
     if (!allocation || allocation.ClientStatus === "unknown")
       throw new UnavailableError(`probe container ${container.name}: Nomad has no connection to its client`);

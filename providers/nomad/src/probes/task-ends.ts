@@ -8,8 +8,7 @@ import type { PodEntry } from "../pods/pod-entry.ts";
 import { taskStateOf } from "../status/task-state.ts";
 import { instanceId } from "./running-containers.ts";
 
-/** What {@link TaskEnds} needs. */
-export interface TaskEndsDeps {
+export interface TaskEndsOptions {
   readonly clientOf: (ref: PodRef) => Pick<NomadClient, "readAllocation" | "restartTask" | "signalTask">;
   readonly clock: Clock;
   readonly background: Background;
@@ -20,10 +19,10 @@ const lookMs = 1000;
 
 /** Ends the tasks of containers whose probes have failed, each instance once, also over failures of Nomad's. */
 export class TaskEnds {
-  readonly #deps: TaskEndsDeps;
+  readonly #options: TaskEndsOptions;
 
-  constructor(deps: TaskEndsDeps) {
-    this.#deps = deps;
+  constructor(options: TaskEndsOptions) {
+    this.#options = options;
   }
 
   /** Has the container restarted, or ended for good where its policy is never to restart. */
@@ -31,11 +30,11 @@ export class TaskEnds {
     const allocation = entry.allocation?.ID;
     if (allocation === undefined) return;
     const work = failed.isRestarted ? this.#restart : this.#kill;
-    this.#deps.background.run(`end ${failed.id}`, (signal) => work.call(this, { entry, allocation, failed }, signal));
+    this.#options.background.run(`end ${failed.id}`, (signal) => work.call(this, { entry, allocation, failed }, signal));
   }
 
   async #restart(ended: EndedTask, signal: AbortSignal): Promise<void> {
-    const { clientOf, clock } = this.#deps;
+    const { clientOf, clock } = this.#options;
     const { entry, allocation, failed } = ended;
     const client = clientOf(entry.shape.ref);
     if (!(await this.#runs(ended, signal))) return;
@@ -51,7 +50,7 @@ export class TaskEnds {
 
   /** A restart would start it again. */
   async #kill(ended: EndedTask, signal: AbortSignal): Promise<void> {
-    const { clientOf, clock } = this.#deps;
+    const { clientOf, clock } = this.#options;
     const { entry, allocation, failed } = ended;
     const client = clientOf(entry.shape.ref);
     if (!(await this.#runs(ended, signal))) return;
@@ -69,7 +68,7 @@ export class TaskEnds {
   async #runs({ entry, allocation, failed }: EndedTask, signal: AbortSignal): Promise<boolean> {
     if (entry.ending) return false;
     try {
-      const current = await this.#deps.clientOf(entry.shape.ref).readAllocation(allocation, signal);
+      const current = await this.#options.clientOf(entry.shape.ref).readAllocation(allocation, signal);
       const task = taskStateOf(current, failed.name);
       return task?.State === "running" && task.StartedAt ? instanceId(allocation, failed.name, task.StartedAt) === failed.id : false;
     } catch (error) {

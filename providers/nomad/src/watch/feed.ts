@@ -4,8 +4,7 @@ import { nextBlockingIndex } from "../api/blocking-index.ts";
 import type { NomadClient } from "../api/nomad-client.ts";
 import type { NomadEvent } from "../api/types.ts";
 
-/** What a {@link Feed} needs. */
-export interface FeedDeps {
+export interface FeedOptions {
   /** One for each namespace of Nomad. */
   readonly clients: readonly NomadClient[];
   readonly clock: Clock;
@@ -35,13 +34,13 @@ const streamAgainMs = 600_000;
  * list's index, and every so often, for Nomad keeps few events and does not say which it has dropped.
  */
 export class Feed {
-  readonly #deps: FeedDeps;
+  readonly #options: FeedOptions;
   #connected = false;
   #refusedUntilMs = 0;
   #pauseMs = firstPauseMs;
 
-  constructor(deps: FeedDeps) {
-    this.#deps = deps;
+  constructor(options: FeedOptions) {
+    this.#options = options;
   }
 
   /** Whether what is known is what is so, but for what is on its way. */
@@ -51,7 +50,7 @@ export class Feed {
 
   /** Runs until aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, stream } = this.#deps;
+    const { clock, logger, stream } = this.#options;
     while (!signal.aborted) {
       const canStream = stream && clock.monotonic() >= this.#refusedUntilMs;
       try {
@@ -71,13 +70,13 @@ export class Feed {
   }
 
   async #listed(signal: AbortSignal): Promise<number> {
-    const index = await this.#deps.relist(signal);
+    const index = await this.#options.relist(signal);
     this.#connected = true;
     return index;
   }
 
   async #followStream(signal: AbortSignal): Promise<void> {
-    const { clients, relistMs } = this.#deps;
+    const { clients, relistMs } = this.#options;
     // Without an index Nomad would repeat all that it has kept, and may fail over what it drops meanwhile.
     const index = await this.#listed(signal);
     const over = new AbortController();
@@ -99,7 +98,7 @@ export class Feed {
 
   /** Reads the events of one namespace until its stream ends, or the signal aborts. @throws if it breaks or is silent */
   async #readStream(client: NomadClient, index: number, onFrame: (client: NomadClient) => void, signal: AbortSignal): Promise<void> {
-    const { clock, onEvent } = this.#deps;
+    const { clock, onEvent } = this.#options;
     const events = await client.events(topics, index, signal);
     const broken = Promise.withResolvers<never>();
     // Nobody may be waiting when it breaks.
@@ -134,7 +133,7 @@ export class Feed {
   async #listEvery(ms: number, signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        await this.#deps.clock.sleep(ms, signal);
+        await this.#options.clock.sleep(ms, signal);
         await this.#listed(signal);
       }
     } catch (error) {
@@ -143,7 +142,7 @@ export class Feed {
   }
 
   async #followIndex(signal: AbortSignal): Promise<void> {
-    const { clock, relistMs, stream } = this.#deps;
+    const { clock, relistMs, stream } = this.#options;
     let index: number | undefined;
     do {
       const now: number = await this.#waitForAny(index ?? 0, index === undefined ? 0 : relistMs, signal);
@@ -158,7 +157,7 @@ export class Feed {
   async #waitForAny(index: number, waitMs: number, signal: AbortSignal): Promise<number> {
     const over = new AbortController();
     const until = AbortSignal.any([signal, over.signal]);
-    const waiting = this.#deps.clients.map((client) => client.waitForAllocations(index, waitMs, until));
+    const waiting = this.#options.clients.map((client) => client.waitForAllocations(index, waitMs, until));
     try {
       return await Promise.race(waiting);
     } finally {

@@ -9,12 +9,11 @@ import { jobPrefix, ownerFilter } from "../job/job-id.ts";
 import type { FileRefresh } from "../pods/file-refresh.ts";
 import type { PodEntry } from "../pods/pod-entry.ts";
 import type { PodKeeper } from "../pods/pod-keeper.ts";
-import type { PodTable } from "../pods/pod-table.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodProbing } from "../probes/pod-probing.ts";
 import { Feed } from "./feed.ts";
 
-/** What a {@link PodWatch} needs. */
-export interface PodWatchDeps {
+export interface PodWatchOptions {
   /**
    * One for each namespace of Nomad. A stream of all namespaces at once needs rights in all of them, and a list leaves out without a word what
    * the token may not read, so that its pods would be gone.
@@ -25,7 +24,7 @@ export interface PodWatchDeps {
   readonly logger: Logger;
   readonly config: Pick<NomadConfig, "relist" | "stream">;
   readonly owner: Owner;
-  readonly table: PodTable;
+  readonly registry: PodRegistry;
   readonly keeper: PodKeeper;
   readonly files: FileRefresh;
   readonly probing: Pick<PodProbing, "watch">;
@@ -34,14 +33,14 @@ export interface PodWatchDeps {
 
 const jobIdSchema = z.object({ JobID: z.string(), Namespace: z.string() });
 
-/** Brings what Nomad tells of pods into the table, and has done what has to be done then. */
+/** Brings what Nomad tells of pods into the registry, and has done what has to be done then. */
 export class PodWatch {
-  readonly #deps: PodWatchDeps;
+  readonly #options: PodWatchOptions;
   readonly #feed: Feed;
 
-  constructor(deps: PodWatchDeps) {
-    const { clients, clock, logger, config } = deps;
-    this.#deps = deps;
+  constructor(options: PodWatchOptions) {
+    const { clients, clock, logger, config } = options;
+    this.#options = options;
     this.#feed = new Feed({
       clients,
       clock,
@@ -65,16 +64,16 @@ export class PodWatch {
 
   /** Lists everything, and takes it in. @returns the index from which on something may have changed since */
   async relist(signal: AbortSignal): Promise<number> {
-    const { owner, table, keeper, files, probing } = this.#deps;
-    const mark = table.mark();
+    const { owner, registry, keeper, files, probing } = this.#options;
+    const mark = registry.mark();
     const jobs = await this.#listAll((client) => client.listJobs(ownerFilter(owner), signal));
     const allocations = await this.#listAll((client) => client.listAllocations(ownerFilter(owner, "Job."), signal));
-    const { changed, gone, missing } = table.noteAll(jobs, allocations, mark);
+    const { changed, gone, missing } = registry.noteAll(jobs, allocations, mark);
     for (const entry of gone) keeper.onGone(entry);
     for (const entry of missing) keeper.lookAfter(entry);
-    if (table.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
+    if (registry.entries.some(({ allocation, stopped }) => !allocation && !stopped)) await this.#readEvaluations(signal);
     for (const entry of changed) keeper.onChange(entry);
-    for (const entry of table.entries) {
+    for (const entry of registry.entries) {
       if (!entry.ending) files.watch(entry.shape);
       // Its pod may not have been known before.
       if (probing.watch(entry)) keeper.onChange(entry);
@@ -84,7 +83,7 @@ export class PodWatch {
 
   /** One list of all namespaces, as old as the oldest. */
   async #listAll<T>(list: (client: NomadClient) => Promise<IndexedList<T>>): Promise<IndexedList<T>> {
-    const lists = await Promise.all(this.#deps.clients.map(list));
+    const lists = await Promise.all(this.#options.clients.map(list));
     return {
       items: lists.flatMap(({ items }) => items),
       index: Math.min(...lists.map(({ index }) => index)),
@@ -95,29 +94,29 @@ export class PodWatch {
   async #readEvaluations(signal: AbortSignal): Promise<void> {
     try {
       const { items } = await this.#listAll((client) => client.blockedEvaluations(`JobID matches "^${jobPrefix}"`, signal));
-      for (const evaluation of items) this.#onEvaluation(this.#deps.table.noteEvaluation(evaluation));
+      for (const evaluation of items) this.#onEvaluation(this.#options.registry.noteEvaluation(evaluation));
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.logger.debug({ err: error }, "Nomad does not tell why pods have no place");
+      this.#options.logger.debug({ err: error }, "Nomad does not tell why pods have no place");
     }
   }
 
   #onEvent({ Topic, Type, Key, Namespace = "", Payload }: NomadEvent): void {
-    const { table, keeper } = this.#deps;
+    const { registry, keeper } = this.#options;
     switch (Topic) {
       case "Allocation": {
         const allocation = this.#read("allocation", allocationSchema, Payload?.Allocation);
-        const entry = allocation && table.noteAllocation(allocation);
+        const entry = allocation && registry.noteAllocation(allocation);
         if (entry) keeper.onChange(entry);
         return;
       }
       case "Evaluation": {
         const evaluation = this.#read("evaluation", evaluationSchema, Payload?.Evaluation);
-        if (evaluation) this.#onEvaluation(table.noteEvaluation(evaluation));
+        if (evaluation) this.#onEvaluation(registry.noteEvaluation(evaluation));
         return;
       }
       case "Job": {
-        const entry = table.byJob(Key, Namespace);
+        const entry = registry.byJob(Key, Namespace);
         if (Type === "JobDeregistered" && entry && !entry.ending && !entry.stopped) keeper.lookAfter(entry);
         return;
       }
@@ -128,12 +127,12 @@ export class PodWatch {
   /** Reads what an event tells of a pod's job. Most events are of other people's jobs, and not read at all. */
   #read<T>(kind: ObjectKind, schema: z.ZodType<T>, value: unknown): T | undefined {
     const { data } = jobIdSchema.safeParse(value);
-    return data && this.#deps.table.byJob(data.JobID, data.Namespace) ? this.#deps.reader.read(kind, schema, value) : undefined;
+    return data && this.#options.registry.byJob(data.JobID, data.Namespace) ? this.#options.reader.read(kind, schema, value) : undefined;
   }
 
   #onEvaluation(entry: PodEntry | undefined): void {
     if (!entry) return;
-    this.#deps.recordEvent(entry.shape.ref, { type: "Warning", reason: "NomadUnplaced", message: entry.unplaced ?? "" });
-    this.#deps.keeper.onChange(entry);
+    this.#options.recordEvent(entry.shape.ref, { type: "Warning", reason: "NomadUnplaced", message: entry.unplaced ?? "" });
+    this.#options.keeper.onChange(entry);
   }
 }

@@ -3,8 +3,7 @@ import type { ZunApi } from "../zun/zun-api.ts";
 import { chunksOf, writeTo } from "./stream-input.ts";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
 
-/** What {@link attachStreams} needs. */
-export interface AttachDeps {
+export interface AttachOptions {
   readonly api: Pick<ZunApi, "attach" | "resizeContainer">;
   readonly socket: SocketSettings;
 }
@@ -15,7 +14,7 @@ export interface AttachDeps {
  *
  * @throws UnavailableError; `signal.reason`
  */
-export async function attachStreams(uuid: string, io: AttachIO, { api, socket }: AttachDeps, signal: AbortSignal): Promise<void> {
+export async function attachStreams(uuid: string, io: AttachIO, { api, socket }: AttachOptions, signal: AbortSignal): Promise<void> {
   const terminal = await openTerminal(await api.attach(uuid, signal), socket, signal);
   const over = new AbortController();
   const inputs = AbortSignal.any([signal, over.signal]);

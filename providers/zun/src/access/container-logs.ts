@@ -7,7 +7,6 @@ const followMs = 1_000;
 /** States in which a container may still write. Source: zun 18.0.0 zun/common/consts.py. */
 const live: ReadonlySet<string> = new Set(["Creating", "Created", "Running", "Paused", "Restarting", "Rebuilding"]);
 
-/** What {@link openLogs} needs. */
 export interface LogSource {
   readonly api: Pick<ZunApi, "logs">;
   readonly clock: Clock;

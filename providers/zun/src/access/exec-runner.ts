@@ -15,8 +15,7 @@ const killGraceMs = 3_000;
 /** How long a terminal's first size is waited for. */
 const firstSizeMs = 300;
 
-/** What {@link ExecRunner} needs. */
-export interface ExecRunnerDeps {
+export interface ExecRunnerOptions {
   readonly api: Pick<ZunApi, "execute" | "resizeExec">;
   readonly clock: Clock;
   readonly random: Random;
@@ -34,11 +33,11 @@ export interface ExecRequest {
 
 /** Runs commands in containers. */
 export class ExecRunner implements AsyncDisposable {
-  readonly #deps: ExecRunnerDeps;
+  readonly #options: ExecRunnerOptions;
   readonly #kills = new Set<Promise<void>>();
 
-  constructor(deps: ExecRunnerDeps) {
-    this.#deps = deps;
+  constructor(options: ExecRunnerOptions) {
+    this.#options = options;
   }
 
   /**
@@ -58,7 +57,7 @@ export class ExecRunner implements AsyncDisposable {
     const over = new AbortController();
     try {
       const exitCode = await this.#follow({ uuid, session, io, inputs: AbortSignal.any([signal, over.signal]) }, signal);
-      await errors?.drained(this.#deps.clock);
+      await errors?.drained(this.#options.clock);
       return { exitCode };
     } catch (error) {
       if (signal.aborted) this.#killLater(uuid, session);
@@ -108,7 +107,7 @@ export class ExecRunner implements AsyncDisposable {
 
   /** Gives the terminal its sizes as they come. The command begins after the first; a client that tells none is not waited for long. */
   async #followSizes({ uuid, session, io, inputs }: CommandRun): Promise<void> {
-    const { api, clock, logger } = this.#deps;
+    const { api, clock, logger } = this.#options;
     let hasBegun = false;
     const begin = (): void => {
       if (!hasBegun && !inputs.aborted) session.terminal.write(go);
@@ -128,7 +127,7 @@ export class ExecRunner implements AsyncDisposable {
   }
 
   async #open(uuid: string, script: (nonce: string) => string, signal: AbortSignal): Promise<ScriptSession> {
-    const { api, socket, random } = this.#deps;
+    const { api, socket, random } = this.#options;
     const nonce = `vk-${random.uuid()}-`;
     const command = script(nonce);
     if (isTooLong(command))
@@ -148,7 +147,7 @@ export class ExecRunner implements AsyncDisposable {
   }
 
   async #kill(uuid: string, session: ScriptSession): Promise<void> {
-    const { api, clock, logger } = this.#deps;
+    const { api, clock, logger } = this.#options;
     const late = new AbortController();
     using _timer = clock.setTimer(killGraceMs, () => late.abort(new Error("the command did not tell its number")));
     try {

@@ -2,7 +2,7 @@ import type { AttachIO, Clock, ContainerLogOptions, ContainerLogs, ExecResult, L
 import { isNotFound, NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { PodFinder } from "../lifecycle/pod-finder.ts";
 import type { Observation } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { attachStreams } from "./attach-streams.ts";
 import { openLogs } from "./container-logs.ts";
@@ -10,11 +10,10 @@ import { ExecRunner } from "./exec-runner.ts";
 import { writeTo } from "./stream-input.ts";
 import type { SocketSettings } from "./terminal-socket.ts";
 
-/** What {@link PodAccess} needs. */
-export interface PodAccessDeps {
+export interface PodAccessOptions {
   readonly api: ZunApi;
   readonly finder: PodFinder;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly socket: SocketSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,12 +22,12 @@ export interface PodAccessDeps {
 
 /** Output, commands and streams of a pod's only container: Zun gives no access to a capsule's. */
 export class PodAccess implements AsyncDisposable {
-  readonly #deps: PodAccessDeps;
+  readonly #options: PodAccessOptions;
   readonly #exec: ExecRunner;
 
-  constructor(deps: PodAccessDeps) {
-    this.#deps = deps;
-    this.#exec = new ExecRunner(deps);
+  constructor(options: PodAccessOptions) {
+    this.#options = options;
+    this.#exec = new ExecRunner(options);
   }
 
   /** As `ContainerAccess.getContainerLogs`. */
@@ -38,7 +37,7 @@ export class PodAccess implements AsyncDisposable {
       throw new NotFoundError(
         `read the logs of container ${container} before its last start: Zun keeps them in one log with the present ones`,
       );
-    const { api, clock } = this.#deps;
+    const { api, clock } = this.#options;
     return openLogs(uuid, options, { api, clock, status: (inner) => this.#statusOf(ref, inner) }, signal);
   }
 
@@ -50,7 +49,7 @@ export class PodAccess implements AsyncDisposable {
 
   /** As `ContainerAccess.attachToContainer`. One without input is followed by its log, which Zun allows and its attach does not. */
   async attach(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
-    const { api, socket } = this.#deps;
+    const { api, socket } = this.#options;
     const { uuid, interactive } = await this.#containerOf(ref, container, "attach", signal);
     if (interactive) return attachStreams(uuid, io, { api, socket }, signal);
     const logs = await this.logs(ref, container, { follow: true, previous: false, timestamps: false, tailLines: 0 }, signal);
@@ -64,7 +63,7 @@ export class PodAccess implements AsyncDisposable {
 
   async #statusOf(ref: PodRef, signal: AbortSignal): Promise<string | undefined> {
     try {
-      return (await this.#deps.finder.find(ref, signal)).status;
+      return (await this.#options.finder.find(ref, signal)).status;
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -73,8 +72,8 @@ export class PodAccess implements AsyncDisposable {
 
   /** The pod's only container. @throws NotFoundError for another name; UnsupportedError for a capsule's members */
   async #containerOf(ref: PodRef, container: string, what: "logs" | "exec" | "attach", signal: AbortSignal): Promise<Observation> {
-    const { book, finder } = this.#deps;
-    const observed = book.observed(ref.uid) ?? (await finder.find(ref, signal));
+    const { registry, finder } = this.#options;
+    const observed = registry.observed(ref.uid) ?? (await finder.find(ref, signal));
     const { containers, initContainers } = observed.labels;
     if (![...containers, ...initContainers].includes(container))
       throw new NotFoundError(`${what} of container ${container}: pod ${ref.namespace}/${ref.name} has only ${containers.join(", ")}`);

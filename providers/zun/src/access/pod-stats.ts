@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerStats, Logger, PodStats, StatsSummary } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Observation } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import type { ZunStats } from "../zun/zun-objects.ts";
 import { ProcessorTimes, type ProcessorTime } from "./processor-times.ts";
@@ -13,10 +13,9 @@ const atOnce = 8;
 const keepMs = 5_000;
 const mebibyte = 1024 * 1024;
 
-/** What {@link StatsReader} needs. */
-export interface StatsReaderDeps {
+export interface StatsReaderOptions {
   readonly api: Pick<ZunApi, "stats" | "execute">;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds between two readings of a container's processor time; 0: it is not read. */
@@ -25,19 +24,19 @@ export interface StatsReaderDeps {
 
 /** Measures pods that are containers; a capsule's members cannot be measured. */
 export class StatsReader {
-  readonly #deps: StatsReaderDeps;
+  readonly #options: StatsReaderOptions;
   #last: { readonly atMs: number; readonly summary: StatsSummary } | undefined;
   readonly #processorTimes: ProcessorTimes;
 
-  constructor(deps: StatsReaderDeps) {
-    this.#deps = deps;
-    this.#processorTimes = new ProcessorTimes({ ...deps, intervalMs: deps.cpuIntervalMs });
+  constructor(options: StatsReaderOptions) {
+    this.#options = options;
+    this.#processorTimes = new ProcessorTimes({ ...options, intervalMs: options.cpuIntervalMs });
   }
 
   /** What the pods use. A pod that cannot be measured is left out. */
   async read(signal: AbortSignal): Promise<StatsSummary> {
-    const { clock, book } = this.#deps;
-    const due = book.all().filter(({ kind, status }) => kind === "container" && status === "Running");
+    const { clock, registry } = this.#options;
+    const due = registry.all().filter(({ kind, status }) => kind === "container" && status === "Running");
     const known = new Set(this.#last?.summary.pods.map(({ podRef }) => podRef.uid));
     const isFresh = this.#last !== undefined && clock.monotonic() - this.#last.atMs < keepMs;
     if (this.#last && isFresh && known.size === due.length && due.every(({ labels }) => known.has(labels.ref.uid)))
@@ -54,9 +53,9 @@ export class StatsReader {
   }
 
   async #measure({ uuid, labels }: Observation, signal: AbortSignal): Promise<PodStats | undefined> {
-    const { api, book, clock, logger } = this.#deps;
+    const { api, registry, clock, logger } = this.#options;
     const [name = ""] = labels.containers;
-    const startTime = book.record(labels.ref.uid, name)?.startedAt;
+    const startTime = registry.record(labels.ref.uid, name)?.startedAt;
     if (startTime === undefined) return undefined;
     try {
       const [stats, processorTime] = await Promise.all([api.stats(uuid, signal), this.#processorTimes.of(uuid, signal)]);

@@ -20,8 +20,7 @@ export interface ProcessorTime {
   readonly coreNanoSeconds: number;
 }
 
-/** What {@link ProcessorTimes} needs. */
-export interface ProcessorTimesDeps {
+export interface ProcessorTimesOptions {
   readonly api: Pick<ZunApi, "execute">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,16 +39,16 @@ interface Reading {
  * scrape; what was read last is told in between, with its own time. After a failure the next reading waits, ever longer.
  */
 export class ProcessorTimes {
-  readonly #deps: ProcessorTimesDeps;
+  readonly #options: ProcessorTimesOptions;
   readonly #readings = new Map<string, Reading>();
 
-  constructor(deps: ProcessorTimesDeps) {
-    this.#deps = deps;
+  constructor(options: ProcessorTimesOptions) {
+    this.#options = options;
   }
 
   /** @returns `undefined` if it was never read */
   async of(uuid: string, signal: AbortSignal): Promise<ProcessorTime | undefined> {
-    const { api, clock, intervalMs, logger } = this.#deps;
+    const { api, clock, intervalMs, logger } = this.#options;
     const { last, failures = 0, dueMs = -Infinity } = this.#readings.get(uuid) ?? {};
     if (intervalMs === 0 || clock.monotonic() < dueMs) return last;
     try {

@@ -1,7 +1,7 @@
 import type { Pod, ResolvedPod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
 import { keptLimits } from "./kept-limits.ts";
-import { planPod } from "./pod-plan.ts";
+import { translatePod } from "./translate-pod.ts";
 import { zunConfigSchema } from "../config/schema.ts";
 
 const owner = { clusterId: "c1", nodeName: "n1" };
@@ -17,8 +17,8 @@ async function told(spec: NonNullable<Pod["spec"]>, config: object = {}): Promis
   const pod: Pod = { metadata: { namespace: "shop", name: "web", uid: "0a1b2c3d-0000-4000-8000-000000000000" }, spec };
   const parsed = zunConfigSchema.safeParse(config);
   if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
-  const plan = await planPod(pod, resolver, { config: parsed.data, owner }, new AbortController().signal);
-  return Object.fromEntries(keptLimits(plan).map(({ reason, message }) => [reason, message]));
+  const translated = await translatePod(pod, resolver, { config: parsed.data, owner }, new AbortController().signal);
+  return Object.fromEntries(keptLimits(translated).map(({ reason, message }) => [reason, message]));
 }
 
 const main = { name: "main", image: "nginx", command: ["run"] };

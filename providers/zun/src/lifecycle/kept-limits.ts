@@ -1,4 +1,4 @@
-import type { PodPlan } from "./pod-plan.ts";
+import type { TranslatedPod } from "./translate-pod.ts";
 
 /** What a pod asks for and Zun cannot keep: a warning for people. */
 export interface KeptLimit {
@@ -7,9 +7,9 @@ export interface KeptLimit {
 }
 
 /** All that a pod asks for and Zun cannot keep, and that is no reason to refuse it. */
-export function keptLimits(plan: PodPlan): readonly KeptLimit[] {
-  const { kind, pod, settings, volumes } = plan;
-  const limits: KeptLimit[] = kind === "capsule" ? limitsOfCapsule(plan) : [];
+export function keptLimits(translated: TranslatedPod): readonly KeptLimit[] {
+  const { kind, pod, settings, volumes } = translated;
+  const limits: KeptLimit[] = kind === "capsule" ? limitsOfCapsule(translated) : [];
   if (pod.spec?.imagePullSecrets?.length && settings.registry === undefined)
     limits.push({
       reason: "PullSecretsUnused",
@@ -26,7 +26,7 @@ export function keptLimits(plan: PodPlan): readonly KeptLimit[] {
   return limits;
 }
 
-function limitsOfCapsule({ pod, labels }: PodPlan): KeptLimit[] {
+function limitsOfCapsule({ pod, labels }: TranslatedPod): KeptLimit[] {
   const limits: KeptLimit[] = [];
   if (labels.restartPolicy !== "Always")
     limits.push({

@@ -2,7 +2,7 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { objectName, type PodLabels } from "../pod/pod-labels.ts";
 import { observeContainer, type Observation, type UnreadObject } from "../status/observation.ts";
-import { PodBook } from "../status/pod-book.ts";
+import { PodRegistry } from "../status/pod-registry.ts";
 import { copiesAmong } from "./pod-copies.ts";
 
 const ref = { namespace: "shop", name: "db", uid: "0a1b2c3d-0000-4000-8000-000000000000" };
@@ -39,12 +39,12 @@ test.each<[string, readonly (Observation | UnreadObject)[], { known?: Observatio
   ["of a pod of which nothing is known the oldest is taken", [newer, older], {}, ["newer"]],
   ["two with the pod's name are duplicates of the program's own", [own, { ...own, uuid: "second" }], {}, []],
 ])("%s", (_what, found, { known, gone }, expected) => {
-  const book = new PodBook(new VirtualClock());
-  if (known) book.note(known);
+  const registry = new PodRegistry(new VirtualClock());
+  if (known) registry.note(known);
   if (gone) {
-    book.note(gone);
-    book.forget(ref.uid);
+    registry.note(gone);
+    registry.forget(ref.uid);
   }
 
-  expect([...copiesAmong(found, book)].map(({ uuid }) => uuid)).toEqual(expected);
+  expect([...copiesAmong(found, registry)].map(({ uuid }) => uuid)).toEqual(expected);
 });

@@ -1,6 +1,6 @@
 import { objectName } from "../pod/pod-labels.ts";
 import { oldestFirst, type Observation, type UnreadObject } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 
 /**
  * The objects that somebody else has made with the labels of a pod of the node, and that are not the pod.
@@ -12,14 +12,14 @@ import type { PodBook } from "../status/pod-book.ts";
  */
 export function copiesAmong(
   found: readonly (Observation | UnreadObject)[],
-  book: Pick<PodBook, "lastUuid">,
+  registry: Pick<PodRegistry, "lastUuid">,
 ): ReadonlySet<Observation | UnreadObject> {
   const names = new Set(found.map(({ name }) => name));
   const copies = new Set<Observation | UnreadObject>();
   for (const [uid, objects] of Map.groupBy(found, (each) => refIn(each)?.uid)) {
     if (uid === undefined) continue;
     const others = objects.filter(isNamedOtherwise);
-    const pod = hasPodsName(objects, others, names) ? undefined : (book.lastUuid(uid) ?? firstUuid(others));
+    const pod = hasPodsName(objects, others, names) ? undefined : (registry.lastUuid(uid) ?? firstUuid(others));
     for (const each of others) if (pod === undefined || each.uuid !== pod) copies.add(each);
   }
   return copies;

@@ -11,18 +11,17 @@ import {
 } from "@virtual-kubelet/errdefs";
 import type { ZunConfig } from "../config/schema.ts";
 import { observeCapsule, observeContainer, oldestFirst, type Observation } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 import { UnreadableError } from "../zun/unreadable-error.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { unreadMessage, type PodFinder } from "./pod-finder.ts";
 import type { PodNetwork } from "./pod-network.ts";
-import { requestOf, type PodPlan } from "./pod-plan.ts";
+import { requestOf, type TranslatedPod } from "./translate-pod.ts";
 
-/** What {@link PodCreator} needs. */
-export interface PodCreatorDeps {
+export interface PodCreatorOptions {
   readonly api: Pick<ZunApi, "createContainer" | "createCapsule" | "deleteCapsule" | "minor">;
   readonly finder: PodFinder;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly network: PodNetwork;
   readonly config: ZunConfig;
   readonly logger: Logger;
@@ -30,18 +29,18 @@ export interface PodCreatorDeps {
 
 /** Makes pods, each once: Zun itself makes another container for every request. */
 export class PodCreator {
-  readonly #deps: PodCreatorDeps;
+  readonly #options: PodCreatorOptions;
   /** Pods that Zun may hold though no list has shown them: a create was begun. */
   readonly #attempted = new Set<string>();
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #disposal = new AbortController();
   #hasListed = false;
 
-  constructor(deps: PodCreatorDeps) {
-    this.#deps = deps;
+  constructor(options: PodCreatorOptions) {
+    this.#options = options;
   }
 
-  /** A whole list has been seen: what is not in the book, and was not attempted, Zun does not hold. */
+  /** A whole list has been seen: what is not in the registry, and was not attempted, Zun does not hold. */
   noteListed(): void {
     this.#hasListed = true;
   }
@@ -60,15 +59,15 @@ export class PodCreator {
    * Makes the pod, or adopts what is there. Aborting leaves a request that was sent to itself: its answer is worth having,
    * and the next create of the pod waits for it.
    *
-   * @throws what the plan's fields come to at Zun; `signal.reason`
+   * @throws what Zun answers to the pod's request; `signal.reason`
    */
-  async create(plan: PodPlan, signal: AbortSignal): Promise<void> {
-    const { uid } = plan.labels.ref;
+  async create(translated: TranslatedPod, signal: AbortSignal): Promise<void> {
+    const { uid } = translated.labels.ref;
     signal.throwIfAborted();
     await untilAborted(this.settled(uid), signal);
-    if (await this.#adopt(plan.labels.ref, signal)) return;
+    if (await this.#adopt(translated.labels.ref, signal)) return;
     signal.throwIfAborted();
-    const work = this.#make(plan).finally(() => this.#underWay.delete(uid));
+    const work = this.#make(translated).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
     await untilAborted(work, signal);
   }
@@ -79,29 +78,29 @@ export class PodCreator {
     await Promise.allSettled(this.#underWay.values());
   }
 
-  async #make(plan: PodPlan): Promise<void> {
-    const { api, book, network, config } = this.#deps;
+  async #make(translated: TranslatedPod): Promise<void> {
+    const { api, registry, network, config } = this.#options;
     const { signal } = this.#disposal;
-    const { labels } = plan;
+    const { labels } = translated;
     this.#attempted.add(labels.ref.uid);
     try {
-      const nets = plan.kind === "container" ? await network.prepare(labels, plan.settings, signal) : [];
-      const { body } = requestOf(plan, { config, nets, minor: await api.minor(signal) });
-      book.note(
-        plan.kind === "container"
+      const nets = translated.kind === "container" ? await network.prepare(labels, translated.settings, signal) : [];
+      const { body } = requestOf(translated, { config, nets, minor: await api.minor(signal) });
+      registry.note(
+        translated.kind === "container"
           ? observeContainer(await api.createContainer(body, signal), labels)
           : observeCapsule(await api.createCapsule(body, signal), labels),
       );
     } catch (error) {
-      throw await this.#afterFailure(plan, error);
+      throw await this.#afterFailure(translated, error);
     }
   }
 
   /** @throws UnreadableError where Zun holds the pod, and what it says of it cannot be read: another one would run twice */
   async #adopt(ref: PodRef, signal: AbortSignal): Promise<boolean> {
-    const { book, finder } = this.#deps;
+    const { registry, finder } = this.#options;
     const { uid } = ref;
-    if (book.observed(uid)) return true;
+    if (registry.observed(uid)) return true;
     if (this.#hasListed && !this.#attempted.has(uid) && !finder.unreadOf(ref)) return false;
     const { pods } = await finder.list(signal, { withCapsules: true });
     const [oldest] = oldestFirst(pods.filter(({ labels }) => labels.ref.uid === uid));
@@ -109,7 +108,7 @@ export class PodCreator {
     if (unread) throw new UnreadableError(unreadMessage(ref, unread));
     if (!oldest) return false;
     if (await this.#removeHalfMade(oldest, signal)) return false;
-    book.note(oldest);
+    registry.note(oldest);
     return true;
   }
 
@@ -118,19 +117,19 @@ export class PodCreator {
     const { kind, uuid, labels } = listed;
     if (kind !== "capsule" || !isHalfMade(listed)) return false;
     // One answer without containers is too little to delete a pod for.
-    const observed = await this.#deps.finder.look(listed, signal);
+    const observed = await this.#options.finder.look(listed, signal);
     if (!observed) return true;
     if (!isHalfMade(observed)) return false;
-    await this.#deps.api.deleteCapsule(uuid, signal);
-    this.#deps.logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, capsule: uuid }, "deleted a half-made capsule");
+    await this.#options.api.deleteCapsule(uuid, signal);
+    this.#options.logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, capsule: uuid }, "deleted a half-made capsule");
     return true;
   }
 
   /** What was refused for certain leaves no ports behind. @returns the error to throw */
-  async #afterFailure({ labels }: PodPlan, error: unknown): Promise<unknown> {
+  async #afterFailure({ labels }: TranslatedPod, error: unknown): Promise<unknown> {
     const isRefused = isInvalidInput(error) || isForbidden(error) || isQuotaExceeded(error) || isUnsupported(error) || isNotFound(error);
     if (isRefused) {
-      const { network, logger } = this.#deps;
+      const { network, logger } = this.#options;
       await network
         .release(labels, this.#disposal.signal)
         .catch((err: unknown) => logger.warn({ err }, "ports of a pod that was refused stay for now"));

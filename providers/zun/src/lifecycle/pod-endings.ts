@@ -4,7 +4,7 @@ import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { observeUnread, unreadStatus, type Observation } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 import { UnreadableError } from "../zun/unreadable-error.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { endStep, type EndStep } from "./end-step.ts";
@@ -15,11 +15,10 @@ import type { PodNetwork } from "./pod-network.ts";
 const firstLookMs = 250;
 const lastLookMs = 2_000;
 
-/** What {@link PodEndings} needs. */
-export interface PodEndingsDeps {
+export interface PodEndingsOptions {
   readonly api: Pick<ZunApi, "stopContainer" | "signalContainer" | "unpauseContainer" | "deleteContainer" | "deleteCapsule">;
   readonly finder: PodFinder;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly network: PodNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,12 +41,12 @@ interface Ending {
 
 /** Ends pods: within their grace, then deletes them, waits until they are gone, and frees what they had besides. */
 export class PodEndings {
-  readonly #deps: PodEndingsDeps;
+  readonly #options: PodEndingsOptions;
   readonly #endings = new Map<string, Ending>();
   readonly #disposal = new AbortController();
 
-  constructor(deps: PodEndingsDeps) {
-    this.#deps = deps;
+  constructor(options: PodEndingsOptions) {
+    this.#options = options;
   }
 
   /** Whether the pod is to end. */
@@ -61,7 +60,7 @@ export class PodEndings {
    * @throws NotFoundError when Zun holds no such pod; `signal.reason`
    */
   async end(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    const { clock, book } = this.#deps;
+    const { clock, registry } = this.#options;
     const deadlineMs = clock.monotonic() + gracePeriodSeconds * 1000;
     const running = this.#endings.get(ref.uid);
     if (running) {
@@ -71,7 +70,7 @@ export class PodEndings {
     }
     const observed = await this.#find(ref, signal);
     if (this.#endings.has(ref.uid)) return this.end(ref, { gracePeriodSeconds }, signal);
-    book.noteEnding(ref.uid);
+    registry.noteEnding(ref.uid);
     const first = Promise.withResolvers<void>();
     const ending: Ending = {
       deadlineMs,
@@ -87,7 +86,7 @@ export class PodEndings {
 
   /** Two creates of one pod came through: the later is no pod of ours. */
   async removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
-    const { api, logger } = this.#deps;
+    const { api, logger } = this.#options;
     logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
     try {
       if (kind === "container") await api.deleteContainer(uuid, signal);
@@ -108,8 +107,8 @@ export class PodEndings {
     const { uid } = start.labels.ref;
     try {
       await this.#untilGone(start, ending, first);
-      this.#deps.book.forget(uid);
-      this.#deps.onGone(start.labels.ref);
+      this.#options.registry.forget(uid);
+      this.#options.onGone(start.labels.ref);
       await this.#release(start);
     } catch (error) {
       first.reject(error);
@@ -120,7 +119,7 @@ export class PodEndings {
   }
 
   async #untilGone(start: Observation, ending: Ending, first: PromiseWithResolvers<void>): Promise<void> {
-    const { finder, book, onChange, logger, clock } = this.#deps;
+    const { finder, registry, onChange, logger, clock } = this.#options;
     const { signal } = this.#disposal;
     let observed: Observation | undefined = start;
     let pauseMs = firstLookMs;
@@ -153,7 +152,7 @@ export class PodEndings {
       try {
         observed = await finder.look(observed, signal);
         if (observed) {
-          book.note(observed);
+          registry.note(observed);
           onChange(observed.labels.ref.uid);
         }
       } catch (error) {
@@ -166,12 +165,12 @@ export class PodEndings {
 
   /** The pod as Zun has it, or no more than that it is there. @throws NotFoundError; UnreadableError where nothing is known to end */
   async #find(ref: PodRef, signal: AbortSignal): Promise<Observation> {
-    const { finder, book } = this.#deps;
+    const { finder, registry } = this.#options;
     try {
       return await finder.find(ref, signal);
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error;
-      const known = book.observed(ref.uid);
+      const known = registry.observed(ref.uid);
       if (known) return { ...known, status: unreadStatus };
       const { kind, uuid, labels = unreadLabels(ref) } = finder.unreadOf(ref) ?? {};
       if (kind === undefined || uuid === undefined) throw error;
@@ -181,7 +180,7 @@ export class PodEndings {
 
   /** @returns whether anything was done */
   async #take(step: EndStep, { kind, uuid }: Observation, ending: Ending): Promise<boolean> {
-    const { api } = this.#deps;
+    const { api } = this.#options;
     const { signal } = this.#disposal;
     switch (step.kind) {
       case "stop":
@@ -194,7 +193,7 @@ export class PodEndings {
         return true;
       case "kill":
         await api.signalContainer(uuid, "SIGKILL", signal);
-        ending.killedAtMs = this.#deps.clock.monotonic();
+        ending.killedAtMs = this.#options.clock.monotonic();
         ending.deleted = false;
         return true;
       case "unpause":
@@ -212,7 +211,7 @@ export class PodEndings {
 
   /** Waits for the next look; less if the grace ends before, or is shortened. */
   async #pause(ending: Ending, ms: number): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.#options;
     const { signal } = this.#disposal;
     const leftMs = ending.deadlineMs - clock.monotonic();
     const wait = leftMs > 0 ? Math.min(ms, leftMs) : ms;
@@ -225,7 +224,7 @@ export class PodEndings {
   }
 
   async #release({ labels }: Observation): Promise<void> {
-    const { network, clock, logger } = this.#deps;
+    const { network, clock, logger } = this.#options;
     const { signal } = this.#disposal;
     if (!labels.ownsPorts && labels.floatingIp === undefined) return;
     for (let attempt = 0; attempt < 5; attempt++) {

@@ -3,16 +3,15 @@ import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { z } from "zod";
 import { objectName, readLabels, type PodLabels } from "../pod/pod-labels.ts";
 import { observeCapsule, observeContainer, oldestFirst, type Observation, type UnreadObject } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 import { UnreadableError } from "../zun/unreadable-error.ts";
 import { uuidOf, type ZunApi, type ZunObjectKind, type ZunObjectReader } from "../zun/zun-api.ts";
 import { capsuleSchema, containerSchema, identitySchema } from "../zun/zun-schemas.ts";
 import { copiesAmong } from "./pod-copies.ts";
 
-/** What {@link PodFinder} needs. */
-export interface PodFinderDeps {
+export interface PodFinderOptions {
   readonly api: Pick<ZunApi, "listContainers" | "listCapsules" | "showContainer" | "showCapsule">;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly owner: Owner;
   /** Names what is skipped. */
   readonly reader: Pick<ZunObjectReader, "skip" | "accept">;
@@ -29,12 +28,12 @@ type Found = Observation | UnreadObject;
 
 /** Finds pods in Zun: by label in its lists, by uuid once they are known. What it finds is noted. */
 export class PodFinder {
-  readonly #deps: PodFinderDeps;
+  readonly #options: PodFinderOptions;
   /** What the last lists held that cannot be read. */
   readonly #unread = new Map<ZunObjectKind, readonly UnreadObject[]>();
 
-  constructor(deps: PodFinderDeps) {
-    this.#deps = deps;
+  constructor(options: PodFinderOptions) {
+    this.#options = options;
   }
 
   /**
@@ -43,14 +42,14 @@ export class PodFinder {
    * @param withCapsules - one more request
    */
   async list(signal: AbortSignal, { withCapsules }: { readonly withCapsules: boolean }): Promise<Listing> {
-    const { api } = this.#deps;
+    const { api } = this.#options;
     const [containers, capsules] = await Promise.all([api.listContainers(signal), withCapsules ? api.listCapsules(signal) : undefined]);
     const lists: ReadonlyMap<ZunObjectKind, readonly unknown[]> = new Map([
       ["container", containers],
       ...(capsules ? ([["capsule", capsules]] as const) : []),
     ]);
     const found = [...lists].flatMap(([kind, objects]) => this.#read(kind, objects));
-    const copies = copiesAmong([...found, ...(capsules ? [] : (this.#unread.get("capsule") ?? []))], this.#deps.book);
+    const copies = copiesAmong([...found, ...(capsules ? [] : (this.#unread.get("capsule") ?? []))], this.#options.registry);
     for (const each of found) this.#tell(each, copies.has(each));
     const own = found.filter((each) => !copies.has(each));
     const unread = own.filter(isUnread);
@@ -69,19 +68,19 @@ export class PodFinder {
 
   /** The pod as it is now. @throws NotFoundError when Zun holds none of that UID for this node; UnreadableError */
   async find(ref: PodRef, signal: AbortSignal): Promise<Observation> {
-    const { book } = this.#deps;
-    const known = book.observed(ref.uid);
+    const { registry } = this.#options;
+    const known = registry.observed(ref.uid);
     const fresh = (known && (await this.look(known, signal))) ?? (await this.#findByLabel(ref, signal));
     if (!fresh) {
       throw new NotFoundError(`find pod ${ref.namespace}/${ref.name}: Zun holds no container and no capsule labelled with UID ${ref.uid}`);
     }
-    book.note(fresh);
+    registry.note(fresh);
     return fresh;
   }
 
   /** Looks at one container or capsule. @returns `undefined` if it is gone. @throws UnreadableError */
   async look(known: Pick<Observation, "kind" | "uuid" | "labels">, signal: AbortSignal): Promise<Observation | undefined> {
-    const { api } = this.#deps;
+    const { api } = this.#options;
     const { kind, uuid, labels } = known;
     try {
       const observed =
@@ -105,13 +104,13 @@ export class PodFinder {
   }
 
   #read(kind: ZunObjectKind, objects: readonly unknown[]): readonly Found[] {
-    const known = new Map(this.#deps.book.all().map((each) => [each.uuid, each.labels]));
+    const known = new Map(this.#options.registry.all().map((each) => [each.uuid, each.labels]));
     return objects.flatMap((value) => this.#meaningOf(kind, value, known) ?? []);
   }
 
   /** Names what is skipped, and what is good again. */
   #tell(found: Found, isCopy: boolean): void {
-    const { reader } = this.#deps;
+    const { reader } = this.#options;
     const { kind, uuid = "without a UUID" } = found;
     const { namespace, name } = (isUnread(found) ? found.ref : found.labels.ref) ?? {};
     if (isCopy)
@@ -131,7 +130,7 @@ export class PodFinder {
     const { name, labels } = identitySchema.safeParse(value).data ?? {};
     const unread = { kind, uuid, ref: known?.ref, labels: known, name: typeof name === "string" ? name : undefined };
     if (typeof value !== "object" || value === null) return { ...unread, why: "it is no object" };
-    const meaning = readLabels(labels, this.#deps.owner);
+    const meaning = readLabels(labels, this.#options.owner);
     if (meaning.kind === "foreign") return undefined;
     if (meaning.kind === "unreadable") return { ...unread, ref: unread.ref ?? meaning.ref, why: meaning.why };
     const ours = { ...unread, ref: meaning.labels.ref, labels: meaning.labels };

@@ -7,8 +7,7 @@ import { floatingIpDescription, ownerDescription, portName, type PodLabels } fro
 import type { PodSettings } from "../pod/pod-settings.ts";
 import { portsOf, type Observation } from "../status/observation.ts";
 
-/** What {@link PodNetwork} needs. */
-export interface PodNetworkDeps {
+export interface PodNetworkOptions {
   readonly neutron: NeutronApi;
   readonly owner: Owner;
   readonly logger: Logger;
@@ -20,18 +19,18 @@ export interface PodNetworkDeps {
 
 /** What of a pod is in Neutron: its ports where it names subnets, its security groups, its floating IP. */
 export class PodNetwork {
-  readonly #deps: PodNetworkDeps;
+  readonly #options: PodNetworkOptions;
   /** Pods whose security groups and floating IP are settled. */
   readonly #settled = new Set<string>();
 
-  constructor(deps: PodNetworkDeps) {
-    this.#deps = deps;
+  constructor(options: PodNetworkOptions) {
+    this.#options = options;
   }
 
   /** The networks to make a container with; ports of its own are made first, or found again. */
   async prepare(labels: PodLabels, settings: PodSettings, signal: AbortSignal): Promise<readonly ZunNet[]> {
     if (!labels.ownsPorts) return netsOf(labels.ref, settings);
-    const { neutron } = this.#deps;
+    const { neutron } = this.#options;
     const name = portName(labels.ref);
     const there = await neutron.portsBy({ name }, signal);
     if (there.length > 0) return there.map(({ id }) => ({ port: id }));
@@ -63,7 +62,7 @@ export class PodNetwork {
   /** Frees what was made for a pod besides its container; called once that is gone. */
   async release({ ref, ownsPorts, floatingIp }: PodLabels, signal: AbortSignal): Promise<void> {
     this.#settled.delete(ref.uid);
-    const { neutron, owner } = this.#deps;
+    const { neutron, owner } = this.#options;
     if (floatingIp === "new")
       for (const { id } of await neutron.floatingIpsBy({ description: floatingIpDescription(ref, owner) }, signal))
         await neutron.deleteFloatingIp(id, signal);
@@ -76,7 +75,7 @@ export class PodNetwork {
    * @param uids - of all pods there are; a pod that is being made now is among them
    */
   async sweep(uids: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
-    const { neutron, owner, logger } = this.#deps;
+    const { neutron, owner, logger } = this.#options;
     const description = ownerDescription(owner);
     try {
       for (const { id, name } of await neutron.portsBy({ description }, signal)) {
@@ -102,7 +101,7 @@ export class PodNetwork {
     { subnets, fixedIp, securityGroups }: PodSettings,
     signal: AbortSignal,
   ): Promise<readonly PortRequest[]> {
-    const { neutron, owner } = this.#deps;
+    const { neutron, owner } = this.#options;
     const groups: string[] = [];
     for (const group of securityGroups) groups.push(await neutron.securityGroupId(group, signal));
     const common = {
@@ -121,14 +120,14 @@ export class PodNetwork {
   }
 
   async #setSecurityGroups(observed: Observation, signal: AbortSignal): Promise<void> {
-    const { neutron } = this.#deps;
+    const { neutron } = this.#options;
     const ids: string[] = [];
     for (const group of observed.labels.securityGroups) ids.push(await neutron.securityGroupId(group, signal));
     for (const port of portsOf(observed)) await neutron.setSecurityGroups(port, ids, signal);
   }
 
   async #giveFloatingIp({ ref, floatingIp = "new" }: PodLabels, portId: string, signal: AbortSignal): Promise<void> {
-    const { neutron, owner, floatingNetwork, onFloatingIp } = this.#deps;
+    const { neutron, owner, floatingNetwork, onFloatingIp } = this.#options;
     if (isIP(floatingIp) !== 0) {
       const [given] = await neutron.floatingIpsBy({ floating_ip_address: floatingIp }, signal);
       if (!given)

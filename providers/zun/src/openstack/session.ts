@@ -24,8 +24,7 @@ export interface ServiceRequest {
   readonly signal: AbortSignal;
 }
 
-/** What {@link Session} needs. */
-export interface SessionDeps {
+export interface SessionOptions {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -48,14 +47,14 @@ const versions: Readonly<Record<Service, string>> = { container: "/v1", network:
  * service does not take it; the request is then repeated once.
  */
 export class Session implements AsyncDisposable {
-  readonly #deps: SessionDeps;
+  readonly #options: SessionOptions;
   readonly #disposal = new AbortController();
   #held: HeldToken | undefined;
   #hasSignedIn = false;
   #asking: Promise<HeldToken> | undefined;
 
-  constructor(deps: SessionDeps) {
-    this.#deps = deps;
+  constructor(options: SessionOptions) {
+    this.#options = options;
   }
 
   /** Sends a request. @throws the error that an answer of 400 or more stands for; UnavailableError; `signal.reason` */
@@ -88,7 +87,7 @@ export class Session implements AsyncDisposable {
     readonly what: string;
     readonly signal: AbortSignal;
   }): Promise<HttpAnswer> {
-    const answer = await this.#deps.http.send({ method: "GET", url, signal });
+    const answer = await this.#options.http.send({ method: "GET", url, signal });
     // Zun's list of versions comes with 300 in some releases.
     if (answer.status >= 400) throw toApiError(what, answer);
     return answer;
@@ -98,13 +97,13 @@ export class Session implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await this.#asking?.catch(() => {});
-    await this.#deps.http[Symbol.asyncDispose]();
+    await this.#options.http[Symbol.asyncDispose]();
   }
 
   async #sendWith(held: HeldToken, { service, method, path, headers = {}, body, signal }: ServiceRequest): Promise<HttpAnswer> {
     const { token } = held;
     const url = `${this.#urlOf(service, held)}${path}`;
-    return this.#deps.http.send({ method, url, headers: { ...headers, "x-auth-token": token.value }, body, signal });
+    return this.#options.http.send({ method, url, headers: { ...headers, "x-auth-token": token.value }, body, signal });
   }
 
   /** A token whose catalogue lacks the service is given up: the next may know it. @throws UnavailableError */
@@ -118,20 +117,20 @@ export class Session implements AsyncDisposable {
   }
 
   #url(service: Service, token: Token): string {
-    const url = (this.#deps.endpoints[service] ?? endpointOf(token.catalogue, service, this.#deps.choice)).replace(/\/+$/, "");
+    const url = (this.#options.endpoints[service] ?? endpointOf(token.catalogue, service, this.#options.choice)).replace(/\/+$/, "");
     const version = versions[service];
     return url.endsWith(version) ? url : `${url}${version}`;
   }
 
   async #token(signal: AbortSignal): Promise<HeldToken> {
     signal.throwIfAborted();
-    if (this.#held && this.#deps.clock.monotonic() < this.#held.renewAtMs) return this.#held;
+    if (this.#held && this.#options.clock.monotonic() < this.#held.renewAtMs) return this.#held;
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     return untilAborted(this.#asking, signal);
   }
 
   async #ask(): Promise<HeldToken> {
-    const { http, clock, credentials, logger } = this.#deps;
+    const { http, clock, credentials, logger } = this.#options;
     const token = await requestToken(http, credentials, this.#disposal.signal);
     const { lifetimeMs = Number.POSITIVE_INFINITY } = token;
     if (credentials.method === "token" && lifetimeMs <= 0)

@@ -4,7 +4,7 @@ import { silentLogger } from "@virtual-kubelet/kube-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { observeContainer, type Observation } from "../status/observation.ts";
-import { instanceId, PodBook } from "../status/pod-book.ts";
+import { instanceId, PodRegistry } from "../status/pod-registry.ts";
 import { ContainerEnds } from "./container-ends.ts";
 
 const labels: PodLabels = {
@@ -18,7 +18,7 @@ const labels: PodLabels = {
 };
 
 let clock: VirtualClock;
-let book: PodBook;
+let registry: PodRegistry;
 let ends: ContainerEnds;
 let asked: string[];
 let isEnding: boolean;
@@ -29,7 +29,7 @@ let onReboot: () => void;
 
 beforeEach(() => {
   [clock, asked, isEnding] = [new VirtualClock(), [], false];
-  book = new PodBook(clock);
+  registry = new PodRegistry(clock);
   onReboot = () => {};
   ends = new ContainerEnds({
     api: {
@@ -45,14 +45,14 @@ beforeEach(() => {
         return now;
       },
     },
-    book,
+    registry,
     clock,
     logger: silentLogger,
     isEnding: () => isEnding,
     onChange: () => {},
   });
   now = said("Running", { status_detail: "Up 5 mins" });
-  book.note(now);
+  registry.note(now);
 });
 afterEach(() => ends[Symbol.asyncDispose]());
 
@@ -61,10 +61,10 @@ function said(status: string, more: Readonly<Record<string, string>> = {}): Obse
 }
 
 function fail(isRestarted = true): void {
-  ends.end("u1", { name: "main", id: instanceId({ uuid: "z1" }, "main", book.record("u1", "main")), graceSeconds: 5, isRestarted });
+  ends.end("u1", { name: "main", id: instanceId({ uuid: "z1" }, "main", registry.record("u1", "main")), graceSeconds: 5, isRestarted });
 }
 
-const status = (): unknown => book.status("u1")?.containerStatuses?.[0];
+const status = (): unknown => registry.status("u1")?.containerStatuses?.[0];
 
 test("a failed container is restarted, and counted when another run is seen", async () => {
   onReboot = () => (now = said("Restarting", { task_state: "container_rebooting" }));
@@ -121,18 +121,18 @@ test("what never restarts is stopped, and a container of before is left alone", 
 
 test.each<[string, () => void]>([
   ["is being deleted", () => (isEnding = true)],
-  ["is gone", () => book.forget("u1")],
-  ["has another container", () => book.note({ ...said("Creating"), uuid: "z2" })],
+  ["is gone", () => registry.forget("u1")],
+  ["has another container", () => registry.note({ ...said("Creating"), uuid: "z2" })],
 ])("of a pod that %s when Zun answers the restart, nothing is noted", async (_how, happen) => {
   let before: unknown;
   onReboot = () => {
     happen();
-    before = [book.observed("u1"), status()];
+    before = [registry.observed("u1"), status()];
   };
   fail();
   await clock.advance(60_000);
 
-  expect([book.observed("u1"), status()]).toEqual(before);
+  expect([registry.observed("u1"), status()]).toEqual(before);
   expect([asked, ends.has("u1")]).toEqual([["look", "reboot"], false]);
 });
 
@@ -140,11 +140,11 @@ test("of a pod that is gone while its restart is waited for, nothing is noted", 
   onReboot = () => (now = said("Restarting", { task_state: "container_rebooting" }));
   fail();
   await clock.advance(1_000);
-  book.forget("u1");
+  registry.forget("u1");
   now = said("Running");
   await clock.advance(1_000);
 
-  expect([book.observed("u1"), ends.has("u1")]).toEqual([undefined, false]);
+  expect([registry.observed("u1"), ends.has("u1")]).toEqual([undefined, false]);
 });
 
 test("a restart that fails is asked for again", async () => {

@@ -4,14 +4,13 @@ import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
 import { longestStopSeconds } from "../lifecycle/end-step.ts";
 import type { PodFinder } from "../lifecycle/pod-finder.ts";
 import type { Observation } from "../status/observation.ts";
-import { instanceId, type PodBook } from "../status/pod-book.ts";
+import { instanceId, type PodRegistry } from "../status/pod-registry.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 
-/** What {@link ContainerEnds} needs. */
-export interface ContainerEndsDeps {
+export interface ContainerEndsOptions {
   readonly api: Pick<ZunApi, "rebootContainer" | "stopContainer">;
   readonly finder: Pick<PodFinder, "look">;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Whether the pod is being deleted. */
@@ -30,12 +29,12 @@ const hasEnded: ReadonlySet<string> = new Set(["Stopped", "Restarting", "Rebuild
 
 /** Ends containers whose probes have failed, each instance once, also over failures of Zun's. */
 export class ContainerEnds implements AsyncDisposable {
-  readonly #deps: ContainerEndsDeps;
+  readonly #options: ContainerEndsOptions;
   readonly #running = new Map<string, Promise<void>>();
   readonly #disposal = new AbortController();
 
-  constructor(deps: ContainerEndsDeps) {
-    this.#deps = deps;
+  constructor(options: ContainerEndsOptions) {
+    this.#options = options;
   }
 
   /** Whether a container of the pod is being ended: a list does not know better. */
@@ -65,7 +64,7 @@ export class ContainerEnds implements AsyncDisposable {
 
   /** Never rejects. */
   async #run(uid: string, failed: FailedContainer): Promise<void> {
-    const { clock, logger } = this.#deps;
+    const { clock, logger } = this.#options;
     const { signal } = this.#disposal;
     for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
       try {
@@ -82,14 +81,14 @@ export class ContainerEnds implements AsyncDisposable {
   }
 
   async #try(uid: string, failed: FailedContainer, signal: AbortSignal): Promise<void> {
-    const { api, book, finder, isEnding, onChange } = this.#deps;
-    const known = book.observed(uid);
+    const { api, registry, finder, isEnding, onChange } = this.#options;
+    const known = registry.observed(uid);
     if (!known || isEnding(uid)) return;
     const observed = await finder.look(known, signal);
-    if (!observed || !this.#isHeld(observed) || instanceId(observed, failed.name, book.record(uid, failed.name)) !== failed.id) return;
+    if (!observed || !this.#isHeld(observed) || instanceId(observed, failed.name, registry.record(uid, failed.name)) !== failed.id) return;
     if (hasEnded.has(observed.status)) return;
     if (observed.status !== "Running") {
-      book.note(observed);
+      registry.note(observed);
       onChange(uid);
       throw new UnavailableError(`end container ${failed.name}: Zun says ${observed.status}, and ends only what is Running`);
     }
@@ -98,14 +97,14 @@ export class ContainerEnds implements AsyncDisposable {
     await api.rebootContainer(observed.uuid, graceSeconds, signal);
     if (!this.#isHeld(observed)) return;
     // Zun calls it so at once, and a list may come after it.
-    book.note({ ...observed, status: "Restarting", members: observed.members.map((member) => ({ ...member, status: "Restarting" })) });
+    registry.note({ ...observed, status: "Restarting", members: observed.members.map((member) => ({ ...member, status: "Restarting" })) });
     onChange(uid);
     await this.#untilRestarted(observed, signal);
   }
 
   /** Between the answer and the restart itself, Docker still shows the container as running. */
   async #untilRestarted(start: Observation, signal: AbortSignal): Promise<void> {
-    const { clock, finder, book, isEnding, logger, onChange } = this.#deps;
+    const { clock, finder, registry, isEnding, logger, onChange } = this.#options;
     const { uid } = start.labels.ref;
     let isUnderWay = false;
     for (let looks = 0; !isEnding(uid); looks++) {
@@ -124,13 +123,13 @@ export class ContainerEnds implements AsyncDisposable {
       isUnderWay ||= isBusy;
       if (isBusy || (!isUnderWay && looks < looksBefore)) continue;
       if (!this.#isHeld(observed)) return;
-      book.note(observed);
+      registry.note(observed);
       return onChange(uid);
     }
   }
 
   /** Whether the pod still is this container's, and is not being deleted: who deletes it notes how it ends. */
   #isHeld({ uuid, labels: { ref } }: Observation): boolean {
-    return this.#deps.book.observed(ref.uid)?.uuid === uuid && !this.#deps.isEnding(ref.uid);
+    return this.#options.registry.observed(ref.uid)?.uuid === uuid && !this.#options.isEnding(ref.uid);
   }
 }

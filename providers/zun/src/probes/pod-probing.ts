@@ -23,8 +23,7 @@ const maxCommands = 8;
 /** The longest time that Zun may take to show a container, in milliseconds. */
 const answerMs = 5_000;
 
-/** What {@link PodProbing} needs. */
-export interface PodProbingDeps {
+export interface PodProbingOptions {
   readonly api: Pick<ZunApi, "execute" | "showContainer">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,13 +43,13 @@ export interface ProbedPod {
 
 /** Makes the probes of all pods: commands through Zun, and the others to the pod's address. */
 export class PodProbing implements Disposable {
-  readonly #deps: PodProbingDeps;
+  readonly #options: PodProbingOptions;
   readonly #pods = new Map<string, { readonly probes: PodProbes; observed: Observation }>();
   readonly #counts = new ProbeCounts();
   readonly #commands = new Semaphore(maxCommands);
 
-  constructor(deps: PodProbingDeps) {
-    this.#deps = deps;
+  constructor(options: PodProbingOptions) {
+    this.#options = options;
   }
 
   /** Probes what runs of a pod now, and nothing else of it. */
@@ -84,7 +83,7 @@ export class PodProbing implements Disposable {
   }
 
   #begin(observed: Observation): { readonly probes: PodProbes; observed: Observation } | undefined {
-    const { clock, logger, findPod, recordEvent, onChange, onFailed } = this.#deps;
+    const { clock, logger, findPod, recordEvent, onChange, onFailed } = this.#options;
     const { ref } = observed.labels;
     // After a restart the cluster's pods may not be known yet; it is tried again with the next list.
     const pod = findPod(ref);
@@ -116,7 +115,7 @@ export class PodProbing implements Disposable {
   /** Zun runs the command to its end, and tells its output and exit code. */
   async #run(uuid: string, command: readonly string[], { stdout }: AttachIO, signal: AbortSignal): Promise<ExecResult> {
     try {
-      const { output, exit_code: exitCode } = await this.#deps.api.execute(uuid, { command: toCommandLine(command), run: true }, signal);
+      const { output, exit_code: exitCode } = await this.#options.api.execute(uuid, { command: toCommandLine(command), run: true }, signal);
       if (typeof exitCode !== "number") throw new UnavailableError("run a probe's command: Zun tells no exit code");
       stdout?.write(Buffer.from(output ?? ""));
       return { exitCode };
@@ -134,7 +133,7 @@ export class PodProbing implements Disposable {
     if (observed?.kind !== "container") return;
     const late = new AbortController();
     const limitMs = Math.min(answerMs, timeoutMs(spec));
-    using _timer = this.#deps.clock.setTimer(limitMs, () => late.abort(new UnavailableError(`Zun did not answer within ${limitMs} ms`)));
-    await this.#deps.api.showContainer(observed.uuid, AbortSignal.any([signal, late.signal]));
+    using _timer = this.#options.clock.setTimer(limitMs, () => late.abort(new UnavailableError(`Zun did not answer within ${limitMs} ms`)));
+    await this.#options.api.showContainer(observed.uuid, AbortSignal.any([signal, late.signal]));
   }
 }

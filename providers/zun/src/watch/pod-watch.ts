@@ -4,13 +4,12 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { isDeepStrictEqual } from "node:util";
 import { needsLook, type Listing, type PodFinder } from "../lifecycle/pod-finder.ts";
 import { oldestFirst, type Observation } from "../status/observation.ts";
-import type { PodBook } from "../status/pod-book.ts";
+import type { PodRegistry } from "../status/pod-registry.ts";
 import { pollDelayMs } from "./poll-delay.ts";
 
-/** What {@link PodWatch} needs. */
-export interface PodWatchDeps {
+export interface PodWatchOptions {
   readonly finder: PodFinder;
-  readonly book: PodBook;
+  readonly registry: PodRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly intervalMs: number;
@@ -30,7 +29,7 @@ export interface PodWatchDeps {
 
 /** Looks after the pods with one list for all of them, and tells what has changed. */
 export class PodWatch {
-  readonly #deps: PodWatchDeps;
+  readonly #options: PodWatchOptions;
   readonly #disposal = new AbortController();
   readonly #told = new Map<string, PodUpdate>();
   #wake = new AbortController();
@@ -41,8 +40,8 @@ export class PodWatch {
   /** Pods that have been told to be gone since the list was asked for: it may still hold them. */
   #goneSince = new Set<string>();
 
-  constructor(deps: PodWatchDeps) {
-    this.#deps = deps;
+  constructor(options: PodWatchOptions) {
+    this.#options = options;
   }
 
   /** Begins to look. */
@@ -58,20 +57,20 @@ export class PodWatch {
 
   /** Tells of a pod if its status is another than was told last. */
   tell(uid: string): void {
-    const pod = this.#deps.book.pod(uid);
+    const pod = this.#options.registry.pod(uid);
     if (!pod || this.#disposal.signal.aborted) return;
     const update = { ref: pod.ref, status: pod.status };
     if (isDeepStrictEqual(this.#told.get(uid), update)) return;
     this.#told.set(uid, update);
     this.#quiet = 0;
-    this.#deps.onUpdate({ ref: pod.ref, status: structuredClone(pod.status) });
+    this.#options.onUpdate({ ref: pod.ref, status: structuredClone(pod.status) });
   }
 
   /** Tells that a pod is gone. */
   tellGone(ref: PodRef): void {
     this.#told.delete(ref.uid);
     this.#goneSince.add(ref.uid);
-    if (!this.#disposal.signal.aborted) this.#deps.onUpdate({ ref, gone: true });
+    if (!this.#disposal.signal.aborted) this.#options.onUpdate({ ref, gone: true });
   }
 
   /** Ends the looking. */
@@ -81,7 +80,7 @@ export class PodWatch {
   }
 
   async #run(): Promise<void> {
-    const { clock, logger, intervalMs, random } = this.#deps;
+    const { clock, logger, intervalMs, random } = this.#options;
     const { signal } = this.#disposal;
     while (!signal.aborted) {
       try {
@@ -101,9 +100,9 @@ export class PodWatch {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { finder, book, onListed, onSeen } = this.#deps;
-    const before = new Set(book.all().map(({ labels }) => labels.ref.uid));
-    const withCapsules = !this.#hasListed || book.all().some(({ kind }) => kind === "capsule");
+    const { finder, registry, onListed, onSeen } = this.#options;
+    const before = new Set(registry.all().map(({ labels }) => labels.ref.uid));
+    const withCapsules = !this.#hasListed || registry.all().some(({ kind }) => kind === "capsule");
     this.#goneSince = new Set();
     const { pods, unread } = await finder.list(signal, { withCapsules });
     const listed = await this.#withoutDuplicates(pods, signal);
@@ -112,13 +111,13 @@ export class PodWatch {
     // What cannot be read is there, and stays as it was known last.
     const there = new Set([...listed.map(({ labels }) => labels.ref.uid), ...unread.flatMap(({ ref }) => ref?.uid ?? [])]);
     for (const uid of before) {
-      const known = there.has(uid) ? undefined : book.observed(uid);
+      const known = there.has(uid) ? undefined : registry.observed(uid);
       if (known) await this.#alone(known.labels.ref, () => this.#checkGone(uid, signal), signal);
     }
     await onListed(unread, signal);
     for (const { labels } of listed) {
-      const known = book.observed(labels.ref.uid);
-      if (known && !this.#deps.isBusy(labels.ref.uid)) await onSeen(known, signal);
+      const known = registry.observed(labels.ref.uid);
+      if (known && !this.#options.isBusy(labels.ref.uid)) await onSeen(known, signal);
     }
   }
 
@@ -128,7 +127,7 @@ export class PodWatch {
       await work();
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.logger.debug(
+      this.#options.logger.debug(
         { pod: `${namespace}/${name}`, err: messageOf(error) },
         "looking at a pod in Zun failed; it stays as it was known",
       );
@@ -136,11 +135,11 @@ export class PodWatch {
   }
 
   async #see(observed: Observation, signal: AbortSignal): Promise<void> {
-    const { book, finder, isBusy } = this.#deps;
+    const { registry, finder, isBusy } = this.#options;
     const { uid } = observed.labels.ref;
     // Who makes or ends a pod looks at it more closely than a list does.
     if (isBusy(uid) || this.#goneSince.has(uid)) return;
-    const known = book.observed(uid);
+    const known = registry.observed(uid);
     const isKnownEnd = known?.uuid === observed.uuid && known.status === observed.status;
     if (needsLook(observed) && isKnownEnd) return;
     // The list is behind what a closer look has shown.
@@ -150,27 +149,27 @@ export class PodWatch {
   }
 
   #note(observed: Observation | undefined): void {
-    if (!observed || this.#deps.isBusy(observed.labels.ref.uid) || this.#goneSince.has(observed.labels.ref.uid)) return;
-    this.#deps.book.note(observed);
+    if (!observed || this.#options.isBusy(observed.labels.ref.uid) || this.#goneSince.has(observed.labels.ref.uid)) return;
+    this.#options.registry.note(observed);
     this.tell(observed.labels.ref.uid);
   }
 
   async #checkGone(uid: string, signal: AbortSignal): Promise<void> {
-    const { book, finder, isBusy } = this.#deps;
-    const known = book.observed(uid);
+    const { registry, finder, isBusy } = this.#options;
+    const known = registry.observed(uid);
     if (!known || isBusy(uid)) return;
     const observed = await finder.look(known, signal);
     if (observed) return this.#note(observed);
-    if (isBusy(uid) || book.observed(uid)?.uuid !== known.uuid) return;
-    book.forget(uid);
+    if (isBusy(uid) || registry.observed(uid)?.uuid !== known.uuid) return;
+    registry.forget(uid);
     this.tellGone(known.labels.ref);
   }
 
   /** The one that is known stays where a pod has several, else the oldest. */
   async #withoutDuplicates(listed: readonly Observation[], signal: AbortSignal): Promise<readonly Observation[]> {
-    const { book, onDuplicate } = this.#deps;
+    const { registry, onDuplicate } = this.#options;
     const first = new Map<string, Observation>();
-    const isKnown = ({ uuid, labels }: Observation): boolean => book.observed(labels.ref.uid)?.uuid === uuid;
+    const isKnown = ({ uuid, labels }: Observation): boolean => registry.observed(labels.ref.uid)?.uuid === uuid;
     for (const observed of oldestFirst(listed).toSorted((a, b) => Number(isKnown(b)) - Number(isKnown(a)))) {
       const { ref } = observed.labels;
       if (first.has(ref.uid)) await this.#alone(ref, () => onDuplicate(observed, signal), signal);

@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { addressesOf, observeCapsule, observeContainer } from "../status/observation.ts";
-import { PodBook } from "../status/pod-book.ts";
+import { PodRegistry } from "../status/pod-registry.ts";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { chooseMinor } from "./microversion.ts";
 import { capsuleSchema, containerSchema, execSchema, quotaSchema, statsSchema } from "./zun-schemas.ts";
@@ -127,12 +127,12 @@ function textsOf(value: unknown, keys: ReadonlySet<string>): string[] {
 test("whatever a container's fields are, it cannot be read, or its status is one that Kubernetes takes", () => {
   fc.assert(
     fc.property(damaged(container), damaged(container), (first, second) => {
-      const book = new PodBook(new VirtualClock());
+      const registry = new PodRegistry(new VirtualClock());
       for (const value of [first, second]) {
         const { data } = containerSchema.safeParse(value);
-        if (data) book.note(observeContainer(data, labels));
+        if (data) registry.note(observeContainer(data, labels));
       }
-      const status = book.status("u1");
+      const status = registry.status("u1");
       for (const time of textsOf(status, new Set(["startedAt", "finishedAt"])))
         expect(new Date(time).toISOString()).toBe(time.replace("Z", ".000Z"));
       for (const ip of textsOf(status, new Set(["podIP", "ip"]))) expect(isIP(ip)).not.toBe(0);
@@ -148,10 +148,10 @@ test("whatever a capsule's fields are, it cannot be read, or its status is one t
   fc.assert(
     fc.property(damaged(capsule), fc.array(members, { maxLength: 3 }), (value, containers) => {
       const { data } = capsuleSchema.safeParse({ ...(value as object), containers });
-      const book = new PodBook(new VirtualClock());
-      if (data) book.note(observeCapsule(data, { ...labels, containers: ["a", "b"] }));
+      const registry = new PodRegistry(new VirtualClock());
+      if (data) registry.note(observeCapsule(data, { ...labels, containers: ["a", "b"] }));
       for (const ip of data ? addressesOf(observeCapsule(data, labels)) : []) expect(isIP(ip)).not.toBe(0);
-      expect([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"]).toContain(book.status("u1")?.phase);
+      expect([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"]).toContain(registry.status("u1")?.phase);
     }),
   );
 });

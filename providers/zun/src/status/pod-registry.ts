@@ -7,8 +7,8 @@ import type { Observation } from "./observation.ts";
 import { containerIdOf, toPodStatus } from "./pod-status.ts";
 import { nextRecord, type RunRecord } from "./run-record.ts";
 
-/** What is told of the pods that the book knows. */
-export type BookProbing = Pick<PodProbing, "watch" | "standingOf" | "stop">;
+/** What is told of the pods that the registry knows. */
+export type RegistryProbing = Pick<PodProbing, "watch" | "standingOf" | "stop">;
 
 /** Maximum number of pods that are remembered as gone, so that memory stays bounded. */
 const maxGone = 10_000;
@@ -20,16 +20,16 @@ interface Entry {
 }
 
 /** What is known of the pods in Zun: what was said last, and what Zun does not keep (starts, ends, restarts). */
-export class PodBook {
+export class PodRegistry {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #ending = new Set<string>();
   /** UUIDs of what the pods that are gone were in Zun, by the pods' UIDs. */
   readonly #gone = new Map<string, string>();
-  readonly #probing: BookProbing;
+  readonly #probing: RegistryProbing;
 
-  /** @param probing - probes what the book says that runs */
-  constructor(clock: Clock, probing: BookProbing = noProbing) {
+  /** @param probing - probes what the registry says that runs */
+  constructor(clock: Clock, probing: RegistryProbing = noProbing) {
     this.#clock = clock;
     this.#probing = probing;
   }
@@ -131,4 +131,4 @@ export function instanceId({ uuid }: Pick<Observation, "uuid">, container: strin
   return `${uuid}/${container}/${record?.restarts ?? 0}`;
 }
 
-const noProbing: BookProbing = { watch() {}, standingOf: () => undefined, stop() {} };
+const noProbing: RegistryProbing = { watch() {}, standingOf: () => undefined, stop() {} };

@@ -12,7 +12,7 @@ import { mountsOf, volumesOf, type ZunMount, type ZunVolume } from "../pod/pod-v
 import type { Minor } from "../zun/microversion.ts";
 
 /** A pod whose references are resolved and whose kind is settled. It may hold secrets. */
-export interface PodPlan {
+export interface TranslatedPod {
   readonly pod: DeepReadonly<Pod>;
   readonly kind: ObjectKind;
   readonly settings: PodSettings;
@@ -27,12 +27,12 @@ export interface PodPlan {
  *
  * @throws UnsupportedError and InvalidInputError naming the field; what the resolver throws
  */
-export async function planPod(
+export async function translatePod(
   pod: DeepReadonly<Pod>,
   resolver: ResolvedPod,
   { config, owner }: { readonly config: ZunConfig; readonly owner: Owner },
   signal: AbortSignal,
-): Promise<PodPlan> {
+): Promise<TranslatedPod> {
   const ref = refOf(pod);
   refuseFields(pod);
   const settings = toPodSettings(pod, config);
@@ -69,20 +69,20 @@ export async function planPod(
 
 /** Where the request goes, and its body. */
 export function requestOf(
-  plan: PodPlan,
+  translated: TranslatedPod,
   { config, nets, minor }: { readonly config: ZunConfig; readonly nets: readonly ZunNet[]; readonly minor: Minor },
 ): { readonly path: "/containers/?run=true" | "/capsules/"; readonly body: object } {
-  const { pod, settings, resolved, mounts, volumes } = plan;
-  const labels = toLabels(plan.labels, pod.metadata?.creationTimestamp ?? "");
+  const { pod, settings, resolved, mounts, volumes } = translated;
+  const labels = toLabels(translated.labels, pod.metadata?.creationTimestamp ?? "");
   const common = { pod, labels, minor, availabilityZone: settings.availabilityZone, sendImagePullPolicy: config.sendImagePullPolicy };
-  if (plan.kind === "capsule") return { path: "/capsules/", body: capsuleOf({ ...common, resolved, volumes }) };
-  const [name = ""] = plan.labels.containers;
+  if (translated.kind === "capsule") return { path: "/capsules/", body: capsuleOf({ ...common, resolved, volumes }) };
+  const [name = ""] = translated.labels.containers;
   const body = containerOf({
     ...common,
     resolved: resolved.get(name) ?? { env: [], command: [], args: [] },
     mounts,
     nets,
-    securityGroups: plan.labels.ownsPorts ? [] : settings.securityGroups,
+    securityGroups: translated.labels.ownsPorts ? [] : settings.securityGroups,
     registry: settings.registry,
     runtime: config.runtime,
   });

@@ -2,7 +2,7 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { describe, expect, test } from "vitest";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { observeCapsule, observeContainer } from "./observation.ts";
-import { PodBook } from "./pod-book.ts";
+import { PodRegistry } from "./pod-registry.ts";
 
 const labels: PodLabels = {
   ref: { namespace: "default", name: "web", uid: "u1" },
@@ -14,19 +14,21 @@ const labels: PodLabels = {
   securityGroups: [],
 };
 
-/** A book that was told what Zun said, one word after the other, a second apart. */
-async function bookAfter(changes: readonly Record<string, string>[], given: Partial<PodLabels> = {}): Promise<PodBook> {
+/** A registry that was told what Zun said, one word after the other, a second apart. */
+async function registryAfter(changes: readonly Record<string, string>[], given: Partial<PodLabels> = {}): Promise<PodRegistry> {
   const clock = new VirtualClock();
-  const book = new PodBook(clock);
+  const registry = new PodRegistry(clock);
   for (const change of changes) {
-    book.note(observeContainer({ uuid: "z1", image: "nginx", created_at: "2026-01-01 00:00:00.5", ...change }, { ...labels, ...given }));
+    registry.note(
+      observeContainer({ uuid: "z1", image: "nginx", created_at: "2026-01-01 00:00:00.5", ...change }, { ...labels, ...given }),
+    );
     await clock.advance(1_000);
   }
-  return book;
+  return registry;
 }
 
 async function stateAfter(changes: readonly Record<string, string>[], given: Partial<PodLabels> = {}): Promise<unknown> {
-  const status = (await bookAfter(changes, given)).status("u1");
+  const status = (await registryAfter(changes, given)).status("u1");
   const [container] = status?.containerStatuses ?? [];
   return [status?.phase, container?.state, container?.restartCount];
 }
@@ -49,12 +51,12 @@ describe("a container's status", () => {
   });
 
   test("has the exit code of the status detail, and stays as it ended", async () => {
-    const book = await bookAfter([{ status: "Running" }, { status: "Stopped", status_detail: "Exited(3) 1 seconds ago " }]);
-    const first = book.status("u1");
-    book.note(observeContainer({ uuid: "z1", image: "nginx", status: "Stopped", status_detail: "Exited(3) 9 mins ago " }, labels));
+    const registry = await registryAfter([{ status: "Running" }, { status: "Stopped", status_detail: "Exited(3) 1 seconds ago " }]);
+    const first = registry.status("u1");
+    registry.note(observeContainer({ uuid: "z1", image: "nginx", status: "Stopped", status_detail: "Exited(3) 9 mins ago " }, labels));
 
     expect([first?.phase, first?.containerStatuses?.[0]?.state?.terminated]).toMatchObject(["Failed", { exitCode: 3, reason: "Error" }]);
-    expect(book.status("u1")).toEqual(first);
+    expect(registry.status("u1")).toEqual(first);
   });
 
   test("is done with exit code 0", async () => {
@@ -114,11 +116,11 @@ describe("a container's status", () => {
   });
 
   test("fails for good in Error, with Zun's reason, whatever the restart policy", async () => {
-    const book = await bookAfter([{ status: "Error", status_reason: "There are not enough hosts available." }], {
+    const registry = await registryAfter([{ status: "Error", status_reason: "There are not enough hosts available." }], {
       restartPolicy: "Always",
     });
 
-    expect(book.status("u1")).toMatchObject({
+    expect(registry.status("u1")).toMatchObject({
       phase: "Failed",
       reason: "ProviderFailed",
       message: "Zun: There are not enough hosts available.",
@@ -127,16 +129,16 @@ describe("a container's status", () => {
   });
 
   test("runs on while it is paused, and is not ready", async () => {
-    const [container] = (await bookAfter([{ status: "Running" }, { status: "Paused" }])).status("u1")?.containerStatuses ?? [];
+    const [container] = (await registryAfter([{ status: "Running" }, { status: "Paused" }])).status("u1")?.containerStatuses ?? [];
     expect([container?.ready, container?.state?.running !== undefined]).toEqual([false, true]);
   });
 });
 
 test("a capsule's containers have the names of the spec, in its order, and the pod says that they are not looked at again", () => {
-  const book = new PodBook(new VirtualClock());
+  const registry = new PodRegistry(new VirtualClock());
   const several = { ...labels, containers: ["web", "side"], initContainers: ["setup"], restartPolicy: "Always" } as const;
   const member = (uuid: string, status: string): { uuid: string; status: string; image: string } => ({ uuid, status, image: "i" });
-  book.note(
+  registry.note(
     observeCapsule(
       {
         uuid: "k1",
@@ -154,7 +156,7 @@ test("a capsule's containers have the names of the spec, in its order, and the p
     ),
   );
 
-  const status = book.status("u1");
+  const status = registry.status("u1");
   expect(status?.phase).toBe("Running");
   expect(status?.containerStatuses?.map(({ name, containerID }) => [name, containerID])).toEqual([
     ["web", "zun://a"],
@@ -166,27 +168,27 @@ test("a capsule's containers have the names of the spec, in its order, and the p
 });
 
 test("a capsule that Zun has made no containers of yet waits with all of them", () => {
-  const book = new PodBook(new VirtualClock());
-  book.note(observeCapsule({ uuid: "k1", status: "Creating" }, { ...labels, containers: ["a", "b"] }));
+  const registry = new PodRegistry(new VirtualClock());
+  registry.note(observeCapsule({ uuid: "k1", status: "Creating" }, { ...labels, containers: ["a", "b"] }));
 
-  expect(book.status("u1")?.containerStatuses?.map(({ state }) => state?.waiting?.reason)).toEqual([
+  expect(registry.status("u1")?.containerStatuses?.map(({ state }) => state?.waiting?.reason)).toEqual([
     "ContainerCreating",
     "ContainerCreating",
   ]);
 });
 
 test("a container without probes may have the name of what each object of JavaScript has, beside one that is probed", () => {
-  const book = new PodBook(new VirtualClock());
+  const registry = new PodRegistry(new VirtualClock());
   const names = ["web", "constructor"];
   const members = names.map((name) => ({ uuid: name, image: "nginx", status: "Running" }));
-  book.note(
+  registry.note(
     observeCapsule(
       { uuid: "k1", status: "Running", containers: members },
       { ...labels, containers: names, probes: { web: ["readiness"] } },
     ),
   );
 
-  expect(book.status("u1")?.containerStatuses?.map(({ name, ready, restartCount }) => [name, ready, restartCount])).toEqual([
+  expect(registry.status("u1")?.containerStatuses?.map(({ name, ready, restartCount }) => [name, ready, restartCount])).toEqual([
     ["web", false, 0],
     ["constructor", true, 0],
   ]);

@@ -9,7 +9,7 @@ import { unplacedBecause } from "../status/placement.ts";
 import { newPodEntry, type PodEntry } from "./pod-entry.ts";
 
 /** What was known when lists were asked for. */
-export interface TableMark {
+export interface RegistryMark {
   /** Highest index seen of jobs, and of allocations. */
   readonly seen: SeenIndexes;
   readonly registered: ReadonlySet<PodEntry>;
@@ -21,30 +21,29 @@ interface SeenIndexes {
 }
 
 /** What two lists changed. */
-export interface TableChanges {
+export interface RegistryChanges {
   readonly changed: readonly PodEntry[];
-  /** Pods that Nomad no longer holds. They are still in the table. */
+  /** Pods that Nomad no longer holds. They are still in the registry. */
   readonly gone: readonly PodEntry[];
   /** Pods that are not in the lists of a Nomad whose indexes have fallen, so that each has to be asked for. */
   readonly missing: readonly PodEntry[];
 }
 
-/** What a {@link PodTable} needs. */
-export interface PodTableDeps {
+export interface PodRegistryOptions {
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
   readonly reader: Pick<ObjectReader, "skip">;
 }
 
 /** The pods of one node, and what Nomad says of them: what is older than what is known changes nothing. */
-export class PodTable {
+export class PodRegistry {
   readonly #byUid = new Map<string, PodEntry>();
   readonly #byJob = new Map<string, PodEntry>();
-  readonly #deps: PodTableDeps;
+  readonly #options: PodRegistryOptions;
   #seen: SeenIndexes = { jobs: 0, allocations: 0 };
 
-  constructor(deps: PodTableDeps) {
-    this.#deps = deps;
+  constructor(options: PodRegistryOptions) {
+    this.#options = options;
   }
 
   get entries(): readonly PodEntry[] {
@@ -52,7 +51,7 @@ export class PodTable {
   }
 
   /** To be taken before lists are asked for. */
-  mark(): TableMark {
+  mark(): RegistryMark {
     return { seen: this.#seen, registered: new Set(this.entries.filter(({ createIndex }) => createIndex > 0)) };
   }
 
@@ -63,7 +62,7 @@ export class PodTable {
   /** @param namespace - Nomad's: a job of the same id in another namespace is somebody else's */
   byJob(jobId: string, namespace: string): PodEntry | undefined {
     const entry = this.#byJob.get(jobId);
-    return entry && this.#deps.namespaceOf(entry.shape.ref) === namespace ? entry : undefined;
+    return entry && this.#options.namespaceOf(entry.shape.ref) === namespace ? entry : undefined;
   }
 
   /** A pod that is about to be registered: what is heard of it meanwhile is not lost. */
@@ -82,8 +81,8 @@ export class PodTable {
 
   /** A job as Nomad shows it. @returns `undefined` for a job that is no pod of the node, or cannot be read */
   noteJob(job: JobStub): PodEntry | undefined {
-    const meaning = readJobMeta(job, this.#deps.owner, this.#deps.namespaceOf);
-    if (meaning.kind !== "pod" && meaning.why !== undefined) this.#deps.reader.skip("job", job.ID, meaning.why);
+    const meaning = readJobMeta(job, this.#options.owner, this.#options.namespaceOf);
+    if (meaning.kind !== "pod" && meaning.why !== undefined) this.#options.reader.skip("job", job.ID, meaning.why);
     const known = this.byJob(job.ID, job.Namespace);
     const entry = known ?? (meaning.kind === "pod" ? this.expect(job.ID, meaning.shape, meaning.attempt) : undefined);
     if (!entry) return undefined;
@@ -142,7 +141,11 @@ export class PodTable {
    * @param mark - {@link mark} of the time when the lists were asked for. An index that is lower than one seen before that tells
    * that indexes have fallen: Nomad was restored, or begun anew.
    */
-  noteAll(jobs: IndexedList<JobStub>, allocations: IndexedList<Allocation>, { seen, registered }: TableMark = this.mark()): TableChanges {
+  noteAll(
+    jobs: IndexedList<JobStub>,
+    allocations: IndexedList<Allocation>,
+    { seen, registered }: RegistryMark = this.mark(),
+  ): RegistryChanges {
     const hasFallen = jobs.index < seen.jobs || allocations.index < seen.allocations;
     if (hasFallen) this.#beginAnew();
     this.#see({ jobs: jobs.index, allocations: allocations.index });
