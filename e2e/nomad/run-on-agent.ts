@@ -153,7 +153,8 @@ async function runAll(): Promise<readonly number[]> {
   if (given !== undefined) return runHere(given);
   const codes = await (async () => {
     await using agent = await startAgent();
-    return runHere(agent.address);
+    // A promise that is returned without await would be waited for after the agent's end.
+    return await runHere(agent.address);
   })();
   return [...codes, ...(await inSurroundings())];
 }
