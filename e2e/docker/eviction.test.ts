@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { controlGroupOf, removeControlGroups } from "./support/control-groups.ts";
+import { controlGroupFolders, controlGroupOf, removeControlGroups } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
 
@@ -31,6 +31,16 @@ async function memoryLimitOf(group: string): Promise<number> {
   return Number(await readFile(path, "utf8"));
 }
 
+async function processLimitOf(group: string): Promise<number> {
+  const [path = ""] = controlGroupFolders(group).filter((folder) => existsSync(join(folder, "pids.max")));
+  return Number(await readFile(join(path, "pids.max"), "utf8"));
+}
+
+async function processLimitOfMachine(): Promise<number> {
+  const limits = ["pid_max", "threads-max"].map(async (name) => Number(await readFile(`/proc/sys/kernel/${name}`, "utf8")));
+  return Math.min(...(await Promise.all(limits)));
+}
+
 test("pods share what is allocatable: one that takes too much is evicted, others go on, new ones wait until the condition has gone", async () => {
   const group = `${controlGroupOf(api.host)}/eviction`;
   await using cleanup = new AsyncDisposableStack();
@@ -38,12 +48,13 @@ test("pods share what is allocatable: one that takes too much is evicted, others
   await using node = await EmbeddedNode.start("docker-eviction", api, {
     cgroupParent: group,
     capacity: { memory: "400Mi" },
-    kubeReserved: { memory: "60Mi" },
+    kubeReserved: { memory: "60Mi", pid: "100" },
     systemReserved: { memory: "40Mi" },
     evictionHard: { "memory.available": "100Mi" },
     evictionPressureTransitionPeriod: "25s",
   });
   await eventually(async () => expect(await memoryLimitOf(group)).toBe(300 * Mi), { timeoutMs: patienceMs });
+  await eventually(async () => expect(await processLimitOf(group)).toBe((await processLimitOfMachine()) - 100), { timeoutMs: patienceMs });
   const { status } = await node.client.get(resources.nodes, { name: node.name }, { signal });
   expect([status?.capacity?.["memory"], status?.allocatable?.["memory"]]).toEqual(["400Mi", "200Mi"]);
   expect(await condition(node, "MemoryPressure")).toEqual([

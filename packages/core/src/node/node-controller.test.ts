@@ -165,6 +165,37 @@ describe("registration", () => {
     expect(cluster.events.map(({ reason }) => reason)).toEqual(["NodeReady"]);
   });
 
+  test("tells of conditions that change and of a reboot, as a kubelet does, also of what changed while no program ran", async () => {
+    const cluster = new Cluster();
+    const pressure = (type: string, status: "True" | "False"): NodeDescription["conditions"] => [
+      { type, status, reason: "R", message: "m" },
+    ];
+    cluster.provider.description = { bootID: "one" };
+    const before = await cluster.startReady();
+    const describeAnew = async (description: NodeDescription): Promise<void> => {
+      cluster.provider.description = description;
+      cluster.provider.notify();
+      await cluster.clock.advance(2_000);
+    };
+    await describeAnew({ bootID: "one", conditions: pressure("DiskPressure", "True") });
+    await describeAnew({ bootID: "one", conditions: pressure("MemoryPressure", "True") });
+    before.abort.abort(new Error("over"));
+    await before.outcome;
+    cluster.provider.description = { bootID: "two", conditions: pressure("PIDPressure", "True") };
+    await cluster.startReady();
+
+    expect(cluster.events.map(({ message }) => message)).toEqual([
+      "Node vk status is now: NodeReady",
+      "Node vk status is now: NodeHasDiskPressure",
+      "Node vk status is now: NodeHasInsufficientMemory",
+      "Node vk status is now: NodeHasNoDiskPressure",
+      "Node vk has been rebooted, boot id: two",
+      "Node vk status is now: NodeHasSufficientMemory",
+      "Node vk status is now: NodeHasInsufficientPID",
+    ]);
+    expect(cluster.events.find(({ reason }) => reason === "Rebooted")?.ref).toMatchObject({ kind: "Node", name: "vk" });
+  });
+
   test("holds the Lease before it touches the node or calls the provider", async () => {
     const cluster = new Cluster();
     const hang = cluster.client.intercept(({ resource, verb }) =>

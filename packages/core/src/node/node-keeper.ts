@@ -41,6 +41,17 @@ const invalidRetryMs = 60_000;
 /** An API server that asks to be left alone for longer than this is asked again all the same. */
 const maxRetryAfterMs = 60_000;
 
+/**
+ * Reasons of the events that tell of a condition's new status.
+ * Source: kubernetes v1.36.3 pkg/kubelet/nodestatus/setters.go.
+ */
+const conditionReasons: Readonly<Record<string, { readonly True: string; readonly False: string }>> = {
+  Ready: { True: "NodeReady", False: "NodeNotReady" },
+  MemoryPressure: { True: "NodeHasInsufficientMemory", False: "NodeHasSufficientMemory" },
+  DiskPressure: { True: "NodeHasDiskPressure", False: "NodeHasNoDiskPressure" },
+  PIDPressure: { True: "NodeHasInsufficientPID", False: "NodeHasSufficientPID" },
+};
+
 /** Where the node's events go. */
 export interface NodeEventRecorder {
   /** Records an event on an object; returns at once. */
@@ -205,7 +216,7 @@ export class NodeKeeper {
     if (written === current) return validForMs;
     this.#writtenMs = this.#options.clock.monotonic();
     this.#accept(written);
-    if (isNodeReady(written) !== isNodeReady(current)) this.#noteReadiness(written);
+    this.#noteChanges(written, current);
     return validForMs;
   }
 
@@ -234,7 +245,7 @@ export class NodeKeeper {
     this.#accept(node);
     if (isAgain)
       recorder.event(nodeReference(node), "Normal", "NodeReregistered", `Node ${nodeName} had been deleted and was registered again`);
-    else if (isNodeReady(node)) this.#noteReadiness(node);
+    else this.#noteChanges(node, undefined);
     return validForMs;
   }
 
@@ -270,13 +281,26 @@ export class NodeKeeper {
     this.#options.onNode(node, previous);
   }
 
-  #noteReadiness(node: RegisteredNode): void {
+  /** Tells people of conditions that are not as they were, and of a reboot of the machine. */
+  #noteChanges(node: RegisteredNode, previous: RegisteredNode | undefined): void {
     const { logger, nodeName, recorder } = this.#options;
+    const bootID = node.status?.nodeInfo?.bootID ?? "";
+    if (previous?.status?.nodeInfo?.bootID && previous.status.nodeInfo.bootID !== bootID)
+      recorder.event(nodeReference(node), "Warning", "Rebooted", `Node ${nodeName} has been rebooted, boot id: ${bootID}`);
+    for (const [type, reasons] of Object.entries(conditionReasons)) {
+      const status = statusOf(node, type);
+      if (status === statusOf(previous, type) || status === "Unknown") continue;
+      recorder.event(nodeReference(node), "Normal", reasons[status], `Node ${nodeName} status is now: ${reasons[status]}`);
+    }
     const ready = isNodeReady(node);
-    const reason = ready ? "NodeReady" : "NodeNotReady";
-    recorder.event(nodeReference(node), "Normal", reason, `Node ${nodeName} status is now: ${reason}`);
-    logger.info({ ready }, "node changed its readiness");
+    if (ready !== isNodeReady(previous)) logger.info({ ready }, "node changed its readiness");
   }
+}
+
+/** Status of a condition of the node. One that is not there is not met. */
+function statusOf(node: RegisteredNode | undefined, type: string): "True" | "False" | "Unknown" {
+  const status = node?.status?.conditions?.find((condition) => condition.type === type)?.status;
+  return status === "True" || status === "Unknown" ? status : "False";
 }
 
 /** What an event on the node refers to. */

@@ -63,6 +63,8 @@ export interface ProviderHost {
    * message may hold nothing secret.
    */
   recordEvent(pod: PodRef, event: PodEvent): void;
+  /** The same of the node as a whole. Absent in a host without a cluster: then nobody is told. */
+  recordNodeEvent?(event: Omit<PodEvent, "container">): void;
 }
 
 /** What happened to a pod, for people. */

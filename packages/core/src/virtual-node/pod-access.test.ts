@@ -30,6 +30,20 @@ test("a provider's event may be on the pod as a whole, and on one that is gone f
   expect(eventsOf(undefined, undefined)).toEqual([{ apiVersion: "v1", kind: "Pod", ...ref, fieldPath: undefined }]);
 });
 
+test("a provider's event on the node has a kubelet's reference to it", () => {
+  const told: unknown[] = [];
+  const { recordNodeEvent } = podAccess({
+    nodeName: "vk",
+    recorder: { event: (...words: readonly unknown[]) => void told.push(words) },
+  } as unknown as PodAccessOptions);
+
+  recordNodeEvent({ type: "Warning", reason: "EvictionThresholdMet", message: "Attempting to reclaim memory" });
+
+  expect(told).toEqual([
+    [{ apiVersion: "v1", kind: "Node", name: "vk", uid: "vk" }, "Warning", "EvictionThresholdMet", "Attempting to reclaim memory"],
+  ]);
+});
+
 test("a provider is told which of the node's pods has another secret or config map, until it has heard enough", () => {
   const listeners = new Set<(uid: string) => void>();
   const { onConfigChanged } = podAccess({

@@ -31,7 +31,17 @@ export function podAccess({
   given,
   recorder,
 }: PodAccessOptions): Required<
-  Pick<ProviderHost, "getSecret" | "getConfigMap" | "getServiceAccountToken" | "resolvePod" | "onConfigChanged" | "findPod" | "recordEvent">
+  Pick<
+    ProviderHost,
+    | "getSecret"
+    | "getConfigMap"
+    | "getServiceAccountToken"
+    | "resolvePod"
+    | "onConfigChanged"
+    | "findPod"
+    | "recordEvent"
+    | "recordNodeEvent"
+  >
 > {
   return {
     getSecret: (namespace, name, signal) => about({ kind: "Secret", namespace, name }, sources.getSecret(namespace, name, signal)),
@@ -64,6 +74,9 @@ export function podAccess({
       const fieldPath = container === undefined ? undefined : containerFieldPath(store.get(uid), container);
       recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid, fieldPath }, type, reason, message);
     },
+    // A kubelet, too, gives the node's name as its UID.
+    recordNodeEvent: ({ type, reason, message }) =>
+      recorder.event({ apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName }, type, reason, message),
   };
 }
 

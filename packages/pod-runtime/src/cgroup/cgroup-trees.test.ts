@@ -247,6 +247,8 @@ describe("slices", () => {
     expect(slicePropertiesOf(limits, 2)).toEqual(["CPUWeight=39", "CPUQuota=46%", "MemoryMax=4096"]);
     expect(slicePropertiesOf({ cpuQuotaMicros: 50_000, cpuPeriodMicros: 50_000 }, 2)).toEqual(["CPUQuota=100%"]);
     expect(slicePropertiesOf({ cpuQuotaMicros: 200_000 }, 2)).toEqual(["CPUQuota=200%"]);
+    expect(slicePropertiesOf({ processes: 30_000 }, 1)).toEqual(["TasksMax=30000"]);
+    expect(slicePropertiesOf({ processes: 30_000 }, 2)).toEqual(["TasksMax=30000"]);
     expect(slicePropertiesOf({}, 2)).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { foldersIn, makeFolder, removeFolders, tryReadSetting, writeSetting, type RemoveFolder } from "./cgroup-folders.ts";
 import type { CgroupName } from "./cgroup-names.ts";
-import type { CgroupTree } from "./cgroup-tree.ts";
+import type { CgroupLimits, CgroupTree } from "./cgroup-tree.ts";
 
 /** More than a machine has: what the kernel says where memory has no limit. */
 const noMemoryLimit = 2 ** 62;
@@ -13,16 +13,22 @@ export class CgroupV1Tree implements CgroupTree {
   readonly #removeFolder: RemoveFolder | undefined;
   readonly #cpu: string;
   readonly #memory: string;
+  readonly #pids: string | undefined;
 
   /**
    * @param root - where the hierarchies are: `/sys/fs/cgroup`
-   * @param controllers - folders of the controllers for CPU and memory, such as `cpu,cpuacct`
+   * @param controllers - folders of the controllers, such as `cpu,cpuacct`; without `pids` numbers of processes are not limited
    */
-  constructor(root: string, controllers: { readonly cpu: string; readonly memory: string }, removeFolder?: RemoveFolder) {
+  constructor(
+    root: string,
+    controllers: { readonly cpu: string; readonly memory: string; readonly pids?: string | undefined },
+    removeFolder?: RemoveFolder,
+  ) {
     this.#root = root;
     this.#removeFolder = removeFolder;
     this.#cpu = join(root, controllers.cpu);
     this.#memory = join(root, controllers.memory);
+    this.#pids = controllers.pids === undefined ? undefined : join(root, controllers.pids);
   }
 
   /** As `CgroupTree.make`. */
@@ -48,12 +54,15 @@ export class CgroupV1Tree implements CgroupTree {
   }
 
   /** As `CgroupTree.write`. */
-  async write({ path }: CgroupName, { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes }: ResourceLimits): Promise<void> {
+  async write({ path }: CgroupName, { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes, processes }: CgroupLimits): Promise<void> {
     const cpu = join(this.#cpu, path);
     if (cpuShares !== undefined) await writeSetting(cpu, "cpu.shares", String(cpuShares));
     if (cpuPeriodMicros !== undefined) await writeSetting(cpu, "cpu.cfs_period_us", String(cpuPeriodMicros));
     if (cpuQuotaMicros !== undefined) await writeSetting(cpu, "cpu.cfs_quota_us", String(cpuQuotaMicros));
     if (memoryBytes !== undefined) await writeSetting(join(this.#memory, path), "memory.limit_in_bytes", String(memoryBytes));
+    if (processes === undefined || this.#pids === undefined) return;
+    await makeFolder(join(this.#pids, path));
+    await writeSetting(join(this.#pids, path), "pids.max", String(processes));
   }
 
   /** As `CgroupTree.memoryUsage`. */

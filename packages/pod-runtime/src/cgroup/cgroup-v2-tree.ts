@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { foldersIn, makeFolder, removeFolders, tryReadSetting, writeSetting, type RemoveFolder } from "./cgroup-folders.ts";
 import type { CgroupName } from "./cgroup-names.ts";
-import type { CgroupTree } from "./cgroup-tree.ts";
+import type { CgroupLimits, CgroupTree } from "./cgroup-tree.ts";
 
 /** Cgroups of version 2: one hierarchy for all controllers. */
 export class CgroupV2Tree implements CgroupTree {
@@ -18,7 +18,7 @@ export class CgroupV2Tree implements CgroupTree {
   /** As `CgroupTree.make`. */
   async make({ path }: CgroupName): Promise<boolean> {
     const isNew = await makeFolder(join(this.#root, path));
-    if (isNew) await this.#delegate(dirname(path));
+    if (isNew) await this.#delegate(dirname(path), ["cpu", "memory"]);
     return isNew;
   }
 
@@ -36,11 +36,17 @@ export class CgroupV2Tree implements CgroupTree {
   }
 
   /** As `CgroupTree.write`. */
-  async write({ path }: CgroupName, { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes }: ResourceLimits): Promise<void> {
+  async write(
+    { path }: CgroupName,
+    { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes, processes }: CgroupLimits,
+  ): Promise<void> {
     const folder = join(this.#root, path);
     if (cpuShares !== undefined) await writeSetting(folder, "cpu.weight", String(weightOf(cpuShares)));
     if (cpuQuotaMicros !== undefined) await writeSetting(folder, "cpu.max", `${cpuQuotaMicros} ${cpuPeriodMicros}`);
     if (memoryBytes !== undefined) await writeSetting(folder, "memory.max", String(memoryBytes));
+    if (processes === undefined || !(await tryReadSetting(this.#root, "cgroup.controllers"))?.split(" ").includes("pids")) return;
+    await this.#delegate(dirname(path), ["pids"]);
+    await writeSetting(folder, "pids.max", String(processes));
   }
 
   /** As `CgroupTree.memoryUsage`. */
@@ -59,11 +65,11 @@ export class CgroupV2Tree implements CgroupTree {
   }
 
   /** A cgroup has the controllers that the one above lets those in it have. */
-  async #delegate(path: string): Promise<void> {
-    if (path !== "/") await this.#delegate(dirname(path));
+  async #delegate(path: string, controllers: readonly string[]): Promise<void> {
+    if (path !== "/") await this.#delegate(dirname(path), controllers);
     const folder = join(this.#root, path);
     const held = (await tryReadSetting(folder, "cgroup.subtree_control"))?.split(" ") ?? [];
-    const missing = ["cpu", "memory"].filter((controller) => !held.includes(controller));
+    const missing = controllers.filter((controller) => !held.includes(controller));
     for (const controller of missing) await writeSetting(folder, "cgroup.subtree_control", `+${controller}`);
   }
 }

@@ -54,7 +54,7 @@ async function findFiles(root: string, removeFolder: RemoveFolder | undefined): 
   const folders = [join(root, cpu), join(root, memory)];
   // Only the first cgroup of a hierarchy of version 1 has a release agent.
   for (const folder of folders) if (!(await exists(join(folder, "release_agent")))) return { problem };
-  return { files: new CgroupV1Tree(root, { cpu, memory }, removeFolder), version: 1, folders };
+  return { files: new CgroupV1Tree(root, { cpu, memory, pids: folderOf("pids") }, removeFolder), version: 1, folders };
 }
 
 async function exists(path: string): Promise<boolean> {

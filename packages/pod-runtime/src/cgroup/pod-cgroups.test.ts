@@ -82,7 +82,8 @@ describe.for([
     const [shares = "", , memory = ""] = files;
     const held = async (): Promise<unknown> => [await machine.read("/vkpods", shares), await machine.read("/vkpods", memory)];
 
-    expect(await pods.limit({ cpuShares: 2048, memoryBytes: 500 * Mi }, signal)).toBe(true);
+    expect(await pods.limit({ cpuShares: 2048, memoryBytes: 500 * Mi, processes: 30_000 }, signal)).toBe(true);
+    expect(await machine.read("/vkpods", "pids.max")).toBe("30000");
     await pods.prepare(podOf("u1", 400, 100), signal);
     await pods.prepare({ ...podWith({ containers: [{ name: "app" }] }) }, signal);
     expect(await held()).toEqual([weights.limited, String(500 * Mi)]);
@@ -189,6 +190,29 @@ test("on version 2 the controllers are handed down, as far as they are not yet",
 
   expect(await machine.read("/", "cgroup.subtree_control")).toBe("cpu memory pids");
   expect(await machine.read("/vkpods/burstable", "cgroup.subtree_control")).toBe("+memory");
+});
+
+test("where the machine has no cgroups for processes, the rest is limited", async () => {
+  await using first = await FakeCgroups.open(1);
+  await rm(join(first.root, "pids"), { recursive: true });
+  await using second = await FakeCgroups.open(2);
+  await writeFile(join(second.root, "cgroup.controllers"), "cpu memory");
+
+  for (const machine of [first, second]) {
+    expect(await machine.pods().limit({ memoryBytes: 500 * Mi, processes: 30_000 }, signal)).toBe(true);
+    expect(await machine.read("/vkpods", "pids.max")).toBeUndefined();
+  }
+  expect(await second.read("/vkpods", "memory.max")).toBe(String(500 * Mi));
+});
+
+test("on version 2 the controller of processes is handed down to the pods' cgroup alone", async () => {
+  await using machine = await FakeCgroups.open(2);
+  await writeFile(join(machine.root, "cgroup.subtree_control"), "cpu memory");
+  await machine.pods({ prefix: "/a/b" }).limit({ processes: 7 }, signal);
+
+  expect(await machine.read("/", "cgroup.subtree_control")).toBe("+pids");
+  expect(await machine.read("/a", "cgroup.subtree_control")).toBe("+pids");
+  expect(await machine.read("/a/b", "cgroup.subtree_control")).toBeUndefined();
 });
 
 test("cgroups that cannot be made are said once", async () => {

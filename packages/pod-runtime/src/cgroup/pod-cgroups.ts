@@ -10,7 +10,7 @@ import type { CgroupUsage } from "./cgroup-figures.ts";
 import type { RemoveFolder } from "./cgroup-folders.ts";
 import { CgroupMeter } from "./cgroup-meter.ts";
 import { CgroupNames, defaultCgroupPrefix, type CgroupDriver, type CgroupName } from "./cgroup-names.ts";
-import type { CgroupTree } from "./cgroup-tree.ts";
+import type { CgroupLimits, CgroupTree } from "./cgroup-tree.ts";
 import { cpuSharesOf } from "./cpu-amounts.ts";
 import { openTree } from "./open-tree.ts";
 import { podCgroupLimits } from "./pod-cgroup-limits.ts";
@@ -130,7 +130,7 @@ export class PodCgroups {
    * @throws ConflictError if there is something else in it; an Error if the kernel does not take the limit, as version 1 of cgroups does not
    * where more memory is in use
    */
-  async limit(limits: ResourceLimits, signal: AbortSignal): Promise<boolean> {
+  async limit(limits: CgroupLimits, signal: AbortSignal): Promise<boolean> {
     const opened = await this.#open(signal);
     if (!opened) return false;
     const { names, tree } = opened;

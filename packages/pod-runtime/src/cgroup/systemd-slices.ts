@@ -2,7 +2,7 @@ import { hasFsCode } from "../volumes/fs-code.ts";
 import { runTool, type ToolResult } from "../volumes/run-tool.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import type { CgroupName } from "./cgroup-names.ts";
-import type { CgroupTree } from "./cgroup-tree.ts";
+import type { CgroupLimits, CgroupTree } from "./cgroup-tree.ts";
 import { weightOf } from "./cgroup-v2-tree.ts";
 
 /** Runs `systemctl`; a test has its own. */
@@ -47,7 +47,7 @@ export class SystemdSlices implements CgroupTree {
   }
 
   /** As `CgroupTree.write`. */
-  async write({ parent }: CgroupName, limits: ResourceLimits): Promise<void> {
+  async write({ parent }: CgroupName, limits: CgroupLimits): Promise<void> {
     const properties = slicePropertiesOf(limits, this.#version);
     if (properties.length > 0) await this.#run(["set-property", "--runtime", parent, ...properties]);
   }
@@ -84,12 +84,13 @@ export class SystemdSlices implements CgroupTree {
  * Source: genV1ResourcesProperties, genV2ResourcesProperties and addCPUQuota in opencontainers/cgroups v0.0.6 systemd.
  */
 export function slicePropertiesOf(
-  { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes }: ResourceLimits,
+  { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes, processes }: CgroupLimits,
   version: 1 | 2,
 ): string[] {
   return [
     ...(cpuShares === undefined ? [] : [version === 1 ? `CPUShares=${cpuShares}` : `CPUWeight=${weightOf(cpuShares)}`]),
     ...(cpuQuotaMicros === undefined ? [] : [`CPUQuota=${Math.ceil((cpuQuotaMicros * 100) / cpuPeriodMicros)}%`]),
     ...(memoryBytes === undefined ? [] : [`${version === 1 ? "MemoryLimit" : "MemoryMax"}=${memoryBytes}`]),
+    ...(processes === undefined ? [] : [`TasksMax=${processes}`]),
   ];
 }

@@ -21,8 +21,12 @@ class Machine {
   readonly pods = new Map<string, { readonly pod: Pod; readonly memoryMi: number; readonly diskMi: number }>();
   /** Pods that are evicted and have not ended. */
   readonly ending = new Set<string>();
+  /** Messages of events on the node. */
+  readonly told: string[] = [];
   conditionChanges = 0;
   imagesMi = 0;
+  /** What containers of pods that have ended take up. */
+  endedMi = 0;
   reclaims = 0;
   isBroken = false;
   readonly manager: EvictionManager;
@@ -42,6 +46,11 @@ class Machine {
         return true;
       },
       hasEnded: ({ name }: PodRef) => !this.pods.has(name),
+      reclaimContainers: () => {
+        const pods = this.endedMi > 0 ? 1 : 0;
+        this.endedMi = 0;
+        return Promise.resolve(pods);
+      },
       ...(reclaimsImages && {
         reclaimImages: () => {
           this.reclaims++;
@@ -49,6 +58,7 @@ class Machine {
           return Promise.resolve();
         },
       }),
+      recordNodeEvent: ({ type, reason, message }) => void this.told.push(`${type} ${reason} ${message}`),
       onConditions: () => void this.conditionChanges++,
     });
   }
@@ -73,7 +83,7 @@ class Machine {
 
   #node(): NodeStats {
     const sum = (field: "memoryMi" | "diskMi"): number => [...this.pods.values()].reduce((total, each) => total + each[field], 0) * Mi;
-    const available = 1000 * Mi - sum("diskMi") - this.imagesMi * Mi;
+    const available = 1000 * Mi - sum("diskMi") - (this.imagesMi + this.endedMi) * Mi;
     const fs = { time, capacityBytes: 1000 * Mi, availableBytes: available, inodes: 1000, inodesFree: 900 };
     const memory = { time, availableBytes: 1000 * Mi - sum("memoryMi"), workingSetBytes: sum("memoryMi") };
     return { nodeName: "n", startTime: time, memory, fs, runtime: { imageFs: fs }, rlimit: { time, maxpid: 100, curproc: 10 } };
@@ -121,6 +131,7 @@ describe("when memory runs out", () => {
       1,
       ["kubelet_evictions memory.available"],
     ]);
+    expect(machine.told).toEqual(["Warning EvictionThresholdMet Attempting to reclaim memory"]);
     await machine.clock.advance(20_000);
     expect(machine.names).toBe("large");
     machine.end("large");
@@ -184,6 +195,18 @@ describe("when the disk is full", () => {
     expect([machine.reclaims, machine.conditions]).toEqual([1, "DiskPressure"]);
     expect(await machine.manager.look(signal)).toEqual([]);
     expect(machine.reclaims).toBe(1);
+  });
+
+  test("containers of pods that have ended go, whether or not images do", async () => {
+    for (const reclaimsImages of [false, true]) {
+      const machine = new Machine({}, { reclaimsImages });
+      machine.run("writer", { diskMi: 800 });
+      machine.endedMi = 150;
+
+      expect(await machine.manager.look(signal)).toEqual([]);
+      expect([machine.endedMi, machine.names, machine.conditions]).toEqual([0, "", "DiskPressure"]);
+      expect(machine.told).toEqual(["Warning EvictionThresholdMet Attempting to reclaim ephemeral-storage"]);
+    }
   });
 
   test("and images are not enough, a pod goes", async () => {

@@ -6,6 +6,7 @@ import {
   type Metrics,
   type NodeStats,
   type Pod,
+  type PodEvent,
   type PodRef,
   type PodStats,
 } from "@virtual-kubelet/core";
@@ -57,12 +58,16 @@ export interface EvictionManagerOptions extends EvictionOptions {
   nodeStats(signal: AbortSignal): Promise<NodeStats>;
   /** What its pods use, as last measured. */
   podStats(signal: AbortSignal): Promise<readonly PodStats[]>;
+  /** Removes the containers of pods that have ended. Default: they stay. @returns of how many pods */
+  reclaimContainers?(signal: AbortSignal): Promise<number>;
   /** Pods that run and are not ending. */
   pods(): readonly DeepReadonly<Pod>[];
   /** @returns whether the pod is ending now */
   evict(pod: PodRef, eviction: PodEviction): boolean;
   /** Whether all of an evicted pod has ended. */
   hasEnded(pod: PodRef): boolean;
+  /** Tells people of the node. */
+  recordNodeEvent?(event: Omit<PodEvent, "container">): void;
   /** The conditions have changed. Returns at once. */
   onConditions(): void;
 }
@@ -118,7 +123,7 @@ export class EvictionManager {
 
   /** Looks once. @returns pods that were evicted: all that exceed a limit of their own, else one at most */
   async look(signal: AbortSignal): Promise<readonly PodRef[]> {
-    const { rules, clock, metrics, nodeStats } = this.#options;
+    const { rules, clock, metrics, nodeStats, recordNodeEvent } = this.#options;
     const observations = observationsOf(await nodeStats(signal));
     this.#advance(evictionStep(this.#state, observations, { rules, nowMs: clock.monotonic() }), observations);
     const overLimit = await this.#evictOverLimit(signal);
@@ -127,6 +132,8 @@ export class EvictionManager {
     // One that is kept by its minimum reclaim alone may have lost its measurement.
     const threshold = due.find(({ signal: name }) => observations.has(name));
     if (!threshold) return [];
+    const { resource } = signalFacts[threshold.signal];
+    recordNodeEvent?.({ type: "Warning", reason: "EvictionThresholdMet", message: `Attempting to reclaim ${resource}` });
     if (await this.#reclaim(threshold, signal)) return [];
     const evicted = await this.#evictOne(threshold, observations, signal);
     if (!evicted) return [];
@@ -169,11 +176,15 @@ export class EvictionManager {
 
   /** @returns whether that was enough */
   async #reclaim({ signal: name }: Threshold, signal: AbortSignal): Promise<boolean> {
-    const { reclaimImages, hasImageFs, nodeStats, rules, logger } = this.#options;
-    if (!reclaimImages || signalFacts[name].condition !== "DiskPressure") return false;
+    const { reclaimContainers, reclaimImages, hasImageFs, nodeStats, rules, logger } = this.#options;
+    if (signalFacts[name].condition !== "DiskPressure") return false;
     if (name.startsWith("nodefs") && (await hasImageFs?.(signal))) return false;
-    logger.info({ signal: name }, "images that nobody uses are removed before pods are evicted");
-    await reclaimImages(signal);
+    const pods = (await reclaimContainers?.(signal)) ?? 0;
+    if (pods > 0) logger.info({ signal: name, pods }, "containers of pods that have ended were removed before others are evicted");
+    if (reclaimImages) {
+      logger.info({ signal: name }, "images that nobody uses are removed before pods are evicted");
+      await reclaimImages(signal);
+    } else if (pods === 0) return false;
     return metThresholds(rules.thresholds, observationsOf(await nodeStats(signal)), { withReclaim: true }).length === 0;
   }
 

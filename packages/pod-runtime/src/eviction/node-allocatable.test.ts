@@ -18,6 +18,18 @@ test("what is reserved is neither asked for nor used, what thresholds keep free 
   expect(cgroupLimits(enforced)).toEqual({ cpuShares: 3840, memoryBytes: 7424 * 2 ** 20 });
 });
 
+test("processes are limited and not offered, less what is reserved of them", () => {
+  const { allocatable, enforced } = nodeAllocatable(capacity, {
+    processes: 32_768,
+    kubeReserved: { pid: "1k" },
+    systemReserved: { pid: "1768" },
+  });
+
+  expect(allocatable).toEqual(capacity);
+  expect(cgroupLimits(enforced)).toMatchObject({ processes: 30_000 });
+  expect(() => nodeAllocatable(capacity, { processes: 1_000, kubeReserved: { pid: "2k" } })).toThrow("allocate pid: ");
+});
+
 test("with nothing reserved all is for pods", () => {
   expect(nodeAllocatable(capacity, {})).toEqual({ allocatable: capacity, enforced: capacity });
 });

@@ -1,7 +1,7 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { formatQuantity, milliUnits, parseQuantity, wholeUnits, type Quantity } from "@virtual-kubelet/kubernetes";
 import { cpuSharesOf, exactBytes } from "../cgroup/cpu-amounts.ts";
-import type { ResourceLimits } from "../runtime/runtime-spec.ts";
+import type { CgroupLimits } from "../cgroup/cgroup-tree.ts";
 import type { EvictionSignal } from "./eviction-signals.ts";
 import { isHard } from "./eviction-step.ts";
 import { thresholdQuantity, type Threshold } from "./eviction-thresholds.ts";
@@ -11,6 +11,8 @@ export type ResourceList = Readonly<Record<string, string>>;
 
 /** What {@link nodeAllocatable} takes off the capacity. */
 export interface Reservations {
+  /** Processes and threads that the machine may have, which can be reserved as `pid`; default: not known, and they cannot. */
+  readonly processes?: number | undefined;
   /** For the program and the engine; default: nothing. */
   readonly kubeReserved?: ResourceList | undefined;
   /** For all else that the machine runs; default: nothing. */
@@ -23,7 +25,7 @@ export interface Reservations {
 export interface Allocatable {
   /** What pods may ask for: `status.allocatable` of the node. */
   readonly allocatable: ResourceList;
-  /** What they may use before the kernel intervenes: without what the thresholds keep free. */
+  /** What they may use before the kernel intervenes: without what the thresholds keep free. Its `pid` is processes and threads. */
   readonly enforced: ResourceList;
 }
 
@@ -37,15 +39,16 @@ const signalOf: Readonly<Record<string, EvictionSignal>> = { memory: "memory.ava
  * @throws InvalidInputError if more is reserved than there is, or something that the node does not have
  */
 export function nodeAllocatable(capacity: ResourceList, reservations: Reservations): Allocatable {
-  const { kubeReserved = {}, systemReserved = {}, thresholds = [] } = reservations;
+  const { kubeReserved = {}, systemReserved = {}, thresholds = [], processes } = reservations;
+  const internal: ResourceList = { ...capacity, ...(processes !== undefined && { pid: String(processes) }) };
   for (const [field, list] of Object.entries({ kubeReserved, systemReserved })) {
-    const unknown = Object.keys(list).find((name) => capacity[name] === undefined);
+    const unknown = Object.keys(list).find((name) => internal[name] === undefined);
     if (unknown !== undefined) {
-      const known = Object.keys(capacity).join(", ");
+      const known = Object.keys(internal).join(", ");
       throw new InvalidInputError(`${field} has "${unknown}", which the node does not have: expected one of ${known}`);
     }
   }
-  const amounts = Object.entries(capacity).map(([name, text]) => {
+  const amounts = Object.entries(internal).map(([name, text]) => {
     const all = parseQuantity(text);
     const reserved = nanoOf(kubeReserved[name]) + nanoOf(systemReserved[name]);
     const threshold = thresholds.find((each) => isHard(each) && each.signal === signalOf[name]);
@@ -56,16 +59,20 @@ export function nodeAllocatable(capacity: ResourceList, reservations: Reservatio
   const less = (text: string, all: Quantity, taken: bigint): string =>
     taken === 0n ? text : formatQuantity({ ...all, nano: all.nano - taken });
   return {
-    allocatable: Object.fromEntries(amounts.map(({ name, text, all, reserved, kept }) => [name, less(text, all, reserved + kept)])),
+    // A node's status does not tell of processes.
+    allocatable: Object.fromEntries(
+      amounts.flatMap(({ name, text, all, reserved, kept }) => (name in capacity ? [[name, less(text, all, reserved + kept)]] : [])),
+    ),
     enforced: Object.fromEntries(amounts.map(({ name, text, all, reserved }) => [name, less(text, all, reserved)])),
   };
 }
 
-/** What of a list the kernel enforces for a cgroup: memory, and the share of the CPUs. */
-export function cgroupLimits({ cpu, memory }: ResourceList): ResourceLimits {
+/** What of a list the kernel enforces for a cgroup: memory, the share of the CPUs, and the number of processes. */
+export function cgroupLimits({ cpu, memory, pid }: ResourceList): CgroupLimits {
   return {
     ...(cpu !== undefined && { cpuShares: cpuSharesOf(milliUnits(parseQuantity(cpu))) }),
     ...(memory !== undefined && { memoryBytes: exactBytes(wholeUnits(parseQuantity(memory))) }),
+    ...(pid !== undefined && { processes: Number(wholeUnits(parseQuantity(pid))) }),
   };
 }
 

@@ -15,6 +15,8 @@ test("a machine has ids, cores on sockets, memory, swap and huge pages", async (
     "sys/class/dmi/id/product_uuid": "s\n",
     "proc/sys/kernel/random/boot_id": "b\n",
     "proc/sys/kernel/osrelease": "6.1\n",
+    "proc/sys/kernel/pid_max": "32768\n",
+    "proc/sys/kernel/threads-max": "30000\n",
     "proc/cpuinfo": [cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(3, 1, 0)].join("\n"),
     "proc/meminfo": "MemTotal:       16 kB\nSwapTotal:       8 kB\n",
     "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "2\n",
@@ -38,6 +40,7 @@ test("a machine has ids, cores on sockets, memory, swap and huge pages", async (
     memoryBytes: 16_384,
     swapBytes: 8192,
     hugePages: { "hugepages-1Gi": 0, "hugepages-2Mi": 4_194_304, "hugepages-64Ki": 65_536 },
+    maxProcesses: 30_000,
   });
 });
 

@@ -17,6 +17,8 @@ export interface HostMachine {
   readonly swapBytes: number | undefined;
   /** Bytes in huge pages by the name of their resource, such as `hugepages-2Mi`. */
   readonly hugePages: Readonly<Record<string, number>>;
+  /** Processes and threads that it may have; absent where the kernel does not tell. */
+  readonly maxProcesses: number | undefined;
 }
 
 /**
@@ -46,6 +48,7 @@ export async function hostMachine(root: string = "/"): Promise<HostMachine> {
     memoryBytes: kibibytes(memInfo, "MemTotal"),
     swapBytes: kibibytes(memInfo, "SwapTotal"),
     hugePages: await hugePagesOf(join(root, "sys/kernel/mm/hugepages")),
+    maxProcesses: leastNumber(await Promise.all([read("proc/sys/kernel/pid_max"), read("proc/sys/kernel/threads-max")])),
   };
 }
 
@@ -53,6 +56,12 @@ export async function hostMachine(root: string = "/"): Promise<HostMachine> {
 export function kibibytes(memInfo: string, field: string): number | undefined {
   const [, kib] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(memInfo) ?? [];
   return kib === undefined ? undefined : Number(kib) * 1024;
+}
+
+/** The least of the numbers that the texts begin with; `undefined` if none does. */
+export function leastNumber(texts: readonly string[]): number | undefined {
+  const numbers = texts.map((text) => Number.parseInt(text, 10)).filter(Number.isFinite);
+  return numbers.length > 0 ? Math.min(...numbers) : undefined;
 }
 
 function coresOf(cpuInfo: string): Pick<HostMachine, "cores" | "physicalCores" | "sockets"> {

@@ -14,7 +14,7 @@ import { readFile, statfs } from "node:fs/promises";
 import { cpus, totalmem, uptime } from "node:os";
 import { psiOf } from "../cgroup/cgroup-figures.ts";
 import { interfacesOf } from "../cgroup/network-devices.ts";
-import { hostMachine, kibibytes, type HostMachine } from "./host-machine.ts";
+import { hostMachine, kibibytes, leastNumber, type HostMachine } from "./host-machine.ts";
 
 /** What {@link hostNodeStats} measures. */
 export interface HostNodeStatsOptions {
@@ -56,7 +56,7 @@ export function hostNodeStats(options: HostNodeStatsOptions): (signal: AbortSign
     const [cpuPsi, memoryPsi, ioPsi] = pressure;
     const images = imageFs ? await imageFs() : fs;
     machine ??= hostMachine();
-    const { hugePages: _, ...facts } = await machine;
+    const { hugePages: _, maxProcesses: _limit, ...facts } = await machine;
     const systemContainers = await cgroups?.systemContainers(signal);
     const cgroup = await cgroups?.root(signal);
     signal.throwIfAborted();
@@ -120,9 +120,9 @@ async function processesOf(time: string): Promise<NodeStats["rlimit"]> {
   const [pids, threads, load] = await Promise.all(
     ["kernel/pid_max", "kernel/threads-max"].map((name) => readText(`/proc/sys/${name}`)).concat(readText("/proc/loadavg")),
   );
-  const limits = [pids, threads].map((text) => numberIn(text ?? "", /^(\d+)/)).filter((value) => value !== undefined);
+  const maxpid = leastNumber([pids ?? "", threads ?? ""]);
   const curproc = numberIn(load ?? "", /^\S+ \S+ \S+ \d+\/(\d+) /);
-  return curproc === undefined ? undefined : { time, ...(limits.length > 0 && { maxpid: Math.min(...limits) }), curproc };
+  return curproc === undefined ? undefined : { time, ...(maxpid !== undefined && { maxpid }), curproc };
 }
 
 async function pressureOf(resource: string): Promise<PsiStats | undefined> {

@@ -74,6 +74,38 @@ test("an evicted pod's volumes go with it, and those of a pod that has failed by
   expect([rig.status("u2").reason, [...storage.pods]]).toEqual(["Evicted", ["u1"]]);
 });
 
+test("with a full disk the containers of pods that have ended go, their statuses stay, and nothing begins anew", async () => {
+  const rig = new NodeRig({ "done/0": { afterMs: 1_000, exitCode: 0 } });
+  let isFull = false;
+  const available = (): number => (isFull && rig.runtime.sandboxes.size > 1 ? 50 : 900);
+  const full = {
+    nodeStats: (): Promise<NodeStats> =>
+      Promise.resolve({ nodeName: "n", startTime: time, fs: { time, capacityBytes: 1_000, availableBytes: available() } }),
+    eviction: { rules: evictionRules({ evictionHard: { "nodefs.available": "10%" } }, { isAllocatableEnforced: false }) },
+  };
+  rig.start(full);
+  const done = podWith({ restartPolicy: "OnFailure", containers: [{ name: "done", image: "app:1" }] });
+  const runs = podWith({ containers: [{ name: "runs", image: "app:1" }] });
+  await rig.create(done);
+  await rig.create({ ...runs, metadata: { ...runs.metadata, uid: "u2" } });
+  await rig.clock.advance(5_000);
+  const status = rig.status("u1");
+  expect([status.phase, rig.runtime.sandboxes.size]).toEqual(["Succeeded", 2]);
+
+  isFull = true;
+  await rig.clock.advance(40_000);
+
+  expect([rig.runtime.sandboxes.size, rig.runtime.begun.length]).toEqual([1, 2]);
+  expect(rig.status("u1")).toEqual(status);
+  expect(rig.status("u2").phase).toBe("Running");
+  rig.start(full);
+  await rig.clock.advance(60_000);
+  expect([rig.runtime.sandboxes.size, rig.runtime.begun.length]).toEqual([1, 2]);
+  await rig.provider.deletePod({ namespace: "default", name: "web", uid: "u1" }, { gracePeriodSeconds: 0 }, rig.signal).catch(() => {});
+  await rig.clock.advance(1_000);
+  expect([rig.runtime.sandboxes.size, rig.runtime.begun.length]).toEqual([1, 2]);
+});
+
 test("a critical pod goes on", async () => {
   const rig = new NodeRig();
   rig.start(nodeWith({ mebibytes: 50 }));

@@ -1,4 +1,5 @@
 import {
+  isTerminalPhase,
   podRef,
   type DeepReadonly,
   type Owner,
@@ -130,6 +131,26 @@ export class PodRegistry implements AsyncDisposable {
   /** Its status. */
   statusOf(found: RuntimePod): ProviderPodStatus {
     return podReport(this.stateOf(found), this.#options.runtime.name);
+  }
+
+  /**
+   * Removes the containers of pods that have ended, with their logs, though the API server still has the pods. Their statuses stay.
+   *
+   * @returns how many pods had any
+   * @throws as the runtime
+   */
+  async removeEnded(signal: AbortSignal): Promise<number> {
+    const { host, runtime } = this.#options;
+    // What only the containers tell, the API server must have heard.
+    const isOver = ({ ref, worker }: RegisteredPod): boolean =>
+      worker.state.stage.kind === "finished" && isTerminalPhase(host.findPod(ref)?.status?.phase);
+    let removed = 0;
+    for (const { ref } of this.values().filter(isOver)) {
+      const sandboxes = (await this.find(ref, signal))?.inventory.sandboxes ?? [];
+      await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id, signal)));
+      if (sandboxes.length > 0) removed++;
+    }
+    return removed;
   }
 
   /** Lets all workers go. What runs goes on. */

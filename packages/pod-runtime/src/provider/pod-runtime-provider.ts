@@ -151,6 +151,8 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
         const state = this.#pods.get(uid)?.worker.state;
         return !state || !holdsNetwork(state);
       },
+      recordNodeEvent: (event) => host.recordNodeEvent?.(event),
+      reclaimContainers: (signal) => this.#pods.removeEnded(signal),
       onConditions: () => this.#onNodeChanged?.(),
     });
   }

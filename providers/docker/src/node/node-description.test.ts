@@ -27,7 +27,13 @@ const facts: EngineFacts = {
 
 const nothingReserved = { kubeReserved: {}, systemReserved: {} };
 
-const machine = { machineID: "m", systemUUID: "s", bootID: "b", hugePages: { "hugepages-1Gi": 0, "hugepages-2Mi": 2 ** 22 } };
+const machine = {
+  machineID: "m",
+  systemUUID: "s",
+  bootID: "b",
+  hugePages: { "hugepages-1Gi": 0, "hugepages-2Mi": 2 ** 22 },
+  maxProcesses: 32_768,
+};
 
 test("a node is as large as its machine, with its GPUs, devices and runtimes", () => {
   const config = { ...nothingReserved, capacity: { pods: "20" }, devices: { "example.com/fuse": { paths: ["/dev/fuse"] } } };
@@ -64,7 +70,7 @@ test("a node is as large as its machine, with its GPUs, devices and runtimes", (
   });
 });
 
-const none = { machineID: "", systemUUID: "", bootID: "", hugePages: {} };
+const none = { machineID: "", systemUUID: "", bootID: "", hugePages: {}, maxProcesses: undefined };
 
 test("without GPUs, devices and a disk that can be seen the node has none", () => {
   expect(

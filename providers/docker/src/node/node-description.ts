@@ -19,7 +19,7 @@ export interface NodeFacts {
   readonly facts: EngineFacts;
   readonly gpus: readonly string[];
   readonly config: Pick<DockerConfig, "capacity" | "devices" | "kubeReserved" | "systemReserved">;
-  readonly machine: Pick<HostMachine, "machineID" | "systemUUID" | "bootID" | "hugePages">;
+  readonly machine: Pick<HostMachine, "machineID" | "systemUUID" | "bootID" | "hugePages" | "maxProcesses">;
   readonly images: readonly NodeImage[];
   /** Bytes of the file system that the engine's data is on; absent where it cannot be seen. */
   readonly diskBytes?: number | undefined;
@@ -30,7 +30,7 @@ export interface NodeFacts {
 
 /** What {@link nodeResources} is given. */
 export type NodeResourceFacts = Pick<NodeFacts, "facts" | "gpus" | "config" | "diskBytes" | "thresholds"> & {
-  readonly machine: Pick<HostMachine, "hugePages">;
+  readonly machine: Pick<HostMachine, "hugePages" | "maxProcesses">;
 };
 
 /** What the node has, and what of it is for pods. @throws InvalidInputError if more is reserved than there is */
@@ -47,7 +47,7 @@ export function nodeResources(options: NodeResourceFacts): Allocatable & { reado
     ...Object.fromEntries(devices),
     ...config.capacity,
   };
-  return { capacity, ...nodeAllocatable(capacity, { ...config, thresholds }) };
+  return { capacity, ...nodeAllocatable(capacity, { ...config, thresholds, processes: machine.maxProcesses }) };
 }
 
 /** The node of an engine: its size, its architecture, its runtimes. @throws InvalidInputError if more is reserved than there is */
