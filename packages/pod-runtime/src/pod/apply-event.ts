@@ -24,10 +24,9 @@ import { kubeletBackoff } from "./restart-backoff.ts";
 import { sandboxStep } from "./sandbox-step.ts";
 import { wholeStepEnded } from "./whole-pod.ts";
 
-/** An event of one kind. */
 type Of<Kind extends PodEvent["kind"]> = Extract<PodEvent, { readonly kind: Kind }>;
 
-/** Notes what has happened. What follows from it is the affair of `settle`. */
+/** Records an event in the state. `settle` decides what to do about it. */
 export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step<PodState> {
   switch (event.kind) {
     case "tick":
@@ -35,7 +34,7 @@ export function applyEvent(state: PodState, event: PodEvent, now: Instant): Step
     case "configChanged":
       return unchanged(withNewConfig(state, now));
     case "updated":
-      // A kubelet, too, looks again at what was missing when the pod itself changes.
+      // Like a kubelet, retries what was missing when the pod changes.
       return unchanged(withNewConfig(withPod(state, event.pod), now));
     case "deleted": {
       const ending = sooner(state.ending, { why: "deleted", deadlineMs: now.monotonicMs + event.graceMs });
@@ -72,7 +71,7 @@ function unchanged(state: PodState): Step<PodState> {
   return { state, effects: [] };
 }
 
-/** The ending that was there, with the earlier of both deadlines. */
+/** The ending with the earlier of both deadlines. An ending that has started keeps its reason. */
 function sooner(held: PodEnding | undefined, wanted: PodEnding): PodEnding {
   return held ? { ...held, deadlineMs: Math.min(held.deadlineMs, wanted.deadlineMs) } : wanted;
 }
@@ -159,7 +158,7 @@ function startFailed(record: ContainerRecord, event: Of<"startFailed">, context:
   const mayGoWell = reason === "CreateContainerConfigError" && record.life.hasNewConfig;
   const sinceMs = now.monotonicMs;
   const waiting = { kind: "waiting", reason, message, sinceMs, untilMs: sinceMs + (mayGoWell ? 0 : retryMs) } as const;
-  // Nothing was made, or nobody knows whether it runs: the next try is the same attempt.
+  // No container was created, or its start is unclear: the next try keeps the attempt's number.
   if (event.id === undefined) {
     const unbegun = reason === "CreateContainerConfigError" ? undefined : record.attempt;
     return { state: { ...record, attempt: record.attempt - 1, unbegun, life: waiting }, effects };
@@ -204,7 +203,7 @@ function hookEnded(record: ContainerRecord, event: Of<"hookEnded">, context: Con
   if (event.error === undefined) return { state: nowRunning(record, life.instance, desired), effects: [] };
   const trouble = { reason: "PostStartHookError", message: hookFailure(event.error, context) };
   const stop = beginStop({ ...record, trouble }, stopWish("postStart", "FailedPostStartHook", context), context);
-  // What the hook wrote may be secret: events do not have it, as with a kubelet.
+  // The hook's output may contain secrets. Like a kubelet's, the event leaves it out.
   return { state: stop.state, effects: [warning("FailedPostStartHook", "PostStartHook failed", desired), ...stop.effects] };
 }
 

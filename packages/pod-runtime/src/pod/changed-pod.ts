@@ -4,13 +4,13 @@ import type { Instant } from "./instant.ts";
 import { desiredPodOf } from "./desired-pod.ts";
 import type { PodState } from "./pod-state.ts";
 
-/** The state of a pod whose spec, labels or annotations have changed. */
+/** State of a pod after its spec, labels or annotations changed. */
 export function withPod(state: PodState, pod: DeepReadonly<Pod>): PodState {
   const desired = desiredPodOf(pod);
   const before = new Map(state.desired.containers.map(({ name, specHash }) => [name, specHash]));
   const containers = desired.containers.map(({ name, specHash }): [string, ContainerRecord] => {
     const held = state.containers.get(name) ?? newContainer;
-    // A change of resources that has failed may go well now.
+    // A resize that failed may succeed now.
     const record = held.resize?.retryAtMs === undefined ? held : { ...held, resize: undefined };
     if (before.get(name) === specHash) return [name, record];
     const isBegun = record.life.kind === "waiting" || record.life.kind === "pulling";
@@ -20,8 +20,8 @@ export function withPod(state: PodState, pod: DeepReadonly<Pod>): PodState {
 }
 
 /**
- * The state of a pod of which a secret or config map has come or changed: what waits for one is tried at once. What is on its
- * way may have looked too early.
+ * State of a pod after one of its secrets or config maps appeared or changed. Waits for configuration end at once; calls in progress are
+ * marked, because they may have read the old configuration.
  */
 export function withNewConfig(state: PodState, { monotonicMs }: Instant): PodState {
   const { stage } = state;
@@ -43,7 +43,7 @@ export function withNewConfig(state: PodState, { monotonicMs }: Instant): PodSta
   };
 }
 
-/** The state of a pod after another one has left ports of the node: a sandbox that could not be made is tried at once. */
+/** State of a pod after another pod released ports of the node. A sandbox that could not be created is retried at once. */
 export function withFreedPorts(state: PodState, { monotonicMs }: Instant): PodState {
   const { stage } = state;
   return stage.kind === "sandboxFailed" && !stage.isForMounts ? { ...state, stage: { ...stage, untilMs: monotonicMs } } : state;

@@ -1,44 +1,45 @@
 import type { RuntimeContainer } from "../runtime/container-runtime.ts";
 import type { Resources } from "./resources.ts";
 
-/** How a container's run ended. Times are wall-clock milliseconds since the epoch. */
+/** End of a container's run. Times are wall-clock milliseconds since the epoch. */
 export interface Termination {
   readonly exitCode: number;
-  /** As in a status: `Completed`, `Error`, `OOMKilled`, `StartError`, `ContainerStatusUnknown`, … */
+  /** Reason in the status: `Completed`, `Error`, `OOMKilled`, `StartError`, `ContainerStatusUnknown`, … */
   readonly reason: string;
   readonly message?: string | undefined;
   readonly startedAtMs?: number | undefined;
   readonly finishedAtMs: number;
-  /** Absent if the runtime never made the container. */
+  /** `undefined` if the runtime never created the container. */
   readonly id?: string | undefined;
 }
 
-/** What is known of an instance that the runtime runs. */
+/** An instance that the runtime runs. */
 export interface RunningInstance {
   readonly id: string;
   readonly startedAtMs: number;
 }
 
-/** Why a container is stopped; all but `podEnding` leave the restart to the policy. */
+/** Why a container is stopped. After all reasons but `podEnding` the restart policy decides what follows. */
 export type StopReason = "podEnding" | "liveness" | "startup" | "changed" | "postStart";
 
 /**
- * Where a container is in its life. All `…Ms` that end in `untilMs` or `deadlineMs` are monotonic.
+ * Stage of a container's life. `untilMs` and `…DeadlineMs` are monotonic.
  *
- * - `idle`: its turn has not come, or has come and `settle` will begin it.
- * - `pulling`: the image is being made sure of. Left by `imageReady`, `imageFailed`.
- * - `starting`: it is being made and started. Left by `started`, `startFailed`.
- * - `postStart`: it runs, and its hook does. Left by `hookEnded`, `exited`.
- * - `running`: left by `exited`, or by a wish to stop it.
- * - `preStop`: a stop has begun. Its hook runs, or it waits for others to end before it; `settle` stops it, at the deadline at last.
+ * - `idle`: its turn has not come, or `settle` is about to start it.
+ * - `pulling`: its images are checked and pulled. Left by `imageReady`, `imageFailed`.
+ * - `starting`: it is being created and started. Left by `started`, `startFailed`.
+ * - `postStart`: it runs, and so does its postStart hook. Left by `hookEnded`, `exited`.
+ * - `running`: left by `exited`, or by a request to stop it.
+ * - `preStop`: it is to be stopped. Its preStop hook runs, or other containers have to end first; `settle` stops it at the deadline at the
+ *   latest.
  * - `stopping`: the runtime is stopping it. Left by `exited`.
- * - `waiting`: it failed or ended, and is begun again at `untilMs`.
- * - `ended`: it is never started again; without a termination in the record it never ran.
+ * - `waiting`: it failed or ended, and is started again at `untilMs`.
+ * - `ended`: it is never started again. Without a termination in the record, it never ran.
  */
 export type ContainerLife =
   | { readonly kind: "idle" }
   | { readonly kind: "pulling" }
-  /** `hasNewConfig`: a secret or config map has changed meanwhile. */
+  /** `hasNewConfig`: a secret or config map changed during the start. */
   | { readonly kind: "starting"; readonly hasNewConfig?: boolean }
   | { readonly kind: "postStart"; readonly instance: RunningInstance }
   | { readonly kind: "running"; readonly instance: RunningInstance; readonly isStarted: boolean; readonly isReady: boolean }
@@ -49,104 +50,106 @@ export type ContainerLife =
       readonly isReady: boolean;
       readonly why: StopReason;
       readonly deadlineMs: number;
-      /** With `preStop`: the hook is through, or there is none. */
+      /** In `preStop`: the hook has ended, or there is none. */
       readonly isHookOver?: boolean | undefined;
-      /** When the runtime has failed to stop it: when to try again. */
+      /** When the runtime failed to stop it: time of the next try. */
       readonly retryAtMs?: number | undefined;
     }
-  /** `volumeImage`: the image of a volume that could not be pulled. */
+  /** `volumeImage`: the image of a volume, if that image could not be pulled. */
   | ({ readonly kind: "waiting"; readonly untilMs: number; readonly sinceMs: number; readonly volumeImage?: string | undefined } & Trouble)
   | { readonly kind: "ended" };
 
-/** Why a container does not run, as its status shows it. */
+/** Why a container does not run, in the words of its status. */
 export interface Trouble {
-  /** A waiting reason: `ErrImagePull`, `CrashLoopBackOff`, `PostStartHookError`, … */
+  /** Waiting reason: `ErrImagePull`, `CrashLoopBackOff`, `PostStartHookError`, … */
   readonly reason: string;
   readonly message: string;
 }
 
-/** A back-off that doubles. */
+/** State of an exponential back-off. */
 export interface BackoffRecord {
-  /** The next wait, in milliseconds. */
+  /** Next delay, in milliseconds. */
   readonly delayMs: number;
-  /** When it was last used; monotonic. */
+  /** Time of its last use; monotonic. */
   readonly usedAtMs: number;
 }
 
 /** A change of a running container's resources. */
 export interface PendingResize {
   readonly target: { readonly own: Resources; readonly effective: Resources };
-  /** When it has failed: when it is tried again; monotonic. */
+  /** Time of the next try after a failure; monotonic. */
   readonly retryAtMs?: number | undefined;
   readonly message?: string | undefined;
-  /** The runtime cannot do it in place. */
+  /** Whether the runtime cannot change the resources in place. */
   readonly isRestartNeeded?: boolean | undefined;
 }
 
-/** All that is known of one container of a pod. */
+/** Everything that is known of one container of a pod. */
 export interface ContainerRecord {
   readonly life: ContainerLife;
-  /** Number of the newest attempt, running or not; -1 before the first. */
+  /** Number of the newest attempt, running or not; -1 before the first one. */
   readonly attempt: number;
-  /** The attempt after that one, if it may have been made and was not begun as far as is known. It counts once it is known to have begun. */
+  /**
+   * Number of the next attempt, if it may have been created but is not known to have started. It counts once it is known to have started.
+   */
   readonly unbegun?: number | undefined;
   /** Spec hash of the newest attempt. */
   readonly specHash?: string | undefined;
   /** End of the newest attempt that has ended. */
   readonly lastTermination?: Termination | undefined;
-  /** That end was ours, for another attempt, and by its policy it would be final: until that one runs, it is not shown. */
+  /** Whether {@link lastTermination} was caused by a restart that its policy would not allow. It is hidden until the next attempt runs. */
   readonly isReplaced?: boolean | undefined;
   /** End of the attempt before that one. */
   readonly previousTermination?: Termination | undefined;
-  /** Whether an init container has ended well, or a sidecar was started once, in this sandbox. */
+  /** Whether, in this sandbox, an init container has succeeded or a sidecar has started once. */
   readonly isInitialized: boolean;
-  /** The image as the runtime names it, and by content. */
+  /** The image: its name at the runtime, and its id by content. */
   readonly image?: { readonly name: string; readonly id: string } | undefined;
-  /** The images of its volumes that are some, by content, by the volumes' names; of the newest attempt. */
+  /** Images of the volumes of type image in the newest attempt: volume name ▶ image id by content. */
   readonly volumeImages?: ReadonlyMap<string, string> | undefined;
-  /** Whom the newest attempt runs as, where the runtime tells. */
+  /** User of the newest attempt, if the runtime reports it. */
   readonly user?: RuntimeContainer["user"];
-  /** What the newest attempt runs with of its own. */
+  /** Resources of the newest attempt, from the container's own spec. */
   readonly resources?: Resources | undefined;
-  /** The same, with the pod's limits where it has none. */
+  /** {@link resources} with the pod's limits filled in. */
   readonly effective?: Resources | undefined;
-  /** A change of {@link resources} that is under way, or has failed and is tried again. */
+  /** A change of {@link resources} that is in progress, or waits for its next try. */
   readonly resize?: PendingResize | undefined;
-  /** What held up the newest try; it goes on being shown until a start has come through. */
+  /** Reason why the newest try failed. Shown until a start succeeds. */
   readonly trouble?: Trouble | undefined;
   readonly crashBackoff?: BackoffRecord | undefined;
   readonly pullBackoff?: BackoffRecord | undefined;
 }
 
-/** A container nothing has happened to. */
+/** A container before its first event. */
 export const newContainer: ContainerRecord = { life: { kind: "idle" }, attempt: -1, isInitialized: false };
 
-/** The instance that the runtime runs, if it runs one. */
+/** The instance that the runtime runs; `undefined` if it runs none. */
 export function instanceOf(life: ContainerLife): RunningInstance | undefined {
   return "instance" in life ? life.instance : undefined;
 }
 
-/** Whether it runs, and its postStart hook is through. Nobody is told before of one that does. */
+/** Whether the container runs and its postStart hook has ended. Before that, it is not reported as running. */
 export function isUp(life: ContainerLife): life is Extract<ContainerLife, { readonly isReady: boolean }> {
   return "isReady" in life && !("why" in life && life.why === "postStart");
 }
 
 /**
- * Why a container is shown as waiting, if that is known: as a kubelet does, also while it is being tried again.
- * Source: reasonCache of kubernetes v1.36.3 pkg/kubelet/reason_cache.go.
+ * Reason of a container that waits, if there is one. Like a kubelet, it stays while the next try is in progress. Source: reasonCache of
+ * kubernetes v1.36.3 pkg/kubelet/reason_cache.go.
  */
 export function troubleOf({ life, trouble }: ContainerRecord): Trouble | undefined {
   if (life.kind === "waiting") return life;
   return life.kind === "ended" || isUp(life) ? undefined : trouble;
 }
 
-/** A container that is to be begun, whatever held it up before. */
+/** The record of a container that is to be started again. */
 export function begunAnew(record: ContainerRecord): ContainerRecord {
   const held = troubleOf(record);
   return { ...record, life: { kind: "idle" }, trouble: held && { reason: held.reason, message: held.message } };
 }
 
-/** Whether something of the container is at work in the runtime: it runs, or is being started. */
+/** Whether the container occupies the runtime: it runs, or is being started. */
 export function isLive(life: ContainerLife): boolean {
   return life.kind === "starting" || "instance" in life;
 }

@@ -6,12 +6,12 @@ import type { PodEffect, Step } from "./pod-effect.ts";
 import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 
-/** Least time a container has between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
+/** Minimum time between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
 export const minGraceMs = 2_000;
-/** How long after a failed start or stop it is tried again. Source: backOffPeriod of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
+/** Delay before a failed start or stop is retried. Source: backOffPeriod of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
 export const retryMs = 10_000;
 
-/** A container of a pod, and what is asked of it. */
+/** A container of a pod, and the circumstances that decide its next step. */
 export interface ContainerContext {
   readonly desiredPod: DesiredPod;
   readonly desired: DesiredContainer;
@@ -21,8 +21,8 @@ export interface ContainerContext {
 }
 
 /**
- * The record of a container whose newest attempt has ended: to be started again at once or later, or never. The last two
- * attempts that have ended stay for their logs.
+ * State of a container whose newest attempt has ended: restart at once, restart later, or never. The last two attempts that have ended are
+ * kept for their logs.
  */
 export function afterEnd(record: ContainerRecord, termination: Termination, context: ContainerContext): Step<ContainerRecord> {
   const oldest = record.previousTermination?.id;
@@ -51,9 +51,9 @@ function whatNext(record: ContainerRecord, termination: Termination, context: Co
 }
 
 /**
- * The record of a container that only its failed probe begins again: at once, or never. It is a kubelet's own call that ends and
- * begins it, and looks at the end of the attempt before; where that is too short ago, the next call finds an end that is final.
- * Source: computePodActions, doBackOff and SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ * State of a container whose restart is triggered only by a failed liveness or startup probe: at once, or never. A kubelet stops and starts
+ * such a container in one sync, which looks at the end of the attempt before; if that end is too recent, the next sync finds an end that is
+ * final. Source: computePodActions, doBackOff and SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 function afterProbe(record: ContainerRecord, now: Instant): ContainerRecord | undefined {
   if (!record.previousTermination) return record;
@@ -61,7 +61,7 @@ function afterProbe(record: ContainerRecord, now: Instant): ContainerRecord | un
   return dueMs <= now.monotonicMs ? { ...record, crashBackoff: next } : undefined;
 }
 
-/** When it ended, on the monotonic clock. */
+/** Time of the end on the monotonic clock. */
 function agoOf({ finishedAtMs }: Termination, now: Instant): number {
   return now.monotonicMs - Math.max(0, now.wallMs - finishedAtMs);
 }
@@ -79,16 +79,16 @@ function backOff(record: ContainerRecord, endedAtMs: number, context: ContainerC
   };
 }
 
-/** A pod as a kubelet writes it in messages. */
+/** The pod's name in a kubelet's messages. */
 export function podName({ pod }: DesiredPod): string {
   const { name, namespace, uid } = pod.metadata ?? {};
   return `${name}_${namespace}(${uid})`;
 }
 
 /**
- * A container that is ended because it has changed, or because a probe has failed, may be begun again however it ends; in the
- * second case not if it never restarts.
- * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ * Whether a container is restarted after it has ended. Its own change, or a failed probe, restarts it whatever its exit code; a failed
+ * probe does not if the restart policy is `Never`. Source: computePodActions in kubernetes v1.36.3
+ * pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 function mayRestart(context: ContainerContext, exitCode: number, why: StopReason | undefined): boolean {
   const { role } = context.desired;
@@ -97,17 +97,17 @@ function mayRestart(context: ContainerContext, exitCode: number, why: StopReason
   return isRestarted(context, exitCode);
 }
 
-/** By its policy alone. */
+/** Decision of the restart policy alone. */
 function isRestarted({ desiredPod, desired }: ContainerContext, exitCode: number): boolean {
   return shouldRestart(desired.container, desiredPod.pod.spec ?? { containers: [] }, exitCode);
 }
 
-/** Whether a container whose liveness or startup probe fails is begun again in any case. */
+/** Whether a failed liveness or startup probe restarts the container. */
 export function restartsAfterProbe({ desiredPod, desired: { container } }: ContainerContext): boolean {
   return (container.restartPolicy ?? desiredPod.pod.spec?.restartPolicy) !== "Never";
 }
 
-/** The record of a container that runs now; without a postStart hook it counts as running at once. */
+/** State of a container that has just started. Without a postStart hook it is running at once. */
 export function afterStart(
   record: ContainerRecord,
   instance: { id: string; startedAtMs: number },
@@ -128,7 +128,7 @@ export function afterStart(
   return { state: nowRunning(record, instance, desired), effects: [started] };
 }
 
-/** The record of a container whose postStart hook, if any, is through. */
+/** State of a container after its postStart hook. */
 export function nowRunning(
   record: ContainerRecord,
   instance: { id: string; startedAtMs: number },
@@ -139,18 +139,18 @@ export function nowRunning(
   return { ...record, life: { kind: "running", instance, ...standing }, trouble: undefined, isInitialized };
 }
 
-/** Why and until when a container is stopped. */
+/** Reason and deadline of a stop. */
 export interface StopWish {
   readonly why: StopReason;
   /** Monotonic. */
   readonly deadlineMs: number;
-  /** Event for people. */
+  /** Message of the event. */
   readonly message: string;
-  /** Whether others have to end before it; its hook waits for nobody. */
+  /** Whether other containers have to end first. The preStop hook does not wait for them. */
   readonly hasToWait?: boolean;
 }
 
-/** Begins to stop a container that runs: its preStop hook first, if there is time. */
+/** Starts to stop a running container, with its preStop hook first if there is time. */
 export function beginStop(record: ContainerRecord, wish: StopWish, { desired, now }: ContainerContext): Step<ContainerRecord> {
   const { life } = record;
   if (life.kind !== "running" && life.kind !== "postStart") return { state: record, effects: [] };
@@ -174,7 +174,7 @@ export function beginStop(record: ContainerRecord, wish: StopWish, { desired, no
   return { state: { ...record, life: stopping }, effects: [killing, stopEffect(desired, stopping, now)] };
 }
 
-/** The call that stops a container with what is left of its grace. */
+/** The effect that stops a container with the rest of its grace period. */
 export function stopEffect(
   desired: DesiredContainer,
   life: { readonly instance: { readonly id: string }; readonly deadlineMs: number },
@@ -184,7 +184,7 @@ export function stopEffect(
   return { kind: "stopContainer", container: desired.name, id: life.instance.id, graceMs };
 }
 
-/** A warning for people about a container. */
+/** A warning event about a container, or about the pod. */
 export function warning(reason: string, message: string, desired?: DesiredContainer): PodEffect {
   return { kind: "event", type: "Warning", reason, message, container: desired?.name };
 }

@@ -1,8 +1,8 @@
 import { podName, type ContainerContext } from "./container-step.ts";
 
 /**
- * What the status of a container says whose postStart hook has failed.
- * Source: HandlerRunner.Run in kubernetes v1.36.3 pkg/kubelet/lifecycle/handlers.go.
+ * Status message of a container whose postStart hook failed. Source: HandlerRunner.Run in kubernetes v1.36.3
+ * pkg/kubelet/lifecycle/handlers.go.
  */
 export function hookFailure(error: string, { desiredPod, desired: { name, container } }: ContainerContext): string {
   const { exec, httpGet, sleep } = container.lifecycle?.postStart ?? {};

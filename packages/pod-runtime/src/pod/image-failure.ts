@@ -1,6 +1,6 @@
 /**
- * The event for people of an image that is not there.
- * Source: EnsureImageExists in kubernetes v1.36.3 pkg/kubelet/images/image_manager.go.
+ * Event about an image that could not be made available. Source: EnsureImageExists in kubernetes v1.36.3
+ * pkg/kubelet/images/image_manager.go.
  *
  * @param why - the waiting reason and message of the container
  */

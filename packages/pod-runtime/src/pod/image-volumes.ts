@@ -2,17 +2,15 @@ import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
-/** A volume that is an image. */
+/** A volume of type image. */
 export interface ImageVolume {
-  /** The volume's name. */
   readonly name: string;
-  /** The image's name. */
   readonly image: string;
   /** `Always`, `IfNotPresent` or `Never`. */
   readonly pullPolicy: string;
 }
 
-/** The volumes of a pod that are images and which the container mounts, each once, in the order of the pod's spec. */
+/** The volumes of type image that the container mounts, without duplicates, in the order of the pod's spec. */
 export function imageVolumesOf(pod: DeepReadonly<Pod>, { volumeMounts = [] }: DeepReadonly<Container>): readonly ImageVolume[] {
   const mounted = new Set(volumeMounts.map(({ name }) => name));
   return (pod.spec?.volumes ?? []).flatMap(({ name, image: source }) => {
@@ -22,10 +20,7 @@ export function imageVolumesOf(pod: DeepReadonly<Pod>, { volumeMounts = [] }: De
   });
 }
 
-/**
- * When an image is pulled, where nobody says.
- * Source: SetDefaults_Volume in kubernetes v1.36.3 pkg/apis/core/v1/defaults.go.
- */
+/** Default pull policy of an image. Source: SetDefaults_Volume in kubernetes v1.36.3 pkg/apis/core/v1/defaults.go. */
 export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {
   const [name = "", digest] = image.split("@");
   const last = name.slice(name.lastIndexOf("/") + 1);
@@ -34,7 +29,7 @@ export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {
 }
 
 /**
- * Refuses a pod with images for volumes where the runtime cannot mount them.
+ * Refuses a pod with volumes of type image if the runtime cannot mount images.
  *
  * @throws UnsupportedError naming the field
  */

@@ -1,15 +1,15 @@
 import type { PodState } from "./pod-state.ts";
 
-/** How long a failed pull is shown as such, before it is shown as waiting for the next. */
+/** Time for which a failed pull is shown as `ErrImagePull` before it is shown as `ImagePullBackOff`. */
 export const pullErrorShownMs = 2_000;
 
-/** When `activeDeadlineSeconds` is over; monotonic. */
+/** Time when `activeDeadlineSeconds` is over; monotonic. */
 export function activeDeadlineMs({ desired, activeSinceMs }: PodState): number | undefined {
   const seconds = desired.pod.spec?.activeDeadlineSeconds;
   return seconds === undefined ? undefined : activeSinceMs + seconds * 1000;
 }
 
-/** When the pod is to be given a tick, without anything else happening; monotonic. */
+/** Time when the pod needs a `tick` if nothing else happens; monotonic. */
 export function nextDueMs(state: PodState): number | undefined {
   const due: (number | undefined)[] = [];
   if (!state.ending) due.push(activeDeadlineMs(state));

@@ -2,29 +2,29 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { RuntimeContainer } from "../runtime/container-runtime.ts";
 import type { Termination } from "./container-life.ts";
 
-/** Which start of which container something is about. */
+/** An attempt of a container. */
 export interface AttemptRef {
   readonly container: string;
   readonly attempt: number;
 }
 
-/** What can happen to a pod. Those about an attempt or an id that is not waited for change nothing. */
+/** Everything that can happen to a pod. Events about an attempt or id that the state does not wait for change nothing. */
 export type PodEvent =
   /** Time has passed: see `nextDueMs`. */
   | { readonly kind: "tick" }
   /** The spec, labels or annotations changed. */
   | { readonly kind: "updated"; readonly pod: DeepReadonly<Pod> }
-  /** A secret or config map that the pod refers to has come, changed or gone. */
+  /** A secret or config map that the pod refers to appeared, changed or disappeared. */
   | { readonly kind: "configChanged" }
-  /** The pod is to end; again with less grace to shorten it. */
+  /** The pod is to end. A later event with less grace shortens the grace period. */
   | { readonly kind: "deleted"; readonly graceMs: number }
-  /** The pod is made to fail, as by eviction. */
+  /** The pod is to fail, for example by eviction. */
   | {
       readonly kind: "failed";
       readonly graceMs: number;
       readonly reason: string;
       readonly message: string;
-      /** Whether the node ends it for its own sake; default `false`. */
+      /** Whether the node ends the pod for its own sake. Default: false. */
       readonly isDisruption?: boolean | undefined;
     }
   | {
@@ -32,22 +32,22 @@ export type PodEvent =
       readonly attempt: number;
       readonly sandboxId: string;
       readonly ips: readonly string[];
-      /** The newest attempt of each container that was begun in a sandbox before, by name. Default: of none. */
+      /** Newest attempt of each container that was started in an earlier sandbox, by container name. Default: none. */
       readonly begun?: ReadonlyMap<string, number> | undefined;
     }
   | {
       readonly kind: "sandboxFailed";
       readonly attempt: number;
       readonly message: string;
-      /** Of the event; absent: it was told already. */
+      /** Reason of the event for users; `undefined` if they have been told. */
       readonly reason?: "FailedMount" | "FailedCreatePodSandBox" | undefined;
     }
-  /** The sandbox stopped or vanished, on our wish or not. What ran in it does not any more. */
+  /** The sandbox has stopped or vanished, requested or not. Nothing runs in it any more. */
   | { readonly kind: "sandboxStopped"; readonly sandboxId: string }
   | { readonly kind: "sandboxStopFailed"; readonly sandboxId: string }
-  /** Another pod has left ports of the node: a sandbox that could not be made may be possible now. */
+  /** Another pod has released ports of the node. A sandbox that could not be created may be possible now. */
   | { readonly kind: "portsFreed" }
-  /** The pod's cgroup, if it has one, has at least what the spec says, or just that. */
+  /** The pod's cgroup, if it has one, now has at least (`podGrown`) or exactly (`podFitted`) what the spec says. */
   | { readonly kind: "podGrown" | "podFitted"; readonly sandboxId: string }
   | { readonly kind: "podFitFailed"; readonly sandboxId: string; readonly message: string }
   | { readonly kind: "removed" }
@@ -57,7 +57,7 @@ export type PodEvent =
       readonly container: string;
       readonly specHash: string;
       readonly image: { readonly name: string; readonly id: string };
-      /** The images of its volumes that are some, by content, by the volumes' names. */
+      /** Images of the volumes of type image: volume name ▶ image id by content. */
       readonly volumeImages?: ReadonlyMap<string, string> | undefined;
     }
   | {
@@ -66,7 +66,7 @@ export type PodEvent =
       readonly specHash: string;
       readonly reason: string;
       readonly message: string;
-      /** The image of a volume, where it is not the container's own; then people have been told. */
+      /** The volume's image that failed, if it was not the container's own. The user has been told. */
       readonly volumeImage?: string | undefined;
     }
   | ({
@@ -75,13 +75,16 @@ export type PodEvent =
       readonly startedAtMs: number;
       readonly user?: RuntimeContainer["user"];
     } & AttemptRef)
-  /** It was not made, or it is not clear whether it was started: `id` absent, tried again as it was. Or it can never start. */
+  /**
+   * The container was not created, or it is unclear whether it has started: `id` is absent, and the same attempt is retried. With `id`, it
+   * can never start.
+   */
   | ({
       readonly kind: "startFailed";
       readonly id?: string | undefined;
       readonly reason: "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError";
       readonly message: string;
-      /** With `id`: what the runtime says of it; default 128. */
+      /** With `id`: the exit code that the runtime reports. Default: 128. */
       readonly exitCode?: number | undefined;
     } & AttemptRef)
   | { readonly kind: "exited"; readonly container: string; readonly id: string; readonly termination: Termination }
@@ -92,7 +95,7 @@ export type PodEvent =
       readonly container: string;
       readonly id: string;
       readonly message: string;
-      /** It cannot be done in place. */
+      /** Whether the runtime cannot change the resources in place. */
       readonly isRestartNeeded: boolean;
     }
   | {
@@ -100,7 +103,7 @@ export type PodEvent =
       readonly container: string;
       readonly id: string;
       readonly hook: "postStart" | "preStop";
-      /** Absent: it went well. */
+      /** `undefined` on success. */
       readonly error?: string | undefined;
     }
   | {

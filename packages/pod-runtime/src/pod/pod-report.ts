@@ -16,11 +16,10 @@ import { isShown } from "./whole-pod.ts";
 import { allocatedResources } from "./whole-resources.ts";
 
 /**
- * What a provider reports of the pod. A phase is final only when nothing of the pod runs any more and its sandbox is stopped, so that
- * its ports and addresses are free.
- * Source: mergePodStatus in kubernetes v1.36.3 pkg/kubelet/status/status_manager.go.
+ * The pod's status as a provider reports it. A phase is final only when nothing of the pod runs and its sandbox has stopped, so that its
+ * ports and addresses are free. Source: mergePodStatus in kubernetes v1.36.3 pkg/kubelet/status/status_manager.go.
  *
- * @param scheme - of container ids, such as `docker`
+ * @param scheme - scheme of container ids, such as `docker`
  */
 export function podReport(state: PodState, scheme: string): ProviderPodStatus {
   const { stage, ending, desired } = state;
@@ -48,21 +47,24 @@ export function podReport(state: PodState, scheme: string): ProviderPodStatus {
   };
 }
 
-/** Whether a sandbox may have ports and addresses of the node. A pod whose phase is final has none, also if an earlier program wrote that. */
+/**
+ * Whether the pod's sandbox may hold ports and addresses of the node. A pod with a final phase holds none, even if an earlier program wrote
+ * the phase.
+ */
 export function holdsNetwork({ stage, desired }: Pick<PodState, "stage" | "desired">): boolean {
   return !isTerminalPhase(desired.pod.status?.phase) && !withoutSandbox.includes(stage.kind);
 }
 
 const withoutSandbox: readonly PodStage["kind"][] = ["finished", "removing", "gone"];
 
-/** A pod whose sidecars or sandbox still run has not ended. */
+/** A pod has not ended while its sidecars or its sandbox run. */
 function phaseOf(computed: PodPhase, { desired, containers }: PodState, isStopped: boolean): PodPhase {
   if (!isTerminalPhase(computed) || isStopped) return computed;
   const hasRun = desired.containers.some(({ name, role }) => role === "main" && containers.get(name)?.lastTermination);
   return hasRun ? "Running" : "Pending";
 }
 
-/** What core cannot tell from the containers. */
+/** Conditions that core cannot derive from the containers. */
 function conditions({ stage, containers, whole, ending }: PodState): PodCondition[] {
   const ofPod = !ending && isShown(whole) ? [whole.change ?? {}] : [];
   const resizes: { readonly message?: string | undefined }[] = [
@@ -111,7 +113,7 @@ function whatItRunsWith(
   return { resources: resources ?? {}, allocatedResources: container.resources?.requests, ...(user && { user: { linux: user } }) };
 }
 
-/** The mounts as a kubelet shows them: recursive only where that was asked for. */
+/** Mounts in a kubelet's form: `recursiveReadOnly` only if the spec sets it. */
 function volumeMounts({ container: { volumeMounts: mounts } }: DesiredContainer): DeepReadonly<ContainerStatus>["volumeMounts"] {
   return mounts?.map(({ name, mountPath, readOnly, recursiveReadOnly }) => ({
     name,
@@ -120,7 +122,7 @@ function volumeMounts({ container: { volumeMounts: mounts } }: DesiredContainer)
   }));
 }
 
-/** A start that has not come through yet counts for nothing. */
+/** A start that has not succeeded yet does not count. */
 function restartCount({ life, attempt }: ContainerRecord): number {
   return Math.max(0, isLive(life) && !isUp(life) ? attempt - 1 : attempt);
 }
@@ -130,7 +132,7 @@ function shownState(state: PodState, record: ContainerRecord, scheme: string): C
   if (isUp(life)) return { running: { startedAt: rfc3339(life.instance.startedAtMs) } };
   const trouble = troubleOf(record);
   if (trouble) return { waiting: { reason: trouble.reason, message: trouble.message } };
-  // A kubelet, too, tells of nothing between the end and the start.
+  // Like a kubelet, reports no state between the end and the next start.
   if (record.isReplaced && life.kind !== "ended" && lastTermination?.startedAtMs !== undefined)
     return { running: { startedAt: rfc3339(lastTermination.startedAtMs) } };
   if (lastTermination) return { terminated: terminated(lastTermination, scheme) };

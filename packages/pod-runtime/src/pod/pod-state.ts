@@ -2,13 +2,13 @@ import type { ContainerRecord } from "./container-life.ts";
 import type { DesiredPod } from "./desired-pod.ts";
 import type { WholePod } from "./whole-pod.ts";
 
-/** The pod's place in the runtime. `untilMs` is monotonic. */
+/** Stage of the pod at the runtime. `untilMs` is monotonic. */
 export type PodStage =
-  /** No sandbox, and one is wanted at once. */
+  /** There is no sandbox; one is to be created at once. */
   | { readonly kind: "noSandbox"; readonly failures: number }
-  /** `hasNewConfig`: a secret or config map has changed meanwhile. */
+  /** `hasNewConfig`: a secret or config map changed during the creation. */
   | { readonly kind: "creatingSandbox"; readonly attempt: number; readonly failures: number; readonly hasNewConfig?: boolean }
-  /** It could not be made, or the pod's volumes not be filled; tried again at `untilMs`. */
+  /** The sandbox could not be created, or the pod's volumes could not be filled. Retried at `untilMs`. */
   | {
       readonly kind: "sandboxFailed";
       readonly isForMounts: boolean;
@@ -19,41 +19,41 @@ export type PodStage =
   | { readonly kind: "up"; readonly sandboxId: string; readonly ips: readonly string[] }
   /** All containers have ended; the sandbox is being stopped. */
   | { readonly kind: "stoppingSandbox"; readonly sandboxId: string; readonly untilMs?: number | undefined }
-  /** All has ended; what it left stays for its logs. */
+  /** Everything has ended. Containers are kept for their logs. */
   | { readonly kind: "finished" }
-  /** What it left is being removed. */
+  /** The remains are being removed. */
   | { readonly kind: "removing"; readonly untilMs?: number | undefined }
-  /** The runtime holds nothing of it any more. */
+  /** The runtime holds nothing of the pod any more. */
   | { readonly kind: "gone" };
 
-/** Why the pod's containers are to end. */
+/** Why and until when the pod's containers are to end. */
 export interface PodEnding {
-  /** `finished`: the main containers are through, or an init container failed for good. `failed`: the pod is made to fail. */
+  /** `finished`: the main containers have ended, or an init container has failed for good. `failed`: the pod was made to fail. */
   readonly why: "deleted" | "failed" | "finished";
-  /** When the grace is over; monotonic. */
+  /** End of the grace period; monotonic. */
   readonly deadlineMs: number;
-  /** With `failed`: reason and message of the pod, such as `DeadlineExceeded`. */
+  /** For `failed`: reason of the pod's status, such as `DeadlineExceeded`. */
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
-  /** With `failed`: whether the node ends it for its own sake, which the condition `DisruptionTarget` tells. */
+  /** For `failed`: whether the node ends the pod for its own sake, which sets the condition `DisruptionTarget`. */
   readonly isDisruption?: boolean | undefined;
 }
 
-/** All that is known of a pod. Never changed in place. */
+/** Everything that is known of a pod. Immutable. */
 export interface PodState {
   readonly desired: DesiredPod;
   readonly stage: PodStage;
-  /** Number of the newest sandbox; -1 before the first. */
+  /** Number of the newest sandbox; -1 before the first one. */
   readonly sandboxAttempt: number;
-  /** Sandboxes that died and in which something may run on; they are stopped before another is made. */
+  /** Sandboxes that have died but may still contain running processes. They are stopped before the next sandbox is created. */
   readonly deadSandboxes: readonly string[];
-  /** By name; every desired container has one. */
+  /** By name. Every desired container has a record. */
   readonly containers: ReadonlyMap<string, ContainerRecord>;
-  /** Its resources as a whole. */
+  /** Resources of the pod as a whole. */
   readonly whole: WholePod;
   readonly ending?: PodEnding | undefined;
-  /** Whether it was deleted, whatever ended it first. */
+  /** Whether the pod was deleted, whatever ended it first. */
   readonly isDeleted: boolean;
-  /** Since when `activeDeadlineSeconds` counts; monotonic. */
+  /** Start of `activeDeadlineSeconds`; monotonic. */
   readonly activeSinceMs: number;
 }

@@ -8,7 +8,7 @@ import type { PodState } from "./pod-state.ts";
 import { settle } from "./settle.ts";
 import { settledWhole } from "./whole-pod.ts";
 
-/** A pod the runtime holds nothing of. The first event, a tick too, sets it going. */
+/** A pod of which the runtime holds nothing. Any event, such as a tick, starts it. */
 export function newPod(desired: DesiredPod, now: Instant): PodState {
   return {
     desired,
@@ -22,7 +22,7 @@ export function newPod(desired: DesiredPod, now: Instant): PodState {
   };
 }
 
-/** What follows from an event: the new state, and what is to be done, in order. Pure; the state given is not changed. */
+/** The next state after an event, and the effects in order. Pure: the state passed in is not changed. */
 export function podStep(state: PodState, event: PodEvent, now: Instant): Step<PodState> {
   const applied = applyEvent(state, event, now);
   const settled = settle(applied.state, now);

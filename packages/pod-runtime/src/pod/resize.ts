@@ -6,10 +6,10 @@ import type { PodEvent } from "./pod-event.ts";
 import type { DesiredContainer } from "./desired-pod.ts";
 import { changedResources, needsRestart } from "./resources.ts";
 
-/** What is to be done about a running container's resources. */
+/** What to do about a running container's resources. */
 export type ResizeWish = "nothing" | "resize" | "restart";
 
-/** Compares what a container runs with to its spec; while the runtime is at it, or has to be given time, nothing is to be done. */
+/** Compares the resources in force with the spec. `nothing` while a change is in progress or waits for its next try. */
 export function resizeWish({ life, effective, resize }: ContainerRecord, desired: DesiredContainer, now: Instant): ResizeWish {
   if (life.kind !== "running") return "nothing";
   const { container } = desired;
@@ -19,7 +19,7 @@ export function resizeWish({ life, effective, resize }: ContainerRecord, desired
   return resize === undefined || (resize.retryAtMs !== undefined && resize.retryAtMs <= now.monotonicMs) ? "resize" : "nothing";
 }
 
-/** Begins to change a running container's resources in place. */
+/** Starts to change a running container's resources in place. */
 export function beginResize(record: ContainerRecord, desired: DesiredContainer): Step<ContainerRecord> {
   const { life } = record;
   if (life.kind !== "running") return { state: record, effects: [] };
@@ -29,7 +29,7 @@ export function beginResize(record: ContainerRecord, desired: DesiredContainer):
   return { state: { ...record, resize: { target } }, effects };
 }
 
-/** Notes how a change of resources went. */
+/** Records the outcome of a resize. */
 export function resizeEnded(
   record: ContainerRecord,
   event: Extract<PodEvent, { readonly kind: "resized" | "resizeFailed" }>,

@@ -1,12 +1,12 @@
 import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import { parseQuantity } from "@virtual-kubelet/kubernetes";
 
-/** What a container asks for and may use. */
+/** Requests and limits of a container. */
 export type Resources = DeepReadonly<NonNullable<Container["resources"]>>;
 
 /**
- * What a container runs with, whose pod has limits as a whole: they are its own where it has none.
- * Source: GetLimits in kubernetes v1.36.3 pkg/kubelet/util.
+ * Resources in force for a container: its own, with the pod's limits for limits that it does not set. Source: GetLimits in kubernetes
+ * v1.36.3 pkg/kubelet/util.
  */
 export function withPodLimits(own: Resources | undefined, ofPod: Resources["limits"]): Resources {
   const missing = (["cpu", "memory"] as const).flatMap((name) => {
@@ -16,7 +16,7 @@ export function withPodLimits(own: Resources | undefined, ofPod: Resources["limi
   return missing.length === 0 ? (own ?? {}) : { ...own, limits: { ...own?.limits, ...Object.fromEntries(missing) } };
 }
 
-/** Names of the resources that differ between two specs, in whatever way they are written. */
+/** Names of the resources whose quantities differ. Different notations of one quantity are equal. */
 export function changedResources(before: Resources | undefined, after: Resources | undefined): readonly string[] {
   const names = new Set([before, after].flatMap((held) => [...Object.keys(held?.limits ?? {}), ...Object.keys(held?.requests ?? {})]));
   return [...names].filter((name) =>
@@ -24,7 +24,7 @@ export function changedResources(before: Resources | undefined, after: Resources
   );
 }
 
-/** Whether a container has to be started anew for a change of these resources, by its own policy. */
+/** Whether the container's resize policy demands a restart for a change of these resources. */
 export function needsRestart({ resizePolicy = [] }: DeepReadonly<Container>, changed: readonly string[]): boolean {
   return resizePolicy.some(({ resourceName, restartPolicy }) => restartPolicy === "RestartContainer" && changed.includes(resourceName));
 }

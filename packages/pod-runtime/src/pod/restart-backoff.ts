@@ -1,28 +1,27 @@
 import type { BackoffRecord } from "./container-life.ts";
 
-/** First and longest wait of a back-off that doubles, in milliseconds. */
+/** Initial and maximum delay of an exponential back-off, in milliseconds. */
 export interface BackoffLimits {
   readonly initialMs: number;
   readonly maxMs: number;
 }
 
-/** A kubelet's back-off for crashing containers and for failing pulls. */
+/** A kubelet's back-off for crashing containers and failing pulls. */
 export const kubeletBackoff: BackoffLimits = { initialMs: 10_000, maxMs: 300_000 };
 
-/** What to do about something that ended or failed at `endedAtMs`. */
+/** Delay after an end or a failure. */
 export interface BackoffVerdict {
-  /** When it may begin again; monotonic. */
+  /** Time of the next start; monotonic. */
   readonly dueMs: number;
-  /** 0: at once. */
+  /** 0: start at once. */
   readonly delayMs: number;
-  /** The record to keep once it has begun again. */
+  /** The record to keep after the next start. */
   readonly next: BackoffRecord;
 }
 
 /**
- * How long to wait after an end. The first time there is no wait; each later one is twice as long as the one before. Who
- * lasted longer than twice the longest wait begins anew.
- * Source: doBackOff in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go, client-go util/flowcontrol.
+ * Delay after an end: none at first, then doubled each time. A run of more than twice the maximum delay resets it. Source: doBackOff in
+ * kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go, client-go util/flowcontrol.
  *
  * @param endedAtMs - monotonic
  */
@@ -33,7 +32,7 @@ export function backoffAfter(record: BackoffRecord | undefined, endedAtMs: numbe
   return { dueMs, delayMs: record.delayMs, next: { delayMs: Math.min(limits.maxMs, record.delayMs * 2), usedAtMs: dueMs } };
 }
 
-/** A duration as Go prints it, in whole seconds: `10s`, `1m20s`, `5m0s`. */
+/** A duration in Go's format, in whole seconds: `10s`, `1m20s`, `5m0s`. */
 export function goSeconds(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

@@ -6,18 +6,17 @@ import type { PodEvent } from "./pod-event.ts";
 import type { PodState } from "./pod-state.ts";
 import type { BackoffLimits } from "./restart-backoff.ts";
 
-/** What holds up a sandbox, a port that is taken, say, may go at any time. */
+/** The cause of a failure, such as a port in use, may disappear at any time. */
 const sandboxBackoff: BackoffLimits = { initialMs: 10_000, maxMs: 60_000 };
-/** A secret or config map that is missing is seen soon after it has come. */
+/** Short, so that a secret or config map that was missing is noticed soon. */
 const mountBackoff: BackoffLimits = { initialMs: 1_000, maxMs: 10_000 };
 
-/** An event of a pod's sandbox. */
 export type SandboxEvent = Extract<
   PodEvent,
   { readonly kind: "sandboxCreated" | "sandboxFailed" | "sandboxStopped" | "sandboxStopFailed" | "removed" | "removeFailed" }
 >;
 
-/** Notes what has happened to the pod's sandbox, or to all that is left of the pod. */
+/** Records an event of the pod's sandbox, or of the pod's remains. */
 export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant): Step<PodState> {
   const { stage } = state;
   const isAwaited = "attempt" in event && stage.kind === "creatingSandbox" && stage.attempt === event.attempt;
@@ -53,7 +52,7 @@ export function sandboxStep(state: PodState, event: SandboxEvent, now: Instant):
   }
 }
 
-/** An attempt that was begun in an earlier sandbox without our knowing counts; one that was only made there does not. */
+/** Attempts that were started in an earlier sandbox without a report count; attempts that were only created there do not. */
 function withBegun(state: PodState, { begun }: Extract<PodEvent, { readonly kind: "sandboxCreated" }>): PodState {
   const containers = [...state.containers].map(([name, { unbegun, ...record }]): [string, ContainerRecord] => [
     name,
@@ -78,7 +77,7 @@ function sandboxFailed(
   };
 }
 
-/** With its sandbox all that ran has ended, and the init containers have to run again. */
+/** Everything that ran has ended with its sandbox, and the init containers have to run again. */
 function sandboxLost(state: PodState, sandboxId: string, now: Instant): Step<PodState> {
   const isEnding = state.ending !== undefined;
   const effects: PodEffect[] = [];

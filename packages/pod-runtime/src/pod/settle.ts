@@ -8,7 +8,7 @@ import { terminationGraceMs, type DesiredContainer } from "./desired-pod.ts";
 import type { PodEnding, PodState } from "./pod-state.ts";
 import { hasItsResources, settledWhole, wholeStep } from "./whole-pod.ts";
 
-/** Begins all that the state calls for now. Settled again at the same moment, it begins nothing. */
+/** Starts everything that the state calls for now. Idempotent: a second call at the same moment starts nothing. */
 export function settle(state: PodState, now: Instant): Step<PodState> {
   const draft = new Draft(state, now);
   draft.endIfDue();
@@ -21,7 +21,7 @@ export function settle(state: PodState, now: Instant): Step<PodState> {
   return draft.result();
 }
 
-/** One pass over a pod. Lives no longer than a call of {@link settle}. */
+/** One pass over a pod, for the duration of one call of {@link settle}. */
 class Draft {
   #state: PodState;
   readonly #now: Instant;
@@ -36,7 +36,7 @@ class Draft {
     return { state: this.#state, effects: this.#effects };
   }
 
-  /** The pod ends by itself when its deadline is over, its containers are through, or an init container failed for good. */
+  /** Ends the pod if its deadline is over, its main containers have ended, or an init container has failed for good. */
   endIfDue(): void {
     if (this.#state.ending) return;
     const nowMs = this.#now.monotonicMs;
@@ -59,7 +59,7 @@ class Draft {
     return hasFailed || mains.every(({ record }) => record.life.kind === "ended");
   }
 
-  /** What has waited long enough may begin; in an ending pod nothing begins any more. */
+  /** Starts containers whose back-off has expired, unless the pod is ending. */
   endWaits(): void {
     const nowMs = this.#now.monotonicMs;
     for (const { desired, record } of this.#all()) {
@@ -74,7 +74,7 @@ class Draft {
           ...record,
           life: { ...life, reason: "ImagePullBackOff", message: `${message}: ErrImagePull: ${life.message}` },
         });
-        // What concerns a volume's image is told of the pod, as with a kubelet.
+        // Like a kubelet, reports problems with a volume's image on the pod.
         const about = life.volumeImage === undefined ? desired : undefined;
         this.#effects.push({ kind: "event", type: "Normal", reason: "BackOff", message, container: about?.name });
         if (about) this.#effects.push(warning("Failed", "Error: ImagePullBackOff", about));
@@ -82,7 +82,7 @@ class Draft {
     }
   }
 
-  /** The pod as a whole grows before its containers, and shrinks after them. */
+  /** The pod's cgroup grows before its containers, and shrinks after them. */
   resizePod(): void {
     const { stage, ending, desired, whole } = this.#state;
     if (ending || stage.kind !== "up") return;
@@ -96,7 +96,7 @@ class Draft {
     if (next.effect) this.#effects.push(next.effect);
   }
 
-  /** Changes resources in place where the container lets it. */
+  /** Changes resources in place where the container allows it. */
   resizeContainers(): void {
     if (this.#state.ending || this.#state.whole.change?.step === "growing") return;
     for (const { desired, record } of this.#all()) {
@@ -122,7 +122,7 @@ class Draft {
     }
   }
 
-  /** Less grace, a hook that is through or takes too long, others that have ended, a stop that failed. */
+  /** Continues a stop: less grace, a hook that has ended or takes too long, other containers that have ended, a stop that failed. */
   #goOnStopping(desired: DesiredContainer, record: ContainerRecord): void {
     const { life } = record;
     if (life.kind !== "preStop" && life.kind !== "stopping") return;
@@ -138,7 +138,7 @@ class Draft {
     if (next.kind === "stopping") this.#effects.push(stopEffect(desired, next, this.#now));
   }
 
-  /** In an ending pod all. Else what has changed. */
+  /** All containers if the pod is ending, else those whose spec has changed. */
   #toStop(): readonly Entry[] {
     const all = this.#all();
     if (this.#state.ending) return all;
@@ -149,8 +149,8 @@ class Draft {
   }
 
   /**
-   * A sidecar ends when the main containers and the sidecars after it have, or when the grace is over; all others at once.
-   * Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
+   * A sidecar is stopped after the main containers and the sidecars that follow it have ended, or when the grace period is over. All other
+   * containers are stopped at once. Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_termination_order.go.
    */
   #isItsTurn({ name, role }: DesiredContainer): boolean {
     if (role !== "sidecar") return true;
@@ -172,7 +172,7 @@ class Draft {
     if (this.#state.stage.kind === "finished" && this.#state.isDeleted) this.#remove();
   }
 
-  /** What may run on in sandboxes that died is stopped first. */
+  /** Processes that may still run in dead sandboxes are stopped first. */
   #finish(): void {
     const [sandboxId, ...deadSandboxes] = this.#state.deadSandboxes;
     this.#state = { ...this.#state, deadSandboxes, stage: { kind: "finished" } };
@@ -197,16 +197,16 @@ class Draft {
   }
 
   /**
-   * Init containers one after another, sidecars in their turn, then the main ones in order, each as soon as the one before was
-   * started or has failed to be; ephemeral ones wait for nobody.
-   * Source: SyncPod in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+   * Starts init containers one after another, sidecars in their turn, then main containers in order, each once the one before has started
+   * or failed to start. Ephemeral containers wait for none. Source: SyncPod in kubernetes v1.36.3
+   * pkg/kubelet/kuberuntime/kuberuntime_manager.go.
    */
   startContainers(): void {
     if (this.#state.stage.kind !== "up" || this.#state.ending) return;
     for (const entry of this.#of("ephemeral")) this.#begin(entry);
     for (const entry of this.#all()) {
       if (entry.desired.role === "ephemeral") continue;
-      // A sidecar that was started once is started again at any time.
+      // A sidecar that has started once is restarted at any time.
       if (entry.desired.role !== "init" || !entry.record.isInitialized) this.#begin(entry);
       if (entry.desired.role !== "main" && !entry.record.isInitialized) return;
       if (entry.desired.role === "main" && this.#isBeingStarted(entry.desired)) return;
@@ -214,8 +214,8 @@ class Draft {
   }
 
   /**
-   * With its postStart hook, by which some proxies let their pod wait for them, and the end of one whose hook has failed. A start
-   * that has failed otherwise is not waited for.
+   * A start includes the postStart hook, which some proxies use to delay the containers after them, and the stop after a failed hook. Other
+   * failures of a start delay nothing.
    */
   #isBeingStarted({ name }: DesiredContainer): boolean {
     const { life } = this.#state.containers.get(name) ?? newContainer;
@@ -250,7 +250,7 @@ interface Entry {
   readonly record: ContainerRecord;
 }
 
-/** Whether it runs with another spec than it should; an init container may end with the one it began with. */
+/** Whether the spec has changed since the container started. Init containers are not restarted for that. */
 function isChanged({ desired, record }: Entry): boolean {
   return desired.role !== "init" && record.specHash !== desired.specHash;
 }

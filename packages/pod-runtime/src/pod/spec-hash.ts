@@ -2,8 +2,8 @@ import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import { createHash } from "node:crypto";
 
 /**
- * A short name for what a container is made from. Of a running pod only the image and the resources can change, and
- * resources are changed in place.
+ * Hash of the fields whose change restarts a container. In a running pod only the image and the resources can change, and resources are
+ * changed in place.
  */
 export function specHash(container: DeepReadonly<Container>): string {
   return createHash("sha256")

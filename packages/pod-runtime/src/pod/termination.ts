@@ -2,9 +2,9 @@ import type { Termination } from "./container-life.ts";
 import type { RuntimeExit } from "../runtime/container-runtime.ts";
 
 /**
- * A runtime's word on an end, as a kubelet puts it in a status.
+ * A runtime's exit as a status shows it.
  *
- * @param written - what the container said of it by itself; see `terminationMessagePath`
+ * @param written - the container's own termination message; see `terminationMessagePath`
  */
 export function toTermination(exit: RuntimeExit, id: string, written = ""): Termination {
   const { exitCode, startedAtMs, finishedAtMs, isOutOfMemory } = exit;
@@ -13,7 +13,7 @@ export function toTermination(exit: RuntimeExit, id: string, written = ""): Term
   return { exitCode, reason, message, startedAtMs, finishedAtMs, id };
 }
 
-/** The end of a container that the runtime does not know any more. */
+/** End of a container that the runtime does not know any more. */
 export function lostTermination(instance: { readonly id: string; readonly startedAtMs: number }, nowMs: number): Termination {
   return {
     exitCode: 137,

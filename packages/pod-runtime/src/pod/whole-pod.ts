@@ -7,34 +7,34 @@ import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { changedResources, type Resources } from "./resources.ts";
 
 /**
- * The resources of a pod as a whole: those its cgroup has, if it has one. A change of any container's is one of theirs.
+ * Resources of the pod as a whole, which its cgroup has if there is one. They change with any container's resources.
  *
- * The cgroup grows before the containers do, and shrinks after them: no container ever has more than its pod.
+ * The cgroup grows before the containers and shrinks after them, so no container ever has more than its pod.
  */
 export interface WholePod {
-  /** What is in force. */
+  /** The resources in force. */
   readonly resources: Resources;
-  /** Whether that is more than a guess: nobody keeps what an earlier program was about to change. */
+  /** False after a restart of the program, because a change that an earlier program had started is not recorded. */
   readonly isSure: boolean;
   readonly change?: WholeChange | undefined;
 }
 
-/** A change of a pod's resources that is under way. */
+/** A change of the pod's resources that is in progress. */
 export interface WholeChange {
   readonly target: Resources;
-  /** `growing`, `shrinking`: the cgroup's turn; `containers`: theirs. */
+  /** `growing`, `shrinking`: the cgroup changes. `containers`: the containers change. */
   readonly step: "growing" | "containers" | "shrinking";
-  /** When a step has failed: when it is tried again; monotonic. */
+  /** Time of the next try after a failure; monotonic. */
   readonly retryAtMs?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** What a pod has whose cgroup is made of its spec now. */
+/** Resources of a pod whose cgroup has just been created from its spec. */
 export function settledWhole({ whole }: DesiredPod): WholePod {
   return { resources: whole, isSure: true };
 }
 
-/** The next step of a change, if there is one to begin. */
+/** The next step of a change, if one is due. */
 export function wholeStep(
   whole: WholePod,
   { target, sandboxId, areContainersDone, now }: WholeContext,
@@ -52,24 +52,23 @@ export function wholeStep(
   return change.step === "growing" || isNew ? grow : shrink();
 }
 
-/** What {@link wholeStep} looks at. */
 export interface WholeContext {
-  /** What the spec says. */
+  /** Resources that the spec asks for. */
   readonly target: Resources;
   readonly sandboxId: string;
-  /** Whether everything that runs has what its spec says. */
+  /** Whether every running container has the resources of its spec. */
   areContainersDone(): boolean;
   readonly now: Instant;
 }
 
-/** Notes how a step went. */
+/** Records the outcome of a step. */
 export function wholeStepEnded(
   whole: WholePod,
   event: Extract<PodEvent, { readonly kind: "podGrown" | "podFitted" | "podFitFailed" }>,
   now: Instant,
 ): Step<WholePod> {
   const { change } = whole;
-  // Only a step that is under way is answered.
+  // Ignores an answer to a step that is not in progress.
   if (!change || change.step === "containers" || change.retryAtMs !== undefined) return { state: whole, effects: [] };
   if (event.kind === "podGrown" && change.step === "growing")
     return { state: { ...whole, change: { target: change.target, step: "containers" } }, effects: [] };
@@ -82,12 +81,12 @@ export function wholeStepEnded(
   };
 }
 
-/** Whether a container that runs has what its spec says; what does not run will have it. */
+/** Whether a container has the resources of its spec. A container that does not run gets them at its start. */
 export function hasItsResources({ life, effective }: ContainerRecord, { effective: wanted }: DesiredContainer): boolean {
   return !isLive(life) || changedResources(effective, wanted).length === 0;
 }
 
-/** Whether people are to know of a change: not of one that makes sure of what an earlier program may have left. */
+/** Whether the status shows the change. A change that only verifies what an earlier program may have left is hidden. */
 export function isShown({ resources, change }: WholePod): boolean {
   return change !== undefined && (change.message !== undefined || !isSame(change.target, resources));
 }

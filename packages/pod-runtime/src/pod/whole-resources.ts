@@ -11,8 +11,8 @@ import {
 import type { Resources } from "./resources.ts";
 
 /**
- * What a pod needs and may use as a whole, in quantities of CPU, memory and huge pages.
- * Source: getEffectiveAllocatedResources in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ * Requests and limits of a pod as a whole, as quantities of CPU, memory and huge pages. Source: getEffectiveAllocatedResources in
+ * kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function wholeResources(pod: DeepReadonly<Pod>): Resources {
   return {
@@ -27,7 +27,7 @@ export function wholeResources(pod: DeepReadonly<Pod>): Resources {
   };
 }
 
-/** All that a pod needs of its node, in quantities. */
+/** All requests of a pod, as quantities. */
 export function allocatedResources(pod: DeepReadonly<Pod>): Readonly<Record<string, string>> {
   return quantities(
     readOrNone(() => podRequests(pod.spec)),
@@ -35,7 +35,7 @@ export function allocatedResources(pod: DeepReadonly<Pod>): Readonly<Record<stri
   );
 }
 
-/** A spec whose quantities cannot be read has been refused, or is only known by its labels. */
+/** Empty if the quantities cannot be read: such a spec was refused, or is known only from labels. */
 function readOrNone(read: () => ResourceQuantities): ResourceAmounts {
   try {
     return toAmounts(read());

@@ -1,17 +1,17 @@
 import { Writable } from "node:stream";
 import type { ContainerRuntime } from "./container-runtime.ts";
 
-/** How a command ended, and what it wrote. */
+/** Result of a command. */
 export interface CapturedExec {
   readonly exitCode: number;
-  /** Both outputs as they came, cut to the limit. */
+  /** Both outputs in order of arrival, cut to the limit. */
   readonly output: string;
 }
 
-/** Most that is kept of a command's output, in bytes. Source: maxReadLength of kubernetes v1.36.3 pkg/probe/exec. */
+/** Maximum bytes kept of a command's output. Source: maxReadLength of kubernetes v1.36.3 pkg/probe/exec. */
 const maxOutputBytes = 10 * 1024;
 
-/** Runs a command without input, and keeps the beginning of what it writes. */
+/** Runs a command without input, and keeps the beginning of its output. */
 export async function execCapture(
   runtime: Pick<ContainerRuntime, "exec">,
   id: string,

@@ -1,6 +1,6 @@
 import type { Container, DeepReadonly, Owner, PodRef } from "@virtual-kubelet/core";
 
-/** Labels of everything we make. The first five are a kubelet's own names, which tools know. */
+/** Labels of every object at the runtime. The first five are a kubelet's own, which other tools know. */
 export const labelNames = {
   podName: "io.kubernetes.pod.name",
   podNamespace: "io.kubernetes.pod.namespace",
@@ -17,20 +17,20 @@ export const labelNames = {
   lifecycle: "virtual-kubelet.io/lifecycle",
 } as const;
 
-/** Who a container is: its name in the pod, which start of it, and what of its spec it was made from. */
+/** Identity of a container within its pod. */
 export interface ContainerIdentity {
   readonly container: string;
-  /** 0 for the first start; the restart count of the container. */
+  /** Number of the start, from 0: the container's restart count. */
   readonly attempt: number;
   readonly specHash: string;
 }
 
-/** Labels by which all that is an owner's is found. */
+/** Labels that select all objects of an owner. */
 export function ownerLabels(owner: Owner): Readonly<Record<string, string>> {
   return { [labelNames.cluster]: owner.clusterId, [labelNames.node]: owner.nodeName };
 }
 
-/** Labels of a pod's sandbox; the attempt counts the pod's sandboxes. */
+/** Labels of a pod's sandbox. The attempt counts the pod's sandboxes. */
 export function podLabels(ref: PodRef, owner: Owner, attempt: number): Readonly<Record<string, string>> {
   return {
     [labelNames.podName]: ref.name,
@@ -41,7 +41,6 @@ export function podLabels(ref: PodRef, owner: Owner, attempt: number): Readonly<
   };
 }
 
-/** Labels of a container. */
 export function containerLabels(ref: PodRef, owner: Owner, identity: ContainerIdentity): Readonly<Record<string, string>> {
   return {
     ...podLabels(ref, owner, identity.attempt),
@@ -50,7 +49,7 @@ export function containerLabels(ref: PodRef, owner: Owner, identity: ContainerId
   };
 }
 
-/** What names a pod in its labels; `undefined` for what is none of ours. */
+/** The pod in the labels; `undefined` for objects of others. */
 export function tryPodRef(labels: Readonly<Record<string, string>>): PodRef | undefined {
   const uid = labels[labelNames.podUid];
   const name = labels[labelNames.podName];
@@ -58,7 +57,7 @@ export function tryPodRef(labels: Readonly<Record<string, string>>): PodRef | un
   return uid && name && namespace ? { namespace, name, uid } : undefined;
 }
 
-/** The identity in a container's labels; `undefined` for what is none of ours. */
+/** The container in the labels; `undefined` for objects of others. */
 export function tryContainerIdentity(labels: Readonly<Record<string, string>>): ContainerIdentity | undefined {
   const container = labels[labelNames.container];
   const attempt = tryAttempt(labels);
@@ -66,16 +65,13 @@ export function tryContainerIdentity(labels: Readonly<Record<string, string>>): 
   return { container, attempt, specHash: labels[labelNames.specHash] ?? "" };
 }
 
-/** The attempt in labels; `undefined` where there is none that counts. */
+/** The attempt in the labels; `undefined` if it is missing or malformed. */
 export function tryAttempt(labels: Readonly<Record<string, string>>): number | undefined {
   const text = labels[labelNames.attempt];
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/**
- * What has to be known of a container when the pod's spec is gone, or has changed since: how it was to live, from which
- * image, with which resources, and how it is ended.
- */
+/** The fields of a container that are needed once the pod's spec is gone or has changed: role, image, resources, and how it is stopped. */
 export function originLabels(role: string, container: DeepReadonly<Container>): Readonly<Record<string, string>> {
   const { image = "", resources, lifecycle, ports } = container;
   const { preStop, stopSignal } = lifecycle ?? {};
@@ -87,7 +83,7 @@ export function originLabels(role: string, container: DeepReadonly<Container>): 
   };
 }
 
-/** The container that {@link originLabels} were written of, as far as they tell; nothing malformed is believed. */
+/** The container from the labels of {@link originLabels}. Malformed labels are ignored. */
 export function readOrigin(labels: Readonly<Record<string, string>>): Pick<Container, "image" | "resources" | "lifecycle" | "ports"> {
   const ending = tryObject(labels[labelNames.lifecycle]);
   const resources = tryObject(labels[labelNames.resources]);

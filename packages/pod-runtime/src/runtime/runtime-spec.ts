@@ -1,92 +1,91 @@
 import type { Container, DeepReadonly, Pod, ResolvedEnvVar } from "@virtual-kubelet/core";
 
-/** One entry of a pod's `/etc/hosts`. */
 export interface HostAlias {
   readonly ip: string;
   readonly hostnames: readonly string[];
 }
 
-/** What a pod's resolver is to ask. */
+/** Settings of a pod's DNS resolver. */
 export interface DnsSettings {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
   readonly options: readonly string[];
 }
 
-/** All a runtime needs to make a sandbox. Nothing in it has to be looked up. */
+/** Everything that a runtime needs to create a sandbox. */
 export interface SandboxSpec {
-  /** Names the sandbox and finds it again; see {@link podLabels}. The worker adds its own to what is here. */
+  /** Identity of the sandbox; see {@link podLabels}. The worker adds its own labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Empty for a pod on the node's network: it has the node's. */
+  /** Empty for a pod on the node's network, which has the node's host name. */
   readonly hostname: string;
-  /** Absent: the runtime's own. */
+  /** Default: the runtime's own. */
   readonly dns?: DnsSettings | undefined;
   readonly hosts: readonly HostAlias[];
   /**
-   * The cgroup that the sandbox and all its containers are put in: a path, or the name of a slice with the systemd driver. Absent:
-   * the runtime's own. Source: `LinuxPodSandboxConfig.cgroup_parent` of cri-api v0.36.3.
+   * Cgroup of the sandbox and its containers: a path, or the name of a slice with the systemd driver. Default: the runtime's own. Source:
+   * `LinuxPodSandboxConfig.cgroup_parent` of cri-api v0.36.3.
    */
   readonly cgroupParent?: string | undefined;
-  /** The pod, for what only the sandbox takes: host namespaces, host ports, sysctls, runtime class. */
+  /** The pod, for fields that only the sandbox uses: host namespaces, host ports, sysctls, runtime class. */
   readonly pod: DeepReadonly<Pod>;
 }
 
-/** Files of an image in a container, as a volume of the pod. Source: `Mount.image` and `Mount.image_sub_path` of cri-api v0.36.3. */
+/** An image mounted as a volume. Source: `Mount.image` and `Mount.image_sub_path` of cri-api v0.36.3. */
 export interface ImageMount {
-  /** By content, as {@link RuntimeImage.id} gave it. */
+  /** By content, from {@link RuntimeImage.id}. */
   readonly id: string;
-  /** Which part of it: relative, without `..`; empty: all. A part that is not there is an error of the runtime's. */
+  /** Path within the image: relative, without `..`; empty: everything. If it does not exist, the runtime fails. */
   readonly subPath: string;
 }
 
-/** A volume that the runtime has of a driver of its own; made, if it is not there, when a container is. */
+/** A volume of one of the runtime's own drivers. It is created with the first container that mounts it. */
 export interface DriverVolume {
   readonly name: string;
   readonly driver: string;
-  /** They mean what the driver says. */
+  /** Options of the driver. */
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** A volume of a driver in a container. */
+/** A driver's volume in a container. */
 export interface DriverVolumeMount extends DriverVolume {
-  /** Which part of it: relative, without `..`; empty: all. */
+  /** Path within the volume: relative, without `..`; empty: everything. */
   readonly subPath: string;
 }
 
-/** A folder or file of the host in a container, the files of an image, or a volume of a driver. */
+/** A mount: a folder or file of the host, an image, or a driver's volume. */
 export interface ContainerMount {
-  /** Empty with {@link image} and {@link volume}. */
+  /** Empty if {@link image} or {@link volume} is set. */
   readonly hostPath: string;
-  /** What is mounted instead of a path of the host, always read-only; only for a runtime that has `canMountImages`. */
+  /** Image to mount in place of a path, always read-only. Only for a runtime with `canMountImages`. */
   readonly image?: ImageMount | undefined;
-  /** What is mounted instead of a path of the host; only where `VolumeManagerOptions.driverVolume` gives it. */
+  /** Volume to mount in place of a path. Only from `VolumeManagerOptions.driverVolume`. */
   readonly volume?: DriverVolumeMount | undefined;
   readonly containerPath: string;
   readonly isReadOnly: boolean;
-  /** Whether all that is mounted below is to be read-only, too; only with `isReadOnly`. Default `false`. */
+  /** Whether mounts below it are read-only, too. Requires `isReadOnly`. Default: false. */
   readonly isRecursivelyReadOnly?: boolean | undefined;
   readonly propagation?: "None" | "HostToContainer" | "Bidirectional" | undefined;
 }
 
-/** What a container may use. Absent: without limit. */
+/** Resource limits of a container. `undefined`: no limit. */
 export interface ResourceLimits {
-  /** Relative weight, 2 to 262144. */
+  /** Relative weight, 2 to 262,144. */
   readonly cpuShares?: number | undefined;
-  /** Microseconds of each {@link cpuPeriodMicros}; at least 1000. */
+  /** Microseconds per {@link cpuPeriodMicros}; at least 1,000. */
   readonly cpuQuotaMicros?: number | undefined;
   readonly cpuPeriodMicros?: number | undefined;
   readonly memoryBytes?: number | undefined;
 }
 
-/** All a runtime needs to make a container. Nothing in it has to be looked up. It may hold secrets. */
+/** Everything that a runtime needs to create a container. It may hold secrets. */
 export interface ContainerSpec {
-  /** Names the container and finds it again; see {@link containerLabels}. The worker adds its own to what is here. */
+  /** Identity of the container; see {@link containerLabels}. The worker adds its own labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** By content, as {@link RuntimeImage.id} gave it. */
+  /** By content, from {@link RuntimeImage.id}. */
   readonly imageId: string;
-  /** Empty: the image's. */
+  /** Empty: the image's entry point. */
   readonly command: readonly string[];
-  /** Empty: the image's, unless there is a command. */
+  /** Empty: the image's arguments, unless there is a command. */
   readonly args: readonly string[];
   readonly environment: readonly ResolvedEnvVar[];
   readonly mounts: readonly ContainerMount[];

@@ -38,13 +38,13 @@ export async function readEnd(ended: EndedContainer, exit: RuntimeExit, reader: 
 }
 
 /**
- * What a container wrote about its end: its termination message, or where it asks for that and failed without one, the end
- * of its log. What cannot be read is empty: an end is never kept back for it.
+ * The container's own message about its end: its termination message, or the end of its log if it failed and asks for that. Empty if it
+ * cannot be read, because an end is never held back for a message.
  *
  * @throws `signal.reason` when aborted
  */
 export async function writtenMessage(ended: EndedContainer, exit: RuntimeExit, reader: EndReader, signal: AbortSignal): Promise<string> {
-  // What never ran has written nothing.
+  // A container that never ran has written nothing.
   if (exit.startedAtMs === undefined) return "";
   const { ref, container, attempt, id, desired } = ended;
   const { runtime, storage, clock } = reader;
@@ -74,7 +74,7 @@ async function endOfLog(id: string, runtime: EndReader["runtime"], signal: Abort
   return Buffer.from(text).subarray(-maxLogBytes).toString("utf8");
 }
 
-/** The end of a log; with times there is more of it to take. */
+/** Keeps more of a log with time stamps, which are cut off later. */
 async function tail({ data, timestamps }: ContainerLogs): Promise<string> {
   const keepBytes = maxLogBytes + (timestamps ? (maxLogLines + 1) * 40 : 0);
   let kept = Buffer.alloc(0);

@@ -20,7 +20,6 @@ import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime
 import { containerLabels, originLabels } from "../runtime/labels.ts";
 import type { ContainerSpec } from "../runtime/runtime-spec.ts";
 
-/** What {@link EffectRunner} needs. */
 export interface EffectRunnerOptions {
   readonly ref: PodRef;
   readonly owner: Owner;
@@ -32,9 +31,9 @@ export interface EffectRunnerOptions {
   readonly observer: PodObserver;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends everything. */
+  /** Ends all calls. */
   readonly signal: AbortSignal;
-  /** The address that checks and hooks of the pod go to. */
+  /** Address for probes and hooks of the pod. */
   podIP(state: PodState): string | undefined;
   send(event: PodEvent): void;
   tell(notice: PodNotice): void;
@@ -43,17 +42,17 @@ export interface EffectRunnerOptions {
 type EffectOf<Kind extends PodEffect["kind"]> = Extract<PodEffect, { readonly kind: Kind }>;
 type Runnable = Exclude<PodEffect, { readonly kind: "event" }>;
 
-/** Carries effects out on a runtime, and answers each with an event, whatever the runtime does. */
+/** Performs effects on a runtime. Each is answered with an event, also after a failure of the runtime. */
 export class EffectRunner {
   readonly #options: EffectRunnerOptions;
   readonly #sandboxes: SandboxEffects;
-  /** By container. */
+  /** By container name. */
   readonly #pulls: CallsInProgress;
   readonly #hooks: CallsInProgress;
   readonly #stops: CallsInProgress;
-  /** The change of the pod's cgroup that is under way. */
+  /** The change of the pod's cgroup that is in progress. */
   #cgroup: Promise<void> | undefined;
-  /** Containers, by id, whose start may have reached the runtime without our knowing. */
+  /** Ids of containers whose start may have reached the runtime without a reply. */
   readonly #mayHaveBegun: Set<string>;
 
   /** @param mayHaveBegun - ids of containers that an earlier program may have been about to start */
@@ -66,21 +65,21 @@ export class EffectRunner {
     this.#mayHaveBegun = new Set(mayHaveBegun);
   }
 
-  /** Begins an effect; its answer comes by `send`. */
+  /** Starts an effect. The answer arrives by `send`. */
   start(effect: Runnable, state: PodState): void {
     void this.#carryOut(effect, state).catch((error: unknown) => {
       if (!this.#options.signal.aborted) this.#options.logger.error({ effect: effect.kind, err: error }, "an effect was not answered");
     });
   }
 
-  /** Gives up pulls and hooks that the pod does not wait for any more. */
+  /** Aborts pulls and hooks that the pod does not wait for any more. */
   dropUnwanted(state: PodState): void {
     const lifeOf = (name: string): string => state.containers.get(name)?.life.kind ?? "";
     this.#pulls.abortUnless((name) => lifeOf(name) === "pulling", new Error("the image is not wanted any more"));
     const isHookWanted = (name: string): boolean => {
       const [hook = "", container = ""] = name.split(" ");
       const life = lifeOf(container);
-      // A preStop hook that has used up the grace runs on until its container ends, as with a kubelet.
+      // Like a kubelet's, a preStop hook that exceeds the grace period runs until its container ends.
       return life === hook || (hook === "preStop" && life === "stopping");
     };
     this.#hooks.abortUnless(isHookWanted, new Error("the hook is not waited for any more"));
@@ -122,7 +121,7 @@ export class EffectRunner {
     }
   }
 
-  /** Answers a failure, unless all is ending. */
+  /** Answers with a failure, unless all calls are being ended. */
   #failed(event: PodEvent, error: unknown): void {
     if (this.#options.signal.aborted) return;
     this.#options.logger.warn({ effect: event.kind, err: error }, "the runtime failed");
@@ -152,10 +151,10 @@ export class EffectRunner {
     }
   }
 
-  /** A container that ended may have ended with its sandbox, of which nobody was told yet: it is not started again in that one. */
+  /** A container may have ended together with its sandbox before the sandbox's end was reported. It is not restarted in a dead sandbox. */
   async #checkSandbox(container: string, { stage, containers }: PodState, signal: AbortSignal): Promise<void> {
     const hasRun = containers.get(container)?.lastTermination !== undefined;
-    // Where it cannot be asked, the start tells.
+    // If the sandbox cannot be inspected, the start finds out.
     if (hasRun && stage.kind === "up") await this.#options.observer.lookAtSandbox(stage.sandboxId, signal).catch(() => undefined);
   }
 
@@ -164,7 +163,7 @@ export class EffectRunner {
     let reason: "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" = "CreateContainerConfigError";
     try {
       const spec = await this.#containerSpec(container, attempt, state);
-      // On version 1 of cgroups a container with more CPU than its pod does not start.
+      // With cgroups version 1 a container with more CPU than its pod does not start.
       await this.#cgroup;
       reason = "CreateContainerError";
       const id = await runtime.createContainer(sandboxId, spec, signal);
@@ -198,14 +197,14 @@ export class EffectRunner {
     const { state: found, user } = outcome.container ?? {};
     const startedAtMs = (found && "startedAtMs" in found ? found.startedAtMs : undefined) ?? clock.now();
     send({ kind: "started", container, attempt, id, startedAtMs, user });
-    // It may have ended before anybody waited for it.
+    // It may have ended before its end was watched for.
     if (found?.kind === "exited") await observer.lookAtContainer(id, signal).catch(() => send(endedEvent(container, id, found)));
   }
 
   async #stopContainer({ container, id, graceMs }: EffectOf<"stopContainer">, state: PodState): Promise<void> {
     const { runtime, observer } = this.#options;
     const stopSignal = plannedOf(state, container).container.lifecycle?.stopSignal;
-    // A later stop has less grace and takes the place of the one before.
+    // A later stop has less grace, and replaces the earlier one.
     this.#stops.abort(container, new Error("a stop with less grace has come"));
     using stop = this.#stops.begin(container);
     try {

@@ -2,9 +2,9 @@ import { goDuration, type Clock, type RegistryCredentials } from "@virtual-kubel
 import { isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import type { ContainerRuntime, RuntimeImage } from "../runtime/container-runtime.ts";
 
-/** Why an image is not there, in a kubelet's words. */
+/** Failure to make an image available, in a kubelet's words. */
 export class ImageError extends Error {
-  /** The waiting reason: `ErrImagePull`, `ErrImageNeverPull`, `InvalidImageName` or `ImageInspectError`. */
+  /** Waiting reason: `ErrImagePull`, `ErrImageNeverPull`, `InvalidImageName` or `ImageInspectError`. */
   readonly reason: string;
 
   constructor(reason: string, message: string, options?: ErrorOptions) {
@@ -14,27 +14,24 @@ export class ImageError extends Error {
   }
 }
 
-/** An image that is wanted. */
 export interface WantedImage {
-  /** Its name. */
   readonly image: string;
   /** `Always`, `IfNotPresent` or `Never`. */
   readonly pullPolicy: string;
 }
 
-/** What {@link ensureImage} needs. */
 export interface EnsureImageOptions {
   readonly runtime: Pick<ContainerRuntime, "inspectImage" | "pullImage">;
   readonly clock: Clock;
-  /** Only asked if the image is pulled. */
+  /** Called only if the image is pulled. */
   credentials(image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
-  /** What people are told: reason and message of an event. */
+  /** Records a Kubernetes event. */
   tell(reason: "Pulling" | "Pulled", message: string): void;
 }
 
 /**
- * Makes sure that an image is there, by its pull policy. What it tells is in a kubelet's words.
- * Source: EnsureImageExists in kubernetes v1.36.3 pkg/kubelet/images/image_manager.go.
+ * Makes an image available, according to its pull policy. Events have a kubelet's words. Source: EnsureImageExists in kubernetes v1.36.3
+ * pkg/kubelet/images/image_manager.go.
  *
  * @throws ImageError
  */

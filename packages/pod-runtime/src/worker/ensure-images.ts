@@ -4,21 +4,19 @@ import { imageFailureEvent } from "../pod/image-failure.ts";
 import { imageVolumesOf, type ImageVolume } from "../pod/image-volumes.ts";
 import type { PodNotice } from "../pod/pod-effect.ts";
 
-/** What {@link ensureImages} needs. */
 export interface EnsureImagesOptions extends Omit<EnsureImageOptions, "tell"> {
   tell(notice: PodNotice): void;
 }
 
-/** The images of one container, by content. */
+/** Images of one container, by content. */
 export interface ContainerImages {
   readonly imageId: string;
-  /** Those of its volumes, by the volumes' names. */
+  /** Images of its volumes, by volume name. */
   readonly volumeImages: ReadonlyMap<string, string>;
 }
 
-/** Why the image of a volume is not there. People have been told. */
+/** Failure to make a volume's image available. The event has been recorded. */
 export class VolumeImageError extends ImageError {
-  /** The image's name. */
   readonly image: string;
 
   constructor(image: string, { reason, message }: ImageError) {
@@ -29,12 +27,11 @@ export class VolumeImageError extends ImageError {
 }
 
 /**
- * Makes sure that all images of a container are there: those of its volumes first, each whatever became of the others, and
- * its own where none is missing. As with a kubelet, what concerns a volume's image is told of the pod.
- * Source: getImageVolumes and toKubeContainerImageVolumes in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go;
- * a kubelet pulls those that nobody mounts, too.
+ * Makes all images of a container available: first those of its volumes, independently of each other, then its own unless one is missing.
+ * Like a kubelet, events about a volume's image are recorded on the pod. Source: getImageVolumes and toKubeContainerImageVolumes in
+ * kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go; unlike a kubelet, images that no container mounts are not pulled.
  *
- * @throws VolumeImageError of the last volume whose image is not there; ImageError
+ * @throws VolumeImageError for the last volume whose image is missing; ImageError
  */
 export async function ensureImages(
   pod: DeepReadonly<Pod>,

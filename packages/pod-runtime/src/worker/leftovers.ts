@@ -5,9 +5,8 @@ import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "../runt
 import { tryAttempt, tryContainerIdentity } from "../runtime/labels.ts";
 
 /**
- * What the runtime holds of earlier attempts, for which nobody has a use any more: of each container the last two that have
- * ended stay for their logs, and of the sandboxes the newest and those that such containers are in. What may belong to a
- * call that is under way is never among it.
+ * Containers and sandboxes of earlier attempts that can be removed. The last two attempts of each container that have ended are kept for
+ * their logs, with their sandboxes, and so is the newest sandbox. Objects that a call in progress may use are never included.
  */
 export function leftovers(state: PodState, { sandboxes, containers }: RuntimeInventory): readonly PodEffect[] {
   const kept = keptContainers(state);
@@ -32,7 +31,7 @@ function isRunningIn({ id }: RuntimeSandbox, { sandboxId, state }: RuntimeContai
   return sandboxId === id && state.kind === "running";
 }
 
-/** Whether a container that counts as ended runs on in a sandbox that is gone. */
+/** Whether a container that counts as ended still runs in a sandbox that is gone. */
 function isHomeless(
   { id, sandboxId, labels, state: { kind } }: RuntimeContainer,
   sandboxes: readonly RuntimeSandbox[],
@@ -55,7 +54,7 @@ function keptContainers({ containers }: PodState): ReadonlySet<string> {
 function isOld({ labels }: RuntimeContainer, { containers }: PodState): boolean {
   const identity = tryContainerIdentity(labels);
   const record = identity && containers.get(identity.container);
-  // Of the newest attempt a start may be under way, and one that failed takes up its container again.
+  // The newest attempt may be starting, and a failed start continues with its container.
   return identity !== undefined && record !== undefined && identity.attempt < record.attempt;
 }
 
@@ -63,6 +62,6 @@ function isOldSandbox({ id, labels, isReady }: RuntimeSandbox, { stage, sandboxA
   const attempt = tryAttempt(labels);
   const isCurrent = "sandboxId" in stage && stage.sandboxId === id;
   if (attempt === undefined || isCurrent) return false;
-  // While there is one no other is being made. Without one the newest stays, whose logs may still be asked for.
+  // While a sandbox is up, no other is being created. Without one, the newest is kept for the logs of its containers.
   return stage.kind === "up" || (attempt < sandboxAttempt && !isReady);
 }

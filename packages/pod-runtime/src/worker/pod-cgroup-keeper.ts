@@ -1,4 +1,4 @@
 import type { PodCgroups } from "../cgroup/pod-cgroups.ts";
 
-/** Who makes pods' cgroups, as {@link PodCgroups} does. */
+/** The part of {@link PodCgroups} that a pod's worker uses. */
 export type PodCgroupKeeper = Pick<PodCgroups, "prepare" | "grow" | "fit" | "release">;

@@ -3,8 +3,8 @@ import type { RuntimeInventory } from "../runtime/container-runtime.ts";
 import { labelNames, readOrigin, tryAttempt } from "../runtime/labels.ts";
 
 /**
- * A pod of which nothing is left but what the runtime holds, as far as the containers' labels tell of it: enough to say how
- * it goes, and to end it. It is never started again.
+ * A pod of which only objects at the runtime are left, read from their labels: enough to report its status and to end it. It is never
+ * started again.
  */
 export function podFromLabels({ namespace, name, uid }: PodRef, { containers }: RuntimeInventory): Pod {
   const newest = new Map<string, { readonly attempt: number; readonly role: string; readonly container: Container }>();

@@ -10,19 +10,18 @@ import type { PodState } from "../pod/pod-state.ts";
 import { lostTermination } from "../pod/termination.ts";
 import type { ContainerRuntime, RuntimeContainerState, RuntimeInventory } from "../runtime/container-runtime.ts";
 
-/** What {@link PodObserver} needs. */
 export interface PodObserverOptions {
   readonly ref: PodRef;
   readonly runtime: ContainerRuntime;
   readonly storage?: PodStorage | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The pod as it is now. */
+  /** The pod's current state. */
   state(): PodState | undefined;
   send(event: PodEvent): void;
 }
 
-/** A container of the pod that runs, by all that is known. */
+/** A container of the pod that runs, according to the state. */
 interface Watched {
   readonly container: string;
   readonly attempt: number;
@@ -30,8 +29,8 @@ interface Watched {
 }
 
 /**
- * Looks at what the runtime holds of a pod, and tells what has ended. That something is missing in a list says nothing by
- * itself, for the list may be older: only the runtime's own NotFound does.
+ * Inspects a pod's objects at the runtime, and reports what has ended. An object that is missing in a list is inspected, because the list
+ * may be old: only the runtime's NotFound counts.
  */
 export class PodObserver {
   readonly #options: PodObserverOptions;
@@ -40,13 +39,13 @@ export class PodObserver {
     this.#options = options;
   }
 
-  /** Whether the container or sandbox is one the pod runs on. */
+  /** Whether the pod runs on the container or sandbox. */
   isWatched(id: string): boolean {
     const state = this.#options.state();
     return state !== undefined && (sandboxOf(state) === id || this.#watched().some(({ instance }) => instance.id === id));
   }
 
-  /** Looks at a container; ids that are none of this pod's are ignored. @throws if the runtime cannot be asked */
+  /** Inspects a container; ignores ids of other pods. @throws if the runtime does not answer */
   async lookAtContainer(id: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watched().find(({ instance }) => instance.id === id);
     if (!watched) return;
@@ -60,7 +59,7 @@ export class PodObserver {
     }
   }
 
-  /** Looks at the pod's sandbox, if it is that one. @throws if the runtime cannot be asked */
+  /** Inspects the sandbox, if it is the pod's. @throws if the runtime does not answer */
   async lookAtSandbox(id: string, signal: AbortSignal): Promise<void> {
     const { runtime, send, state } = this.#options;
     const held = state();
@@ -75,16 +74,16 @@ export class PodObserver {
   }
 
   /**
-   * Looks at all of the pod in a list of what the runtime holds of it.
+   * Compares the pod's state with a list of the pod's objects.
    *
-   * @returns what is left of earlier attempts, to be removed
+   * @returns effects that remove leftovers of earlier attempts
    */
   async compare(inventory: RuntimeInventory, signal: AbortSignal): Promise<readonly PodEffect[]> {
     const before = this.#options.state();
     if (!before) return [];
     const sandboxId = sandboxOf(before);
     const isUp = inventory.sandboxes.some(({ id, isReady }) => id === sandboxId && isReady);
-    // First the containers: how they ended is lost with the sandbox.
+    // Containers first: the sandbox's end hides how they ended.
     await Promise.all(this.#watched().map((watched) => this.#compareContainer(watched, inventory, signal)));
     if (sandboxId !== undefined && !isUp) await this.lookAtSandbox(sandboxId, signal);
     const state = this.#options.state();
@@ -113,7 +112,7 @@ export class PodObserver {
   }
 }
 
-/** The sandbox that the pod runs in, or which is being stopped. */
+/** The sandbox that the pod runs in, or that is being stopped. */
 function sandboxOf({ stage }: PodState): string | undefined {
   return stage.kind === "up" ? stage.sandboxId : undefined;
 }

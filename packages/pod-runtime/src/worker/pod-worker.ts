@@ -19,32 +19,30 @@ import { wantedProbes } from "../probe/wanted-probes.ts";
 import type { RuntimePresence } from "../provider/runtime-presence.ts";
 import type { ContainerRuntime, RuntimeEvent, RuntimeInventory } from "../runtime/container-runtime.ts";
 
-/** What {@link PodWorker} needs. */
 export interface PodWorkerOptions {
   readonly ref: PodRef;
   readonly owner: Owner;
-  /** Where the pod stands: `newPod`, or `adoptPod` where an earlier program may have begun it. */
+  /** Initial state: from `newPod`, or from `adoptPod` if an earlier program may have started the pod. */
   readonly state: PodState;
-  /** Ids of containers that an earlier program may have been about to start; default: none. */
+  /** Ids of containers that an earlier program may have been about to start. Default: none. */
   readonly mayHaveBegun?: Iterable<string> | undefined;
   readonly runtime: ContainerRuntime;
-  /** Default: the runtime is never away. */
+  /** Default: the runtime always answers. */
   readonly presence?: RuntimePresence | undefined;
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
-  /** The address of pods on the node's network. */
+  /** Address of pods on the node's network. */
   readonly hostIP?: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with each report that differs from the one before, and returns at once. */
+  /** Called with each status that differs from the one before. Must return at once. */
   onReport(status: ProviderPodStatus): void;
   onNotice(notice: PodNotice): void;
-  /** Called with each attempt of a probe. */
   onProbe?(probe: CountedProbe): void;
 }
 
-/** Runs one pod on a runtime, from its first container, or from where an earlier program left it, to its end. */
+/** Runs one pod on a runtime, from its first container (or from where an earlier program left it) to its end. */
 export class PodWorker {
   readonly #options: PodWorkerOptions;
   readonly #observer: PodObserver;
@@ -65,18 +63,17 @@ export class PodWorker {
     this.#observer = new PodObserver({ ...options, state: () => this.#state, send: (event) => this.send(event) });
   }
 
-  /** The pod's state now. */
   get state(): PodState {
     return this.#state;
   }
 
-  /** The pod's status now. */
+  /** The pod's current status. */
   get report(): ProviderPodStatus {
     return this.#report;
   }
 
   /**
-   * Runs the pod; resolves when the runtime holds nothing of it any more. Containers go on when it is aborted.
+   * Runs the pod; resolves when the runtime holds nothing of it any more. After an abort its containers go on.
    *
    * @throws `signal.reason` when aborted
    */
@@ -121,7 +118,7 @@ export class PodWorker {
     }
   }
 
-  /** Takes in what has happened, at any time; before {@link run} and after its end it changes nothing. */
+  /** Processes an event. Before {@link run} and after its end, events change nothing. */
   send(event: PodEvent): void {
     this.#inbox.push(event);
     if (this.#isStepping || !this.#runner) return;
@@ -133,12 +130,12 @@ export class PodWorker {
     }
   }
 
-  /** Whether a container or sandbox of that id is one the pod runs on. */
+  /** Whether the pod runs on the container or sandbox with that id. */
   isWatched(id: string): boolean {
     return this.#observer.isWatched(id);
   }
 
-  /** Takes in what happened at the runtime. Never rejects: what could not be looked at now is found by {@link compare}. */
+  /** Processes an event of the runtime. Never rejects: if the object cannot be inspected now, {@link compare} finds the change later. */
   async runtimeEvent(event: Extract<RuntimeEvent, { readonly id: string }>, signal: AbortSignal): Promise<void> {
     try {
       if (event.kind === "sandboxStopped") await this.#observer.lookAtSandbox(event.id, signal);
@@ -148,7 +145,7 @@ export class PodWorker {
     }
   }
 
-  /** Compares what is known with a list of what the runtime holds of the pod. Never rejects. */
+  /** Compares the state with a list of the pod's objects at the runtime. Never rejects. */
   async compare(inventory: RuntimeInventory, signal: AbortSignal): Promise<void> {
     try {
       const effects = await this.#observer.compare(inventory, signal);

@@ -5,20 +5,19 @@ import { httpGet, type HttpCheck } from "../probe/http-check.ts";
 import { httpUrl, type ProbeTarget } from "../probe/probe-action.ts";
 import { execCapture } from "../runtime/exec-capture.ts";
 
-/** A container's hook, as the spec has it. */
+/** A lifecycle hook of the spec. */
 export type HookSpec = NonNullable<NonNullable<DeepReadonly<Container>["lifecycle"]>["postStart"]>;
 
-/** Where a hook is to go. */
 export interface HookTarget extends ProbeTarget {
   readonly clock: Clock;
   tell(notice: PodNotice): void;
 }
 
 /**
- * Runs a postStart or preStop hook. Of one by HTTP any answer is a success, as with a kubelet.
- * Source: kubernetes v1.36.3 pkg/kubelet/lifecycle/handlers.go.
+ * Runs a postStart or preStop hook. Like a kubelet, any HTTP response counts as success. Source: kubernetes v1.36.3
+ * pkg/kubelet/lifecycle/handlers.go.
  *
- * @throws InvalidInputError for a hook without an action; an Error that says how it failed
+ * @throws InvalidInputError for a hook without an action; an Error that says why the hook failed
  */
 export async function runHook(hook: HookSpec, target: HookTarget, signal: AbortSignal): Promise<void> {
   if (hook.exec) {
@@ -31,17 +30,17 @@ export async function runHook(hook: HookSpec, target: HookTarget, signal: AbortS
   else throw new InvalidInputError(`run a hook of container ${target.container.name}: it names none of exec, httpGet and sleep`);
 }
 
-/** A server that answers HTTPS without encryption is asked again so, without the credentials, and people are told. */
+/** Falls back from HTTPS to HTTP, without credentials and with an event, if the server does not speak TLS. */
 async function askByHttp({ url, headers }: HttpCheck, { tell }: Pick<HookTarget, "tell">, signal: AbortSignal): Promise<void> {
   try {
     await httpGet({ url, headers }, "lifecycle", signal);
   } catch (error) {
     signal.throwIfAborted();
     if (url.protocol !== "https:" || !isNoTls(error)) throw error;
-    // A URL leaves out the port that is HTTPS's own.
+    // A URL omits HTTPS's default port.
     const host = `${url.hostname}:${url.port || "443"}`;
     const plain = new URL(`http://${host}${url.pathname}${url.search}`);
-    // What it ends with is the first failure: that HTTP was asked for is nowhere in the spec.
+    // Reports the first failure, because the spec does not mention HTTP.
     await httpGet({ url: plain, headers: headers.filter(({ name }) => name.toLowerCase() !== "authorization") }, "lifecycle", signal).catch(
       () => {
         signal.throwIfAborted();
@@ -53,7 +52,7 @@ async function askByHttp({ url, headers }: HttpCheck, { tell }: Pick<HookTarget,
   }
 }
 
-/** What answered does not speak TLS. */
+/** Whether the server does not speak TLS. */
 function isNoTls(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";

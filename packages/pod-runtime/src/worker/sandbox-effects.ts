@@ -9,7 +9,6 @@ import type { PodState } from "../pod/pod-state.ts";
 import type { ContainerRuntime, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { labelNames, ownerLabels, podLabels, tryContainerIdentity } from "../runtime/labels.ts";
 
-/** What {@link SandboxEffects} needs. */
 export interface SandboxEffectsOptions {
   readonly ref: PodRef;
   readonly owner: Owner;
@@ -17,16 +16,16 @@ export interface SandboxEffectsOptions {
   readonly prepare: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
-  /** Ends everything. */
+  /** Ends all calls. */
   readonly signal: AbortSignal;
   send(event: PodEvent): void;
-  /** Answers a failure. */
+  /** Answers with a failure. */
   failed(event: PodEvent, error: unknown): void;
 }
 
 type EffectOf<Kind extends PodEffect["kind"]> = Extract<PodEffect, { readonly kind: Kind }>;
 
-/** Carries out what concerns a pod's sandbox, and all that is left of the pod. */
+/** Performs the effects on a pod's sandbox and on the pod's remains. */
 export class SandboxEffects {
   readonly #options: SandboxEffectsOptions;
 
@@ -34,7 +33,7 @@ export class SandboxEffects {
     this.#options = options;
   }
 
-  /** Makes a sandbox, the pod's volumes first. */
+  /** Creates a sandbox, after the pod's volumes. */
   async create({ attempt }: EffectOf<"createSandbox">, state: PodState): Promise<void> {
     const { runtime, prepare, storage, cgroups, signal, send, ref, owner } = this.#options;
     let reason: "FailedMount" | "FailedCreatePodSandBox" | undefined = "FailedMount";
@@ -48,17 +47,17 @@ export class SandboxEffects {
       const { id, ips } = await runtime.createSandbox({ ...spec, labels, ...(cgroupParent !== undefined && { cgroupParent }) }, signal);
       send({ kind: "sandboxCreated", attempt, sandboxId: id, ips, begun });
     } catch (error) {
-      // What a volume waits for has been told by who resolves it.
+      // The resolver of the volume has recorded the event.
       if (waitingReasonOf(error) !== undefined) reason = undefined;
       this.#options.failed({ kind: "sandboxFailed", attempt, message: messageOf(error), reason }, error);
     }
   }
 
   /**
-   * What may run on in an earlier sandbox, or in none, must not run beside what is begun in a new one, and what was only made there is in
-   * the way of the same attempt.
+   * Stops processes that may still run in earlier sandboxes, because they must not run beside a new start, and removes containers that were
+   * only created there, because they block the same attempt.
    *
-   * @returns the newest attempt of each container that was begun
+   * @returns the newest attempt of each container that has started
    */
   async #endAllBefore({ deadSandboxes }: PodState): Promise<ReadonlyMap<string, number>> {
     const { runtime, signal } = this.#options;
@@ -82,7 +81,7 @@ export class SandboxEffects {
     return runtime.list({ ...ownerLabels(owner), [labelNames.podUid]: ref.uid }, signal);
   }
 
-  /** Stops a sandbox and all that runs in it. */
+  /** Stops a sandbox with its containers. */
   async stop({ sandboxId }: EffectOf<"stopSandbox">): Promise<void> {
     const { runtime, signal, send } = this.#options;
     try {
@@ -93,7 +92,7 @@ export class SandboxEffects {
     }
   }
 
-  /** Removes all that is left of the pod. */
+  /** Removes everything that is left of the pod. */
   async removeAll(): Promise<void> {
     const { runtime, storage, cgroups, ref, signal, send } = this.#options;
     try {
@@ -108,7 +107,7 @@ export class SandboxEffects {
     }
   }
 
-  /** Removes a container, whether it runs or not. @throws as the runtime */
+  /** Removes a container, running or not. @throws as the runtime */
   async removeContainer(id: string): Promise<void> {
     const { runtime, signal } = this.#options;
     await runtime.killContainer(id, signal);

@@ -1,18 +1,18 @@
 import { isConflict, isDeadlineExceeded, isUnavailable, messageOf } from "@virtual-kubelet/errdefs";
 import type { ContainerRuntime, RuntimeContainer } from "../runtime/container-runtime.ts";
 
-/** How a start came out. */
+/** Outcome of a start. */
 export type StartOutcome =
   /** It runs, or has run. */
   | { readonly kind: "begun"; readonly container: RuntimeContainer | undefined }
   /** It can never run. */
   | { readonly kind: "refused"; readonly message: string; readonly exitCode?: number | undefined }
-  /** Nobody knows, or it may go well later: to be tried again as it is. */
+  /** It may have started, or may start later: the same attempt is retried. */
   | { readonly kind: "unclear"; readonly message: string };
 
 /**
- * Starts a container that was made. What the runtime says of the container counts for more than how the call ended: a
- * container must neither be started a second time, nor be given up while it runs.
+ * Starts a container. The container's state at the runtime counts for more than the outcome of the call, because a container must neither
+ * be started twice nor be given up while it runs.
  *
  * @param mayHaveBegun - whether an earlier start may have reached the runtime
  * @throws `signal.reason` when aborted
