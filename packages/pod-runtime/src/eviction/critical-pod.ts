@@ -4,8 +4,8 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 const systemCriticalPriority = 2_000_000_000;
 
 /**
- * Whether a pod is so important that the node neither refuses nor evicts it: a static pod, its mirror, and one of a priority from
- * `system-cluster-critical` on.
+ * Whether a pod is critical, so that the node neither refuses nor evicts it: a static pod, its mirror pod, or a pod with at least the
+ * priority `system-cluster-critical`.
  *
  * Source: IsCriticalPod in kubernetes v1.36.3 pkg/kubelet/types/pod_update.go.
  */

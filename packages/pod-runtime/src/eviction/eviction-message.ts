@@ -4,7 +4,6 @@ import { memoryOf, type Candidate } from "./eviction-rank.ts";
 import { formatOf, signalFacts, type Observations, type StarvedResource } from "./eviction-signals.ts";
 import { thresholdQuantity, type Threshold } from "./eviction-thresholds.ts";
 
-/** What {@link evictionMessage} tells of, besides the pod. */
 export interface EvictionCause {
   readonly resource: StarvedResource;
   /** Thresholds that are due. */
@@ -13,7 +12,7 @@ export interface EvictionCause {
 }
 
 /**
- * Why a pod was evicted: the resource, the threshold with what was available, and each container that used more than it asked for.
+ * Reason of an eviction: the resource, the threshold with the available amount, and each container that exceeds its request.
  *
  * Source: evictionMessage in kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go.
  */
@@ -37,7 +36,7 @@ function consumption(what: string, used: number, { request, resource }: { readon
   return `${what} was using ${amount(used, "BinarySI")}, request is ${asked}, has larger consumption of ${resource}. `;
 }
 
-/** What counts as a container's use; `undefined` for inodes and processes, and for what was not measured. */
+/** A container's usage of a resource; `undefined` for inodes and processes, and if it was not measured. */
 function usedBy({ memory, rootfs, logs }: ContainerStats, resource: StarvedResource): number | undefined {
   if (resource === "memory") return memory?.workingSetBytes;
   const parts = [rootfs?.usedBytes, logs?.usedBytes].filter((bytes) => bytes !== undefined);

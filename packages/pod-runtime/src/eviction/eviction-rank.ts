@@ -3,25 +3,25 @@ import { podRequests, toAmounts } from "@virtual-kubelet/kubernetes";
 import { localVolumeNames } from "../provider/ephemeral-storage.ts";
 import { signalFacts, type EvictionSignal } from "./eviction-signals.ts";
 
-/** A pod that may be evicted, and what it uses; `undefined`: it was not measured. */
+/** A pod that may be evicted, with its usage; `undefined` if it was not measured. */
 export interface Candidate {
   readonly pod: DeepReadonly<Pod>;
   readonly stats: PodStats | undefined;
 }
 
-/** Parts of a pod's use of disks. */
+/** Parts of a pod's disk usage. */
 type DiskPart = "rootfs" | "logs" | "volumes";
 
-/** Less than zero: the first pod is evicted first. */
+/** Negative: the first pod is evicted first. */
 type Compare = (one: Candidate, other: Candidate) => number;
 
 /**
- * The pods in the order in which they are evicted for a signal: those first that use more than they asked for, then by priority, then by
- * how much more they use. A pod that was not measured comes before the others.
+ * Sorts pods in order of eviction for a signal: first pods that exceed their requests, then by priority, then by the excess. Pods that were
+ * not measured come first.
  *
  * Source: rankMemoryPressure, rankPIDPressure and rankDiskPressureFunc in kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go.
  *
- * @param options - `hasImageFs`: images and writable layers are on a file system of their own
+ * @param options - `hasImageFs`: images and writable layers have a file system of their own
  */
 export function rankForEviction(
   candidates: readonly Candidate[],
@@ -38,7 +38,7 @@ export function rankForEviction(
   });
 }
 
-/** What counts as a pod's memory: its working set. */
+/** A pod's working set, in bytes. */
 export function memoryOf(stats: PodStats): number {
   return stats.memory?.workingSetBytes ?? sum(stats.containers, ({ memory }) => memory?.workingSetBytes);
 }
@@ -67,7 +67,7 @@ function comparesOf(usageOf: (candidate: Candidate) => number, requested: (candi
   ];
 }
 
-/** The larger figure first, and before all what has no figures. */
+/** Larger figures first; pods without a figure before all others. */
 function measuredBy(figure: (candidate: Candidate) => number): Compare {
   return (one, other) => {
     if (!one.stats || !other.stats) return Number(one.stats !== undefined) - Number(other.stats !== undefined);

@@ -1,7 +1,7 @@
 import type { FsStats, NodeStats } from "@virtual-kubelet/core";
 import type { QuantityFormat } from "@virtual-kubelet/kubernetes";
 
-/** What of a node can run out. Those of a kubelet, without `containerfs`, which a kubelet takes from one of the others. */
+/** A kubelet's eviction signals, except `containerfs`, which a kubelet derives from the others. */
 export const evictionSignals = [
   "memory.available",
   "nodefs.available",
@@ -11,16 +11,15 @@ export const evictionSignals = [
   "pid.available",
 ] as const;
 
-/** What an administrator sets thresholds for. */
+/** A signal with configurable thresholds. */
 export type ConfiguredSignal = (typeof evictionSignals)[number];
 
-/** `allocatableMemory.available` is what pods have left below the limit of their common cgroup. */
+/** `allocatableMemory.available` is the memory left below the limit of the pods' common cgroup. */
 export type EvictionSignal = ConfiguredSignal | "allocatableMemory.available";
 
 /** The resource in the message of an evicted pod. */
 export type StarvedResource = "memory" | "ephemeral-storage" | "inodes" | "pids";
 
-/** Condition of a node. */
 export type PressureCondition = "MemoryPressure" | "DiskPressure" | "PIDPressure";
 
 interface SignalFacts {
@@ -43,22 +42,22 @@ export const signalFacts: Readonly<Record<EvictionSignal, SignalFacts>> = {
   "pid.available": { resource: "pids", condition: "PIDPressure" },
 };
 
-/** How amounts of a resource are written. */
+/** Format of a resource's amounts. */
 export function formatOf(resource: StarvedResource): QuantityFormat {
   return resource === "memory" || resource === "ephemeral-storage" ? "BinarySI" : "DecimalSI";
 }
 
-/** What is left of something, and what there is in all: bytes, inodes or processes. */
+/** Available amount and capacity: bytes, inodes or processes. */
 export interface Observation {
   readonly available: number;
   readonly capacity: number;
 }
 
-/** A signal that was not measured is absent. */
+/** Signals that were not measured are absent. */
 export type Observations = ReadonlyMap<EvictionSignal, Observation>;
 
 /**
- * The state of each signal.
+ * Amounts of each signal.
  *
  * Source: makeSignalObservations in kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go.
  */

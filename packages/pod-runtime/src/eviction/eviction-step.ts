@@ -1,23 +1,22 @@
 import { signalFacts, type EvictionSignal, type Observations, type PressureCondition } from "./eviction-signals.ts";
 import { thresholdQuantity, type EvictionRules, type Threshold } from "./eviction-thresholds.ts";
 
-/** What earlier looks have left. Times are monotonic. */
+/** Memory of earlier checks. Times are monotonic. */
 export interface EvictionState {
-  /** Since when each threshold has been met, its minimum reclaim included. */
+  /** Since when each threshold has been met, including its minimum reclaim. */
   readonly metSinceMs: ReadonlyMap<Threshold, number>;
-  /** Thresholds whose grace was over at the last look. */
+  /** Thresholds whose grace period was over at the last check. */
   readonly due: readonly Threshold[];
   /** When each condition was last observed. */
   readonly conditionSeenMs: ReadonlyMap<PressureCondition, number>;
-  /** Conditions of the node. */
   readonly conditions: readonly PressureCondition[];
 }
 
-/** State before the first look. */
+/** State before the first check. */
 export const calmState: EvictionState = { metSinceMs: new Map(), due: [], conditionSeenMs: new Map(), conditions: [] };
 
 /**
- * Takes in one look at the node.
+ * Processes one measurement of the node.
  *
  * Source: synchronize in kubernetes v1.36.3 pkg/kubelet/eviction/eviction_manager.go.
  *
@@ -45,9 +44,9 @@ export function evictionStep(
 }
 
 /**
- * Thresholds with less available than they ask for. Those of signals that were not measured are none.
+ * Thresholds that are not reached. Signals that were not measured are ignored.
  *
- * @param options - `withReclaim`: the minimum reclaim is added to each threshold; default `false`
+ * @param options - `withReclaim`: adds the minimum reclaim to each threshold; default: false
  */
 export function metThresholds(
   thresholds: readonly Threshold[],
@@ -62,7 +61,7 @@ export function metThresholds(
   });
 }
 
-/** Whether a pod that is evicted for it has no grace of its own. */
+/** Whether the threshold evicts without a grace period. */
 export function isHard({ graceMs }: Threshold): boolean {
   return graceMs === 0;
 }

@@ -3,22 +3,22 @@ import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { parseQuantity, type Quantity } from "@virtual-kubelet/kubernetes";
 import { evictionSignals, formatOf, signalFacts, type ConfiguredSignal, type EvictionSignal } from "./eviction-signals.ts";
 
-/** An amount by signal, as text: a quantity such as `100Mi`, or a percentage of what there is such as `10%`. */
+/** Amounts by signal, as text: a quantity such as `100Mi`, or a percentage of the capacity such as `10%`. */
 export type SignalAmounts = Readonly<Partial<Record<ConfiguredSignal, string>>>;
 
-/** When pods are evicted, in the words of a kubelet's configuration. */
+/** Eviction settings with a kubelet's names. */
 export interface EvictionSettings {
-  /** Pods are evicted at once below these. Default: {@link defaultEvictionHard}; what is given takes the place of all of it. */
+  /** Thresholds below which pods are evicted at once. Replaces {@link defaultEvictionHard}, which is the default. */
   readonly evictionHard?: SignalAmounts | undefined;
-  /** Pods are evicted when it has been below these for {@link evictionSoftGracePeriod}. */
+  /** Thresholds below which pods are evicted after {@link evictionSoftGracePeriod}. */
   readonly evictionSoft?: SignalAmounts | undefined;
   /** Durations such as `1m30s`, one for each signal of {@link evictionSoft}. */
   readonly evictionSoftGracePeriod?: Readonly<Partial<Record<ConfiguredSignal, string>>> | undefined;
-  /** How much more than the threshold must be available before eviction ends. */
+  /** Amounts above the threshold at which eviction stops. */
   readonly evictionMinimumReclaim?: SignalAmounts | undefined;
-  /** How long a condition outlasts what caused it; default `5m`. */
+  /** Minimum duration of a condition after its cause. Default: `5m`. */
   readonly evictionPressureTransitionPeriod?: string | undefined;
-  /** Grace in seconds of a pod that is evicted by a soft threshold, if its own is longer; default 0. */
+  /** Maximum grace period in seconds of a pod that a soft threshold evicts. Default: 0. */
   readonly evictionMaxPodGracePeriod?: number | undefined;
 }
 
@@ -34,19 +34,19 @@ export const defaultEvictionHard: SignalAmounts = {
 /** Source: EvictionPressureTransitionPeriod in kubernetes v1.36.3 pkg/kubelet/apis/config/v1beta1/defaults.go. */
 const defaultTransition = "5m";
 
-/** An amount, or a share of what there is: 0.1 for 10 %. */
+/** An amount, or a share of the capacity: 0.1 for 10 %. */
 export type ThresholdValue = { readonly quantity: Quantity } | { readonly share: number };
 
-/** A signal below this value is met. */
+/** Minimum available amount of a signal. */
 export interface Threshold {
   readonly signal: EvictionSignal;
   readonly value: ThresholdValue;
-  /** How long it must be met before a pod is evicted; 0 for a hard one. */
+  /** Time for which it must be missed before a pod is evicted, in milliseconds; 0 for a hard threshold. */
   readonly graceMs: number;
   readonly minReclaim?: ThresholdValue | undefined;
 }
 
-/** {@link EvictionSettings} as the eviction manager takes them. */
+/** {@link EvictionSettings} in the eviction manager's form. */
 export interface EvictionRules {
   readonly thresholds: readonly Threshold[];
   readonly transitionMs: number;
@@ -54,11 +54,11 @@ export interface EvictionRules {
 }
 
 /**
- * Reads the settings.
+ * Parses the settings.
  *
  * Source: ParseThresholdConfig in kubernetes v1.36.3 pkg/kubelet/eviction/helpers.go.
  *
- * @param options - `isAllocatableEnforced`: the hard threshold of memory also holds for what pods have left below their common limit
+ * @param options - `isAllocatableEnforced`: the hard memory threshold also applies below the pods' common limit
  * @throws InvalidInputError naming field, value and expectation
  */
 export function evictionRules(
@@ -83,7 +83,7 @@ export function evictionRules(
   };
 }
 
-/** The amount that a value stands for, of what there is. Source: GetThresholdQuantity in kubernetes v1.36.3 pkg/kubelet/eviction/api. */
+/** Amount of a threshold, for a capacity. Source: GetThresholdQuantity in kubernetes v1.36.3 pkg/kubelet/eviction/api. */
 export function thresholdQuantity(value: ThresholdValue, capacity: number, signal: EvictionSignal): Quantity {
   if ("quantity" in value) return value.quantity;
   return { nano: BigInt(Math.trunc(capacity * value.share)) * 1_000_000_000n, format: formatOf(signalFacts[signal].resource) };
@@ -97,7 +97,7 @@ function valuesOf(
   return Object.entries(amounts).flatMap(([name, text]): readonly (readonly [ConfiguredSignal, ThresholdValue])[] => {
     const signal = evictionSignals.find((known) => known === name);
     if (!signal) throw new InvalidInputError(`${field} has "${name}": expected one of ${evictionSignals.join(", ")}`);
-    // A kubelet, too, takes these for no threshold at all.
+    // Like a kubelet, treats these values as no threshold.
     if (text === "0%" || text === "100%") return [];
     return [[signal, valueOf(`${field}["${signal}"]`, text, mayBeZero)]];
   });

@@ -9,34 +9,33 @@ import { thresholdQuantity, type Threshold } from "./eviction-thresholds.ts";
 /** Quantities by resource. */
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** What {@link nodeAllocatable} takes off the capacity. */
 export interface Reservations {
-  /** Processes and threads that the machine may have, which can be reserved as `pid`; default: not known, and they cannot. */
+  /** Processes and threads that the machine may have; can be reserved as `pid`. Default: unknown, so that none can be reserved. */
   readonly processes?: number | undefined;
-  /** For the program and the engine; default: nothing. */
+  /** For this program and the engine. Default: nothing. */
   readonly kubeReserved?: ResourceList | undefined;
-  /** For all else that the machine runs; default: nothing. */
+  /** For everything else on the machine. Default: nothing. */
   readonly systemReserved?: ResourceList | undefined;
-  /** Hard thresholds of memory and of the node's file system count. Default: none. */
+  /** Thresholds; the hard ones of memory and of the node's file system are reserved, too. Default: none. */
   readonly thresholds?: readonly Threshold[] | undefined;
 }
 
-/** What a node has for its pods. */
+/** Resources that are left for pods. */
 export interface Allocatable {
-  /** What pods may ask for: `status.allocatable` of the node. */
+  /** `status.allocatable` of the node: the total that pods can request. */
   readonly allocatable: ResourceList;
-  /** What they may use before the kernel intervenes: without what the thresholds keep free. Its `pid` is processes and threads. */
+  /** The total that the kernel enforces. It includes the amounts of the thresholds. Its `pid` counts processes and threads. */
   readonly enforced: ResourceList;
 }
 
 const signalOf: Readonly<Record<string, EvictionSignal>> = { memory: "memory.available", "ephemeral-storage": "nodefs.available" };
 
 /**
- * What is left of a node's capacity for pods.
+ * Capacity without reservations and hard thresholds.
  *
  * Source: node_container_manager_linux.go and hardEvictionReservation in kubernetes v1.36.3 pkg/kubelet/cm.
  *
- * @throws InvalidInputError if more is reserved than there is, or something that the node does not have
+ * @throws InvalidInputError if a reservation exceeds the capacity, or its resource does not exist
  */
 export function nodeAllocatable(capacity: ResourceList, reservations: Reservations): Allocatable {
   const { kubeReserved = {}, systemReserved = {}, thresholds = [], processes } = reservations;
@@ -67,7 +66,7 @@ export function nodeAllocatable(capacity: ResourceList, reservations: Reservatio
   };
 }
 
-/** What of a list the kernel enforces for a cgroup: memory, the share of the CPUs, and the number of processes. */
+/** The cgroup limits for a list: memory, the share of the CPUs, and the number of processes. */
 export function cgroupLimits({ cpu, memory, pid }: ResourceList): CgroupLimits {
   return {
     ...(cpu !== undefined && { cpuShares: cpuSharesOf(milliUnits(parseQuantity(cpu))) }),

@@ -3,7 +3,7 @@ import { formatQuantity, parseQuantity, podLimits, wholeUnits } from "@virtual-k
 
 const resource = "ephemeral-storage";
 
-/** Whether a pod, or a container of it, has a limit of ephemeral storage. */
+/** Whether the pod or one of its containers limits ephemeral storage. */
 export function hasStorageLimit({ spec }: DeepReadonly<Pod>): boolean {
   return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].some(
     ({ resources }) => resources?.limits?.[resource] !== undefined,
@@ -19,13 +19,13 @@ export interface ExceededLimit {
 }
 
 /**
- * The limit of ephemeral storage that a pod exceeds: of all its containers together (writable layers, logs and volumes on the node's disk), or of one
+ * The ephemeral-storage limit that a pod exceeds: of all its containers (writable layers, logs and volumes on the node's disk), or of one
  * container (writable layer and logs). `undefined`: none.
  *
  * Source: podEphemeralStorageLimitEviction and containerEphemeralStorageLimitEviction in kubernetes v1.36.3
- * pkg/kubelet/eviction/eviction_manager.go. The limit of an emptyDir is watched where it is made.
+ * pkg/kubelet/eviction/eviction_manager.go. Limits of emptyDir volumes are checked by the volume manager.
  *
- * @param options - `hasImageFs`: writable layers are on a file system of their own, and do not count for a container
+ * @param options - `hasImageFs`: writable layers have a file system of their own, and do not count for a container
  */
 export function exceededStorageLimit(
   pod: DeepReadonly<Pod>,

@@ -6,37 +6,36 @@ import { labelNames } from "../runtime/labels.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
 
-/** How often folders and images are looked at, in milliseconds. Source: a kubelet's ContainerGCPeriod and ImageGCPeriod. */
+/** Intervals of the sweeps of folders and images, in milliseconds. Source: a kubelet's ContainerGCPeriod and ImageGCPeriod. */
 const foldersMs = 60_000;
 const imagesMs = 300_000;
 
-/** What {@link GarbageCollector} needs. */
 export interface GarbageCollectorOptions {
   readonly runtime: Pick<ContainerRuntime, "list" | "images">;
-  /** Labels of all that is the node's. */
+  /** Labels of all the node's objects at the runtime. */
   readonly labels: Readonly<Record<string, string>>;
   readonly volumes: Pick<VolumeManager, "sweep">;
-  /** Where pods have cgroups of their own. */
+  /** Default: pods have no cgroups of their own. */
   readonly cgroups?: Pick<PodCgroups, "sweep"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether the API server's pods have been listed, as they have been when `getPods` is called; before, nothing is removed. */
+  /** Whether the API server's pods have been listed, which is so once `getPods` is called. Nothing is removed before. */
   isListed(): boolean;
-  /** Whether the node has a pod of this UID, or somebody is still at work on one. */
+  /** Whether the node has a pod with this UID, or work on one is in progress. */
   isKnown(uid: string): boolean;
-  /** When images are removed; absent: never, for others may use the runtime, too. */
+  /** When images are removed. Default: never, because others may use the runtime. */
   readonly images?: ImagePolicy | undefined;
 }
 
 /**
- * Removes what pods have left that are gone: their folders and cgroups, where neither the API server nor the runtime knows them, and by
- * request images. What it cannot ask about stays.
+ * Removes folders and cgroups of pods that neither the API server nor the runtime knows, and unused images if configured. Whatever cannot
+ * be checked is kept.
  */
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #images: ImageCollector | undefined;
 
-  /** @throws InvalidInputError for thresholds that make no sense */
+  /** @throws InvalidInputError for invalid thresholds */
   constructor(options: GarbageCollectorOptions) {
     const { runtime, images: policy, clock, logger } = options;
     this.#options = options;
@@ -44,7 +43,7 @@ export class GarbageCollector {
     if (policy && runtime.images) this.#images = new ImageCollector({ images: runtime.images, policy, clock, logger });
   }
 
-  /** Looks from time to time. @throws `signal.reason` when aborted, and nothing else */
+  /** Sweeps at intervals. @throws only `signal.reason` */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#repeat(foldersMs, "the folders of pods that are gone could not be looked for", () => this.sweepFolders(signal), signal),
@@ -52,19 +51,19 @@ export class GarbageCollector {
     ]);
   }
 
-  /** Removes the images that nobody uses, as {@link ImageCollector.removeUnused}; `undefined` if images are not collected. */
+  /** Removes unused images, as {@link ImageCollector.removeUnused}; `undefined` if images are not collected. */
   get removeUnusedImages(): ((signal: AbortSignal) => Promise<number>) | undefined {
     const images = this.#images;
     return images && ((signal) => images.removeUnused(signal));
   }
 
-  /** Looks for folders once. @returns UIDs of the pods whose folders were removed */
+  /** Sweeps folders once. @returns UIDs of the pods whose folders were removed */
   async sweepFolders(signal: AbortSignal): Promise<readonly string[]> {
     const { runtime, labels, volumes, cgroups, isListed, isKnown, logger } = this.#options;
     if (!isListed()) return [];
     const { sandboxes, containers } = await runtime.list(labels, signal);
     const held = new Set([...sandboxes, ...containers].map((object) => object.labels[labelNames.podUid]));
-    // A pod may have become known while the runtime was asked.
+    // A pod may have become known during the request to the runtime.
     const isNeeded = async (uid: string): Promise<boolean> =>
       held.has(uid) || isKnown(uid) || (await this.#isAnothers(uid, signal)) || isKnown(uid);
     const removed = await volumes.sweep(isNeeded, signal);
@@ -74,7 +73,7 @@ export class GarbageCollector {
     return removed;
   }
 
-  /** Whether the runtime holds a pod for another node, or another cluster, that was given the same root. */
+  /** Whether the runtime holds a pod of another node or cluster that uses the same root. */
   async #isAnothers(uid: string, signal: AbortSignal): Promise<boolean> {
     const { sandboxes, containers } = await this.#options.runtime.list({ [labelNames.podUid]: uid }, signal);
     return sandboxes.length + containers.length > 0;

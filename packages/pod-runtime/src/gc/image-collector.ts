@@ -3,19 +3,18 @@ import type { Logger } from "@virtual-kubelet/core";
 import { InvalidInputError, isConflict } from "@virtual-kubelet/errdefs";
 import type { CollectedImage, ImageCollection } from "../runtime/image-collection.ts";
 
-/** When images are removed. Source of the defaults: a kubelet's. */
+/** When unused images are removed. The defaults are a kubelet's. */
 export interface ImagePolicy {
-  /** From how full a disk on, in percent; 1 to 100, default 85. */
+  /** Disk usage that starts a collection, in percent from 1 to 100. Default: 85. */
   readonly highThresholdPercent?: number | undefined;
-  /** How full it is to be afterwards, in percent; less than the high threshold, default 80. */
+  /** Disk usage at which a collection stops, in percent; less than the high threshold. Default: 80. */
   readonly lowThresholdPercent?: number | undefined;
-  /** How long an image stays after it was first seen, in milliseconds; default two minutes. */
+  /** Minimum age of an image since it was first seen, in milliseconds. Default: 120,000. */
   readonly minAgeMs?: number | undefined;
-  /** Names of images that stay, such as the sandbox's. */
+  /** Names of images that are kept, such as the sandbox's. */
   readonly keep?: readonly string[] | undefined;
 }
 
-/** What {@link ImageCollector} needs. */
 export interface ImageCollectorOptions {
   readonly images: ImageCollection;
   readonly policy: ImagePolicy;
@@ -25,21 +24,20 @@ export interface ImageCollectorOptions {
 
 interface Sighting {
   readonly firstMs: number;
-  /** When it was last seen in use; absent: never. */
+  /** When it was last seen in use; `undefined`: never. */
   readonly usedMs?: number | undefined;
 }
 
 /**
- * Removes images nobody uses when their disk is full, those first whose use is longest ago. What it knows of their use ends
- * with the program; then an image counts as new.
- * Source: kubernetes v1.36.3 pkg/kubelet/images/image_gc_manager.go.
+ * Removes unused images when their disk is full, the least recently used first. The times of use are not stored: after a restart of the
+ * program an image counts as new. Source: kubernetes v1.36.3 pkg/kubelet/images/image_gc_manager.go.
  */
 export class ImageCollector {
   readonly #options: ImageCollectorOptions;
   readonly #limits: { readonly [Name in keyof ImagePolicy]-?: NonNullable<ImagePolicy[Name]> };
   #seen: ReadonlyMap<string, Sighting> = new Map();
 
-  /** @throws InvalidInputError for thresholds that make no sense */
+  /** @throws InvalidInputError for invalid thresholds */
   constructor(options: ImageCollectorOptions) {
     this.#options = options;
     const { highThresholdPercent = 85, lowThresholdPercent = 80, minAgeMs = 120_000, keep = [] } = options.policy;
@@ -51,7 +49,7 @@ export class ImageCollector {
     this.#limits = { highThresholdPercent, lowThresholdPercent, minAgeMs, keep };
   }
 
-  /** Looks once, and removes what has to go. @returns bytes that were freed, by the images' own sizes */
+  /** Checks the disk once, and removes images if needed. @returns freed bytes, according to the images' sizes */
   async collect(signal: AbortSignal): Promise<number> {
     const { images, logger } = this.#options;
     const listed = await images.listImages(signal);
@@ -73,10 +71,10 @@ export class ImageCollector {
   }
 
   /**
-   * Removes all images that nobody uses and that are old enough, however full the disk is.
-   * Source: DeleteUnusedImages in kubernetes v1.36.3 pkg/kubelet/images/image_gc_manager.go.
+   * Removes all unused images of the minimum age, whatever the disk usage. Source: DeleteUnusedImages in kubernetes v1.36.3
+   * pkg/kubelet/images/image_gc_manager.go.
    *
-   * @returns bytes that were freed, by the images' own sizes
+   * @returns freed bytes, according to the images' sizes
    */
   async removeUnused(signal: AbortSignal): Promise<number> {
     const listed = await this.#options.images.listImages(signal);
@@ -84,7 +82,7 @@ export class ImageCollector {
     return this.#free(Infinity, listed, signal);
   }
 
-  /** Remembers what was seen when, and forgets what is gone. */
+  /** Updates the times of use, and forgets images that are gone. */
   #note(listed: readonly CollectedImage[]): void {
     const nowMs = this.#options.clock.monotonic();
     this.#seen = new Map(
@@ -106,7 +104,7 @@ export class ImageCollector {
         logger.info({ image: names[0] ?? id, sizeBytes }, "an image that nobody uses was removed");
       } catch (error) {
         signal.throwIfAborted();
-        // Somebody has begun to use it.
+        // On a conflict, a container has started to use it.
         if (!isConflict(error)) logger.warn({ image: names[0] ?? id, err: error }, "an image could not be removed");
       }
     }

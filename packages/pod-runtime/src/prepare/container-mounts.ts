@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 
-/** Files of ours that a container gets; absent: it does not get that one. */
+/** Paths of files that the node provides in a container. `undefined`: the container does not get the file. */
 export interface ManagedFiles {
   readonly hosts?: string | undefined;
   readonly resolvConf?: string | undefined;
@@ -10,9 +10,8 @@ export interface ManagedFiles {
 }
 
 /**
- * All that a container mounts: its volumes, and of our files those it mounts nothing else in the place of.
- * Source: makeMounts in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go and kuberuntime/kuberuntime_container.go; its
- * resolv.conf is the container runtime's.
+ * All mounts of a container: its volumes, and the node's files whose paths no volume takes. Source: makeMounts in kubernetes v1.36.3
+ * pkg/kubelet/kubelet_pods.go and kuberuntime/kuberuntime_container.go; a kubelet leaves resolv.conf to the container runtime.
  */
 export function allMounts(
   container: DeepReadonly<Container>,
@@ -30,7 +29,7 @@ export function allMounts(
   ];
 }
 
-/** Absolute, without a slash at the end. */
+/** Makes a path absolute and removes slashes at its end. */
 function normalized(path: string): string {
   return posix.resolve("/", path);
 }

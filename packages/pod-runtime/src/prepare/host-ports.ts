@@ -11,12 +11,11 @@ interface HostPort {
 const anyAddress = "0.0.0.0";
 
 /**
- * Refuses a pod that asks for a port of the node which another pod has, as a kubelet does. On the node's network every port
- * of a container is one.
- * Source: getContainerPorts and fitsPorts in kubernetes v1.36.3 pkg/scheduler/framework/plugins/nodeports, HostPortInfo in
- * k8s.io/kube-scheduler v0.36.3 framework/types.go.
+ * Refuses a pod that asks for a port of the node which another pod has, like a kubelet. On the node's network every container port is a
+ * port of the node. Source: getContainerPorts and fitsPorts in kubernetes v1.36.3 pkg/scheduler/framework/plugins/nodeports, HostPortInfo
+ * in k8s.io/kube-scheduler v0.36.3 framework/types.go.
  *
- * @param others - pods of the node; the pod itself and such as have ended do not count
+ * @param others - pods of the node; the pod itself and pods that have ended are ignored
  * @throws TerminalError with the reason `NodePorts`
  */
 export function checkHostPorts(pod: DeepReadonly<Pod>, others: readonly DeepReadonly<Pod>[]): void {
@@ -26,10 +25,10 @@ export function checkHostPorts(pod: DeepReadonly<Pod>, others: readonly DeepRead
 }
 
 /**
- * Refuses a sandbox to a pod that asks for a port of the node which a pod that is ending still has.
+ * Refuses a sandbox while an ending pod still has one of the pod's ports of the node.
  *
  * @param ending - as the others of {@link checkHostPorts}
- * @throws UnavailableError that names the pod
+ * @throws UnavailableError that names the other pod
  */
 export function checkPortsAreFree(pod: DeepReadonly<Pod>, ending: readonly DeepReadonly<Pod>[]): void {
   const holder = holderOfPorts(pod, ending)?.metadata;

@@ -14,8 +14,8 @@ const localNames = [
 ];
 
 /**
- * What a kubelet writes into `/etc/hosts` of a pod with a network of its own.
- * Source: managedHostsFileContent in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ * A kubelet's `/etc/hosts` for a pod with its own network. Source: managedHostsFileContent in kubernetes v1.36.3
+ * pkg/kubelet/kubelet_pods.go.
  */
 export function podHostsFile(
   podIPs: readonly string[],
@@ -28,10 +28,9 @@ export function podHostsFile(
 }
 
 /**
- * What a kubelet writes into `/etc/hosts` of a pod on its node's network.
- * Source: nodeHostsFileContent in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ * A kubelet's `/etc/hosts` for a pod on the node's network. Source: nodeHostsFileContent in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  *
- * @param nodeHosts - the node's own file
+ * @param nodeHosts - content of the node's own file
  */
 export function hostNetworkHostsFile(nodeHosts: string, aliases: readonly HostAlias[]): string {
   return hostNetworkHeader + nodeHosts + aliasLines(aliases);

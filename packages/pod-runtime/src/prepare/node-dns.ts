@@ -3,15 +3,15 @@ import type { DnsSettings } from "../runtime/runtime-spec.ts";
 import { namesOnlyStub, parseResolvConf } from "./resolv-conf.ts";
 
 const defaultPath = "/etc/resolv.conf";
-/** Where systemd-resolved tells which servers it asks itself. */
+/** systemd-resolved's list of its upstream servers. */
 const behindStubPath = "/run/systemd/resolve/resolv.conf";
 
 /**
- * The node's own DNS, read anew.
+ * Reads the node's DNS settings.
  *
- * @param path - of its resolver's file; empty: the node has none. Default `/etc/resolv.conf`, which may be missing, and where
- * that names systemd-resolved's own address, which pods cannot reach, the servers behind it
- * @throws the file system's error, if the file that was named cannot be read
+ * @param path - the node's `resolv.conf`; empty: the node has no DNS. Default: `/etc/resolv.conf`, which may be missing. If it names only
+ * the stub address of systemd-resolved, which pods cannot reach, the upstream servers are read instead
+ * @throws the file system's error if the given file cannot be read
  */
 export async function readNodeDns(path: string | undefined, signal: AbortSignal): Promise<DnsSettings | undefined> {
   if (path === "") return undefined;

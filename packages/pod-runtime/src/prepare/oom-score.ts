@@ -3,15 +3,15 @@ import { isSidecar, parseQuantity, containerResources, toAmounts, qosClass, whol
 
 const guaranteedScore = -997;
 const bestEffortScore = 1000;
-/** From here on a pod is critical. Source: SystemCriticalPriority in kubernetes v1.36.3 pkg/apis/scheduling/types.go. */
+/** Minimum priority of critical pods. Source: SystemCriticalPriority in kubernetes v1.36.3 pkg/apis/scheduling/types.go. */
 const criticalPriority = 2_000_000_000;
 
 /**
- * How soon the kernel ends a container when memory is short: -997 is last, 1000 first. It follows from the pod's QoS class.
- * Source: GetContainerOOMScoreAdjust in kubernetes v1.36.3 pkg/kubelet/qos/policy.go.
+ * Order in which the kernel kills containers when memory is short: -997 is last, 1000 first. It depends on the pod's QoS class. Source:
+ * GetContainerOOMScoreAdjust in kubernetes v1.36.3 pkg/kubelet/qos/policy.go.
  *
- * @param memoryBytes - the node's
- * @throws InvalidInputError for a quantity that is none
+ * @param memoryBytes - the node's memory
+ * @throws InvalidInputError for a malformed quantity
  */
 export function oomScoreAdjustment(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>, memoryBytes: number): number {
   const { spec } = pod;
@@ -23,7 +23,7 @@ export function oomScoreAdjustment(pod: DeepReadonly<Pod>, container: DeepReadon
   const share = unusedShare(pod);
   const score = (requestBytes: bigint): number => 1000 - Number((1000n * (requestBytes + share)) / BigInt(Math.max(1, memoryBytes)));
   const own = score(requestOf(container));
-  // A sidecar goes no sooner than those it serves.
+  // A sidecar is not killed before the containers that it serves.
   const adjusted = isSidecarOf(pod, container) ? Math.min(own, score(leastRequest(spec?.containers ?? []))) : own;
   return Math.min(Math.max(adjusted, 1000 + guaranteedScore), bestEffortScore - 1);
 }
@@ -37,7 +37,7 @@ function leastRequest(containers: readonly DeepReadonly<Container>[]): bigint {
   return others.reduce((least, request) => (request < least ? request : least), first);
 }
 
-/** What the pod asks for as a whole, and none of its containers for itself: each gets an equal share. */
+/** Each container's equal share of the pod-level request that no container requests itself. */
 function unusedShare(pod: DeepReadonly<Pod>): bigint {
   const { spec } = pod;
   const ofPod = wholeUnits(parseQuantity(spec?.resources?.requests?.["memory"] ?? "0"));

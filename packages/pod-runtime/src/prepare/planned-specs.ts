@@ -24,36 +24,34 @@ import { podHostname } from "./pod-hostname.ts";
 import type { PodPreparationSettings } from "./pod-preparation.ts";
 import { resourceLimits } from "./resource-limits.ts";
 
-/** What {@link planSpecs} is given. */
 export interface PlanSpecsOptions {
   readonly resolved: ResolvedPod;
   readonly owner: Owner;
   readonly clusterDomain: string;
-  /** Folder of all pods' folders, as `VolumeManager` has it. */
+  /** Folder of all pods' folders, as in `VolumeManager`. */
   readonly root: string;
   readonly settings: Pick<PodPreparationSettings, "clusterDNS" | "cpuQuota">;
   /** The node's memory. */
   readonly memoryBytes: number;
-  /** Names of pods' cgroups; absent: they have none of their own. */
+  /** Names of pods' cgroups. Default: pods have no cgroups of their own. */
   readonly cgroups?: CgroupNames | undefined;
 }
 
-/** What a pod comes to at a runtime. */
+/** Specs of a pod's sandbox and containers. */
 export interface PlannedSpecs {
   readonly sandbox: SandboxSpec;
-  /** In the order in which they start. */
+  /** In start order. */
   readonly containers: readonly { readonly role: ContainerRole; readonly spec: ContainerSpec }[];
 }
 
-/** Stands where the node's own DNS servers would. */
+/** Placeholder for the node's DNS servers. */
 export const plannedNodeDns = "[DNS of the node]";
 
 /**
- * What a pod's sandbox and containers are asked for at a runtime, at their first start, without runtime, disk and node:
- * image names stand for their contents, {@link plannedNodeDns} for the node's DNS. Ephemeral containers come later, and
- * are left out.
+ * Specs of the first start of a pod's sandbox and containers, computed without runtime, disk or node: image names stand for image ids,
+ * {@link plannedNodeDns} for the node's DNS. Ephemeral containers are left out.
  *
- * @throws as the preparation of a pod does: what `resolved` throws; InvalidInputError, UnsupportedError
+ * @throws as the preparation of a pod: errors of `resolved`; InvalidInputError, UnsupportedError
  */
 export async function planSpecs(pod: DeepReadonly<Pod>, options: PlanSpecsOptions, signal: AbortSignal): Promise<PlannedSpecs> {
   const { owner, clusterDomain, settings, cgroups } = options;
@@ -110,7 +108,7 @@ interface MountPlace {
   readonly index: number;
 }
 
-/** A mount where nothing is on the disk yet: as `containerMounts` has it, for a folder that is as it should be. */
+/** A mount as `containerMounts` makes it, without looking at the disk. */
 function planMount(mount: VolumeMount, { pod, container, environment, directory, index }: MountPlace): ContainerMount {
   const volume = pod.spec?.volumes?.find(({ name }) => name === mount.name);
   if (!volume) throw new InvalidInputError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);

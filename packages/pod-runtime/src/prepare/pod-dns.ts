@@ -2,17 +2,17 @@ import type { DeepReadonly, Pod, PodEvent } from "@virtual-kubelet/core";
 import type { DnsSettings } from "../runtime/runtime-spec.ts";
 import { optionName } from "./resolv-conf.ts";
 
-/** What a pod's DNS follows from, besides the pod. */
+/** The node's and the cluster's DNS settings. */
 export interface PodDnsContext {
-  /** The node's own; `undefined` where it has none, and pods then ask themselves. */
+  /** The node's DNS; `undefined` if it has none, and pods then query themselves. */
   readonly nodeDns: DnsSettings | undefined;
-  /** Addresses of the cluster's DNS; empty if it has none. */
+  /** Addresses of the cluster's DNS; empty if there is none. */
   readonly clusterDNS: readonly string[];
-  /** Such as `cluster.local`; empty if it has none. */
+  /** Such as `cluster.local`; empty if there is none. */
   readonly clusterDomain: string;
 }
 
-/** A pod's DNS, and what people should know about it. */
+/** A pod's DNS settings, with warnings for users. */
 export interface PodDns {
   readonly dns: DnsSettings;
   readonly warnings: readonly PodEvent[];
@@ -24,10 +24,7 @@ const maxSearches = 32;
 const maxSearchesLength = 2048;
 const maxDomainLength = 253;
 
-/**
- * What a pod's resolver asks, by its dnsPolicy and dnsConfig.
- * Source: GetPodDNS in kubernetes v1.36.3 pkg/kubelet/network/dns/dns.go.
- */
+/** DNS settings of a pod, from its dnsPolicy and dnsConfig. Source: GetPodDNS in kubernetes v1.36.3 pkg/kubelet/network/dns/dns.go. */
 export function podDns(pod: DeepReadonly<Pod>, context: PodDnsContext): PodDns {
   const warnings: PodEvent[] = [];
   const warn = (reason: string, message: string): void => void warnings.push({ type: "Warning", reason, message });

@@ -3,16 +3,16 @@ import { chmod, mkdir, open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasFsCode } from "../volumes/fs-code.ts";
 
-/** Most that is read back, in bytes: containers may write to these files. */
+/** Maximum bytes read back. Containers can write to these files, so the size is not trusted. */
 const maxBytes = 1024 * 1024;
 
-/** Files that the containers of a pod share, in its folder; everybody may read them. */
+/** World-readable files in the pod's folder that its containers share. */
 export class PodFiles {
   readonly #mutex = new KeyedMutex();
 
   /**
-   * Makes a file say this. One that does already is left alone, so that containers go on sharing it; who has mounted another
-   * keeps that.
+   * Writes a file, unless it has this content already, so that running containers keep sharing it. Containers that mount an older file keep
+   * that one.
    *
    * @returns its path
    */
@@ -29,7 +29,7 @@ export class PodFiles {
     });
   }
 
-  /** What a file says; `undefined` if there is none, or a container has made it larger than any of ours. */
+  /** Content of a file; `undefined` if it does not exist, or a container has made it too large. */
   async tryRead(folder: string, name: string): Promise<string | undefined> {
     try {
       await using file = await open(join(folder, name));

@@ -1,28 +1,27 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** What a pod calls itself. */
+/** Host name and domain of a pod. */
 export interface PodHostname {
   /** Without a domain, as in `/etc/hosts`. */
   readonly hostname: string;
   /** `SUBDOMAIN.NAMESPACE.svc.CLUSTERDOMAIN`; empty without a subdomain. */
   readonly domain: string;
-  /** What the kernel is told, and `hostname` prints: with the domain where the pod sets its host name as FQDN. */
+  /** Host name for the kernel, which `hostname` prints. Includes the domain if the pod sets `setHostnameAsFQDN`. */
   readonly kernelHostname: string;
 }
 
-/** A host name has room for 64 bytes in the kernel; the 64th ends it. */
+/** The kernel's 64 bytes include a terminating zero here. */
 const maxHostnameLength = 63;
-/** A fully qualified one may use it up. */
+/** A fully qualified name may use all 64 bytes. */
 const maxFqdnLength = 64;
 
 /**
- * The names of a pod that is not on its node's network.
- * Source: GeneratePodHostNameAndDomain and truncatePodHostnameIfNeeded in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go,
- * GetNodenameForKernel in pkg/kubelet/util.
+ * Names of a pod with its own network. Source: GeneratePodHostNameAndDomain and truncatePodHostnameIfNeeded in kubernetes v1.36.3
+ * pkg/kubelet/kubelet_pods.go, GetNodenameForKernel in pkg/kubelet/util.
  *
  * @param clusterDomain - such as `cluster.local`
- * @throws InvalidInputError for a name that is none, and for an FQDN that is too long
+ * @throws InvalidInputError for a malformed name, and for an FQDN that is too long
  */
 export function podHostname({ metadata, spec }: DeepReadonly<Pod>, clusterDomain: string): PodHostname {
   const { name: podName = "", namespace = "default" } = metadata ?? {};

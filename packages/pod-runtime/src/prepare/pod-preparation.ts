@@ -19,32 +19,30 @@ import { targetContainerId } from "./target-container.ts";
 import type { PreparedVolumes } from "../volumes/prepared-volumes.ts";
 import type { ContainerStart, PodPreparation } from "../worker/preparation.ts";
 
-/** What a node's administrator settles about its pods. */
+/** Settings of a node's administrator. */
 export interface PodPreparationSettings {
-  /** Addresses of the cluster's DNS. Default: none, and pods with dnsPolicy ClusterFirst get the node's. A kubelet's `--cluster-dns`. */
+  /**
+   * Addresses of the cluster's DNS, as a kubelet's `--cluster-dns`. Default: none, and pods with dnsPolicy ClusterFirst get the node's DNS.
+   */
   readonly clusterDNS?: readonly string[] | undefined;
   /**
-   * The file that tells of the node's DNS; empty: there is none. Default `/etc/resolv.conf`, and where that names
-   * systemd-resolved's own address, the servers behind it. A kubelet's `--resolv-conf`.
+   * The node's `resolv.conf`, as a kubelet's `--resolv-conf`; empty: the node has no DNS. Default: `/etc/resolv.conf`; if that names only
+   * systemd-resolved's stub address, the upstream servers.
    */
   readonly resolvConf?: string | undefined;
-  /** The node's own hosts file, for pods on its network. Default `/etc/hosts`. */
+  /** The node's own hosts file, for pods on its network. Default: `/etc/hosts`. */
   readonly hostsFile?: string | undefined;
-  /** The node's memory, which the order in which the kernel kills follows from. Default: this machine's. */
+  /** The node's memory, for the OOM scores. Default: this machine's. */
   readonly memoryBytes?: number | undefined;
-  /** Whether CPU limits are enforced. Default `true`. A kubelet's `--cpu-cfs-quota`. */
+  /** Whether CPU limits are enforced, as a kubelet's `--cpu-cfs-quota`. Default: true. */
   readonly cpuQuota?: boolean | undefined;
-  /**
-   * A docker configuration file, `config.json`, with the node's own credentials for registries; helpers it names are run.
-   * Default: none.
-   */
+  /** A docker `config.json` with the node's registry credentials. Credential helpers that it names are run. Default: none. */
   readonly registryConfig?: string | undefined;
 }
 
-/** What of a provider's host it takes to prepare pods. */
+/** The part of a provider's host that prepares pods. */
 export type PreparationHost = Pick<ProviderHost, "clusterDomain" | "logger" | "clock" | "getSecret" | "resolvePod" | "recordEvent">;
 
-/** What {@link createPodPreparation} needs. */
 export interface PodPreparationOptions {
   readonly host: PreparationHost;
   readonly runtime: Pick<ContainerRuntime, "inspectImage">;
@@ -52,12 +50,12 @@ export interface PodPreparationOptions {
   readonly settings?: PodPreparationSettings | undefined;
 }
 
-/** What turns pods' specs into what a runtime takes, for all pods of a node. */
+/** Creates the preparation of all pods of a node. */
 export function createPodPreparation(options: PodPreparationOptions): PodPreparation {
   return new KubeletPreparation(options);
 }
 
-/** As a kubelet does it. Labels are the worker's. */
+/** Prepares pods like a kubelet. The worker adds labels. */
 class KubeletPreparation implements PodPreparation {
   readonly #host: PreparationHost;
   readonly #runtime: Pick<ContainerRuntime, "inspectImage">;
@@ -126,14 +124,14 @@ class KubeletPreparation implements PodPreparation {
     return podDns(pod, { nodeDns: await readNodeDns(resolvConf, signal), clusterDNS, clusterDomain: this.#host.clusterDomain });
   }
 
-  /** The file that was written with the sandbox; another, where the sandbox is not of this program's making. */
+  /** Path of the file that was written for the sandbox. Written anew if an earlier program created the sandbox. */
   async #resolvConf(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<string> {
     const folder = this.#volumes.podFolder(pod);
     const content = (await this.#files.tryRead(folder, resolvConfName)) ?? formatResolvConf((await this.#dns(pod, signal)).dns);
     return this.#files.write(folder, resolvConfName, content);
   }
 
-  /** Absent while the pod has no address, as with a kubelet. */
+  /** `undefined` while the pod has no address, as with a kubelet. */
   async #hostsFile(pod: DeepReadonly<Pod>, podIPs: readonly string[], signal: AbortSignal): Promise<string | undefined> {
     const onHost = pod.spec?.hostNetwork === true;
     if (!onHost && podIPs.length === 0) return undefined;

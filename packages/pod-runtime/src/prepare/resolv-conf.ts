@@ -1,9 +1,8 @@
 import type { DnsSettings } from "../runtime/runtime-spec.ts";
 
 /**
- * Reads a `resolv.conf` as a kubelet: name servers add up, the last `search` line counts, a later option takes the place of
- * an earlier one of its name. What else the file says is left out.
- * Source: parseResolvConf in kubernetes v1.36.3 pkg/kubelet/network/dns/dns.go.
+ * Parses a `resolv.conf` like a kubelet: name servers accumulate, the last `search` line counts, a later option replaces an earlier one of
+ * the same name. Other lines are ignored. Source: parseResolvConf in kubernetes v1.36.3 pkg/kubelet/network/dns/dns.go.
  */
 export function parseResolvConf(text: string): DnsSettings {
   const servers: string[] = [];
@@ -18,7 +17,6 @@ export function parseResolvConf(text: string): DnsSettings {
   return { servers, searches, options: [...options.values()] };
 }
 
-/** A `resolv.conf` that says this. */
 export function formatResolvConf({ servers, searches, options }: DnsSettings): string {
   const lines = [
     ...(searches.length > 0 ? [`search ${searches.join(" ")}`] : []),
@@ -28,7 +26,7 @@ export function formatResolvConf({ servers, searches, options }: DnsSettings): s
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Whether systemd-resolved is all it names: a program of the node that pods cannot reach. */
+/** Whether the only server is the stub of systemd-resolved, which runs on the node and which pods cannot reach. */
 export function namesOnlyStub({ servers }: DnsSettings): boolean {
   return servers.length > 0 && servers.every((server) => server === "127.0.0.53" || server === "127.0.0.54");
 }

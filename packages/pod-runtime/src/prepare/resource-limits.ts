@@ -4,11 +4,11 @@ import { cpuQuotaOf, cpuSharesOf, exactBytes } from "../cgroup/cpu-amounts.ts";
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 
 /**
- * What a container may use. One without limits has the pod's; one that asks for no CPU counts as asking for its limit.
- * Source: calculateLinuxResources in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_container_linux.go.
+ * Limits of a container. The pod's limits fill in for limits that it does not set; without a CPU request, its CPU limit counts as the
+ * request. Source: calculateLinuxResources in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_container_linux.go.
  *
  * @param cpuQuota - whether CPU limits are enforced
- * @throws InvalidInputError for a quantity that is none
+ * @throws InvalidInputError for a malformed quantity
  */
 export function resourceLimits(
   pod: DeepReadonly<Pod>,

@@ -3,16 +3,16 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 const maxUserId = 2_147_483_647;
 
-/** Whether it takes the image's user to tell if a container that must not run as root would. */
+/** Whether `runAsNonRoot` of the container depends on the image's user. */
 export function needsImageUser(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>): boolean {
   return mustNotBeRoot(pod, container) && runAsUser(pod, container) === undefined;
 }
 
 /**
- * Refuses a container that must not run as root and would, or of which it cannot be told, in a kubelet's words.
- * Source: verifyRunAsNonRoot in kubernetes v1.36.3 pkg/kubelet/kuberuntime/security_context_others.go.
+ * Refuses a container with `runAsNonRoot` that would run as root, or whose user is unknown, in a kubelet's words. Source:
+ * verifyRunAsNonRoot in kubernetes v1.36.3 pkg/kubelet/kuberuntime/security_context_others.go.
  *
- * @param imageUser - as the image names it, such as `app`, `1000` or `1000:1000`; absent: root
+ * @param imageUser - the image's user, such as `app`, `1000` or `1000:1000`; `undefined`: root
  * @throws InvalidInputError
  */
 export function checkRunAsNonRoot(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>, imageUser: string | undefined): void {

@@ -4,9 +4,9 @@ import { instanceOf } from "../pod/container-life.ts";
 import type { PodState } from "../pod/pod-state.ts";
 
 /**
- * The container whose processes an ephemeral container sees, by the runtime's id; `undefined` if it names none.
+ * Runtime's id of the container that an ephemeral container targets; `undefined` if it names none.
  *
- * @throws InvalidInputError if the container it names does not run
+ * @throws InvalidInputError if the target does not run
  */
 export function targetContainerId({ desired, containers }: PodState, name: string): string | undefined {
   const target = targetNameOf(desired.pod, name);

@@ -5,14 +5,14 @@ import type { ProbeAttempt } from "./prober.ts";
 const servingStatus = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"] as const;
 const maxAnswerBytes = 1024;
 
-/** Where to ask, and of which service; an empty one stands for the whole server. */
+/** Address and service; an empty service stands for the whole server. */
 export interface GrpcCheck {
   readonly host: string;
   readonly port: number;
   readonly service: string;
 }
 
-/** Asks gRPC's health service, in clear text as a kubelet does. Only SERVING is success. */
+/** Calls gRPC's health service without TLS, like a kubelet. Only SERVING is success. */
 export async function grpcCheck(check: GrpcCheck, signal: AbortSignal): Promise<ProbeAttempt> {
   const host = check.host.includes(":") ? `[${check.host}]` : check.host;
   const session = connect(`http://${host}:${check.port}`, { settings: { enablePush: false } });
@@ -21,7 +21,7 @@ export async function grpcCheck(check: GrpcCheck, signal: AbortSignal): Promise<
   try {
     signal.throwIfAborted();
     const attempt = await ask(session, check.service);
-    // A stream whose session was destroyed ends as if the server had ended it.
+    // A stream of a destroyed session ends as if the server had closed it.
     signal.throwIfAborted();
     return attempt;
   } catch (error) {

@@ -3,31 +3,31 @@ import { request as httpsRequest } from "node:https";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { ProbeAttempt } from "./prober.ts";
 
-/** Most that is kept of an answer, in bytes. Source: maxRespBodyLength of kubernetes v1.36.3 pkg/probe/http. */
+/** Maximum bytes kept of a response. Source: maxRespBodyLength of kubernetes v1.36.3 pkg/probe/http. */
 const maxBodyBytes = 10 * 1024;
-/** Source: Go's net/http client, which a kubelet probes with. */
+/** Source: Go's net/http client, which a kubelet uses. */
 const maxRedirects = 10;
 const followed: readonly number[] = [301, 302, 303, 307, 308];
 
-/** A request of a probe or a hook. */
+/** Request of a probe or a hook. */
 export interface HttpCheck {
   readonly url: URL;
-  /** Names and values in order; a name may come more than once, `Host` among them. */
+  /** Header names and values in order. Names may repeat; `Host` is allowed. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** Whether other ports of the host are not the pod's, so that no redirect to them is followed. Default: `false` */
+  /** Whether other ports of the host may belong to others. Redirects to them are not followed then. Default: false. */
   readonly isOnePort?: boolean | undefined;
 }
 
-/** What a container answered last. */
+/** The last response. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
 }
 
 /**
- * Asks by GET. 200 to 399 is success; a redirect that is not followed is a success with a warning.
+ * Sends a GET request. A status from 200 to 399 is success; a redirect that is not followed is success with a warning.
  *
- * @returns a failure also if nothing answers
+ * @returns a failure also if there is no response
  */
 export async function httpCheck(check: HttpCheck, signal: AbortSignal): Promise<ProbeAttempt> {
   try {
@@ -42,10 +42,10 @@ export async function httpCheck(check: HttpCheck, signal: AbortSignal): Promise<
 }
 
 /**
- * Asks by GET, for a probe or a hook, and follows redirects on the same host, or the same port of it. Certificates are not verified, as a kubelet
- * does not.
+ * Sends a GET request of a probe or a hook, and follows redirects on the same host, or the same port if `isOnePort`. Like a kubelet, does
+ * not verify certificates.
  *
- * @throws Error if nothing answers, with the transport's as its cause; `signal.reason` when aborted
+ * @throws Error if there is no response, with the transport's error as its cause; `signal.reason` when aborted
  */
 export async function httpGet(check: HttpCheck, purpose: "probe" | "lifecycle", signal: AbortSignal): Promise<HttpAnswer> {
   let { url } = check;

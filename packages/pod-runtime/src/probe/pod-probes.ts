@@ -6,47 +6,48 @@ import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./p
 import { attemptMessage, killMessage } from "./probe-words.ts";
 import { Prober, type ProbeAttempt, type ProberOptions, type WantedProbe } from "./prober.ts";
 
-/** A container that runs, as the back end of a provider tells. */
+/** A running container, as a provider's back end reports it. */
 export interface RunningContainer {
   readonly name: string;
-  /** Identity of the running instance: with another one, its probes begin anew. */
+  /** Id of the running instance. A new id restarts its probes. */
   readonly id: string;
-  /** As in the pod's status: what that tells of the same container when the program starts is where the probes go on from. */
+  /**
+   * The container id in the pod's status. If the stored status has the same id, probes continue from it after a restart of the program.
+   */
   readonly containerID: string | undefined;
-  /** When the instance started, in wall-clock milliseconds since the epoch. */
+  /** Start of the instance, in wall-clock milliseconds since the epoch. */
   readonly startedAtMs: number;
-  /** It is being stopped, so that only its readiness is asked for. */
+  /** Whether it is being stopped. Only its readiness is probed then. */
   readonly isStopping: boolean;
 }
 
-/** A container that has to be stopped, because its liveness or startup probe has failed. */
+/** A container that has to be stopped because its liveness or startup probe failed. */
 export interface FailedContainer {
   readonly name: string;
   /** {@link RunningContainer.id} of the instance. */
   readonly id: string;
-  /** How long it has to end by itself: the probe's own grace, else the pod's. */
+  /** Grace period: the probe's own, else the pod's. */
   readonly graceSeconds: number;
-  /** Whether it is to be started again, by its restart policy. */
+  /** Whether its restart policy restarts it. */
   readonly isRestarted: boolean;
 }
 
-/** What {@link PodProbes} needs. */
 export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm"> {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Counts the attempts until the probes are disposed, for `/metrics/probes`. Default: nothing is counted. */
+  /** Counts the attempts for `/metrics/probes`, until the probes are disposed. Default: attempts are not counted. */
   readonly counts?: ProbeCounts | undefined;
-  /** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
+  /** Makes one attempt, which ends with `signal` at its time-out. Rejects if the attempt is impossible. */
   attempt(probe: WantedProbe, container: DeepReadonly<Container>, signal: AbortSignal): Promise<ProbeAttempt>;
-  /** The standing of a container has changed. */
+  /** Called when a container's standing has changed. */
   onChange(): void;
-  /** A container has to be stopped. Called once for each instance. */
+  /** Called once for each instance that has to be stopped. */
   onFailed(container: FailedContainer): void;
-  /** Tells people, in a kubelet's words. */
+  /** Records a Kubernetes event, in a kubelet's words. */
   recordEvent(event: PodEvent): void;
 }
 
-/** A running container, and what its probes have found. */
+/** A running container with the results of its probes. */
 interface Probed {
   readonly running: RunningContainer;
   readonly container: DeepReadonly<Container>;
@@ -55,8 +56,8 @@ interface Probed {
 }
 
 /**
- * Runs the startup, readiness and liveness probes of one pod, whose containers run at a back end that has none. It begins anew with
- * each program: a container that is ready then stays so until its probe fails.
+ * Runs startup, readiness and liveness probes of a pod whose back end has none. After a restart of the program, a ready container stays
+ * ready until its probe fails.
  */
 export class PodProbes implements Disposable {
   readonly #pod: DeepReadonly<Pod>;
@@ -65,7 +66,7 @@ export class PodProbes implements Disposable {
   readonly #prober: Prober;
   #probed: ReadonlyMap<string, Probed> | undefined;
 
-  /** @param pod - with its last status, which is where the probes go on from */
+  /** @param pod - with its stored status, from which the probes continue */
   constructor(pod: DeepReadonly<Pod>, options: PodProbesOptions) {
     const { clock, logger, admit, confirm } = options;
     this.#pod = pod;
@@ -91,7 +92,7 @@ export class PodProbes implements Disposable {
     });
   }
 
-  /** The containers that run now: probes of instances that run on are not disturbed, all others end. */
+  /** Sets the running containers. Probes of instances that go on running are not disturbed, all others end. */
   watch(running: readonly RunningContainer[]): void {
     const before = this.#probed;
     this.#probed = new Map(
@@ -107,18 +108,18 @@ export class PodProbes implements Disposable {
     this.#want();
   }
 
-  /** What the probes of a container that runs have found; `undefined` for one that does not. */
+  /** Standing of a running container; `undefined` if it does not run. */
   standingOf(name: string): ProbeStanding | undefined {
     return this.#probed?.get(name)?.standing;
   }
 
-  /** Ends all probes, and forgets what was counted of them. */
+  /** Ends all probes and removes their counts. */
   [Symbol.dispose](): void {
     this.#prober[Symbol.dispose]();
     this.#options.counts?.forget(podRef(this.#pod));
   }
 
-  /** What the pod's status says of the container, if it is of the same instance. */
+  /** The standing in the pod's stored status, if it is of the same instance. */
   #told({ name, containerID }: RunningContainer): ProbeStanding | undefined {
     const { initContainerStatuses = [], containerStatuses = [] } = this.#pod.status ?? {};
     const status = [...initContainerStatuses, ...containerStatuses].find((each) => each.name === name);
@@ -165,7 +166,7 @@ export class PodProbes implements Disposable {
   }
 }
 
-/** Whether a container of the pod that goes on running has a probe. */
+/** Whether a main container or sidecar of the pod has a probe. */
 export function hasProbes({ spec }: DeepReadonly<Pod>): boolean {
   return [...(spec?.initContainers ?? []).filter(isSidecar), ...(spec?.containers ?? [])].some(
     ({ startupProbe, readinessProbe, livenessProbe }) => startupProbe ?? readinessProbe ?? livenessProbe,

@@ -8,22 +8,21 @@ import { tcpCheck } from "./tcp-check.ts";
 import { execCapture } from "../runtime/exec-capture.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
-/** Where a probe is to go. */
+/** Target of a probe. */
 export interface ProbeTarget {
   readonly runtime: Pick<ContainerRuntime, "exec">;
   /** The runtime's id of the instance. */
   readonly id: string;
   readonly container: DeepReadonly<Container>;
-  /** The pod's address, for checks that name no host. */
+  /** The pod's address, for probes without a host. */
   readonly podIP: string | undefined;
   /**
-   * Where a port of the pod is reached; `undefined` while that is not known. Other ports of that host may be others': no redirect to them is
-   * followed. Default: at the pod's address
+   * Address of a port of the pod; `undefined` while it is unknown. Other ports of that host may belong to others, so redirects to them are
+   * not followed. Default: the port at the pod's address.
    */
   readonly endpointOf?: ((port: number) => Endpoint | undefined) | undefined;
 }
 
-/** Where a port is reached. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
@@ -32,7 +31,7 @@ export interface Endpoint {
 /**
  * Makes one attempt of a probe.
  *
- * @throws InvalidInputError for a probe without an action, a port that has no number, a pod without an address
+ * @throws InvalidInputError for a probe without an action, a port without a number, a pod without an address
  */
 export async function probeOnce(spec: ProbeSpec, target: ProbeTarget, signal: AbortSignal): Promise<ProbeAttempt> {
   const { exec, httpGet, tcpSocket, grpc } = spec;
@@ -68,7 +67,7 @@ function endpointOf(
   return endpoint;
 }
 
-/** A port by number, or by its name in the container. @throws InvalidInputError for what is neither */
+/** Number of a port, which may be named in the container. @throws InvalidInputError for an unknown name */
 export function portNumber(port: number | string, container: DeepReadonly<Container>): number {
   const found = typeof port === "number" ? port : container.ports?.find(({ name }) => name === port)?.containerPort;
   const number = found ?? Number(port);

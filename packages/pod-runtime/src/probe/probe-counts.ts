@@ -12,7 +12,7 @@ export interface CountedProbe {
 /** Upper bounds of the histogram's buckets. Source: DefBuckets of Prometheus, which a kubelet uses. */
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A kubelet's names. */
+/** A kubelet's label values. */
 const types: Readonly<Record<ProbeKind, string>> = { liveness: "Liveness", readiness: "Readiness", startup: "Startup" };
 
 interface Series {
@@ -20,21 +20,21 @@ interface Series {
   readonly uid: string;
   successful: number;
   failed: number;
-  /** Of the successful ones, by bucket; the last has no bound. */
+  /** Successful attempts by bucket. The last bucket has no bound. */
   readonly within: number[];
   seconds: number;
 }
 
 /**
- * Counts attempts of probes, as long as their pod is there.
+ * Counts probe attempts of existing pods.
  *
- * Source: kubernetes v1.36.3 pkg/kubelet/prober: an attempt that could not be made is not counted, and only those that succeed have
- * a duration.
+ * Source: kubernetes v1.36.3 pkg/kubelet/prober: an attempt that could not be made is not counted, and only successful attempts have a
+ * duration.
  */
 export class ProbeCounts {
   readonly #series = new Map<string, Series>();
 
-  /** Counts one attempt; what could not be made is left out. */
+  /** Counts one attempt, unless it could not be made. */
   count(pod: PodRef, { container, kind, outcome, seconds }: CountedProbe): void {
     if (outcome === "error") return;
     const key = `${pod.uid}/${container}/${kind}`;
@@ -58,12 +58,12 @@ export class ProbeCounts {
     series.within[index] = (series.within[index] ?? 0) + 1;
   }
 
-  /** The pod is gone. */
+  /** Removes the counts of a pod that is gone. */
   forget({ uid }: PodRef): void {
     for (const [key, series] of this.#series) if (series.uid === uid) this.#series.delete(key);
   }
 
-  /** What a kubelet serves as `/metrics/probes`. */
+  /** Metric families of a kubelet's `/metrics/probes`. */
   families(): readonly MetricFamily[] {
     const all = [...this.#series.values()];
     const families: readonly MetricFamily[] = [
@@ -89,7 +89,7 @@ export class ProbeCounts {
 
 type Durations = Pick<Series, "labels" | "successful" | "within" | "seconds">;
 
-/** Adds up the durations of pods of one name, such as an ending one and its successor: a kubelet's histogram has no UID. */
+/** Adds up durations of pods with the same name, such as an ending pod and its successor, because a kubelet's histogram has no UID. */
 function byLabels(all: readonly Series[]): readonly Durations[] {
   const sums = new Map<string, Durations>();
   for (const { labels, successful, within, seconds } of all) {

@@ -1,21 +1,21 @@
 import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import type { ProbeKind, ProbeSpec } from "./probe-schedule.ts";
 
-/** What the probes of a running container have found until now. */
+/** Results of a running container's probes so far. */
 export interface ProbeStanding {
-  /** The startup probe has passed, or there is none. */
+  /** True if the startup probe has passed, or there is none. */
   readonly isStarted: boolean;
   readonly isReady: boolean;
 }
 
 type ProbeFields = Pick<DeepReadonly<Container>, "startupProbe" | "readinessProbe" | "livenessProbe">;
 
-/** The standing of a container that has just been started. */
+/** Standing of a container that has just started. */
 export function freshStanding({ startupProbe, readinessProbe }: ProbeFields): ProbeStanding {
   return { isStarted: startupProbe === undefined, isReady: startupProbe === undefined && readinessProbe === undefined };
 }
 
-/** The standing after a probe's result; `undefined` when the container has to be stopped because of it. */
+/** Standing after a probe's result; `undefined` if the container has to be stopped. */
 export function standingAfter(
   standing: ProbeStanding,
   { readinessProbe }: ProbeFields,
@@ -27,7 +27,10 @@ export function standingAfter(
   return { isStarted: true, isReady: readinessProbe === undefined };
 }
 
-/** The probes that a running container has now: the startup probe until it has passed, the others after. One that is being stopped is still asked whether it is ready. */
+/**
+ * Probes that a running container needs now: the startup probe until it has passed, then the others. A container that is being stopped
+ * needs only its readiness probe.
+ */
 export function dueProbes(
   { isStarted }: ProbeStanding,
   { startupProbe, livenessProbe, readinessProbe }: ProbeFields,

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { ProbeAttempt } from "./prober.ts";
 
-/** Whether something listens on a port. */
+/** Succeeds if a connection to the port can be opened. */
 export function tcpCheck({ host, port }: { readonly host: string; readonly port: number }, signal: AbortSignal): Promise<ProbeAttempt> {
   const { promise, resolve, reject } = Promise.withResolvers<ProbeAttempt>();
   const socket = connect({ host, port });

@@ -4,8 +4,8 @@ import type { WantedProbe } from "./prober.ts";
 import { dueProbes } from "./probe-standing.ts";
 
 /**
- * The probes to run in a state: the startup probe until it has passed, the others after. A container that is being
- * stopped is still asked whether it is ready.
+ * Probes to run in a state: the startup probe until it has passed, then the others. Of a container that is being stopped only readiness is
+ * probed.
  */
 export function wantedProbes(state: PodState): readonly WantedProbe[] {
   return state.desired.containers.flatMap((desired) => probesOf(desired, state));

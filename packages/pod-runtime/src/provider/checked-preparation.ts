@@ -2,11 +2,11 @@ import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { PodPreparation } from "../worker/preparation.ts";
 
 /**
- * A preparation that asks again, for each sandbox and each start of a container, whether the pod may have it. A pod may have
- * changed since it was let in, while no program ran, too; what it may not have waits, and the rest of the pod goes on.
+ * Checks the pod again before each sandbox and each start of a container, because a pod can change after its admission, also while no
+ * program runs. Whatever is refused waits; the rest of the pod goes on.
  *
  * @param check - as `PodRuntimeProviderOptions.checkPod`
- * @param checkPorts - throws for a pod whose ports of the node are not free yet
+ * @param checkPorts - throws if the node's ports that the pod asks for are still in use
  */
 export function checkedPreparation(
   preparation: PodPreparation,
@@ -28,7 +28,7 @@ export function checkedPreparation(
   };
 }
 
-/** The pod with what one of its containers asks for; of the others the names stay, so that it is found at its place. */
+/** The pod with one of its containers. The others keep only their names, so that field paths stay correct. */
 function withOnly(pod: DeepReadonly<Pod>, name: string | undefined): DeepReadonly<Pod> {
   const { spec } = pod;
   if (!spec) return pod;

@@ -4,10 +4,10 @@ import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { CallDeadlines } from "./provider-options.ts";
 
 /**
- * A runtime whose calls end in time, with DeadlineExceededError, also where it does not heed its signal. What such a call
- * had begun may be done or not.
+ * Ends calls of a runtime with DeadlineExceededError after their deadline, even if the runtime ignores its signal. Such a call may have
+ * taken effect.
  *
- * @returns all of the runtime; logs, exec, attach, port-forward, events and pulls may take any time
+ * @returns the whole runtime; logs, exec, attach, port-forward, events and pulls have no deadline
  */
 export function withDeadlines(runtime: ContainerRuntime, clock: Clock, deadlines: CallDeadlines = {}): ContainerRuntime {
   const { pingMs = 5_000, readMs = 60_000, changeMs = 120_000, startMs = 240_000, stopMs = 30_000 } = deadlines;

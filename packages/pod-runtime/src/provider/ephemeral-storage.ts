@@ -1,16 +1,16 @@
 import type { ContainerStats, DeepReadonly, FsStats, Pod, VolumeStats } from "@virtual-kubelet/core";
 
-/** What {@link ephemeralStorage} adds up. */
+/** Parts of a pod's ephemeral storage. */
 export interface StoredByPod {
   readonly containers: readonly ContainerStats[];
   readonly volumes: readonly VolumeStats[];
-  /** The file system of the node that pods' data is on. */
+  /** The node's file system that holds pods' data. */
   readonly nodeFs: FsStats;
 }
 
 /**
- * What a pod takes up of its node's disk: writable layers, logs, and volumes of type emptyDir and configMap, with the room that the
- * node's file system has.
+ * A pod's usage of the node's disk: writable layers, logs, and volumes of type emptyDir and configMap, together with the capacity of the
+ * node's file system.
  *
  * Source: calcEphemeralStorage of kubernetes v1.36.3 pkg/kubelet/stats, and IsLocalEphemeralVolume of pkg/volume/util.
  */
@@ -31,7 +31,7 @@ export function ephemeralStorage(pod: DeepReadonly<Pod>, { containers, volumes, 
   };
 }
 
-/** Names of a pod's volumes whose files are on the node's own disk. */
+/** Names of the pod's volumes whose files are on the node's disk. */
 export function localVolumeNames({ spec }: DeepReadonly<Pod>): ReadonlySet<string> {
   const local = (spec?.volumes ?? []).filter(
     ({ configMap, emptyDir }) => configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? "") === ""),

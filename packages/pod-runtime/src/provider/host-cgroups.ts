@@ -6,23 +6,22 @@ import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import type { CgroupMeter } from "../cgroup/cgroup-meter.ts";
 import type { HostCgroups } from "./host-node-stats.ts";
 
-/** What {@link hostCgroups} needs. */
 export interface HostCgroupsOptions {
   readonly clock: Clock;
   readonly meter: Pick<CgroupMeter, "ofPath" | "ofProcess">;
-  /** What all pods use together, as `PodCgroups.totalUsage`. */
+  /** Usage of all pods together, as `PodCgroups.totalUsage`. */
   readonly pods?: ((signal: AbortSignal) => Promise<CgroupUsage | undefined>) | undefined;
-  /** Default: this process. */
+  /** Process id of this program. Default: `process.pid`. */
   readonly pid?: number | undefined;
-  /** Where the engine that runs containers is: a path of a control group, or a process; `undefined` where nobody knows. Default: nobody knows. */
+  /** Control group of the container engine: its path, or a process in it; `undefined` if unknown. Default: unknown. */
   readonly runtime?: (() => Promise<string | number | undefined>) | undefined;
-  /** Path of the control group of what else the machine runs. Default: there is none. */
+  /** Path of the control group of the machine's other services. Default: none. */
   readonly misc?: string | undefined;
 }
 
 /**
- * The machine's control group, and as system containers that of all pods and, of those that have one of their own, this program's (`kubelet`), the
- * engine's (`runtime`) and that of the machine's other services (`misc`).
+ * Figures of the machine's root control group, and of system containers: `pods`, and `kubelet` (this program), `runtime` (the engine) and
+ * `misc` (other services) if they have control groups of their own.
  */
 export function hostCgroups({ clock, meter, pods, pid = process.pid, runtime, misc }: HostCgroupsOptions): HostCgroups {
   const startTime = rfc3339(clock.now());
@@ -44,7 +43,7 @@ export function hostCgroups({ clock, meter, pods, pid = process.pid, runtime, mi
   };
 }
 
-/** In the first group a process is one of many. */
+/** `undefined` for the root group, which does not separate a process from the others. */
 function apart(usage: CgroupUsage | undefined): CgroupUsage | undefined {
   return usage?.cgroup.path === "/" ? undefined : usage;
 }

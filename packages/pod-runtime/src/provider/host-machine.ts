@@ -1,32 +1,32 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What this machine is. */
+/** Identity and size of this machine. */
 export interface HostMachine {
-  /** Empty where there is none, as the other ids. */
+  /** Empty if unknown, like the other ids. */
   readonly machineID: string;
   readonly systemUUID: string;
   readonly bootID: string;
   readonly kernelVersion: string;
   readonly osVersion: string;
-  /** Logical cores, cores and sockets; absent where the kernel does not tell. */
+  /** Number of cores; `undefined` if the kernel does not report it. */
   readonly cores: number | undefined;
   readonly physicalCores: number | undefined;
   readonly sockets: number | undefined;
   readonly memoryBytes: number | undefined;
   readonly swapBytes: number | undefined;
-  /** Bytes in huge pages by the name of their resource, such as `hugepages-2Mi`. */
+  /** Bytes in huge pages, by resource name such as `hugepages-2Mi`. */
   readonly hugePages: Readonly<Record<string, number>>;
   /** Processes and threads that it may have; absent where the kernel does not tell. */
   readonly maxProcesses: number | undefined;
 }
 
 /**
- * Looks what this machine is.
+ * Reads the identity and size of this machine.
  *
  * Source: cadvisor v0.56.2 machine/info.go and utils/sysfs GetSystemUUID.
  *
- * @param root - folder that the machine's files are below; default `/`
+ * @param root - folder of the machine's `/proc`, `/sys` and `/etc`; default `/`
  */
 export async function hostMachine(root: string = "/"): Promise<HostMachine> {
   const read = async (...paths: readonly string[]): Promise<string> => {
@@ -52,7 +52,7 @@ export async function hostMachine(root: string = "/"): Promise<HostMachine> {
   };
 }
 
-/** A figure of `/proc/meminfo` in bytes; `undefined` if it is not there. */
+/** A field of `/proc/meminfo` in bytes; `undefined` if it is missing. */
 export function kibibytes(memInfo: string, field: string): number | undefined {
   const [, kib] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(memInfo) ?? [];
   return kib === undefined ? undefined : Number(kib) * 1024;
@@ -75,7 +75,7 @@ function coresOf(cpuInfo: string): Pick<HostMachine, "cores" | "physicalCores" |
   return { cores: blocks.length > 0 ? blocks.length : undefined, physicalCores: countOf(physical), sockets: countOf(sockets) };
 }
 
-/** Folders such as `hugepages-2048kB`, which hold the number of pages. */
+/** Reads folders such as `hugepages-2048kB`, which contain the number of pages. */
 async function hugePagesOf(folder: string): Promise<Readonly<Record<string, number>>> {
   const names = await readdir(folder).catch(() => []);
   const sizes = names.map(async (name): Promise<readonly [string, number][]> => {
@@ -87,7 +87,7 @@ async function hugePagesOf(folder: string): Promise<Readonly<Record<string, numb
   return Object.fromEntries(found.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Kibibytes as a quantity of Kubernetes: `2Mi`, `1Gi`. */
+/** Kibibytes as a Kubernetes quantity: `2Mi`, `1Gi`. */
 function binary(kib: number): string {
   if (kib % 2 ** 20 === 0) return `${kib / 2 ** 20}Gi`;
   return kib % 1024 === 0 ? `${kib / 1024}Mi` : `${kib}Ki`;

@@ -16,26 +16,24 @@ import { psiOf } from "../cgroup/cgroup-figures.ts";
 import { interfacesOf } from "../cgroup/network-devices.ts";
 import { hostMachine, kibibytes, leastNumber, type HostMachine } from "./host-machine.ts";
 
-/** What {@link hostNodeStats} measures. */
 export interface HostNodeStatsOptions {
   readonly nodeName: string;
   readonly clock: Clock;
-  /** A folder on the file system that pods' data is on. */
+  /** A folder on the file system that holds pods' data. */
   readonly directory: string;
   /**
-   * What the runtime's images take up, and the file system that they and containers' layers are on; `undefined` while it is not
-   * known. Default: the file system of {@link directory}, as if all of it was images.
+   * Usage of the runtime's images, with the file system that holds them and the writable layers; `undefined` while unknown. Default: the
+   * file system of {@link directory}, as if it held only images.
    */
   readonly imageFs?: (() => FsStats | undefined | Promise<FsStats | undefined>) | undefined;
-  /** What the machine's control group counts, and control groups beside the pods': `kubelet`, `runtime`, `misc` and `pods`. */
+  /** Figures of the machine's root control group and of system containers. Default: none. */
   readonly cgroups?: HostCgroups | undefined;
 }
 
-/** Figures of control groups for {@link hostNodeStats}. */
 export interface HostCgroups {
-  /** Figures of the whole machine; `undefined` where its root control group has none. */
+  /** Figures of the whole machine; `undefined` if its root control group has none. */
   root(signal: AbortSignal): Promise<CgroupStats | undefined>;
-  /** Figures of the groups that are no pod's, such as those of the kubelet and of all pods. */
+  /** Figures of control groups besides the pods' own: `kubelet`, `runtime`, `misc` and `pods`. */
   systemContainers(signal: AbortSignal): Promise<readonly ContainerStats[]>;
 }
 
@@ -83,7 +81,7 @@ function usedCoreNanoSeconds(): number {
   return usedMs * 1_000_000;
 }
 
-/** As a kubelet: the working set is all that is used but the inactive pages of files. */
+/** Like a kubelet's, the working set is the used memory without inactive file pages. */
 async function memoryOf(time: string): Promise<{ readonly memory: MemoryStats; readonly swap?: SwapStats }> {
   const [text, faults] = await Promise.all([readText("/proc/meminfo"), readText("/proc/vmstat")]);
   const total = kibibytes(text, "MemTotal") ?? totalmem();
@@ -106,7 +104,7 @@ async function memoryOf(time: string): Promise<{ readonly memory: MemoryStats; r
   };
 }
 
-/** Traffic of the machine's interfaces, without those of pods. The default one is that of the route with no destination. */
+/** Traffic of the machine's interfaces, without those of pods. The default interface is the one of the default route. */
 async function networkOf(time: string): Promise<NetworkStats | undefined> {
   const [devices, routes] = await Promise.all([readText("/proc/net/dev"), readText("/proc/net/route")]);
   const interfaces = interfacesOf(devices);

@@ -2,12 +2,12 @@ import type { ProviderHost } from "@virtual-kubelet/core";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /**
- * A runtime whose calls are counted under a kubelet's names: how many, how long they take, how many fail.
+ * Counts the runtime's calls, their durations and failures in a kubelet's metrics.
  *
- * Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/instrumented_services.go. What lasts as long as its client wants is
- * not among them (logs, attach, port-forward): the node's server counts that.
+ * Source: kubernetes v1.36.3 pkg/kubelet/kuberuntime/instrumented_services.go. Logs, attach and port-forward are left out, because they
+ * last as long as the client wants; the node's server counts them.
  *
- * @param runtime - an object of functions, as `withDeadlines` makes it
+ * @param runtime - an object whose methods are own properties, as from `withDeadlines`
  */
 export function withMeasurements(runtime: ContainerRuntime, { clock, metrics }: Pick<ProviderHost, "clock" | "metrics">): ContainerRuntime {
   async function measure<T>(operation: string, call: Promise<T>): Promise<T> {

@@ -8,13 +8,13 @@ import type { RuntimePod } from "./runtime-pods.ts";
 
 const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 
-/** What is on the node: of the pods that a worker runs, what it knows; of all others, what the runtime holds. */
+/** All pods on the node: registered pods as their workers report them, others as the runtime lists them. */
 export class PodInventory {
   readonly #pods: PodRegistry;
   readonly #host: ProviderHost;
   readonly #closed: AbortSignal;
 
-  /** @param closed - ends what is looked at beside a list */
+  /** @param closed - aborts inspections that follow a list */
   constructor(pods: PodRegistry, host: ProviderHost, closed: AbortSignal) {
     this.#pods = pods;
     this.#host = host;
@@ -38,23 +38,23 @@ export class PodInventory {
     };
   }
 
-  /** What the runtime holds of a pod. @throws NotFoundError if that is nothing */
+  /** The pod's objects at the runtime. @throws NotFoundError if there are none */
   async find(ref: PodRef, signal: AbortSignal): Promise<RuntimePod> {
     const found = await this.#pods.find(ref, signal);
     if (!found) throw unknownPod(ref);
     return found;
   }
 
-  /** Where a pod stands. @throws NotFoundError if there is nothing of it */
+  /** The pod's state. @throws NotFoundError if the runtime holds nothing of it */
   async state(ref: PodRef, signal: AbortSignal): Promise<PodState> {
     signal.throwIfAborted();
     return this.#pods.get(ref.uid)?.worker.state ?? this.#pods.stateOf(await this.find(ref, signal));
   }
 
   /**
-   * Lists everything: hands each worker what is its own, and takes over the node's pods that none runs.
+   * Lists all pods, gives each worker the objects of its pod, and adopts pods of the node that have no worker.
    *
-   * @throws as the runtime; never gives a part
+   * @throws as the runtime; never returns a part
    */
   async lookAtAll(signal: AbortSignal): Promise<ReadonlyMap<string, RuntimePod>> {
     const before = this.#pods.values();
@@ -65,7 +65,7 @@ export class PodInventory {
       return wanted ? [this.#pods.take(wanted, pod)] : [];
     });
     await Promise.all(taking);
-    // Containers are looked at one by one where the list does not tell; nobody has to wait for that.
+    // Inspections of single containers follow where the list is not enough. No caller waits for them.
     void Promise.allSettled(looking);
     return found;
   }
@@ -80,7 +80,7 @@ export class PodInventory {
   }
 }
 
-/** What is thrown of a pod that nothing is left of. */
+/** Error for a pod of which nothing is left. */
 export function unknownPod({ namespace, name, uid }: PodRef): NotFoundError {
   return new NotFoundError(`find pod ${namespace}/${name}: the container runtime holds nothing of UID ${uid}`);
 }

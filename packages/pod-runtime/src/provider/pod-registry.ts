@@ -25,12 +25,12 @@ import { PodWorker } from "../worker/pod-worker.ts";
 import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
 import type { PodPreparation } from "../worker/preparation.ts";
 
-/** How long after a failure a pod that was taken over tries again to keep its volumes up to date, in milliseconds. */
+/** Delay before an adopted pod's volumes are prepared again after a failure, in milliseconds. */
 const prepareAgainMs = 10_000;
 
 const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 
-/** A pod that a worker runs. */
+/** A pod with its worker. */
 export interface RegisteredPod {
   readonly ref: PodRef;
   readonly worker: PodWorker;
@@ -38,7 +38,6 @@ export interface RegisteredPod {
   readonly createdAtMs: number;
 }
 
-/** What {@link PodRegistry} needs. */
 export interface PodRegistryOptions {
   readonly host: ProviderHost;
   readonly runtime: ContainerRuntime;
@@ -46,25 +45,22 @@ export interface PodRegistryOptions {
   readonly preparation: PodPreparation;
   readonly storage?: PodStorage | undefined;
   readonly cgroups?: PodCgroupKeeper | undefined;
-  /** Counts attempts of probes. */
+  /** Default: probes are not counted. */
   readonly probeCounts?: ProbeCounts | undefined;
-  /** A pod has another status. */
+  /** Called when a pod's status has changed. */
   onReport(ref: PodRef, status: ProviderPodStatus): void;
-  /** The runtime holds nothing of a pod any more. */
+  /** Called when the runtime holds nothing of a pod any more. */
   onGone(ref: PodRef): void;
 }
 
-/**
- * The pods of a node on a runtime: each by its UID, with a worker for those that run, and for all others what the runtime
- * itself tells.
- */
+/** The pods that this program runs, by UID, each with its worker. Reads other pods of the node from the runtime. */
 export class PodRegistry implements AsyncDisposable {
   readonly #options: PodRegistryOptions;
   readonly #owner: Owner;
   readonly #pods = new Map<string, RegisteredPod>();
   readonly #taking = new Map<string, Promise<RegisteredPod>>();
   readonly #running = new Set<Promise<void>>();
-  /** For each list that is under way, the pods that ended since it was asked for: it may still hold them. */
+  /** For each list in progress: pods that have ended since its request. The list may still contain them. */
   readonly #endedSince = new Set<Set<string>>();
   readonly #end = new AbortController();
   #listed: ReadonlySet<string> | undefined;
@@ -74,7 +70,7 @@ export class PodRegistry implements AsyncDisposable {
     this.#owner = { clusterId: options.host.clusterId, nodeName: options.host.nodeName };
   }
 
-  /** Whose everything here is. */
+  /** Owner of the node's objects at the runtime. */
   get owner(): Owner {
     return this.#owner;
   }
@@ -87,27 +83,27 @@ export class PodRegistry implements AsyncDisposable {
     return [...this.#pods.values()];
   }
 
-  /** Whether anything may be left of a pod; before the first list that is so of every pod. */
+  /** Whether something of a pod may exist. True for every pod before the first list. */
   isKnown(uid: string): boolean {
     return this.#pods.has(uid) || this.#taking.has(uid) || (this.#listed?.has(uid) ?? true);
   }
 
-  /** Asks the runtime for all that is ours, by pod. @throws as the runtime; never gives a part */
+  /** All objects of the node at the runtime, by pod UID. @throws as the runtime; never returns a part */
   async listAll(signal: AbortSignal): Promise<ReadonlyMap<string, RuntimePod>> {
     const pods = await this.#list(ownerLabels(this.#owner), signal);
     this.#listed = new Set(pods.keys());
     return pods;
   }
 
-  /** Asks the runtime for what is ours of one pod; `undefined` if there is nothing. @throws as the runtime */
+  /** The pod's objects at the runtime; `undefined` if there are none. @throws as the runtime */
   async find({ uid }: PodRef, signal: AbortSignal): Promise<RuntimePod | undefined> {
     return (await this.#list({ ...ownerLabels(this.#owner), [labelNames.podUid]: uid }, signal)).get(uid);
   }
 
   /**
-   * Has a worker run the pod, from where the runtime has it; one that is registered already stays as it is.
+   * Starts a worker for the pod, from the state of its objects at the runtime. A registered pod keeps its worker.
    *
-   * @param found - what the runtime holds of the pod
+   * @param found - the pod's objects at the runtime
    */
   take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<RegisteredPod> {
     const uid = pod.metadata?.uid ?? "";
@@ -118,17 +114,17 @@ export class PodRegistry implements AsyncDisposable {
     return taking;
   }
 
-  /** The pod that stands behind what the runtime holds: the API server's, or what its labels tell. */
+  /** The pod that belongs to objects at the runtime: from the API server, else from their labels. */
   podOf({ ref, inventory }: RuntimePod): DeepReadonly<Pod> {
     return this.#options.host.findPod(ref) ?? podFromLabels(ref, inventory);
   }
 
-  /** Where a pod stands that no worker runs. */
+  /** State of a pod that has no worker. */
   stateOf(found: RuntimePod): PodState {
     return adoptPod(this.podOf(found), { inventory: found.inventory }, this.#now());
   }
 
-  /** Its status. */
+  /** Status of a pod that has no worker. */
   statusOf(found: RuntimePod): ProviderPodStatus {
     return podReport(this.stateOf(found), this.#options.runtime.name);
   }
@@ -153,7 +149,7 @@ export class PodRegistry implements AsyncDisposable {
     return removed;
   }
 
-  /** Lets all workers go. What runs goes on. */
+  /** Ends all workers. Containers go on running. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error("the provider was closed"));
     await Promise.allSettled([...this.#running, ...this.#taking.values()]);
@@ -175,7 +171,7 @@ export class PodRegistry implements AsyncDisposable {
     const ref = podRef(pod);
     const messages = found ? await this.#readMessages(pod, found) : undefined;
     this.#end.signal.throwIfAborted();
-    // Also of what the runtime has lost the API server tells what must not run twice.
+    // The stored status is needed even without objects at the runtime: some containers must not run twice.
     const state = adoptPod(pod, { inventory: found?.inventory ?? nothing, messages }, this.#now());
     const unstarted = found?.inventory.containers.filter((container) => container.state.kind === "created") ?? [];
     const worker = new PodWorker({
@@ -224,7 +220,7 @@ export class PodRegistry implements AsyncDisposable {
     }
   }
 
-  /** Volumes of a pod that was taken over are followed again. Never rejects. */
+  /** Updates the volumes of an adopted pod again. Never rejects. */
   async #keepPrepared(registered: RegisteredPod, storage: PodStorage): Promise<void> {
     const { clock, logger } = this.#options.host;
     const { signal } = this.#end;

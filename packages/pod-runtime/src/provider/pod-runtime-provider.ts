@@ -41,28 +41,30 @@ import { RuntimePresence } from "./runtime-presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { StatsReader } from "./stats-reader.ts";
 
-/** Why and how a pod is made to fail; see {@link PodRuntimeProvider.evictPod}. */
+/** Reason and manner of making a pod fail; see {@link PodRuntimeProvider.evictPod}. */
 export interface Eviction {
-  /** Reason of the pod's status; default `Evicted`. */
+  /** Reason of the pod's status. Default: `Evicted`. */
   readonly reason?: string | undefined;
-  /** Message of the pod's status, and of an event. */
+  /** Message of the pod's status and of its event. */
   readonly message: string;
-  /** Milliseconds its containers have to end by themselves; default 0. */
+  /** Grace period in milliseconds. Default: 0. */
   readonly graceMs?: number | undefined;
-  /** Whether the pod's status gets the condition `DisruptionTarget`, as for a pod that is ended for the node's sake. Default `false`. */
+  /** Whether the pod's status gets the condition `DisruptionTarget`, for a pod that is ended for the node's sake. Default: false. */
   readonly isDisruption?: boolean | undefined;
 }
 
 /**
- * All of a provider but its node, over a container runtime: workers by UID, adoption of what an earlier program began,
- * access to containers, figures. A provider extends it with `ping`, `configureNode` and what else it has.
+ * A provider over a container runtime, except for its node: a worker for each pod, adoption of pods that an earlier program has started,
+ * access to containers, figures. A provider extends it with `ping`, `configureNode` and further methods.
  *
- * What runs goes on when it is disposed.
+ * Containers go on running when it is disposed.
  */
 export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNode"> {
-  /** Milliseconds that the runtime may be away without the node being called down. Source: maxWaitForContainerRuntime of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
+  /**
+   * Time for which the runtime may be unavailable before the node is reported down, in milliseconds. Source: maxWaitForContainerRuntime of
+   * kubernetes v1.36.3 pkg/kubelet/kubelet.go.
+   */
   readonly pingToleranceMs: number = 30_000;
-  /** What it was made with. */
   protected readonly options: PodRuntimeProviderOptions;
   readonly #runtime: ContainerRuntime;
   readonly #pods: PodRegistry;
@@ -157,17 +159,17 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     });
   }
 
-  /** MemoryPressure, DiskPressure and PIDPressure, for `configureNode`; none without the option `eviction`. */
+  /** MemoryPressure, DiskPressure and PIDPressure, for `configureNode`. Empty without the option `eviction`. */
   get pressureConditions(): readonly PressureStatus[] {
     return this.#eviction?.conditions ?? [];
   }
 
-  /** As `NodeProvider.notifyNodeStatus`: {@link pressureConditions} change. */
+  /** As `NodeProvider.notifyNodeStatus`. Called when {@link pressureConditions} change. */
   notifyNodeStatus(listener: () => void): void {
     this.#onNodeChanged = listener;
   }
 
-  /** As `PodNotifier.notifyPods`. From then on the runtime is listened to. */
+  /** As `PodNotifier.notifyPods`. Starts to watch the runtime. */
   notifyPods(listener: (update: PodUpdate) => void): void {
     this.#listener = listener;
     const { signal } = this.#end;
@@ -175,24 +177,24 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   }
 
   /**
-   * As `PodLifecycleHandler.createPod`: what the runtime holds of the pod is taken over, and the rest begun.
+   * As `PodLifecycleHandler.createPod`. Adopts the pod's objects at the runtime, and starts the rest.
    *
-   * A new pod that asks for a port of the node which a pod that is ending has is accepted, and waits for its sandbox.
+   * A new pod that needs a port of the node is accepted while an ending pod still has the port, and waits for it.
    *
-   * @throws TerminalError with the reason `NodePorts` for a new pod that asks for a port of the node which another pod has, and with the reason
-   * `Evicted` for one that the node does not take while it runs out of something
+   * @throws TerminalError for a new pod: reason `NodePorts` if another pod has its port of the node, `Evicted` if the node is under
+   * pressure
    */
   async createPod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const ref = podRef(pod);
     if (this.#update(ref, pod)) return;
     const found = await this.#pods.find(ref, signal);
-    // What runs is not ended by asking again whether it may.
+    // A pod that runs is not admitted again.
     if (!found) this.#checkNew(pod);
     await this.#take(pod, found);
   }
 
-  /** As `PodLifecycleHandler.updatePod`. A container that the node does not allow waits, and what else has changed is done. */
+  /** As `PodLifecycleHandler.updatePod`. A container that the node refuses waits; other changes are applied. */
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const ref = podRef(pod);
@@ -200,7 +202,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     await this.#take(pod, await this.#inventory.find(ref, signal));
   }
 
-  /** As `PodLifecycleHandler.deletePod`; also for a pod of which nothing but its containers' labels is known. */
+  /** As `PodLifecycleHandler.deletePod`, also for a pod that is known only from its containers' labels. */
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const graceMs = gracePeriodSeconds * 1000;
@@ -219,16 +221,16 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     return (await this.getPod(ref, signal)).status;
   }
 
-  /** As `PodLifecycleHandler.getPods`; throws rather than give a part. Takes over what it finds of the node's pods. */
+  /** As `PodLifecycleHandler.getPods`. Adopts pods of the node, and throws rather than return a part. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     signal.throwIfAborted();
     return this.#inventory.list(signal);
   }
 
   /**
-   * Ends a pod against its will: it becomes Failed, and stays for its status and its logs until it is deleted. A critical pod goes on.
+   * Makes a pod fail. The failed pod keeps its status and logs until it is deleted. Critical pods are not evicted.
    *
-   * @returns whether the pod is ending now, and was not before
+   * @returns whether this call started the pod's end
    */
   evictPod(ref: PodRef, { reason = "Evicted", message, graceMs = 0, isDisruption }: Eviction): boolean {
     const worker = this.#pods.get(ref.uid)?.worker;
@@ -242,7 +244,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     return true;
   }
 
-  /** Whether the runtime may hold something of a pod of that UID; before the first list that is so of every UID. */
+  /** Whether the runtime may hold something of the pod. True for every UID before the first list. */
   isKnown(uid: string): boolean {
     return this.#pods.isKnown(uid);
   }
@@ -279,7 +281,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     return this.#probeCounts.families();
   }
 
-  /** Lets go of all pods, whose containers go on. */
+  /** Ends the management of all pods. Their containers go on running. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener = undefined;
     this.#configs?.[Symbol.dispose]();
@@ -296,19 +298,22 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     checkHostPorts(pod, this.#portHolders(false));
   }
 
-  /** Pods that may have ports of the node, and are ending or not: a pod is refused for one that stays, and waits for one that is going. */
+  /**
+   * Pods that may hold ports of the node: those that are ending, for whose ports a new pod waits, or those that are not, whose ports refuse
+   * a new pod.
+   */
   #portHolders(isEnding: boolean): readonly DeepReadonly<Pod>[] {
     const { host } = this.options;
     return this.#pods.values().flatMap(({ ref, worker: { state } }) => {
       if (!holdsNetwork(state)) return [];
       const wanted = host.findPod(ref);
-      // The API server may have let go of it before we are told to end it.
+      // The API server may have removed the pod before its deletion was reported.
       const isGoing = state.ending !== undefined || !wanted || wanted.metadata?.deletionTimestamp !== undefined;
       return isGoing === isEnding ? [state.desired.pod] : [];
     });
   }
 
-  /** What an evicted pod has on the node's disk and in its memory is what the node lacks. A kubelet, too, removes its volumes at its end. */
+  /** The node lacks the disk and memory that an evicted pod holds. A kubelet, too, removes its volumes at its end. */
   #freeStorage(ref: PodRef): void {
     const { storage, host } = this.options;
     storage?.release(ref, this.#end.signal).catch((error: unknown) => {
@@ -321,14 +326,14 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     for (const { worker } of this.#pods.values()) worker.send({ kind: "portsFreed" });
   }
 
-  /** @returns whether a worker runs the pod */
+  /** @returns whether the pod has a worker */
   #update({ uid }: PodRef, pod: DeepReadonly<Pod>): boolean {
     const registered = this.#pods.get(uid);
     registered?.worker.send({ kind: "updated", pod });
     return registered !== undefined;
   }
 
-  /** Has a worker run the pod as it is now: a list may have taken it over meanwhile with the spec of before. */
+  /** Starts a worker with the pod's current spec. A list may have adopted the pod with an earlier one. */
   async #take(pod: DeepReadonly<Pod>, found: RuntimePod | undefined): Promise<void> {
     const { worker } = await this.#pods.take(pod, found);
     if (worker.state.desired.pod !== pod) worker.send({ kind: "updated", pod });
@@ -337,18 +342,18 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
   async #takeToEnd(ref: PodRef, graceMs: number, signal: AbortSignal): Promise<RegisteredPod> {
     const found = await this.#pods.find(ref, signal);
     if (found) return this.#pods.take(asDeleted(this.#pods.podOf(found), this.options.host.clock.now() + graceMs), found);
-    // Its containers are gone, and what it had on the disk may be left.
+    // Its containers are gone, but data on the disk may be left.
     await Promise.all([this.options.storage?.release(ref, signal), this.options.cgroups?.release(ref, signal)]);
     throw unknownPod(ref);
   }
 }
 
-/** Whether a pod may be evicted: it runs, and is not ending. */
+/** Whether the pod may be evicted: it runs, and is not ending. */
 function isActive(state: PodState): boolean {
   return !state.ending && state.stage.kind === "up" && holdsNetwork(state);
 }
 
-/** The pod as if it was being deleted: nothing of it is begun any more. */
+/** The pod with a deletion time stamp, so that nothing of it is started. */
 function asDeleted(pod: DeepReadonly<Pod>, atMs: number): DeepReadonly<Pod> {
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(atMs).toISOString() } };
 }

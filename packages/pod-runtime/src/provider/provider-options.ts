@@ -6,74 +6,69 @@ import type { PodCgroupKeeper } from "../worker/pod-cgroup-keeper.ts";
 import type { PodStorage } from "../worker/pod-storage.ts";
 import type { PodPreparation } from "../worker/preparation.ts";
 
-/** How long calls of a runtime may take, in milliseconds; logs, exec, attach, port-forward and events may take any time. */
+/** Deadlines of a runtime's calls, in milliseconds. Logs, exec, attach, port-forward and events have none. */
 export interface CallDeadlines {
-  /** A sign of life; default 5,000. */
+  /** For a ping. Default: 5,000. */
   readonly pingMs?: number | undefined;
-  /** Lists, inspections and figures; default 60,000. */
+  /** For lists, inspections and figures. Default: 60,000. */
   readonly readMs?: number | undefined;
-  /** Making and removing sandboxes and containers, changing resources; default 120,000. */
+  /** For creating and removing sandboxes and containers, and for changing resources. Default: 120,000. */
   readonly changeMs?: number | undefined;
-  /** Starting a container; default 240,000. */
+  /** For starting a container. Default: 240,000. */
   readonly startMs?: number | undefined;
-  /** Stopping a container, besides the grace it is given; default 30,000. */
+  /** For stopping a container, in addition to its grace period. Default: 30,000. */
   readonly stopMs?: number | undefined;
 }
 
-/** Tells what the cgroup of a pod has used, as `PodCgroups` does. */
+/** Measures a pod's cgroup, as `PodCgroups` does. */
 export type PodCgroupMeter = Pick<PodCgroups, "usage">;
 
-/** What a node's administrator settles; all of it has a default. */
+/** Settings of a node's administrator. */
 export interface PodRuntimeSettings {
   readonly deadlines?: CallDeadlines | undefined;
-  /** Sandboxes made at once; a wait for that is no part of the call's deadline. Default: any number. */
+  /** Maximum number of sandboxes that are created at once; the wait does not count for the call's deadline. Default: no maximum. */
   readonly sandboxesAtOnce?: number | undefined;
-  /** How often everything is looked at besides what the runtime tells by itself, in milliseconds; default 30,000. */
+  /** Interval of complete lists, in addition to the runtime's events, in milliseconds. Default: 30,000. */
   readonly relistMs?: number | undefined;
-  /** How long figures are kept before they are measured anew, in milliseconds; default 10,000. */
+  /** Maximum age of figures before they are measured again, in milliseconds. Default: 10,000. */
   readonly statsMs?: number | undefined;
   /**
-   * Containers measured at once; default 256. An engine of Docker 20.10 takes up to two seconds for each answer, and no longer for
-   * all of them at once.
+   * Maximum number of containers that are measured at once. Default: 256, because Docker 20.10 takes up to two seconds per answer, and no
+   * longer for all answers at once.
    */
   readonly statsConcurrency?: number | undefined;
 }
 
-/** What {@link PodRuntimeProvider} needs. */
 export interface PodRuntimeProviderOptions {
   readonly host: ProviderHost;
   readonly runtime: ContainerRuntime;
-  /** Turns the specs of all the node's pods into what the runtime takes. */
+  /** Translates the specs of all the node's pods into the runtime's specs. */
   readonly preparation: PodPreparation;
   /**
-   * Refuses a pod before anything of it is made, and what has changed of one since: it is asked again for each sandbox and each
-   * start of a container, then with the names alone of the pod's other containers. Default: none is.
+   * Refuses pods. Called before anything of a pod is created, and again before each sandbox and each start of a container, then with only
+   * the names of the pod's other containers. Default: none are refused.
    *
    * @throws UnsupportedError naming the field: the pod stays Pending; TerminalError: it is Failed
    */
   readonly checkPod?: ((pod: DeepReadonly<Pod>) => void) | undefined;
-  /** Default: pods have nothing on the disk, and write no termination messages. */
+  /** Default: pods have no volumes, and write no termination messages. */
   readonly storage?: PodStorage | undefined;
   /**
-   * A cgroup for each pod, as `PodCgroups` makes them. Default: pods have none, and no limits as a whole. Where it tells what a
-   * pod uses, that is the pod's figure; else it is the sum of the containers'.
+   * A cgroup for each pod, from `PodCgroups`. Default: no cgroups, and no pod-level limits. If it measures a pod's usage, that is the pod's
+   * figure, else the sum of its containers'.
    */
   readonly cgroups?: (PodCgroupKeeper & Partial<PodCgroupMeter>) | undefined;
-  /** What the node as a whole uses, as `hostNodeStats` measures it on this machine. Default: the pods' sum. */
+  /** Measures the node, such as `hostNodeStats` for this machine. Default: the sum of the pods. */
   readonly nodeStats?: ((signal: AbortSignal) => Promise<NodeStats>) | undefined;
-  /**
-   * When pods are evicted because the node runs out of something, by what {@link nodeStats} measures. Default: never, and the node tells
-   * no pressure.
-   */
+  /** Eviction under node pressure, according to {@link nodeStats}. Default: none, and no pressure conditions. */
   readonly eviction?: EvictionOptions | undefined;
   readonly settings?: PodRuntimeSettings | undefined;
 }
 
-/** How a provider's node evicts pods. */
 export interface EvictionOptions {
   readonly rules: EvictionRules;
-  /** Removes images that nobody uses. Default: they stay, and pods are evicted at once. */
+  /** Removes unused images. Default: images are kept, and pods are evicted at once. */
   readonly reclaimImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** Whether images and writable layers are on a file system of their own. Default: they are on the node's. */
+  /** Whether images and writable layers have a file system of their own. Default: they share the node's. */
   readonly hasImageFs?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
 }

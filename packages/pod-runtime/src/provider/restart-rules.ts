@@ -2,7 +2,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 
 /**
- * Refuses a pod in which the end of one container restarts all of them.
+ * Refuses a pod in which the exit of one container restarts all containers.
  *
  * @throws UnsupportedError naming the field
  */

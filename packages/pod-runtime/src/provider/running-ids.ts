@@ -4,9 +4,9 @@ import { instanceOf, newContainer, troubleOf, type ContainerRecord } from "../po
 import type { PodState } from "../pod/pod-state.ts";
 
 /**
- * The id of the container whose output is asked for: of the one that runs, else of the last that has run.
+ * Id of the container whose log is requested: the running one, else the last one that has run.
  *
- * @param previous - the one before, which has ended
+ * @param previous - selects the container before that, which has ended
  * @throws NotFoundError in a kubelet's words
  */
 export function loggedId(state: PodState, container: string, previous: boolean): string {
@@ -22,14 +22,14 @@ export function loggedId(state: PodState, container: string, previous: boolean):
   throw new NotFoundError(previous ? `previous terminated ${subject} not found` : `${subject} is not available`);
 }
 
-/** The id of a container that runs. @throws NotFoundError in a kubelet's words */
+/** Id of a running container. @throws NotFoundError in a kubelet's words */
 export function runningId(state: PodState, container: string): string {
   const id = instanceOf(recordOf(state, container).life)?.id;
   if (id) return id;
   throw new NotFoundError(`container not found ("${container}"): none of pod "${nameOf(state)}" runs under that name`);
 }
 
-/** The id of the sandbox that the pod runs in. @throws NotFoundError if there is none now */
+/** Id of the pod's running sandbox. @throws NotFoundError if there is none */
 export function sandboxId({ stage, desired }: PodState, ref: PodRef): string {
   if (stage.kind === "up") return stage.sandboxId;
   throw new NotFoundError(`pod "${desired.pod.metadata?.name ?? ref.name}" does not run: it has no sandbox`);

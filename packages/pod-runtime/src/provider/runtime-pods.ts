@@ -2,17 +2,17 @@ import type { Owner, PodRef } from "@virtual-kubelet/core";
 import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
 import { labelNames, tryPodRef } from "../runtime/labels.ts";
 
-/** What the runtime holds of one pod. */
+/** A pod's objects at the runtime. */
 export interface RuntimePod {
   readonly ref: PodRef;
-  /** The tag that was found on it. */
+  /** The owner in their labels. */
   readonly owner: Owner;
-  /** When the first of its sandboxes that are left was made, in wall-clock milliseconds since the epoch. */
+  /** Creation of its first remaining sandbox, in wall-clock milliseconds since the epoch. */
   readonly createdAtMs: number | undefined;
   readonly inventory: RuntimeInventory;
 }
 
-/** What a runtime holds, by the UID of the pod it is of. What carries no pod's labels is left out. */
+/** Groups a runtime's objects by pod UID. Objects without a pod's labels are left out. */
 export function groupByPod({ sandboxes, containers }: RuntimeInventory): ReadonlyMap<string, RuntimePod> {
   const groups = new Map<string, { sandboxes: RuntimeSandbox[]; containers: RuntimeContainer[] }>();
   const groupOf = ({ labels }: RuntimeSandbox | RuntimeContainer): { sandboxes: RuntimeSandbox[]; containers: RuntimeContainer[] } => {

@@ -5,22 +5,21 @@ import type { ContainerRuntime, RuntimeEvent } from "../runtime/container-runtim
 
 const retry: Backoff = { initialMs: 1_000, maxMs: 10_000 };
 
-/** What {@link RuntimeWatch} needs. */
 export interface RuntimeWatchOptions {
   readonly runtime: Pick<ContainerRuntime, "events">;
-  /** How often everything is looked at, whatever the runtime tells. */
+  /** Interval of complete lists, whatever the runtime reports. */
   readonly relistMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly presence: RuntimePresence;
-  /** Something happened; returns at once. */
+  /** Called for each event of an object. Returns at once. */
   onEvent(event: Extract<RuntimeEvent, { readonly id: string }>): void;
-  /** Looks at everything. What it throws has it tried again. */
+  /** Lists everything. Retried after an error. */
   relist(signal: AbortSignal): Promise<void>;
 }
 
-/** Follows what happens at a runtime, and looks at everything when something may have been missed. */
+/** Follows a runtime's events, and lists everything when events may have been missed. */
 export class RuntimeWatch {
   readonly #options: RuntimeWatchOptions;
   #relisting: Promise<void> | undefined;
@@ -30,7 +29,7 @@ export class RuntimeWatch {
     this.#options = options;
   }
 
-  /** Works until aborted; never rejects. */
+  /** Runs until aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#follow(signal), this.#repeat(signal)]);
     await this.#relisting;
@@ -66,7 +65,7 @@ export class RuntimeWatch {
     }
   }
 
-  /** Has everything looked at soon; once more if that is under way. */
+  /** Requests a list, or one more after the list in progress. */
   #markDirty(signal: AbortSignal): void {
     this.#isDirty = true;
     this.#relisting ??= this.#relist(signal).finally(() => (this.#relisting = undefined));

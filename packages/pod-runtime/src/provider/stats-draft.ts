@@ -4,29 +4,29 @@ import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import { ephemeralStorage } from "./ephemeral-storage.ts";
 import type { RegisteredPod } from "./pod-registry.ts";
 
-/** What was measured of a pod so far. */
+/** Measurements of a pod so far. */
 export interface PodDraft {
-  /** Names of the containers that run. */
+  /** Names of the running containers. */
   readonly running: readonly string[];
   /** By name. */
   readonly containers: Map<string, ContainerStats>;
-  /** Of the pod's own cgroup. */
+  /** Usage of the pod's own cgroup. */
   usage?: CgroupUsage | undefined;
   network?: NetworkStats | undefined;
   volume?: readonly VolumeStats[] | undefined;
 }
 
-/** What was measured before. */
+/** The previous summary, by pod. */
 interface Before {
   readonly node?: NodeStats | undefined;
   readonly pod?: PodStats | undefined;
 }
 
-/** A summary while it is being measured. */
+/** A summary that is being measured. */
 export class StatsDraft {
   readonly pods: readonly RegisteredPod[];
   node: NodeStats | undefined;
-  /** What could not be measured, and why. */
+  /** Failed measurements, with their reasons. */
   readonly failures: string[] = [];
   readonly #drafts = new Map<string, PodDraft>();
 
@@ -34,14 +34,14 @@ export class StatsDraft {
     this.pods = pods;
   }
 
-  /** Begins a pod; one that is not begun has no figures. */
+  /** Adds a pod. Pods that were not added have no figures. */
   begin(uid: string, running: readonly string[]): PodDraft {
     const draft: PodDraft = { running, containers: new Map() };
     this.#drafts.set(uid, draft);
     return draft;
   }
 
-  /** The summary when all is measured. */
+  /** The complete summary. */
   finished(): StatsSummary {
     const [first] = this.failures;
     const incomplete = first === undefined ? undefined : `${this.failures.length} measurements failed, the first of them: ${first}`;
@@ -52,7 +52,7 @@ export class StatsDraft {
     };
   }
 
-  /** What there is so far, and what there was before for all that is not measured yet. */
+  /** The measurements so far, with those of the previous summary for the rest. */
   unfinished(before: StatsSummary | undefined): StatsSummary {
     const old = new Map(before?.pods.map((pod) => [pod.podRef.uid, pod]));
     return {

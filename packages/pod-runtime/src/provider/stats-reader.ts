@@ -10,10 +10,9 @@ import type { PodCgroupMeter } from "./provider-options.ts";
 import { StatsDraft } from "./stats-draft.ts";
 import { UsageRates } from "./usage-rates.ts";
 
-/** How long somebody who asks waits for a measurement, in milliseconds. metrics-server waits for ten seconds. */
+/** Maximum time that a caller waits for a measurement, in milliseconds. metrics-server waits for ten seconds. */
 const waitMs = 5_000;
 
-/** What {@link StatsReader} needs. */
 export interface StatsReaderOptions {
   readonly runtime: Pick<ContainerRuntime, "stats" | "network">;
   readonly storage?: Pick<PodStorage, "stats"> | undefined;
@@ -21,20 +20,21 @@ export interface StatsReaderOptions {
   readonly nodeStats?: ((signal: AbortSignal) => Promise<NodeStats>) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a summary is kept. */
+  /** Maximum age of a summary, in milliseconds. */
   readonly keepMs: number;
-  /** Containers measured at once. */
+  /** Maximum number of containers that are measured at once. */
   readonly concurrency: number;
-  /** Ends a measurement; those who ask do not. */
+  /** Ends a measurement. Its callers do not. */
   readonly signal: AbortSignal;
   pods(): readonly RegisteredPod[];
 }
 
 /**
- * Measures what runs; who asks again soon gets the same figures. What cannot be measured is left out, and the summary says so.
+ * Measures what runs, and keeps the figures for a while. Whatever cannot be measured is left out, and the summary says that it is
+ * incomplete.
  *
- * A measurement goes on to its end, also when those who asked for it have left: the next one finds it done. Who has waited for
- * five seconds gets what was measured so far, and for the rest what was measured before.
+ * A measurement continues after its callers have left, so the next caller finds it done. After five seconds a caller gets the measurements
+ * so far, and the previous ones for the rest.
  */
 export class StatsReader {
   readonly #options: StatsReaderOptions;
@@ -57,7 +57,7 @@ export class StatsReader {
     return await untilAborted(Promise.race([done, late.promise]), signal);
   }
 
-  /** What is measured now, however long that takes. @throws `signal.reason` when aborted */
+  /** Waits for a complete measurement. @throws `signal.reason` when aborted */
   async measured(signal: AbortSignal): Promise<StatsSummary> {
     signal.throwIfAborted();
     return untilAborted((this.#measuring ??= this.#begin()).done, signal);
@@ -66,7 +66,7 @@ export class StatsReader {
   #begin(): { readonly draft: StatsDraft; readonly done: Promise<StatsSummary> } {
     const draft = new StatsDraft(this.#options.pods());
     const done = this.#measure(draft).finally(() => (this.#measuring = undefined));
-    // It is for those who wait for it, and there may be none left.
+    // No caller may be left to handle the rejection.
     done.catch(() => {});
     return { draft, done };
   }
@@ -91,7 +91,7 @@ export class StatsReader {
     return summary;
   }
 
-  /** @returns what has a rate: the pod, and its containers */
+  /** @returns keys of everything with a rate: the pod and its containers */
   async #pod(draft: StatsDraft, { ref, worker }: RegisteredPod, limit: Semaphore): Promise<readonly string[]> {
     const { runtime, storage, cgroups, clock, signal } = this.#options;
     const { stage, containers: records, desired } = worker.state;
@@ -130,7 +130,7 @@ export class StatsReader {
     return [ref.uid, ...running.map(({ id }) => id)];
   }
 
-  /** What ends while it is measured is no news. */
+  /** An object that ends while it is measured is no failure. */
   async #try<T>(draft: StatsDraft, what: string, measure: () => Promise<T>): Promise<T | undefined> {
     const { signal, logger } = this.#options;
     try {

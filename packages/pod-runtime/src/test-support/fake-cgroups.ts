@@ -5,13 +5,13 @@ import { silentLogger } from "@virtual-kubelet/kube-client";
 import { PodCgroups, type PodCgroupsOptions } from "../cgroup/pod-cgroups.ts";
 import { tempFolder, type TempFolder } from "./temp-folder.ts";
 
-/** A machine's cgroups as plain folders. What the kernel does besides, a test says. */
+/** A machine's cgroups as plain folders. Tests play the kernel's part. */
 export class FakeCgroups implements AsyncDisposable {
   readonly version: 1 | 2;
   readonly clock: VirtualClock = new VirtualClock();
-  /** Said in the log. */
+  /** Warnings in the log. */
   readonly warnings: string[] = [];
-  /** Folders in which a process is, by their ends, and for how many more tries. */
+  /** Folders with processes, by the end of their path, and the number of removals that still fail. */
   readonly busy: Map<string, number> = new Map();
   readonly #folder: TempFolder;
 
@@ -20,7 +20,7 @@ export class FakeCgroups implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Hierarchies with nothing in them, as the machine's own. */
+  /** Opens empty hierarchies. */
   static async open(version: 1 | 2): Promise<FakeCgroups> {
     const cgroups = new FakeCgroups(version, await tempFolder());
     if (version === 2) {
@@ -39,7 +39,6 @@ export class FakeCgroups implements AsyncDisposable {
     return this.#folder.path;
   }
 
-  /** Pods' cgroups on it. */
   pods(more: Partial<PodCgroupsOptions> = {}): PodCgroups {
     const logger = { ...silentLogger, warn: (_: unknown, message: string) => void this.warnings.push(message) };
     const { root, clock } = this;
@@ -54,26 +53,26 @@ export class FakeCgroups implements AsyncDisposable {
     });
   }
 
-  /** What a file of a cgroup says; `undefined` if there is none. Of version 1 the controller is the file's first word. */
+  /** Content of a cgroup's file; `undefined` if there is none. In version 1 the first word of the file's name is its controller. */
   async read(path: string, file: string): Promise<string | undefined> {
     return readFile(join(this.hierarchy(file), path, file), "utf8").catch(() => undefined);
   }
 
-  /** Puts something in a file of a cgroup, as a kernel does, or a runtime that makes one. */
+  /** Writes a cgroup's file, as a kernel or a runtime does. */
   async put(path: string, file: string, value: string): Promise<void> {
     const target = join(this.hierarchy(file), path, file);
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, value);
   }
 
-  /** Names of all that is in a cgroup, in all hierarchies. */
+  /** Names of everything in a cgroup, in all hierarchies. */
   async names(path: string): Promise<readonly string[]> {
     const roots = this.version === 2 ? [this.root] : ["cpu,cpuacct", "memory", "pids"].map((name) => join(this.root, name));
     const found = await Promise.all(roots.map((root) => readdir(join(root, path), { withFileTypes: true }).catch(() => [])));
     return [...new Set(found.flat().flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])))].sort();
   }
 
-  /** Lets time pass until a call has ended. */
+  /** Advances the clock until a call has ended. */
   async pass<T>(call: Promise<T>): Promise<T> {
     let isOver = false;
     const ended = call.finally(() => (isOver = true));
@@ -93,7 +92,7 @@ export class FakeCgroups implements AsyncDisposable {
     return join(this.root, file.startsWith("cpu") ? "cpu,cpuacct" : file.startsWith("pids") ? "pids" : "memory");
   }
 
-  /** As the kernel: files of a cgroup go with it, processes and other cgroups do not. */
+  /** Like the kernel, removes a cgroup's files with it, but neither processes nor other cgroups. */
   async #remove(folder: string): Promise<void> {
     for (const [end, tries] of this.busy) {
       if (!folder.endsWith(end) || tries === 0) continue;

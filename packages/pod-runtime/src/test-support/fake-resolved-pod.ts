@@ -1,7 +1,7 @@
 import type { ClaimedVolume, ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** A payload of files by path: text, or all of a file. */
+/** A payload of files by path: their text, or all their fields. */
 export function payloadOf(files: Readonly<Record<string, string | Partial<VolumeFile>>>): VolumePayload {
   const entries = Object.entries(files).map(([path, file]): VolumeFile => {
     const { content = Buffer.from(""), mode = 0o644, uid } = typeof file === "string" ? { content: Buffer.from(file) } : file;
@@ -10,15 +10,15 @@ export function payloadOf(files: Readonly<Record<string, string | Partial<Volume
   return { files: entries.sort((a, b) => (a.path < b.path ? -1 : 1)) };
 }
 
-/** The volumes of one pod, as the test sets them. Those that were not set cannot be read. */
+/** Volumes of one pod. Volumes that a test has not set cannot be read. */
 export class FakeResolvedPod implements ResolvedPod {
   readonly #payloads = new Map<string, VolumePayload>();
   readonly #claimed = new Map<string, ClaimedVolume>();
   readonly #wakes = new Set<() => void>();
-  /** Who follows a volume now. */
+  /** Number of current followers. */
   followers = 0;
 
-  /** Gives a volume these files, from now on. */
+  /** Sets a volume's files. */
   set(volume: string, payload: VolumePayload): void {
     this.#payloads.set(volume, payload);
     for (const wake of this.#wakes) wake();
@@ -42,7 +42,7 @@ export class FakeResolvedPod implements ResolvedPod {
     }
   }
 
-  /** Has a volume's claim bound to this. */
+  /** Binds a volume's claim. */
   bind(volume: string, claimed: ClaimedVolume): void {
     this.#claimed.set(volume, claimed);
   }

@@ -15,7 +15,7 @@ import type {
 import { labelNames } from "../runtime/labels.ts";
 import type { ContainerSpec, ResourceLimits, SandboxSpec } from "../runtime/runtime-spec.ts";
 
-/** A runtime in memory. Containers run until they are told to end; what survives a program survives here. */
+/** A runtime in memory. Containers run until a test ends them, also after their program has died. */
 export class FakeRuntime implements ContainerRuntime {
   readonly name = "fake";
   canMountImages = true;
@@ -23,20 +23,20 @@ export class FakeRuntime implements ContainerRuntime {
   readonly containers: Map<string, RuntimeContainer> = new Map<string, RuntimeContainer>();
   /** Calls in order: `startContainer c1`. */
   readonly calls: string[] = [];
-  /** Names of the containers whose process was begun, in order, by their labels: `app/0`. */
+  /** Containers whose process was started, in order, by their labels: `app/0`. */
   readonly begun: string[] = [];
-  /** Errors that the next calls of a method end with. */
+  /** Errors of the next calls of a method. */
   readonly failures: Map<string, Error[]> = new Map<string, Error[]>();
-  /** Methods that never answer, whatever their signal says. */
+  /** Methods that never answer and ignore their signal. */
   readonly stuck: Set<string> = new Set<string>();
-  /** What the next calls of a method wait for. */
+  /** Promises that the next calls of a method wait for. */
   readonly held: Map<string, Promise<void>[]> = new Map<string, Promise<void>[]>();
-  /** What containers have written, by id. */
+  /** Output of containers, by id. */
   readonly outputs: Map<string, string> = new Map<string, string>();
   execExitCode = 0;
-  /** Whether nobody hears what happens. */
+  /** Whether events are lost. */
   isMute = false;
-  /** Told when a container's process has begun. */
+  /** Called when a container's process has started. */
   onBegun: ((id: string, name: string) => void) | undefined;
   #ids = 0;
   readonly #clock: Clock;
@@ -47,7 +47,7 @@ export class FakeRuntime implements ContainerRuntime {
     this.#happened.setMaxListeners(0);
   }
 
-  /** The runtime is away for the next calls of a method. */
+  /** Fails the next calls of a method with UnavailableError. */
   failNext(method: string, times = 1): void {
     this.failures.set(
       method,
@@ -55,14 +55,14 @@ export class FakeRuntime implements ContainerRuntime {
     );
   }
 
-  /** The next call of a method waits until it is let go. */
+  /** Holds the next call of a method until the result is resolved. */
   holdNext(method: string): PromiseWithResolvers<void> {
     const gate = Promise.withResolvers<void>();
     this.held.set(method, [...(this.held.get(method) ?? []), gate.promise]);
     return gate;
   }
 
-  /** A container's process ends. */
+  /** Ends a container's process. */
   end(id: string, exitCode: number): void {
     const held = this.#held(id);
     if (held.state.kind === "exited") return;
@@ -71,7 +71,7 @@ export class FakeRuntime implements ContainerRuntime {
     if (startedAtMs !== undefined) this.#tell({ kind: "containerExited", id });
   }
 
-  /** A sandbox dies. As with Docker, what runs in it runs on. */
+  /** Ends a sandbox. As with Docker, its containers go on running. */
   endSandbox(id: string): void {
     const held = this.sandboxes.get(id);
     if (!held?.isReady) return;
@@ -79,17 +79,17 @@ export class FakeRuntime implements ContainerRuntime {
     this.#tell({ kind: "sandboxStopped", id });
   }
 
-  /** Nothing is heard of the runtime until {@link loseEvents}. */
+  /** Stops events until {@link loseEvents}. */
   leave(): void {
     this.#happened.emit("event", { kind: "away" });
   }
 
-  /** Something happened that nobody was told of. */
+  /** Announces that events were lost. */
   loseEvents(): void {
     this.#happened.emit("event", { kind: "lost" });
   }
 
-  /** Ids of the containers that run, by their names. */
+  /** Ids of the running containers, by name. */
   running(): Record<string, string> {
     return Object.fromEntries(
       [...this.containers.values()].flatMap(({ id, labels, state }) =>
@@ -235,7 +235,7 @@ export class FakeRuntime implements ContainerRuntime {
     await this.#call("stats", id);
     const time = rfc3339(this.#clock.now());
     if (this.#held(id).state.kind !== "running") throw new NotFoundError(`measure container ${id}: it does not run`);
-    // Half a core since the clock began.
+    // Half a core since the start of the clock.
     return {
       name: id,
       startTime: time,

@@ -3,11 +3,11 @@ import type { PodStorage } from "../worker/pod-storage.ts";
 
 /** A disk in memory. */
 export class FakeStorage implements PodStorage {
-  /** UIDs of the pods that have something here. */
+  /** UIDs of the pods with data. */
   readonly pods: Set<string> = new Set<string>();
   /** Termination messages by container and attempt: `app/0`. */
   readonly messages: Map<string, string> = new Map<string, string>();
-  /** What the next preparations end with. */
+  /** Errors of the next preparations. */
   readonly failures: Error[] = [];
   prepared = 0;
 

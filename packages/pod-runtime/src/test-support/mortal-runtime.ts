@@ -3,8 +3,8 @@ import type { FakeRuntime } from "./fake-runtime.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 
 /**
- * A point in a program's life: its n-th call of the runtime, from 1. The call is not made, is made and not answered, or
- * is under way, and does what it does two seconds later.
+ * A moment of a program's death: its n-th call of the runtime, from 1. The call is not made, is made but not answered, or takes effect two
+ * seconds later.
  */
 export interface Moment {
   readonly call: number;
@@ -13,21 +13,20 @@ export interface Moment {
 
 const lateMs = 2_000;
 
-/** What {@link MortalRuntime} needs. */
 export interface MortalRuntimeOptions {
   readonly clock: Clock;
-  /** When the program dies; absent: only by {@link MortalRuntime.kill}. */
+  /** When the program dies. Default: only by {@link MortalRuntime.kill}. */
   readonly death: Moment | undefined;
-  /** Called once, when it dies. */
+  /** Called once, at the death. */
   onDeath(): void;
 }
 
 /**
- * A runtime as one program sees it, which may be killed at any call. What the runtime has done by then is done; a dead
- * program never hears of it, and its later calls reach nobody.
+ * A runtime as one program sees it. The program can be killed at any call: completed calls keep their effect, answers are lost, and later
+ * calls do not reach the runtime.
  */
 export class MortalRuntime {
-  /** What the program is given. */
+  /** The runtime for the program. */
   readonly runtime: ContainerRuntime;
   /** Calls so far. */
   calls = 0;
@@ -68,7 +67,7 @@ export class MortalRuntime {
       return await make();
     } finally {
       this.#dieAt(call, "after");
-      // A dead program hears neither answers nor errors.
+      // A dead program gets neither answers nor errors.
       if (this.#isDead) await new Promise<never>(() => {});
     }
   }

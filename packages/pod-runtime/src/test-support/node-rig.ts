@@ -19,7 +19,7 @@ import { plainPreparation } from "./plain-preparation.ts";
 import { PodRuntimeProvider } from "../provider/pod-runtime-provider.ts";
 import type { PodRuntimeProviderOptions } from "../provider/provider-options.ts";
 
-/** How a container's process ends by itself. */
+/** End of a container's process by itself. */
 export interface ProcessEnd {
   readonly afterMs: number;
   readonly exitCode: number;
@@ -33,8 +33,8 @@ export interface Program {
 }
 
 /**
- * A node on a fake runtime, with as much of a cluster as it takes: pods with their last statuses, and what core asks of a
- * provider for them. Programs come and go; the runtime, the pods and the time go on.
+ * A node on a fake runtime, with the necessary parts of a cluster: pods with their stored statuses, and core's requests to the provider.
+ * Runtime, pods and time outlive the programs.
  */
 export class NodeRig {
   readonly clock: VirtualClock = new VirtualClock();
@@ -63,7 +63,7 @@ export class NodeRig {
     return this.#program;
   }
 
-  /** A program begins to run the node; the one before has died. */
+  /** Starts a program. The one before has died. */
   start(more: Partial<PodRuntimeProviderOptions> = {}, death?: Moment): Program {
     const mortal = new MortalRuntime(this.runtime, { clock: this.clock, death, onDeath: () => void provider[Symbol.asyncDispose]() });
     const updates: PodUpdate[] = [];
@@ -98,17 +98,17 @@ export class NodeRig {
     await this.provider.updatePod(changed, new FakeResolvedPod(), this.signal);
   }
 
-  /** A secret or config map of the pod has come or changed. */
+  /** Reports a new or changed secret or config map of the pod. */
   changeConfig(pod: PodRef): void {
     for (const listener of this.#onConfigChanged) listener(pod);
   }
 
-  /** How many want to hear of {@link changeConfig}. */
+  /** Number of listeners for {@link changeConfig}. */
   get configListeners(): number {
     return this.#onConfigChanged.size;
   }
 
-  /** What core does for all its pods when it starts, and whenever it looks again. */
+  /** Does what core does for all pods at its start and at each resync. */
   async reconcile(): Promise<void> {
     const { provider } = this;
     const listed = await provider.getPods(this.signal);
@@ -124,7 +124,7 @@ export class NodeRig {
     }
   }
 
-  /** Somebody deletes the pod. */
+  /** Deletes the pod at the API server. */
   markDeleted(uid: string, graceMs: number): void {
     const pod = this.pods.get(uid);
     if (!pod || pod.metadata?.deletionTimestamp) return;

@@ -1,6 +1,6 @@
 import type { PodPreparation } from "../worker/preparation.ts";
 
-/** Prepares pods without looking anything up. */
+/** Prepares pods without any lookups. */
 export const plainPreparation: PodPreparation = {
   sandbox: async ({ desired: { pod } }) => ({ labels: {}, hostname: pod.metadata?.name ?? "", hosts: [], pod }),
   container: async ({ state, desired, imageId }) => ({

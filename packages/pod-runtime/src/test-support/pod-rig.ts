@@ -10,7 +10,7 @@ import { nextDueMs } from "../pod/next-due.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 
-/** A pod with these fields of the spec; one container `app` by default. */
+/** A pod with these fields of the spec. Default: one container `app`. */
 export function podWith(spec: Partial<PodSpec>): Pod {
   return {
     metadata: { namespace: "default", name: "web", uid: "u1" },
@@ -18,16 +18,16 @@ export function podWith(spec: Partial<PodSpec>): Pod {
   };
 }
 
-/** Drives the state machine by hand, and keeps what it asks for until it is answered. */
+/** Drives the state machine, and keeps its effects until they are answered. */
 export class PodRig {
   state: PodState;
   elapsedMs = 0;
-  /** Effects nobody has answered yet, in order. */
+  /** Effects without an answer, in order. */
   asked: PodEffect[] = [];
   events: string[] = [];
-  /** The same, with their types and containers. */
+  /** Events for users, in order. */
   notices: PodNotice[] = [];
-  /** Ids of the containers that were to be removed, in order. */
+  /** Ids of the containers to remove, in order. */
   removed: string[] = [];
   #ids = 0;
 
@@ -56,7 +56,7 @@ export class PodRig {
     }
   }
 
-  /** Lets time pass, with a tick whenever one is due. */
+  /** Advances the clock, with a tick whenever one is due. */
   pass(ms: number): void {
     const untilMs = this.elapsedMs + ms;
     for (let due = nextDueMs(this.state); due !== undefined && due <= untilMs; due = nextDueMs(this.state)) {
@@ -66,12 +66,12 @@ export class PodRig {
     this.elapsedMs = untilMs;
   }
 
-  /** What is asked for, short: `ensureImage app`. */
+  /** Effects without an answer, in short form: `ensureImage app`. */
   get open(): readonly string[] {
     return this.asked.map((effect) => ("container" in effect ? `${effect.kind} ${effect.container}` : effect.kind));
   }
 
-  /** Takes the first open effect of a kind, of a container if named. */
+  /** Takes the first open effect of a kind, and of a container if given. */
   take<Kind extends PodEffect["kind"]>(kind: Kind, container?: string): Extract<PodEffect, { kind: Kind }> {
     const isWanted = (effect: PodEffect): effect is Extract<PodEffect, { kind: Kind }> =>
       effect.kind === kind && (container === undefined || ("container" in effect && effect.container === container));
@@ -81,7 +81,7 @@ export class PodRig {
     return found;
   }
 
-  /** Answers an effect as a runtime does where all goes well. */
+  /** Answers an effect with success. */
   answer(effect: PodEffect): void {
     switch (effect.kind) {
       case "createSandbox":
@@ -109,12 +109,12 @@ export class PodRig {
     }
   }
 
-  /** Answers all that is asked for, until nothing is. */
+  /** Answers all effects, until none is left. */
   answerAll(): void {
     for (let effect = this.asked.shift(); effect; effect = this.asked.shift()) this.answer(effect);
   }
 
-  /** The container's process ends. */
+  /** Ends the container's process. */
   exit(container: string, exitCode: number, id: string = this.idOf(container)): void {
     const reason = exitCode === 0 ? "Completed" : "Error";
     this.send({

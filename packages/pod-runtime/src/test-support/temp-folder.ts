@@ -4,12 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountedWithin, readMountTable } from "../volumes/mount-table.ts";
 
-/** A folder for one test, which goes with all that was mounted in it. */
+/** A folder for one test. Disposing it removes it with everything that is mounted in it. */
 export interface TempFolder extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Makes a folder for a test. */
 export async function tempFolder(): Promise<TempFolder> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "pod-runtime-")));
   return {

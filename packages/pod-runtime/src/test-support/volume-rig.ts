@@ -7,10 +7,10 @@ import { FakeResolvedPod } from "./fake-resolved-pod.ts";
 import { podWith } from "./pod-rig.ts";
 import { tempFolder, type TempFolder } from "./temp-folder.ts";
 
-/** Files take real time, of which the fake clock knows nothing, and on a busy machine much of it. */
+/** Waits for files, which take real time that the virtual clock does not see. */
 export const soon = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 10 });
 
-/** A manager of the volumes of pods, in a folder of its own. */
+/** A volume manager in a folder of its own. */
 export interface VolumeRig extends AsyncDisposable {
   readonly root: string;
   readonly clock: VirtualClock;
@@ -19,11 +19,11 @@ export interface VolumeRig extends AsyncDisposable {
   readonly evicted: string[];
   readonly warnings: string[];
   readonly manager: VolumeManager;
-  /** Another program on the same folder. */
+  /** Starts another program on the same folder. */
   restart(): Promise<VolumeManager>;
 }
 
-/** Starts a manager; nothing is mounted unless asked for. */
+/** Starts a manager. Nothing is mounted by default. */
 export async function rigOf(options: Partial<VolumeManagerOptions> = {}): Promise<VolumeRig> {
   const folder: TempFolder = await tempFolder();
   const resolved = new FakeResolvedPod();
@@ -66,13 +66,12 @@ export async function rigOf(options: Partial<VolumeManagerOptions> = {}): Promis
   };
 }
 
-/** A pod whose one container mounts each volume at `/NAME`, unless it says otherwise. */
+/** A pod whose container mounts each volume at `/NAME`, unless given otherwise. */
 export function podOf(volumes: NonNullable<PodSpec["volumes"]>, more: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Pod {
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
   return podWith({ volumes, containers: [{ name: "app", image: "app:1", volumeMounts, ...more }], ...spec });
 }
 
-/** The pod's one container. */
 export function containerOf(pod: Pod): Container {
   return pod.spec!.containers[0]!;
 }

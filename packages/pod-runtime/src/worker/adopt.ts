@@ -10,25 +10,25 @@ import { lostTermination, toTermination } from "../pod/termination.ts";
 import type { RuntimeContainer, RuntimeExit, RuntimeInventory, RuntimeSandbox } from "../runtime/container-runtime.ts";
 import { readOrigin, tryAttempt, tryContainerIdentity, type ContainerIdentity } from "../runtime/labels.ts";
 
-/** An attempt of a container that the runtime holds. */
+/** An attempt of a container at the runtime. */
 interface Found {
   readonly identity: ContainerIdentity;
   readonly container: RuntimeContainer;
-  /** The newest attempt before it that has ended. */
+  /** The newest earlier attempt that has ended. */
   readonly before?: Found | undefined;
 }
 
-/** What is known of a pod besides its spec when it is taken over. */
+/** What is known of a pod that is adopted, besides its spec. */
 export interface Adoption {
-  /** What the runtime holds of it. */
+  /** The pod's objects at the runtime. */
   readonly inventory: RuntimeInventory;
-  /** What containers that have ended wrote of it themselves, by id; see {@link endedUnheard}. */
+  /** Termination messages by container id; see {@link endedUnheard}. */
   readonly messages?: ReadonlyMap<string, string> | undefined;
 }
 
 /**
- * The state of a pod that an earlier program has begun, from what the runtime holds and what the API server last heard.
- * Nothing that runs is disturbed; what the runtime does not hold begins anew.
+ * State of a pod that an earlier program has started, from its objects at the runtime and the last status at the API server. Running
+ * containers are not disturbed; containers that do not exist are started again.
  */
 export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map() }: Adoption, now: Instant): PodState {
   const desiredPod = desiredPodOf(pod);
@@ -45,7 +45,7 @@ export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map
       found.get(desired.name),
     );
   const mains = desiredPod.containers.filter(({ role }) => role === "main");
-  // A pod whose main containers have all ended for good has done with its sandbox, and with what comes before them.
+  // A pod whose main containers have all ended for good does not need its sandbox and its init containers any more.
   const isThrough = mains.every((desired) => adopt(desired, false).life.kind === "ended");
   const containers = desiredPod.containers.map((desired): [string, ContainerRecord] => [desired.name, adopt(desired, isThrough)]);
   return {
@@ -61,13 +61,13 @@ export function adoptPod(pod: DeepReadonly<Pod>, { inventory, messages = new Map
   };
 }
 
-/** A container that has ended, and how, by the runtime. */
+/** A container that has ended. */
 export interface EndedUnheard extends ContainerIdentity {
   readonly id: string;
   readonly exit: RuntimeExit;
 }
 
-/** The containers whose end the API server has not heard of: those in which something may stand about it. */
+/** Containers whose end the API server does not know yet. Their termination messages have to be read. */
 export function endedUnheard(pod: DeepReadonly<Pod>, { containers }: RuntimeInventory): readonly EndedUnheard[] {
   return [...newestAttempts(containers).values()].flatMap(({ identity, container: { id, state } }) => {
     const isHeard = storedStatus(pod, identity.container)?.state?.terminated?.containerID?.endsWith(`://${id}`) ?? false;
@@ -75,7 +75,7 @@ export function endedUnheard(pod: DeepReadonly<Pod>, { containers }: RuntimeInve
   });
 }
 
-/** All sandboxes anything is left of, also those that are gone themselves. */
+/** Ids of all sandboxes that still exist, or that still have containers. */
 function sandboxIds({ sandboxes, containers }: RuntimeInventory): readonly string[] {
   return [...new Set([...sandboxes.map(({ id }) => id), ...containers.map(({ sandboxId }) => sandboxId)])];
 }
@@ -85,7 +85,7 @@ interface AdoptContext {
   readonly desired: DesiredContainer;
   readonly now: Instant;
   readonly sandbox: RuntimeSandbox | undefined;
-  /** Whether a main container was begun in the sandbox, or all have ended, so that all before it must be through. */
+  /** Whether a main container has started in the sandbox, or all main containers have ended. Init containers must have succeeded then. */
   readonly hasBegunMain: boolean;
   readonly isEnding: boolean;
   readonly messages: ReadonlyMap<string, string>;
@@ -102,7 +102,7 @@ function adoptContainer(context: AdoptContext, found: Found | undefined): Contai
   if (found) return adoptFound(blank, found, { ...context, stored });
   const heard = heardEnd(stored, context.now);
   if (desired.role === "init" && isInitialized) return { ...blank, life: { kind: "ended" }, lastTermination: heard };
-  // What the API server heard of, and the runtime does not hold, has ended: a pod that never restarts must not run twice.
+  // A container that is in the stored status, but not at the runtime, has ended. A pod that never restarts must not run twice.
   return heard ? againAfter(blank, heard, context) : blank;
 }
 
@@ -136,7 +136,7 @@ function adoptFound(
       if (isHere) return adoptRunning(record, { id, startedAtMs: state.startedAtMs }, context);
       return againAfter(record, lostTermination({ id, startedAtMs: state.startedAtMs }, now.wallMs), context);
     case "created":
-      // Made but not started: the next try finds it again, in this sandbox; in another it is removed first.
+      // Created but not started: the next try finds it in this sandbox. In another sandbox it is removed first.
       return isHere
         ? { ...record, attempt: identity.attempt - 1 }
         : { ...record, attempt: Math.max(blank.attempt, identity.attempt - 1), unbegun: identity.attempt };
@@ -148,31 +148,31 @@ function adoptFound(
   }
 }
 
-/** How an attempt before the newest ended. */
+/** End of an attempt before the newest. */
 function endOf({ container: { id, state } }: Found, stored: DeepReadonly<ContainerStatus> | undefined): Termination | undefined {
   const heard = [stored?.state?.terminated, stored?.lastState?.terminated].find((known) => known?.containerID?.endsWith(`://${id}`));
   return state.kind === "exited" ? { ...toTermination(state, id), ...(heard?.message ? { message: heard.message } : {}) } : undefined;
 }
 
-/** What it was made with, or what the API server heard of it since. */
+/** Resources from the stored status, else those of its creation. */
 function knownResources({ id, labels }: RuntimeContainer, stored: DeepReadonly<ContainerStatus> | undefined): ContainerRecord["resources"] {
   const isSame = stored?.containerID?.endsWith(`://${id}`) ?? false;
   return (isSame ? stored?.resources : undefined) ?? readOrigin(labels).resources;
 }
 
-/** What the API server heard of the pod's own resources; of a pod that has some. */
+/** The pod-level resources of the stored status, for a pod that has some. */
 function heardWhole({ spec, status }: DeepReadonly<Pod>): Resources | undefined {
   return spec?.resources ? status?.resources : undefined;
 }
 
-/** A container that has ended with its sandbox: what has to come before the others runs again. */
+/** State of a container that has ended with its sandbox. Init containers run again. */
 function againAfter(record: ContainerRecord, termination: Termination, context: AdoptContext): ContainerRecord {
   const ended = afterEnd(record, termination, context).state;
   const runsAgain = ended.isInitialized && !context.isEnding;
   return runsAgain ? { ...ended, isInitialized: false, life: { kind: "idle" } } : ended;
 }
 
-/** How a container ended by what the API server heard; one that ran was lost. */
+/** End of a container according to the stored status. A container that ran is lost. */
 function heardEnd(stored: DeepReadonly<ContainerStatus> | undefined, now: Instant): Termination | undefined {
   const id = stored?.containerID?.replace(/^.*:\/\//, "") ?? "";
   const { running, terminated } = stored?.state ?? {};
@@ -199,7 +199,7 @@ function adoptRunning(
   return { ...record, life, isInitialized: record.isInitialized || (desired.role === "sidecar" && isStarted) };
 }
 
-/** The newest sandbox; of two of one attempt, where a call had an unclear outcome, the one that was gone on with. */
+/** The newest ready sandbox. Of two with the same attempt, after a call with an unclear outcome, the one that has containers. */
 function newestReady({ sandboxes, containers }: RuntimeInventory): RuntimeSandbox | undefined {
   const used = ({ id }: RuntimeSandbox): number => containers.filter(({ sandboxId }) => sandboxId === id).length;
   const ready = sandboxes.filter(({ isReady }) => isReady);
@@ -220,7 +220,7 @@ function newestAttempts(containers: readonly RuntimeContainer[]): ReadonlyMap<st
   return newest;
 }
 
-/** An ending that was under way: the deletion's time stamp is when its grace is over. */
+/** An ending in progress. The deletion's time stamp is the end of the grace period. */
 function endingOf(pod: DeepReadonly<Pod>, now: Instant): PodEnding | undefined {
   const deadlineMs = monotonicOf(pod.metadata?.deletionTimestamp, now);
   if (deadlineMs !== undefined) return { why: "deleted", deadlineMs };

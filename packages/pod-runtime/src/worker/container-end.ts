@@ -7,24 +7,22 @@ import { toTermination } from "../pod/termination.ts";
 import type { ContainerRuntime, RuntimeExit } from "../runtime/container-runtime.ts";
 import type { PodStorage } from "./pod-storage.ts";
 
-/** Most that is taken of a container's log for its termination message. Source: kubernetes v1.36.3 pkg/kubelet/container/runtime.go. */
+/** Maximum lines of a log that become a termination message. Source: kubernetes v1.36.3 pkg/kubelet/container/runtime.go. */
 const maxLogLines = 80;
 const maxLogBytes = 2048;
 
-/** How long an end waits for what the container wrote about it, in milliseconds. */
+/** Maximum time for reading a termination message, in milliseconds. */
 const maxReadMs = 10_000;
 
-/** A container that has ended. */
 export interface EndedContainer {
   readonly ref: PodRef;
-  /** Absent where the spec does not name it any more. */
+  /** `undefined` if the spec does not contain the container any more. */
   readonly desired: DesiredContainer | undefined;
   readonly container: string;
   readonly attempt: number;
   readonly id: string;
 }
 
-/** What {@link writtenMessage} reads with. */
 export interface EndReader {
   readonly runtime: Pick<ContainerRuntime, "logs">;
   readonly storage?: Pick<PodStorage, "terminationMessage"> | undefined;
@@ -32,7 +30,7 @@ export interface EndReader {
   readonly logger: Logger;
 }
 
-/** How a container ended, with what it wrote about it. */
+/** End of a container, with its termination message. */
 export async function readEnd(ended: EndedContainer, exit: RuntimeExit, reader: EndReader, signal: AbortSignal): Promise<Termination> {
   return toTermination(exit, ended.id, await writtenMessage(ended, exit, reader, signal));
 }

@@ -2,18 +2,18 @@ import { spawn } from "node:child_process";
 import type { Clock, RegistryCredentials } from "@virtual-kubelet/core";
 import { DeadlineExceededError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 
-/** Some helpers ask a cloud, or a person. */
+/** Some helpers query a cloud, or wait for user input. */
 const timeoutMs = 30_000;
 const maxOutputBytes = 64 * 1024;
 
 /**
- * Asks a credential helper of docker's for a registry's credentials.
- * Source: https://github.com/docker/docker-credential-helpers, the command `get`.
+ * Gets registry credentials from a docker credential helper. Source: https://github.com/docker/docker-credential-helpers, the command
+ * `get`.
  *
  * @param program - such as `docker-credential-pass`
- * @param server - as the helper knows it: a host with its port, or `https://index.docker.io/v1/`
- * @throws NotFoundError if it has none; DeadlineExceededError after 30 s; UnavailableError if it cannot be run or fails. No
- * error shows what it wrote
+ * @param server - the helper's key: a host with its port, or `https://index.docker.io/v1/`
+ * @throws NotFoundError if it has none; DeadlineExceededError after 30 s; UnavailableError if it cannot be run or fails. Errors do not
+ * contain its output
  */
 export async function askCredentialHelper(
   program: string,
@@ -28,7 +28,7 @@ export async function askCredentialHelper(
   return readAnswer(output, program);
 }
 
-/** @returns what it wrote to its standard output */
+/** @returns its standard output */
 function run(program: string, input: string, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -59,7 +59,7 @@ function run(program: string, input: string, signal: AbortSignal): Promise<strin
     else if (output.startsWith("credentials not found")) reject(new NotFoundError(`run ${program} get: it has no credentials`));
     else reject(new UnavailableError(`run ${program} get: it ended with ${code ?? "a signal"}`));
   });
-  // A helper that does not read its input is no fault.
+  // A helper may ignore its input.
   child.stdin.on("error", () => {});
   child.stdin.end(`${input}\n`);
   return promise;

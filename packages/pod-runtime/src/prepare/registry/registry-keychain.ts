@@ -14,19 +14,17 @@ import {
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { askCredentialHelper } from "./credential-helper.ts";
 
-/** What {@link RegistryKeychain} needs. */
 export interface RegistryKeychainOptions {
   readonly host: Pick<ProviderHost, "getSecret" | "recordEvent" | "logger" | "clock">;
-  /** A docker configuration file with the node's own credentials. Default: the node has none. */
+  /** A docker configuration file with the node's credentials. Default: none. */
   readonly configFile?: string | undefined;
   /** Default: {@link askCredentialHelper}. */
   readonly askHelper?: typeof askCredentialHelper | undefined;
 }
 
 /**
- * Credentials for pulling images: those of a pod's `imagePullSecrets`, which admission has completed with its service
- * account's, and then the node's own.
- * Source: kubernetes v1.36.3 pkg/credentialprovider; what credential helpers do is docker's.
+ * Credentials for pulling images: first those of the pod's `imagePullSecrets`, to which admission has added its service account's, then the
+ * node's own. Source: kubernetes v1.36.3 pkg/credentialprovider; credential helpers follow docker.
  */
 export class RegistryKeychain {
   readonly #options: RegistryKeychainOptions;
@@ -36,8 +34,8 @@ export class RegistryKeychain {
   }
 
   /**
-   * All that fit an image, the most fitting first. What cannot be read is left out: an event on the pod, or the log, tells
-   * which.
+   * Credentials that match an image, the best match first. Unreadable secrets are left out and reported by an event on the pod, or in the
+   * log.
    *
    * @throws `signal.reason` when aborted
    */
@@ -63,7 +61,7 @@ export class RegistryKeychain {
     const { host, askHelper = askCredentialHelper } = this.#options;
     const [registry = ""] = imageRepository(image).split("/", 1);
     const helper = helpers.get(registry) ?? store;
-    // A name, and no path to a program.
+    // Must be a name, not a path to a program.
     if (helper === undefined || !/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(helper)) return [];
     const server = registry === "docker.io" ? "https://index.docker.io/v1/" : registry;
     try {
