@@ -102,7 +102,7 @@ test("nothing that is there is written over", () => {
     "providers/near is there already; choose another NAME",
   );
   expect(() => scaffoldProvider(top, { name: "mock", description: "Mock", kind: "process" })).toThrow(
-    'NAME is "mock": there is a provider of that name already',
+    'NAME is "mock": a provider of that name already exists',
   );
   expect(() => scaffoldProvider(top, { name: "Far", description: "Far", kind: "process" })).toThrow(
     'NAME is "Far": expected lower-case letters',

@@ -95,7 +95,7 @@ test.for(["node", "service-account"] as const)("the manifests of a %s are valid"
 test("a dry run is no manifest: applied, it makes neither a Node nor a Lease", async () => {
   await using program = start(["--nodename", "rights-ghost", "--kubeconfig", controlPlane.kubeconfig.path, "--dry-run"]);
   expect(await program.exit).toBe(0);
-  expect(program.stdout).toContain("  node: not there; it would be created\n  lease: not there; it would be created\n");
+  expect(program.stdout).toContain("  node: does not exist; would be created\n  lease: does not exist; would be created\n");
 
   const applied = await controlPlane.kubectl(["apply", "-f", "-"], { stdin: program.stdout });
 

@@ -167,7 +167,7 @@ test("of two copies on one host with the default identity the second is refused 
     await using second = rig.run("--provider mock --nodename vk-1");
     const code = await second.exit;
     expect(prevented).toContain(code);
-    expect(second.stderr).toMatch(/node vk-1: process \d+ on this host runs it already \(.*vk-1\.lock\.\*\); stop that one/);
+    expect(second.stderr).toMatch(/node vk-1: process \d+ on this host is already running it \(.*vk-1\.lock\.\*\); stop that one/);
   }
 
   const lease = await rig.client.get(resources.leases, { namespace: "kube-node-lease", name: "vk-1" }, { signal });
@@ -208,7 +208,7 @@ test("a dry run says what is there and who holds the node, and changes nothing",
   await using rig = await ProgramRig.open();
   await using clear = rig.run("--provider mock --nodename vk-1 --dry-run");
   expect(await clear.exit).toBe(exitCodes.ok.code);
-  expect(clear.stdout).toContain("  node: not there; it would be created\n  lease: not there; it would be created\n");
+  expect(clear.stdout).toContain("  node: does not exist; would be created\n  lease: does not exist; would be created\n");
   expect((await rig.client.list(resources.nodes, {}, { signal })).items).toEqual([]);
 
   await using _running = rig.run("--provider mock --nodename vk-1 --identity first");
@@ -218,7 +218,7 @@ test("a dry run says what is there and who holds the node, and changes nothing",
   expect(await held.exit).toBe(exitCodes.failure.code);
   expect(held.stdout).toMatch(/^ {2}node: there since .*, Ready is True; it would be adopted$/m);
   expect(held.stdout).toMatch(
-    /^ {2}lease: of another instance, "first", last renewed .*; if it is renewed, the run would end with exit code 78/m,
+    /^ {2}lease: held by another instance, "first", last renewed .*; if it is renewed, the run would end with exit code 78/m,
   );
 });
 
@@ -274,7 +274,7 @@ test("a cluster that cannot be reached is waited for, and given up after --start
 });
 
 test.for([
-  ["--provider mock --nodenme x", 64, 'virtual-kubelet: --nodenme: unknown flag of "run"; did you mean --nodename?\n'],
+  ["--provider mock --nodenme x", 64, 'virtual-kubelet: --nodenme: unknown flag for "run"; did you mean --nodename?\n'],
   ["--provider mock --os lnux", 78, 'virtual-kubelet: --os: "lnux": expected one of linux, windows; did you mean linux?\n'],
   ["--provider mock --pod-sync-workers 0", 78, "virtual-kubelet: --pod-sync-workers: 0: expected a number >=1\n"],
 ] as const)("%s ends with %d and one line, before anything has happened", async ([words, code, line]) => {
@@ -294,7 +294,7 @@ test("the demo, once, ends with 0 when all of it happened, and says how long the
 
   expect(program.stderr).toBe("");
   expect(program.stdout).toMatch(
-    /Node virtual-node is Ready[^]*Deployment hello is created, 3 pods wanted[^]*first pod is Running after \d+\.\d\d s[^]*all 3 pods are Running/,
+    /Node virtual-node is Ready[^]*Deployment hello was created, 3 pods wanted[^]*first pod is Running after \d+\.\d\d s[^]*all 3 pods are Running/,
   );
   expect(program.stdout.match(/^ {2}kubectl --kubeconfig \.demo\/kubeconfig .*$/gm)).toHaveLength(3);
   expect((await stat(join(folder, ".demo/kubeconfig"))).mode & 0o777).toBe(0o600);

@@ -71,7 +71,7 @@ test("providers are listed, and looked up by name", async () => {
     out: `${builtInProviders.map(({ name, aliases }) => [name, ...aliases].join(" ")).join("\n")}\n`,
   });
   const zun = await program("providers openstack");
-  expect(zun.out).toMatch(/^zun\naliases: openstack, openstack-zun\npods may have: initContainers, /);
+  expect(zun.out).toMatch(/^zun\naliases: openstack, openstack-zun\nsupported: initContainers, /);
   expect(zun.out).toContain("volumes: cinder, configMap, ");
   expect(zun.out).toMatch(/^ {2}authUrl \(\$OS_AUTH_URL\): /m);
   expect(await program("providers mok")).toEqual({
@@ -93,7 +93,7 @@ test("providers shows also one that is not built in", async () => {
     "export const provider = { name: 'own', capabilities: { env: true }, configSchema: { safeParse: (data) => ({ success: true, data }) }, create() {} };",
   );
 
-  expect(await program("providers ./own.mjs")).toEqual({ code: 0, out: "own\npods may have: env\n", err: "" });
+  expect(await program("providers ./own.mjs")).toEqual({ code: 0, out: "own\nsupported: env\n", err: "" });
 });
 
 test.for<[line: string, code: number, message: string]>([
@@ -107,12 +107,12 @@ test.for<[line: string, code: number, message: string]>([
     64,
     '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, completion, version, help; did you mean run?',
   ],
-  ["--provder mock", 64, '--provder: unknown flag of "run"; did you mean --provider?'],
-  ["run extra", 64, '"extra": unexpected argument of "run"'],
-  ["--log-level info version", 64, '"version": unexpected argument of "run"; a command comes first: virtual-kubelet version'],
-  ["config", 64, "config: no argument, expected one of validate, print, schema"],
-  ["config prnt", 64, '"prnt": unknown argument of "config", expected one of validate, print, schema; did you mean print?'],
-  ["plan --provider mock", 64, "plan: no file, expected --filename FILE with a pod"],
+  ["--provder mock", 64, '--provder: unknown flag for "run"; did you mean --provider?'],
+  ["run extra", 64, '"extra": unexpected argument for "run"'],
+  ["--log-level info version", 64, '"version": unexpected argument for "run"; a command comes first: virtual-kubelet version'],
+  ["config", 64, "config: missing argument, expected one of validate, print, schema"],
+  ["config prnt", 64, '"prnt": unknown argument for "config", expected one of validate, print, schema; did you mean print?'],
+  ["plan --provider mock", 64, "plan: missing --filename FILE with a pod"],
   ["plan --provider mock -f no.yaml", 78, '--filename: "no.yaml": cannot be read: ENOENT'],
   ["version -o yml", 64, '--output: "yml": expected text or json'],
   ["run", 78, "--provider: not set: expected a provider's name, such as mock"],
@@ -121,8 +121,8 @@ test.for<[line: string, code: number, message: string]>([
     78,
     `--provider: "mok": expected a built-in provider (${builtInProviders.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ")}), an installed npm package, or the path of a module; did you mean mock?`,
   ],
-  ["run --provider ./no.ts", 78, '--provider: "./no.ts": not there, expected the path of a module'],
-  ["run --provider mock --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a file that can be read'],
+  ["run --provider ./no.ts", 78, '--provider: "./no.ts": does not exist, expected the path of a module'],
+  ["run --provider mock --provider-config no.json", 78, '--provider-config: "no.json": not there, expected a readable file'],
   ["run --provider mock --kubeconfig no-such-file", 78, "there is no file"],
   ["demo --port http", 78, '--port: "http": expected a port from 0 to 65535'],
 ])("virtual-kubelet %s ends with %d and one line", async ([line, code, message]) => {
@@ -227,9 +227,9 @@ test("manifests of a service account say first what whoever has it can do", asyn
   const limited = (await program(`${words} --namespaces team-a,team-b`)).out;
 
   expect(all).toMatch(
-    /^# WARNING: whoever has these rights reads every Secret of the cluster, and makes tokens for every service account\.\n/,
+    /^# WARNING: these rights allow reading every Secret of the cluster, and making tokens for every service account\.\n/,
   );
-  expect(limited).toMatch(/^# WARNING: whoever has these rights reads every Secret of the namespaces team-a, team-b, /);
+  expect(limited).toMatch(/^# WARNING: these rights allow reading every Secret of the namespaces team-a, team-b, /);
   expect(printed(limited).filter((name) => name.startsWith("Role "))).toEqual([
     "Role team-a virtual-kubelet:serviceaccount:vk",
     "Role team-b virtual-kubelet:serviceaccount:vk",
@@ -245,7 +245,7 @@ test("manifests as JSON are one List, and the warning is on standard error", asy
     kind: "List",
     items: expect.arrayContaining([expect.objectContaining({ kind: "ServiceAccount" })]),
   });
-  expect(err).toContain("WARNING: whoever has these rights reads every Secret of the cluster");
+  expect(err).toContain("WARNING: these rights allow reading every Secret of the cluster");
 });
 
 test("two nodes' manifests have no object in common", async () => {
@@ -261,10 +261,10 @@ test("two nodes' manifests have no object in common", async () => {
 });
 
 test.for([
-  ["manifests rbac --provider mock --namespaces a", 64, "--namespaces: goes with --run-as=service-account"],
+  ["manifests rbac --provider mock --namespaces a", 64, "--namespaces: needs --run-as=service-account"],
   ["manifests rbac --provider mock --run-as service-account --namespaces a,B", 64, '--namespaces: "B": expected names of namespaces'],
   ["manifests rbac --provider mock --run-as root", 64, '--run-as: "root": expected node or service-account'],
-  ["manifests rbac --config two.yaml", 78, "system:node:a can be node a only, and the configuration has 2 nodes"],
+  ["manifests rbac --config two.yaml", 78, "system:node:a can only be node a, but the configuration has 2 nodes"],
   ["run --provider mock --dry-run", 78, "no cluster to talk to"],
 ] as const)("virtual-kubelet %s ends with %d, and prints nothing to apply", async ([line, code, message]) => {
   const nodes = "[{ name: a, provider: mock }, { name: b, provider: mock }]";

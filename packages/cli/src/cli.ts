@@ -10,8 +10,8 @@ import { ProgramError, UsageError } from "./program-error.ts";
 /**
  * Runs the program.
  *
- * @param words - the command line without node and program
- * @returns the exit code, one of {@link exitCodes}; what went wrong has been printed
+ * @param words - command line without node and program
+ * @returns exit code, one of {@link exitCodes}; errors have been printed
  */
 export async function runProgram(words: readonly string[], context: Context): Promise<number> {
   try {
@@ -56,16 +56,16 @@ function checkArguments({ name, args, words }: Command, given: readonly string[]
   const surplus = args === undefined ? first : second;
   if (surplus !== undefined) {
     const hint = findCommand(surplus) ? `; a command comes first: virtual-kubelet ${surplus}` : "";
-    throw new UsageError(`${JSON.stringify(surplus)}: unexpected argument of "${name}"${hint}`);
+    throw new UsageError(`${JSON.stringify(surplus)}: unexpected argument for "${name}"${hint}`);
   }
   if (!words || (first !== undefined && words.includes(first))) return;
-  if (first === undefined) throw new UsageError(`${name}: no argument, expected one of ${words.join(", ")}`);
+  if (first === undefined) throw new UsageError(`${name}: missing argument, expected one of ${words.join(", ")}`);
   throw new UsageError(
-    `${JSON.stringify(first)}: unknown argument of "${name}", expected one of ${words.join(", ")}${didYouMean(first, words)}`,
+    `${JSON.stringify(first)}: unknown argument for "${name}", expected one of ${words.join(", ")}${didYouMean(first, words)}`,
   );
 }
 
-/** Whether nobody needs what a command still waits for after a signal. A run and a demo end gracefully; the others wait for nothing. */
+/** Whether a signal ends a command at once. A run and a demo end gracefully instead. */
 function isEndedBySignal({ name }: Command): boolean {
   return name === "config" || name === "manifests" || name === "plan" || name === "providers";
 }

@@ -12,19 +12,19 @@ import type { LoadedSettings } from "./config/load-settings.ts";
 import type { Context } from "./context.ts";
 import { ConfigError } from "./program-error.ts";
 
-/** A client of the cluster, and the connections under it. */
+/** A client of the cluster with its connections. */
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
-  /** What the client shows the API server. */
+  /** Credentials that the client sends to the API server. */
   readonly credentials: Credentials;
-  /** The API server's address. */
+  /** Address of the API server. */
   readonly server: string;
 }
 
 /**
- * Finds the cluster; nothing is sent yet. All nodes of the program share the connection.
+ * Creates a client of the cluster, without sending anything yet. All nodes of the program share it.
  *
- * @throws ConfigError if there is no cluster to be found, or its kubeconfig is wrong
+ * @throws ConfigError if no cluster is configured, or the kubeconfig is invalid
  */
 export async function connect(
   { settings, merged, resolvePath }: LoadedSettings,
@@ -34,7 +34,7 @@ export async function connect(
   const path = ["cluster", "kubeconfig"];
   const { kubeconfig, context } = settings.cluster;
   const source = merged.sourceOf(path);
-  // KUBECONFIG may be a list of files, which the client reads by itself.
+  // KUBECONFIG may be a list of files, which the client reads itself.
   const isOwn = kubeconfig !== undefined && !(source.kind === "env" && source.name === "KUBECONFIG");
   try {
     const credentials = await loadCredentials({ kubeconfig: isOwn ? resolvePath(path, kubeconfig) : undefined, context, env, clock });

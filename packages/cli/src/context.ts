@@ -1,16 +1,15 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 
-/** Where text goes. */
 export interface Output {
-  /** Writes the text as it is; a line brings its own end. */
+  /** Writes the text as it is, without adding a newline. */
   write(text: string): void;
-  /** Whether a person is likely to look at it. */
+  /** Whether the output is a terminal. */
   readonly isTTY: boolean;
-  /** Why what was written last did not arrive; `undefined` if it did. Default: it always does. */
+  /** Why the last text was not written; `undefined` if it was. Default: no errors. */
   problem?(): string | undefined;
 }
 
-/** All the program takes from the process it runs in. */
+/** Everything that the program takes from its process. */
 export interface Context {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -19,11 +18,10 @@ export interface Context {
   readonly cwd: string;
   readonly homeDir: string;
   readonly isRoot: boolean;
-  /** The process's id. */
   readonly pid: number;
-  /** Also a pod's name, inside one. */
+  /** Host name. Inside a pod, the pod's name. */
   readonly hostName: string;
-  /** IP addresses of the host that others can reach it by: neither loopback nor link-local. IPv4 first. */
+  /** IP addresses of the host that are neither loopback nor link-local, IPv4 first. */
   readonly hostAddresses: readonly string[];
   readonly clock: Clock;
   readonly random: Random;

@@ -1,8 +1,8 @@
 import { isAbsolute } from "node:path";
 
 /**
- * The user's home folder, as the system says; `/`, as container engines set it, for a user that it knows none of. Node.js throws for a user without
- * `HOME` and without a line in `/etc/passwd`. As in core, which would take the program's start longer to load than everything else.
+ * Home folder of the user. If the system knows none (no `HOME`, no line in `/etc/passwd`), Node.js throws; this returns `/`, as container
+ * engines do. Core has the same function, but loading core would dominate the program's start time.
  */
 export function homeDirectory(ofSystem: () => string): string {
   try {

@@ -1,8 +1,4 @@
-/**
- * The virtual-kubelet program, to be run from other programs and tests.
- *
- * @packageDocumentation
- */
+/** The virtual-kubelet program, for other programs and tests to run. @packageDocumentation */
 export { runProgram } from "./cli.ts";
 export type { Context, Output } from "./context.ts";
 export { exitCodes, type ExitCodeInfo } from "./exit-codes.ts";

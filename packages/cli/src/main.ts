@@ -6,10 +6,10 @@ import { exitCodes } from "./exit-codes.ts";
 import { homeDirectory } from "./home-directory.ts";
 import { reachableAddresses } from "./kubelet-server/node-address.ts";
 
-/** How long what is left open may keep the process once the program has ended. */
+/** How long open handles may keep the process after the program has ended. */
 const lingerMs = 2_000;
 
-/** How long it may after a signal, in milliseconds: whoever sent one waits for the end. */
+/** The same after a signal, whose sender waits for the end. */
 const shortLingerMs = 100;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -31,10 +31,10 @@ process.on("uncaughtException", (error) => {
   process.stderr.write(`virtual-kubelet: fault in the program or in a provider: ${error.stack ?? error.message}\n`);
   process.exit(exitCodes.internal.code);
 });
-// A reader that has seen enough, such as head, is no fault.
+// A reader that closes early, such as head, is not an error.
 process.stdout.on("error", () => process.exit(exitCodes.ok.code));
 
-// A node goes on without those who read its log; its health says so.
+// A node keeps running without a reader of its log, and reports that in its health.
 let logProblem: string | undefined;
 process.stderr.on("error", (error) => (logProblem = error.message));
 
@@ -56,13 +56,13 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   random: systemRandom,
   signal: stop.signal,
 });
-// What is about to be read or written ends first.
+// Lets reads and writes in progress finish first.
 if (stop.signal.aborted) setTimeout(leave, shortLingerMs).unref();
 setTimeout(() => process.exit(), lingerMs).unref();
 
 /**
- * Ends the process at once, whatever it still waits for. Node.js joins its threads before it exits, and one that waits for a file or a
- * name is joined only when that answers: then it is the signal itself that ends the process.
+ * Ends the process immediately. Node.js joins its threads before it exits, and a thread that waits for a file or a name would block that,
+ * so after a signal the process kills itself with the same signal.
  */
 function leave(code?: number): never {
   if (process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfo|GetNameInfo)/.test(name))) {

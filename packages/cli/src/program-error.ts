@@ -1,6 +1,6 @@
 import { exitCodes } from "./exit-codes.ts";
 
-/** Ends the program with an exit code of its own. The message is all that is printed, one line for each problem. */
+/** Ends the program with a specific exit code. Only the message is printed, with one line for each problem. */
 export class ProgramError extends Error {
   readonly exitCode: number;
 
@@ -12,14 +12,14 @@ export class ProgramError extends Error {
   }
 }
 
-/** The command line cannot be read. */
+/** Invalid command line. */
 export class UsageError extends ProgramError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, exitCodes.usage.code, options);
   }
 }
 
-/** A setting is wrong, wherever it was made. */
+/** Invalid setting, from any source. */
 export class ConfigError extends ProgramError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, exitCodes.config.code, options);

@@ -1,13 +1,12 @@
 import { kubernetesVersion } from "@virtual-kubelet/core";
 import { readFileSync } from "node:fs";
 
-/** The versions of what the program is made of. */
 export interface VersionInfo {
-  /** Of the program. */
+  /** Version of the program. */
   readonly virtualKubelet: string;
-  /** Of the Kubernetes API's types, with `v`. */
+  /** Version of the Kubernetes API's types, with `v`. */
   readonly kubernetes: string;
-  /** Of the Node.js it runs on, with `v`. */
+  /** Version of Node.js, with `v`. */
   readonly node: string;
 }
 
@@ -17,7 +16,7 @@ export function versionInfo(): VersionInfo {
   return { virtualKubelet: manifest.version, kubernetes: kubernetesVersion, node: process.version };
 }
 
-/** The kubelet version a node reports: Kubernetes's, marked as ours the way upstream does. */
+/** Kubelet version of a node: Kubernetes's, with upstream's kind of suffix. */
 export function kubeletVersionOf(kubernetes: string, virtualKubelet: string): string {
   return `${kubernetes}-vk-${virtualKubelet}`;
 }

@@ -2,17 +2,17 @@ import { parseArgs } from "node:util";
 import { CreateError } from "./create-error.ts";
 import type { Project } from "./project.ts";
 
-/** What the command line says. */
+/** Parsed command line. */
 export interface Arguments extends Partial<Omit<Project, "kind">> {
-  /** As it was written. */
+  /** Not validated yet. */
   readonly kind?: string;
-  /** Whether nothing is asked. */
+  /** Do not ask anything. */
   readonly yes: boolean;
   readonly help: boolean;
   readonly version: boolean;
 }
 
-/** What `--help` shows. */
+/** Text of `--help`. */
 export const usage = `Begins a provider of Virtual Kubelet: a project that builds, passes the suite of all providers, and runs.
 
 Usage: npm create @virtual-kubelet/provider [NAME] -- [FLAGS]
@@ -29,11 +29,7 @@ Usage: npm create @virtual-kubelet/provider [NAME] -- [FLAGS]
       --version         print the version
 `;
 
-/**
- * Reads the command line.
- *
- * @throws CreateError naming the flag
- */
+/** Parses the command line. @throws CreateError naming the flag */
 export function parseArguments(words: readonly string[]): Arguments {
   try {
     const { values, positionals } = parseArgs({

@@ -4,26 +4,26 @@ import { kinds, type Kind } from "./kind.ts";
 import { descriptionProblem, kindProblem, nameProblem, packageProblem } from "./names.ts";
 import { defaultsFor, type Project } from "./project.ts";
 
-/** Asks a person. */
+/** Asks the user questions. */
 export interface Asker {
-  /** @returns what was typed, or the default where that is nothing */
+  /** @returns the answer, or the default if that is empty */
   ask(question: string, standard: string): Promise<string>;
-  /** Tells what is wrong with an answer, before it is asked again. */
+  /** Reports an invalid answer before the question is repeated. */
   refuse(problem: string): void;
 }
 
 /**
- * What is to be made: as the command line says, else as a person says, else the defaults.
+ * Completes the project from the command line, the user's answers, and defaults.
  *
- * @param asker - absent: nobody is asked
- * @throws CreateError for a wrong value of the command line, and for a name that nobody says
+ * @param asker - `undefined` asks nobody
+ * @throws CreateError for an invalid value on the command line, and if the name is missing
  */
 export async function completeProject(given: Partial<Arguments>, asker: Asker | undefined): Promise<Project> {
   const choose = async (choice: Choice): Promise<string> => {
     const { flag, value, question, standard, problemOf } = choice;
     if (value !== undefined) return checked(flag, value, problemOf);
     if (!asker) {
-      if (standard === "") throw new CreateError(`no name, expected one, as in npm create @virtual-kubelet/provider my-cloud`);
+      if (standard === "") throw new CreateError(`missing name, as in npm create @virtual-kubelet/provider my-cloud`);
       return standard;
     }
     for (;;) {
@@ -63,13 +63,13 @@ export async function completeProject(given: Partial<Arguments>, asker: Asker | 
   return { ...chosen, directory, tarballs };
 }
 
-/** One thing to know. */
+/** One question. */
 interface Choice {
   readonly flag: string;
-  /** What the command line says. */
+  /** Value from the command line. */
   readonly value: string | undefined;
   readonly question: string;
-  /** Empty: there is none. */
+  /** Default; empty if there is none. */
   readonly standard: string;
   problemOf(value: string): string | undefined;
 }

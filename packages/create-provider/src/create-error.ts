@@ -1,4 +1,4 @@
-/** Nothing was written, and the message says why, and what to do. */
+/** Nothing was written; the message says why, and what to do. */
 export class CreateError extends Error {
   /** @param message - one line */
   constructor(message: string, options?: ErrorOptions) {

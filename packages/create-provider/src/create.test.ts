@@ -197,9 +197,9 @@ test("an empty folder, or one that git has just made, may be filled; `.` is one"
 });
 
 test.each([
-  [[], "no name, expected one, as in npm create @virtual-kubelet/provider my-cloud"],
+  [[], "missing name, as in npm create @virtual-kubelet/provider my-cloud"],
   [["My Cloud"], '--name: "My Cloud": expected lower-case letters, digits and single dashes'],
-  [["docker"], '--name: "docker": there is a provider of that name already'],
+  [["docker"], '--name: "docker": a provider of that name already exists'],
   [["far", "--kind", "cloud"], '--kind: "cloud": expected process or remote'],
   [["far", "--tarballs", "none"], '--tarballs: "none": cannot be read, expected a folder of packed packages'],
   [
@@ -211,8 +211,8 @@ test.each([
   [["far", "--description", "ends a comment */"], "expected one line of plain text"],
   [["far", "away"], '"away": unexpected argument, expected one name'],
   [["far", "--folder", "x"], "Unknown option '--folder'; see --help"],
-  [["far", "--directory", "full"], '--directory: "full": it holds notes.txt, expected a folder that is new or empty'],
-  [["far", "--directory", "full/notes.txt"], '--directory: "full/notes.txt": there is a file, expected a folder'],
+  [["far", "--directory", "full"], '--directory: "full": it contains notes.txt, expected a new or empty folder'],
+  [["far", "--directory", "full/notes.txt"], '--directory: "full/notes.txt": it is a file, expected a folder'],
 ])("%j costs one line, and nothing is written", async (words, message) => {
   mkdirSync(join(cwd, "full"));
   writeFileSync(join(cwd, "full/notes.txt"), "");

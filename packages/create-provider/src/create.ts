@@ -7,11 +7,11 @@ import { findTarballs } from "./tarballs.ts";
 import type { Template } from "./template.ts";
 import { checkDirectory, writeFiles } from "./write-files.ts";
 
-/** What the program takes from the process it runs in. */
+/** Everything that the program takes from its process. */
 export interface CreateContext {
   /** Relative paths start here. */
   readonly cwd: string;
-  /** Absent: there is nobody to ask. */
+  /** `undefined` if nobody can be asked. */
   readonly asker: Asker | undefined;
   /** Version of this package. */
   readonly version: string;
@@ -23,8 +23,8 @@ export interface CreateContext {
 /**
  * Runs the program.
  *
- * @param words - the command line without node and program
- * @returns the exit code: 0, or 1 with nothing written and one line said
+ * @param words - command line without node and program
+ * @returns exit code: 0, or 1 after printing one line and writing nothing
  */
 export async function create(words: readonly string[], context: CreateContext): Promise<number> {
   try {

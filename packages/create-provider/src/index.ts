@@ -1,5 +1,5 @@
 /**
- * Begins a provider from the template. The program is `npm create @virtual-kubelet/provider`; this is what it is made of.
+ * Creates the project of a new provider from a template. The program is `npm create @virtual-kubelet/provider`; this is its library.
  *
  * @packageDocumentation
  */

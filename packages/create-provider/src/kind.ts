@@ -1,5 +1,5 @@
-/** The kinds of provider that a project can begin with; the first is the default. */
+/** Kinds of provider that a project can start from; the first is the default. */
 export const kinds = ["process", "remote"] as const;
 
-/** `process` runs pods as processes of this machine; `remote` runs them as jobs of an API that is reached over a network. */
+/** `process` runs pods as processes of this machine; `remote` runs them as jobs of a remote API. */
 export type Kind = (typeof kinds)[number];

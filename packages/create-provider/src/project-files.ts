@@ -2,15 +2,15 @@ import { CreateError } from "./create-error.ts";
 import type { Project } from "./project.ts";
 import { fillTemplate, type Template } from "./template.ts";
 
-/** What the template's sources import. */
+/** Dependencies of the template's sources. */
 const dependencies = ["@virtual-kubelet/core", "@virtual-kubelet/errdefs", "zod"] as const;
-/** What its tests and scripts need. */
+/** Dependencies of its tests and scripts. */
 const devDependencies = ["@types/node", "@virtual-kubelet/testing", "typescript", "virtual-kubelet"] as const;
 
 /**
- * Every file of a project of its own: the template, and what a package of npm needs around it. Texts by path.
+ * All files of a new project: the template, and the files that an npm package needs. Contents by path.
  *
- * @param tarballs - what is installed in place of published packages: `file:` and a path, by name
+ * @param tarballs - packages to install instead of published ones: `file:` and a path, by name
  */
 export function projectFiles(
   template: Template,
@@ -38,7 +38,7 @@ function manifest(
     Object.fromEntries(
       names.map((name) => {
         const version = tarballs[name] ?? versions[name];
-        if (version === undefined) throw new CreateError(`the template does not say which version of ${name} it needs`);
+        if (version === undefined) throw new CreateError(`the template has no version for ${name}`);
         return [name, version];
       }),
     );
@@ -78,7 +78,7 @@ omit=optional
 const tsconfig = {
   compilerOptions: {
     target: "es2024",
-    // What Node.js 22 has.
+    // Supported by Node.js 22.
     lib: ["es2024"],
     module: "nodenext",
     types: ["node"],
@@ -102,7 +102,7 @@ const tsconfigBuild = {
   exclude: ["**/*.test.ts"],
 };
 
-/** Most packages in a project's `node_modules`, and most that they take, in MB; a check of the repository holds them. */
+/** Maximum number of packages in a project's `node_modules`, and their maximum size in MB; a check of the repository enforces them. */
 const treeSize = { packages: 100, megabytes: 150 } as const;
 
 function work({ engine }: Template, { kind }: Project): string {

@@ -1,9 +1,9 @@
 import { kinds, type Kind } from "./kind.ts";
 
-/** What a new provider is, what it is called, and where it goes. */
+/** Description, names and location of a new provider. */
 export interface Project {
   readonly kind: Kind;
-  /** What the provider calls itself: `my-cloud`. */
+  /** Name of the provider, such as `my-cloud`. */
   readonly name: string;
   /** One line. */
   readonly description: string;
@@ -11,11 +11,11 @@ export interface Project {
   readonly packageName: string;
   /** Folder to write, relative or absolute. */
   readonly directory: string;
-  /** Folder of packed packages that are installed in place of published ones, relative or absolute. */
+  /** Folder of packed packages to install instead of published ones, relative or absolute. */
   readonly tarballs?: string | undefined;
 }
 
-/** What a provider of that name is called where nothing else is said. The folder is called as the package, without its scope. */
+/** Defaults for a provider with the given name. The folder's default is the package's name without its scope. */
 export function defaultsFor(name: string, packageName: string = `virtual-kubelet-provider-${name}`): Project {
   return {
     kind: kinds[0],

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { CreateError } from "./create-error.ts";
 
 /**
- * The packed package of each name, as a manifest says it: `file:` and a path.
+ * Finds the tarball of each package, as a manifest's `file:` and path.
  *
- * @param directory - absolute path of the folder that holds what `pnpm pack` or `npm pack` made
- * @param shown - the folder as the person wrote it
- * @throws CreateError for a folder that is not there, and for a package of which it holds none, or more than one
+ * @param directory - absolute path of the folder with the output of `pnpm pack` or `npm pack`
+ * @param shown - folder as the user wrote it
+ * @throws CreateError if the folder is missing, or has none or several tarballs of a package
  */
 export async function findTarballs(directory: string, shown: string, packages: readonly string[]): Promise<Record<string, string>> {
   const flag = `--tarballs: ${JSON.stringify(shown)}`;

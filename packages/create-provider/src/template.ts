@@ -2,32 +2,32 @@ import { readFile } from "node:fs/promises";
 import type { Kind } from "./kind.ts";
 import type { Project } from "./project.ts";
 
-/** What providers of one kind begin with. */
+/** Template of one kind of provider. */
 export interface TemplateSource {
-  /** What the template calls its package and itself in its texts; a provider's own take their place. */
+  /** Names of the package and the provider in the template's texts, which are replaced by the new ones. */
   readonly packageName: string;
   readonly description: string;
-  /** Texts by path, with `/`: sources, tests, README.md. */
+  /** Contents by path, with `/`: sources, tests, README.md. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** All that new providers begin with. */
+/** Templates of all kinds, with the versions they need. */
 export interface Template {
   readonly sources: Readonly<Record<Kind, TemplateSource>>;
-  /** Version ranges by package, of all that a project of its own depends on. */
+  /** Version ranges by package, for all dependencies of a new project. */
   readonly versions: Readonly<Record<string, string>>;
   /** Names of all packages that are published together with this one. */
   readonly packages: readonly string[];
-  /** `engines.node` of the libraries that a provider stands on, and so of the provider. */
+  /** `engines.node` of the libraries, and so of the new provider. */
   readonly engine: string;
 }
 
-/** The template that was packed with this package. */
+/** Reads the template that was packed with this package. */
 export async function readTemplate(): Promise<Template> {
   return JSON.parse(await readFile(new URL("./template.json", import.meta.url), "utf8")) as Template;
 }
 
-/** A template's files for a provider of these names. */
+/** A template's files with the names of the new provider. */
 export function fillTemplate(
   source: TemplateSource,
   { name, description, packageName }: Pick<Project, "name" | "description" | "packageName">,

@@ -4,9 +4,9 @@ import { flagsOf } from "./flags.ts";
 import { builtInProviders } from "../providers/registry.ts";
 
 /**
- * A script for bash. Source it, or put it into a folder of bash-completion.
+ * Completion script for bash. Source it, or put it into a folder of bash-completion.
  *
- * What it completes is in tables made from {@link flagsOf} and {@link commands}, so that it is never behind them.
+ * All scripts are generated from {@link flagsOf} and {@link commands}.
  */
 export function bashCompletion(): string {
   const cases = commands.map(({ name }) => {
@@ -50,7 +50,7 @@ complete -F _virtual_kubelet virtual-kubelet
 `;
 }
 
-/** A script for zsh, for a folder of \`$fpath\` under the name \`_virtual-kubelet\`. */
+/** Completion script for zsh, for a folder of \`$fpath\` under the name \`_virtual-kubelet\`. */
 export function zshCompletion(): string {
   const cases = commands.map(({ name }) => {
     const flags = shownFlags(name).flatMap((flag) =>
@@ -77,7 +77,7 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _virtual-kubelet "$@"; else
 `;
 }
 
-/** A script for fish, for \`~/.config/fish/completions/virtual-kubelet.fish\`. */
+/** Completion script for fish, for \`~/.config/fish/completions/virtual-kubelet.fish\`. */
 export function fishCompletion(): string {
   const isFirst = "__fish_use_subcommand";
   const lines = commands.map(({ name, summary }) => `complete -c virtual-kubelet -f -n ${isFirst} -a ${name} -d ${fishText(summary)}`);
@@ -111,7 +111,7 @@ function providerNames(): string[] {
   return builtInProviders.flatMap(({ name, aliases }) => [name, ...aliases]);
 }
 
-/** Words that a flag's value may be; \`undefined\` if there is no telling. */
+/** Possible values of a flag; \`undefined\` if they are not enumerable. */
 function choicesOf({ name, choices }: Flag): readonly string[] | undefined {
   return name === "provider" ? providerNames() : choices;
 }

@@ -31,10 +31,10 @@ test("the last of several values counts, and a short name is the long one", () =
 });
 
 test.for([
-  [["--nodenam", "x"], '--nodenam: unknown flag of "run"; did you mean --nodename?'],
-  [["--zzz"], '--zzz: unknown flag of "run"; see virtual-kubelet help run'],
-  [["-x"], '-x: unknown flag of "run"; see virtual-kubelet help run'],
-  [["--provider"], "--provider: no value, expected --provider NAME"],
+  [["--nodenam", "x"], '--nodenam: unknown flag for "run"; did you mean --nodename?'],
+  [["--zzz"], '--zzz: unknown flag for "run"; see virtual-kubelet help run'],
+  [["-x"], '-x: unknown flag for "run"; see virtual-kubelet help run'],
+  [["--provider"], "--provider: missing value, expected --provider NAME"],
 ] as const)("%j is refused in one line", ([words, message]) => {
   expect(() => parseFlags("run", words)).toThrow(expect.objectContaining({ message, exitCode: 64 }));
 });

@@ -3,25 +3,25 @@ import { flagsOf } from "./flags.ts";
 import { didYouMean } from "./nearest.ts";
 import { UsageError } from "../program-error.ts";
 
-/** One flag as it was given. */
+/** A flag as given on the command line. */
 export interface GivenFlag {
   readonly flag: Flag;
-  /** As written; `true` for a boolean without a value. */
+  /** Value as written; `true` for a boolean flag without a value. */
   readonly text: string;
 }
 
-/** A command line, taken apart. */
+/** A parsed command line. */
 export interface CommandLine {
   readonly flags: readonly GivenFlag[];
-  /** What is not a flag. */
+  /** Arguments that are not flags. */
   readonly args: readonly string[];
 }
 
 /**
- * Reads a command's flags the way Go's pflag does: `--name value`, `--name=value`, `-n value`, `--bool`,
- * `--bool=false`, flags and arguments in any order, only arguments after `--`.
+ * Parses a command's flags like Go's pflag: `--name value`, `--name=value`, `-n value`, `--bool`, `--bool=false`, flags and arguments in
+ * any order, and only arguments after `--`.
  *
- * @throws UsageError naming the flag, and the nearest one
+ * @throws UsageError that names the flag and suggests the nearest one
  */
 export function parseFlags(command: CommandName, words: readonly string[]): CommandLine {
   const known = flagsOf(command);
@@ -43,18 +43,18 @@ export function parseFlags(command: CommandName, words: readonly string[]): Comm
     if (!flag) throw unknownFlag(command, written, known);
     const inline = equals < 0 ? undefined : word.slice(equals + 1);
     const text = inline ?? (flag.type === "boolean" ? "true" : words[++index]);
-    if (text === undefined) throw new UsageError(`${written}: no value, expected ${written} ${flag.value ?? "VALUE"}`);
+    if (text === undefined) throw new UsageError(`${written}: missing value, expected ${written} ${flag.value ?? "VALUE"}`);
     given.push({ flag, text });
   }
   return { flags: given, args };
 }
 
-/** The last value given for a flag, or `undefined`. */
+/** Last value given for a flag; `undefined` if none. */
 export function valueOf({ flags }: CommandLine, name: string): string | undefined {
   return flags.findLast(({ flag }) => flag.name === name)?.text;
 }
 
-/** Whether a boolean flag is on. @throws UsageError for anything but a boolean */
+/** Whether a boolean flag is on. @throws UsageError for a value that is not a boolean */
 export function isOn(line: CommandLine, name: string): boolean {
   const text = valueOf(line, name) ?? "false";
   const value = parseBoolean(text);
@@ -62,7 +62,7 @@ export function isOn(line: CommandLine, name: string): boolean {
   return value;
 }
 
-/** The value of a flag that has few. @throws UsageError for any other */
+/** Value of a flag with fixed choices. @throws UsageError for any other value */
 export function choiceOf(line: CommandLine, name: string, fallback: string): string {
   const given = line.flags.findLast(({ flag }) => flag.name === name);
   const choices = given?.flag.choices ?? [];
@@ -70,7 +70,7 @@ export function choiceOf(line: CommandLine, name: string, fallback: string): str
   throw new UsageError(`--${name}: ${JSON.stringify(given.text)}: expected ${choices.join(" or ")}${didYouMean(given.text, choices)}`);
 }
 
-/** Source of the words: Go's strconv.ParseBool. */
+/** Source of the accepted words: Go's strconv.ParseBool. */
 export function parseBoolean(text: string): boolean | undefined {
   if (/^(1|t|true)$/i.test(text)) return true;
   return /^(0|f|false)$/i.test(text) ? false : undefined;
@@ -78,5 +78,7 @@ export function parseBoolean(text: string): boolean | undefined {
 
 function unknownFlag(command: CommandName, written: string, known: readonly Flag[]): UsageError {
   const names = known.filter(({ obsolete }) => obsolete === undefined).map(({ name }) => `--${name}`);
-  return new UsageError(`${written}: unknown flag of "${command}"${didYouMean(written, names) || `; see virtual-kubelet help ${command}`}`);
+  return new UsageError(
+    `${written}: unknown flag for "${command}"${didYouMean(written, names) || `; see virtual-kubelet help ${command}`}`,
+  );
 }

@@ -1,10 +1,9 @@
-/** Names of the program's commands. */
 export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "manifests" | "plan" | "completion" | "help";
 
-/** How a flag's value is read. `labels` is `KEY=VALUE`, and may be given many times. */
+/** Type of a flag's value. `labels` is `KEY=VALUE`, and may be repeated. */
 export type FlagType = "string" | "boolean" | "integer" | "labels";
 
-/** One flag: all that parsing, help, completion, the configuration and its schema need to know of it. */
+/** Description of a flag for parsing, help, completion, the configuration and its schema. */
 export interface Flag {
   /** Without dashes. */
   readonly name: string;
@@ -13,18 +12,18 @@ export interface Flag {
   readonly type: FlagType;
   readonly commands: readonly CommandName[];
   readonly help: string;
-  /** What stands for the value in help. */
+  /** Placeholder for the value in help. */
   readonly value?: string;
-  /** Values it takes, where they are few. */
+  /** Possible values, if they are few. */
   readonly choices?: readonly string[];
-  /** Its place in the configuration file; `nodes[]` is every node there. Absent: the command line only. */
+  /** Path in the configuration file; `nodes[]` means all nodes. Default: command line only. */
   readonly path?: string;
-  /** Environment variables of other programs that set it, besides the one that bears its name. */
+  /** Environment variables of other programs that set it too. */
   readonly env?: readonly string[];
-  /** As help shows it. */
+  /** Default value as shown in help. */
   readonly default?: string;
-  /** A flag that does the same, and is the one to use. */
+  /** Marks a deprecated alias: the name of the flag to use instead. */
   readonly insteadUse?: string;
-  /** It does nothing any more, because of this. */
+  /** Marks a flag without effect: the reason. */
   readonly obsolete?: string;
 }

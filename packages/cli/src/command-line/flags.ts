@@ -2,9 +2,9 @@ import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 
-/** Commands that read the settings of a run. What one of them takes, all take: a line of `run` is checked and prepared as it stands. */
+/** Commands that read the settings of a run. They take the same flags, so a command line of `run` can be checked and prepared unchanged. */
 const settings: readonly CommandName[] = ["run", "config", "manifests"];
-/** Settings that a plan depends on. */
+/** Commands that read the settings of a plan. */
 const planned: readonly CommandName[] = [...settings, "plan"];
 const noTracing = "traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up";
 const klog = "use --log-level and --log-format";
@@ -17,7 +17,7 @@ const live: readonly Flag[] = [
     value: "NAME",
     commands: planned,
     path: "nodes[].provider",
-    help: "who runs the pods: a built-in provider, an npm package, or the path of a module or a package folder",
+    help: "provider that runs the pods: a built-in one, an npm package, or the path of a module or package folder",
   },
   {
     name: "provider-config",
@@ -63,7 +63,7 @@ const live: readonly Flag[] = [
     commands: planned,
     path: "cluster.id",
     default: "the UID of the namespace kube-system",
-    help: "what marks objects at the back end as this cluster's",
+    help: "mark of this cluster on objects at the back end",
   },
   {
     name: "cluster-domain",
@@ -92,7 +92,7 @@ const live: readonly Flag[] = [
     path: "nodes[].address",
     env: ["VKUBELET_POD_IP"],
     default: "the provider's, else POD_IP, else the host's first",
-    help: "the node's internal address, where the API server reaches it; for a node with both families an IPv4 and an IPv6 address, with a comma between",
+    help: "the node's internal address, which the API server connects to; for dual-stack nodes an IPv4 and an IPv6 address, separated by a comma",
   },
   ...kubeletFlags,
   {
@@ -101,7 +101,7 @@ const live: readonly Flag[] = [
     value: "KEY=VALUE",
     commands: settings,
     path: "nodes[].labels",
-    help: "label of the node; may be given many times",
+    help: "label of the node; may be repeated",
   },
   {
     name: "disable-taint",
@@ -109,7 +109,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].taint.disable",
     default: "false",
-    help: "leave out the taint that keeps ordinary pods away",
+    help: "do not set the taint that keeps ordinary pods away",
   },
   {
     name: "taint-key",
@@ -146,7 +146,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].workers",
     default: String(defaults.workers),
-    help: "how many calls to the provider run at once",
+    help: "maximum number of concurrent calls to the provider",
   },
   {
     name: "on-provider-down",
@@ -156,7 +156,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].onProviderDown",
     default: defaults.onProviderDown,
-    help: "what a back end that does not answer makes of the node",
+    help: "what happens to the node while the back end does not answer",
   },
   {
     name: "on-shutdown",
@@ -166,7 +166,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].onShutdown",
     default: defaults.onShutdown,
-    help: "what is done with the node at a graceful stop",
+    help: "what happens to the node at a graceful stop",
   },
   {
     name: "on-unsupported",
@@ -176,7 +176,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].onUnsupported",
     default: defaults.onUnsupported,
-    help: "what becomes of a pod that needs more than the provider can do",
+    help: "what happens to pods that need more than the provider supports",
   },
   {
     name: "daemon-sets",
@@ -186,7 +186,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "nodes[].daemonSets",
     default: defaults.daemonSets,
-    help: "what is done with pods of DaemonSets",
+    help: "what happens to pods of DaemonSets",
   },
   {
     name: "identity",
@@ -195,7 +195,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "instance.identity",
     default: "the host's name",
-    help: "this instance's name, the same after a restart; in a Deployment, set it",
+    help: "name of this instance, which must stay the same after a restart; set it in a Deployment",
   },
   {
     name: "standby",
@@ -203,7 +203,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "instance.standby",
     default: "false",
-    help: "wait while another instance runs the node, instead of ending",
+    help: "wait while another instance runs the node, instead of exiting",
   },
   {
     name: "startup-timeout",
@@ -212,7 +212,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "startupTimeout",
     default: `${defaults.startupTimeout}, for ever`,
-    help: "how long the node may take to be ready",
+    help: "timeout for the node to become ready",
   },
   {
     name: "shutdown-timeout",
@@ -221,7 +221,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "shutdownTimeout",
     default: defaults.shutdownTimeout,
-    help: "how long a graceful stop may take",
+    help: "timeout of a graceful stop",
   },
   {
     name: "health-addr",
@@ -230,7 +230,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "health.address",
     default: defaults.healthAddress,
-    help: "where /healthz, /livez and /readyz are served; off for nowhere",
+    help: "address that /healthz, /livez and /readyz are served on; off disables them",
   },
   {
     name: "log-level",
@@ -240,7 +240,7 @@ const live: readonly Flag[] = [
     commands: settings,
     path: "log.level",
     default: defaults.logLevel,
-    help: "the least important records that are logged",
+    help: "lowest level that is logged",
   },
   {
     name: "log-format",
@@ -256,7 +256,7 @@ const live: readonly Flag[] = [
     name: "dry-run",
     type: "boolean",
     commands: settings,
-    help: "say what would be written to the cluster and what stands in the way, and change nothing",
+    help: "show what would be written to the cluster and which problems there are, without changing anything",
   },
   {
     name: "run-as",
@@ -265,7 +265,7 @@ const live: readonly Flag[] = [
     choices: ["node", "service-account"],
     commands: ["manifests"],
     default: "node",
-    help: "whose rights are printed: system:node:NAME's, whom the Node authorizer keeps to its own node and pods, or a service account's",
+    help: "identity whose rights are printed: system:node:NAME, which the Node authorizer restricts to its own node and pods, or a service account",
   },
   {
     name: "namespaces",
@@ -273,17 +273,17 @@ const live: readonly Flag[] = [
     value: "NS,NS",
     commands: ["manifests"],
     default: "all",
-    help: "the only namespaces in which a service account may read secrets, make tokens and change pods",
+    help: "restrict a service account to these namespaces for reading secrets, making tokens and changing pods",
   },
 
-  { name: "once", type: "boolean", commands: ["demo"], help: "end as soon as the Deployment's pods run" },
+  { name: "once", type: "boolean", commands: ["demo"], help: "exit as soon as the Deployment's pods run" },
   {
     name: "kubeconfig",
     type: "string",
     value: "FILE",
     commands: ["demo"],
     default: defaults.demoKubeconfig,
-    help: "where the demo's kubeconfig is written",
+    help: "file that the demo's kubeconfig is written to",
   },
   {
     name: "port",
@@ -300,7 +300,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FILE",
     commands: ["plan"],
-    help: "manifests, YAML or JSON: the pods, and what they refer to of config maps and secrets; may be given many times",
+    help: "manifests, YAML or JSON: pods, and the config maps and secrets they refer to; may be repeated",
   },
   {
     name: "output",
@@ -310,7 +310,7 @@ const live: readonly Flag[] = [
     choices: ["text", "json"],
     commands: ["version", "providers", "plan"],
     default: "text",
-    help: "how the result is printed",
+    help: "output format",
   },
   {
     name: "output",
@@ -320,7 +320,7 @@ const live: readonly Flag[] = [
     choices: ["yaml", "json"],
     commands: ["config", "manifests"],
     default: "yaml",
-    help: "how the configuration or the manifests are printed",
+    help: "output format of the configuration or the manifests",
   },
   {
     name: "help",
@@ -331,7 +331,9 @@ const live: readonly Flag[] = [
   },
 ];
 
-/** Upstream's flags that have another name here. Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/flag.go (7b1385b). */
+/**
+ * Upstream's flags that have another name here. Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/flag.go (7b1385b).
+ */
 const renamed: readonly Flag[] = [
   {
     name: "taint",
@@ -353,16 +355,16 @@ const renamed: readonly Flag[] = [
   },
 ];
 
-/** Upstream's flags that have nothing to do here any more. Source: as above. */
+/** Upstream's flags that have no effect here. Source: as above. */
 const obsolete: readonly Flag[] = [
-  obsoleteFlag("namespace", "string", "a node takes the pods that are bound to it, of all namespaces"),
-  obsoleteFlag("enable-node-lease", "boolean", "the lease is always there"),
-  obsoleteFlag("full-resync-period", "string", "nothing has to be looked at again at intervals"),
+  obsoleteFlag("namespace", "string", "a node takes all pods that are bound to it, in every namespace"),
+  obsoleteFlag("enable-node-lease", "boolean", "leases are always used"),
+  obsoleteFlag("full-resync-period", "string", "there is no periodic resync"),
   obsoleteFlag("metrics-addr", "string", "the metrics are on the kubelet's API, at --kubelet-port"),
   obsoleteFlag(
     "no-verify-clients",
     "boolean",
-    "callers say who they are by certificate or token; --anonymous-auth and --authorization-mode=AlwaysAllow let in everybody",
+    "callers authenticate by certificate or token; --anonymous-auth and --authorization-mode=AlwaysAllow admit everybody",
   ),
   obsoleteFlag("trace-exporter", "string", noTracing),
   obsoleteFlag("trace-service-name", "string", noTracing),
@@ -376,10 +378,9 @@ const obsolete: readonly Flag[] = [
   ),
 ];
 
-/** Every flag of the program. */
 export const flags: readonly Flag[] = [...live, ...renamed, ...obsolete];
 
-/** Upstream's environment variables that have nothing to do here, and why. */
+/** Upstream's environment variables that have no effect here, with the reason. */
 export const obsoleteEnv: Readonly<Record<string, string>> = {
   JAEGER_COLLECTOR_ENDPOINT: noTracing,
   JAEGER_AGENT_ENDPOINT: noTracing,
@@ -387,21 +388,21 @@ export const obsoleteEnv: Readonly<Record<string, string>> = {
   ZPAGES_PORT: noTracing,
 };
 
-/** The flags of a command, obsolete ones too. */
+/** Flags of a command, including obsolete ones. */
 export function flagsOf(command: CommandName): readonly Flag[] {
   return flags.filter(({ commands }) => commands.includes(command));
 }
 
 /**
- * The environment variables that set a flag, the strongest first: `VKUBELET_` and its name, then those other programs
- * know. (`VIRTUAL_KUBELET_` would clash with what Kubernetes sets for a service of that name.)
+ * Environment variables that set a flag, in descending precedence: `VKUBELET_` and its name, then those of other programs. (The prefix
+ * `VIRTUAL_KUBELET_` would clash with the variables that Kubernetes sets for a service of that name.)
  */
 export function envNamesOf({ name, path, env, insteadUse }: Flag): readonly string[] {
   if (insteadUse !== undefined || (path === undefined && name !== "config")) return [];
   return [...new Set([`VKUBELET_${name.toUpperCase().replaceAll("-", "_")}`, ...(env ?? [])])];
 }
 
-/** What a place in the configuration is for, in the words of its flag. */
+/** Description of a configuration path: the help text of its flag. */
 export function helpOf(path: string): string {
   return flags.find((flag) => flag.path === path)?.help ?? "";
 }

@@ -3,14 +3,14 @@ import { exitCodes } from "../exit-codes.ts";
 import type { CommandName, Flag } from "./flag.ts";
 import { envNamesOf, flagsOf } from "./flags.ts";
 
-/** What `help` alone shows. */
+/** Text of `help`. */
 export function programHelp(): string {
   return [
     "Joins a Kubernetes cluster as a node whose pods run anywhere a provider can reach.",
     "",
     "Usage: virtual-kubelet [COMMAND] [FLAGS]",
     "",
-    "Commands; without one it is run:",
+    "Commands (default: run):",
     ...table(commands.map(({ name, args, summary }) => [[name, args].filter(Boolean).join(" "), summary])),
     "",
     'The flags of a command: "virtual-kubelet COMMAND --help", as in "virtual-kubelet run --help".',
@@ -20,7 +20,7 @@ export function programHelp(): string {
   ].join("\n");
 }
 
-/** What `help COMMAND` shows. */
+/** Text of `help COMMAND`. */
 export function commandHelp(name: CommandName): string {
   const command = findCommand(name);
   const shown = flagsOf(name).filter(({ obsolete, insteadUse }) => obsolete === undefined && insteadUse === undefined);
@@ -37,7 +37,7 @@ export function commandHelp(name: CommandName): string {
   ].join("\n");
 }
 
-/** A flag with its value, as help and completion show it. */
+/** A flag with its value, as shown in help and completion. */
 function flagHead({ name, short, type, value }: Flag): string {
   return `${short === undefined ? "    " : `-${short}, `}--${name}${type === "boolean" ? "" : ` ${value ?? "VALUE"}`}`;
 }
@@ -56,8 +56,8 @@ function flagText(flag: Flag): string {
 function settingsHelp(): string[] {
   const example = flagsOf("run").find(({ name }) => name === "log-level");
   const text =
-    "Every flag that has a place in the configuration file has an environment variable too: VKUBELET_ and its name" +
-    `${example ? `, as in ${envNamesOf(example).join()}` : ""}. A flag goes over a variable, that over the file, that over the default.`;
+    "Every flag that has a place in the configuration file has an environment variable, too: VKUBELET_ and its name" +
+    `${example ? `, as in ${envNamesOf(example).join()}` : ""}. Flags override variables, which override the file, which overrides the defaults.`;
   return wrap(text, 100);
 }
 
@@ -66,7 +66,7 @@ function oldFlagsHelp(): string[] {
   const renamed = flags.filter(({ insteadUse }) => insteadUse !== undefined).map(({ name, insteadUse }) => `--${name} (use ${insteadUse})`);
   const obsolete = flags.filter((flag) => flag.obsolete !== undefined).map(({ name }) => `--${name}`);
   return [
-    "Taken from the original virtual-kubelet with a warning:",
+    "Flags of the original virtual-kubelet, accepted with a warning:",
     ...wrap([...renamed, ...obsolete].join(", "), 96).map((line) => `  ${line}`),
   ];
 }
@@ -75,7 +75,7 @@ function exitCodeHelp(): string[] {
   return ["Exit codes:", ...table(Object.values(exitCodes).map(({ code, meaning }) => [String(code), meaning]))];
 }
 
-/** Two columns; a left side that is too long has a line of its own. */
+/** Two columns. A left cell that is too wide gets a line of its own. */
 function table(rows: readonly (readonly [left: string, right: string])[]): string[] {
   const width = Math.min(30, Math.max(...rows.map(([left]) => left.length)));
   return rows.flatMap(([left, right]) => {

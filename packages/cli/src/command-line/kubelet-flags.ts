@@ -3,7 +3,7 @@ import type { CommandName, Flag } from "./flag.ts";
 
 const commands: readonly CommandName[] = ["run", "config", "manifests"];
 
-/** Flags of the nodes' HTTPS server, by a kubelet's names where it has them. */
+/** Flags of the nodes' HTTPS server, with a kubelet's names where they exist. */
 export const kubeletFlags: readonly Flag[] = [
   {
     name: "kubelet-port",
@@ -13,7 +13,7 @@ export const kubeletFlags: readonly Flag[] = [
     path: "nodes[].kubeletPort",
     env: ["KUBELET_PORT"],
     default: String(defaults.kubeletPort),
-    help: "port of the kubelet's API (logs, exec, port-forward, stats); 0 for none",
+    help: "port of the kubelet's API (logs, exec, port-forward, stats); 0 disables it",
   },
   {
     name: "kubelet-address",
@@ -21,7 +21,7 @@ export const kubeletFlags: readonly Flag[] = [
     value: "IP",
     commands,
     path: "kubelet.address",
-    default: `${defaults.kubeletAddress}, all of them`,
+    default: `${defaults.kubeletAddress}, all addresses`,
     help: "address that the kubelet's API is served on",
   },
   {
@@ -32,7 +32,7 @@ export const kubeletFlags: readonly Flag[] = [
     path: "kubelet.clientCAFile",
     env: ["APISERVER_CA_CERT_LOCATION"],
     default: "what kube-apiserver publishes in kube-system/extension-apiserver-authentication",
-    help: "authority of the client certificates that count at the kubelet's API; read again when it changes",
+    help: "CA of client certificates for the kubelet's API; reloaded when the file changes",
   },
   {
     name: "tls-cert-file",
@@ -42,7 +42,7 @@ export const kubeletFlags: readonly Flag[] = [
     path: "kubelet.tlsCertFile",
     env: ["APISERVER_CERT_LOCATION"],
     default: "self-signed, then the cluster's",
-    help: "certificate of the kubelet's API; read again when it changes",
+    help: "certificate of the kubelet's API; reloaded when the file changes",
   },
   {
     name: "tls-private-key-file",
@@ -60,7 +60,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.tlsCipherSuites",
     default: "ECDHE with AES-GCM or ChaCha20-Poly1305",
-    help: "cipher suites of TLS 1.2 at the kubelet's API, by a kubelet's names, with commas; TLS 1.3 has its own",
+    help: "cipher suites of TLS 1.2 for the kubelet's API, with a kubelet's names, separated by commas; those of TLS 1.3 are fixed",
   },
   {
     name: "tls-min-version",
@@ -70,7 +70,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.tlsMinVersion",
     default: defaults.tlsMinVersion,
-    help: "oldest TLS that the kubelet's API speaks",
+    help: "minimum TLS version of the kubelet's API",
   },
   {
     name: "rotate-server-certificates",
@@ -78,7 +78,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.serverTLSBootstrap",
     default: "true",
-    help: "ask the cluster for a certificate (CertificateSigningRequest), and for its successors",
+    help: "request the serving certificate and its renewals from the cluster (CertificateSigningRequest)",
   },
   {
     name: "cert-dir",
@@ -86,7 +86,7 @@ export const kubeletFlags: readonly Flag[] = [
     value: "DIR",
     commands,
     path: "kubelet.certDirectory",
-    default: "as root /var/lib/virtual-kubelet/NAME/pki, else ~/.local/state/virtual-kubelet/NAME/pki",
+    default: "/var/lib/virtual-kubelet/NAME/pki for root, else ~/.local/state/virtual-kubelet/NAME/pki",
     help: "folder where the server's certificates and keys are kept",
   },
   {
@@ -95,7 +95,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.anonymousAuth",
     default: "false",
-    help: "who shows no credentials is system:anonymous, instead of refused",
+    help: "treat requests without credentials as system:anonymous instead of refusing them",
   },
   {
     name: "authorization-mode",
@@ -105,7 +105,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.authorizationMode",
     default: defaults.authorizationMode,
-    help: "Webhook asks the API server what a caller may; AlwaysAllow lets everybody known do everything",
+    help: "Webhook asks the API server what a caller may do; AlwaysAllow allows every authenticated caller everything",
   },
   {
     name: "authentication-token-webhook",
@@ -113,7 +113,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.authenticationTokenWebhook",
     default: "true",
-    help: "ask the API server whose a bearer token is",
+    help: "authenticate bearer tokens by asking the API server",
   },
   {
     name: "authentication-token-webhook-cache-ttl",
@@ -122,7 +122,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.authenticationTokenWebhookCacheTTL",
     default: defaults.tokenTtl,
-    help: "how long its word on a token counts",
+    help: "how long the API server's answer about a token is cached",
   },
   {
     name: "authorization-webhook-cache-authorized-ttl",
@@ -131,7 +131,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.authorizationWebhookCacheAuthorizedTTL",
     default: defaults.allowedTtl,
-    help: "how long a permission counts",
+    help: "how long an allowed access is cached",
   },
   {
     name: "authorization-webhook-cache-unauthorized-ttl",
@@ -140,7 +140,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.authorizationWebhookCacheUnauthorizedTTL",
     default: defaults.deniedTtl,
-    help: "how long a refusal counts",
+    help: "how long a denied access is cached",
   },
   {
     name: "stream-idle-timeout",
@@ -149,7 +149,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.streamingConnectionIdleTimeout",
     default: defaults.streamIdleTimeout,
-    help: "how long exec, attach or port-forward may carry nothing at all",
+    help: "idle timeout of exec, attach and port-forward",
   },
   {
     name: "stream-creation-timeout",
@@ -158,7 +158,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.streamCreationTimeout",
     default: defaults.streamCreationTimeout,
-    help: "how long a client may take to open its streams",
+    help: "timeout for a client to open its streams",
   },
   {
     name: "max-streams",
@@ -167,7 +167,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.maxStreams",
     default: String(defaults.maxStreams),
-    help: "logs, commands and port-forward sessions that may be open at once, 0.1 MiB each; beyond it who holds most gives way",
+    help: "maximum number of open logs, commands and port-forward sessions, 0.1 MiB each; beyond it the largest holder gives way",
   },
   {
     name: "audit-commands",
@@ -177,7 +177,7 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.auditCommands",
     default: defaults.auditCommands,
-    help: "what the log says of a command that is run in a pod: program is its name and the number of its arguments",
+    help: "what is logged of a command run in a pod: program logs its name and the number of its arguments",
   },
   {
     name: "audit-user-header",
@@ -186,6 +186,6 @@ export const kubeletFlags: readonly Flag[] = [
     commands,
     path: "kubelet.auditUserHeader",
     default: "none",
-    help: "header in which a proxy before the node names the real user, for the log",
+    help: "header in which a proxy in front of the node names the real user, for the log",
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * The name most like what was written, if one is near enough to have been meant: at most a third of its letters may
- * be added, missing, wrong or swapped with their neighbour, or one begins with the other.
+ * The most similar name, if it is similar enough: at most a third of the letters are added, missing, wrong or swapped with their neighbor,
+ * or one name is a prefix of the other.
  */
 export function nearest(written: string, names: readonly string[]): string | undefined {
   const lowered = written.toLowerCase();
@@ -15,7 +15,7 @@ export function nearest(written: string, names: readonly string[]): string | und
   return isNear || isBeginning(lowered, best.toLowerCase()) || isBeginning(best.toLowerCase(), lowered) ? best : undefined;
 }
 
-/** `; did you mean X?` for the nearest name, or nothing. */
+/** `; did you mean X?` for the most similar name, or an empty string. */
 export function didYouMean(written: string, names: readonly string[], prefix: string = ""): string {
   const name = nearest(written, names);
   return name === undefined ? "" : `; did you mean ${prefix}${name}?`;

@@ -9,7 +9,7 @@ import { choiceOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { checkRun } from "../dry-run/check-run.ts";
 import { planNodes } from "../nodes/plan-nodes.ts";
 
-/** `config validate`, `config print` and `config schema`; the first two take all of run's flags. */
+/** `config validate`, `config print` and `config schema`. The first two take the flags of `run`. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const { stdout, stderr } = context;
   const format = choiceOf(line, "output", "yaml");

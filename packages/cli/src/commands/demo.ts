@@ -19,11 +19,11 @@ import { ConfigError, ProgramError } from "../program-error.ts";
 import { runNodes } from "../nodes/run-nodes.ts";
 import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
-/** How long all of it may take. */
+/** Timeout for everything to run. */
 const patienceMs = 60_000;
 const shutdownTimeoutMs = 10_000;
 
-/** `demo`: a cluster and a virtual node in this process, a Deployment on them, and a kubeconfig to go on with. */
+/** `demo`: runs a cluster, a virtual node and a Deployment in this process, and writes a kubeconfig for it. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const screen = new DemoScreen(context);
   const kubeconfig = resolve(context.cwd, valueOf(line, "kubeconfig") ?? defaults.demoKubeconfig);
@@ -69,19 +69,21 @@ interface Stage {
   readonly once: boolean;
 }
 
-/** All that is seen. With `--once` it ends when the pods run; otherwise it goes on until aborted. */
+/** Prints what happens. With `--once` it ends when the pods run; otherwise when aborted. */
 async function tell(stage: Stage, signal: AbortSignal): Promise<void> {
   const { client, node, screen, context, once } = stage;
   const late = new AbortController();
   const patience = context.clock.setTimer(patienceMs, () => {
-    late.abort(new ProgramError(`demo: ${demoDeployment.replicas} pods do not run after ${patienceMs / 1000} s`, exitCodes.failure.code));
+    late.abort(
+      new ProgramError(`demo: ${demoDeployment.replicas} pods are not running after ${patienceMs / 1000} s`, exitCodes.failure.code),
+    );
   });
   using _patience = patience;
   const bounded = AbortSignal.any([signal, late.signal]);
   await node.ready;
   screen.done(`Node ${demoNodeName} is Ready`);
   await client.create(resources.deployments, demoDeploymentObject(), { signal: bounded });
-  screen.done(`Deployment ${demoDeployment.name} is created, ${demoDeployment.replicas} pods wanted`);
+  screen.done(`Deployment ${demoDeployment.name} was created, ${demoDeployment.replicas} pods wanted`);
 
   const run = new Set<string>();
   let isTold = false;
@@ -104,7 +106,9 @@ function sayNext({ screen, context, kubeconfig, once }: Stage): void {
   const kubectl = `kubectl --kubeconfig ${file.startsWith("..") ? kubeconfig : file}`;
   const { name } = demoDeployment;
   screen.say("");
-  screen.say(once ? "Without --once the cluster stays, and you can type:" : "Now type, in another terminal (Ctrl-C here ends it):");
+  screen.say(
+    once ? "Without --once the cluster keeps running, and you can type:" : "Now type in another terminal (Ctrl-C here stops the demo):",
+  );
   screen.say(`  ${screen.strong(`${kubectl} get nodes,pods -o wide`)}`);
   screen.say(`  ${screen.strong(`${kubectl} scale deployment ${name} --replicas 10`)}`);
   screen.say(`  ${screen.strong(`${kubectl} exec -it deployment/${name} -- sh`)}`);
@@ -152,7 +156,7 @@ async function openServer(line: CommandLine, { clock, random }: Context): Promis
   }
 }
 
-/** It holds the administrator's token, so that only its owner may read it. */
+/** Readable by its owner only, because it holds the administrator's token. */
 async function writeKubeconfig(file: string, server: ApiServer): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });

@@ -2,9 +2,9 @@ import type { Context } from "../context.ts";
 import type { CommandLine } from "../command-line/flag-parser.ts";
 import type { CommandName } from "../command-line/flag.ts";
 
-/** What carries out a command. */
+/** Implementation of a command. */
 export interface CommandModule {
-  /** @returns the exit code; errors are printed by the caller */
+  /** @returns exit code; errors are printed by the caller */
   execute(line: CommandLine, context: Context): Promise<number>;
 }
 
@@ -20,7 +20,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   help: () => import("./help.ts"),
 };
 
-/** Loads what carries out a command: help need not wait for all that a node is made of. */
+/** Loads a command's implementation on demand, so that help does not load the node's code. */
 export function loadCommand(name: CommandName): Promise<CommandModule> {
   return modules[name]();
 }

@@ -9,14 +9,14 @@ import { tryDescription } from "../providers/try-provider.ts";
 
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** `manifests rbac|node|all`: YAML for `kubectl apply`. The cluster is not asked; a back end is, for the node's labels. */
+/** `manifests rbac|node|all`: YAML for `kubectl apply`. It does not contact the cluster, but it asks the back end for the node's labels. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const runAs = choiceOf(line, "run-as", "node") === "node" ? "node" : "service-account";
   const isJson = choiceOf(line, "output", "yaml") === "json";
   const namespaces = namespacesOf(line);
   if (namespaces !== undefined && runAs === "node")
     throw new UsageError(
-      "--namespaces: goes with --run-as=service-account; the Node authorizer keeps a node to its own pods' namespaces by itself",
+      "--namespaces: needs --run-as=service-account, since the Node authorizer already restricts a node to its own pods",
     );
   const loaded = await loadSettings(line, context);
   for (const warning of loaded.warnings) context.stderr.write(`virtual-kubelet: ${warning}\n`);

@@ -9,13 +9,13 @@ import { renderPlan, withoutSecrets, type ShownPlan } from "../plan/render-plan.
 import { ProgramError, UsageError } from "../program-error.ts";
 import { setUpProvider } from "../providers/provider-setup.ts";
 
-/** Stands for the cluster's id where the settings have none: without a cluster nobody knows it. */
+/** Placeholder for the cluster's ID if the settings do not have it. */
 const noClusterId = "00000000-0000-0000-0000-000000000000";
 
-/** `plan`: what the provider would send to its back end for the pods of a file. Contacts neither cluster nor back end. */
+/** `plan`: prints what the provider would send to its back end for the pods in a file. Contacts neither the cluster nor the back end. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const files = line.flags.filter(({ flag }) => flag.name === "filename").map(({ text }) => text);
-  if (files.length === 0) throw new UsageError("plan: no file, expected --filename FILE with a pod");
+  if (files.length === 0) throw new UsageError("plan: missing --filename FILE with a pod");
   const format = choiceOf(line, "output", "text");
   const plans = await makePlans(line, files, context);
   if (format === "json") context.stdout.write(`${JSON.stringify(plans, undefined, 2)}\n`);
@@ -31,7 +31,7 @@ async function makePlans(line: CommandLine, files: readonly string[], context: C
   const { definition, config } = await setUpProvider(loaded, 0, context);
   const { pods, configMaps, secrets } = await readManifests(files, context.cwd);
   const { clock, signal } = context;
-  // An API server is much to load for a wrong flag.
+  // Loaded late, because the embedded API server is large.
   const { admitPods } = await import("../plan/admit-pods.ts");
   const plans: ShownPlan[] = [];
   for (const pod of await admitPods(pods, { nodeName: node.name, clock }, signal)) {
@@ -53,7 +53,7 @@ async function makePlans(line: CommandLine, files: readonly string[], context: C
     ).catch((error: unknown) => {
       throw isInvalidInput(error) ? new ProgramError(messageOf(error), exitCodes.failure.code, { cause: error }) : error;
     });
-    const notes = cluster.id === undefined ? [...plan.notes, `the cluster's id is not known: ${noClusterId} stands for it`] : plan.notes;
+    const notes = cluster.id === undefined ? [...plan.notes, `the cluster's id is unknown; ${noClusterId} is used instead`] : plan.notes;
     plans.push(withoutSecrets({ pod: `${namespace}/${name}`, node: node.name, provider: definition.name, ...plan, notes }));
   }
   return plans;

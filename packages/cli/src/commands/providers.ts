@@ -8,16 +8,15 @@ import { UsageError } from "../program-error.ts";
 import { findProvider } from "../providers/load-provider.ts";
 import { builtInProvider, builtInProviders, loadBuiltIn } from "../providers/registry.ts";
 
-/** What is shown of a provider. */
 interface ShownProvider {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly capabilities: ProviderDefinition["capabilities"];
-  /** JSON Schema of its configuration, where it has one. */
+  /** JSON Schema of its configuration, if it has any. */
   readonly settings?: object | undefined;
 }
 
-/** `providers` lists the built-in ones; `providers NAME` shows one, built in or installed: what its pods may have, and its settings. */
+/** `providers` lists the built-in providers; `providers NAME` shows the capabilities and settings of a built-in or installed one. */
 export async function execute(line: CommandLine, { stdout, cwd }: Context): Promise<number> {
   const [name] = line.args;
   const isJson = choiceOf(line, "output", "text") === "json";
@@ -50,7 +49,7 @@ function describe({ name, aliases, capabilities, settings }: ShownProvider): str
   return [
     name,
     ...(aliases.length > 0 ? [`aliases: ${aliases.join(", ")}`] : []),
-    `pods may have: ${can.length > 0 ? can.join(", ") : "nothing but a container"}`,
+    `supported: ${can.length > 0 ? can.join(", ") : "a single container only"}`,
     ...lists,
     ...(fields.length > 0 ? ["settings (--provider-config, or providerConfig in the file):", ...fields.map((field) => `  ${field}`)] : []),
     "",

@@ -24,15 +24,15 @@ import { runNodes } from "../nodes/run-nodes.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 import { versionInfo } from "../version-info.ts";
 
-/** As in `NodeOptions.leaseDurationSeconds`. */
+/** Same as the default of `NodeOptions.leaseDurationSeconds`. */
 const defaultLeaseSeconds = 40;
 
-/** How many nodes the first log record names. */
+/** Maximum number of nodes named in the first log record. */
 const maxNamesLogged = 5;
 
-/** `run`, which is also what happens without a command. */
+/** `run`, the default command. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
-  // Whatever is waited for before the nodes run may never come: a file on a share that is away, a provider's module.
+  // Everything before the nodes run may hang: a file on an unreachable share, or a provider's module.
   const { loaded, planned } = await untilAborted(plan(line, context), context.signal);
   if (isOn(line, "dry-run")) return await untilAborted(runDry(planned, loaded, context), context.signal);
   const logger = createProgramLogger(loaded.settings.log, context);
@@ -57,7 +57,7 @@ async function runDry(planned: readonly PlannedNode[], loaded: LoadedSettings, c
 async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context, logger: Logger): Promise<number> {
   const { settings } = loaded;
   const { clock, random, signal } = context;
-  // The node's HTTPS server shows them.
+  // Served by the node's HTTPS server.
   using metrics = new PrometheusMetrics({ process: true });
   const tracer = openTelemetryTracer();
   await using connection = await untilAborted(connect(loaded, context, metrics), signal);
@@ -109,7 +109,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   });
 }
 
-/** Holds all nodes against a second program on this host, or none of them. */
+/** Locks all nodes against a second program on this host, or none of them. */
 async function lockNodes(
   planned: readonly PlannedNode[],
   loaded: LoadedSettings,
@@ -126,7 +126,7 @@ async function lockNodes(
   return locks.move();
 }
 
-/** Which fields of the providers' configurations come from the environment. */
+/** Logs which fields of the providers' configurations come from the environment. */
 function tellOfVariables(planned: readonly PlannedNode[], logger: Logger): void {
   for (const { options, setup } of planned) {
     if (setup.filledIn.length === 0) continue;
@@ -135,12 +135,12 @@ function tellOfVariables(planned: readonly PlannedNode[], logger: Logger): void 
   }
 }
 
-/** Where the API server is to find the nodes, unless their providers know better. */
+/** Logs where the API server will find the nodes if their providers name no address. */
 function tellOfAddresses(planned: readonly PlannedNode[], { settings }: LoadedSettings, context: Context, logger: Logger): void {
   if (!planned.some(({ options }) => options.kubeletPort !== 0 && options.address === undefined)) return;
   const chosen = defaultNodeAddress(settings.kubelet.address, context);
-  if (chosen) logger.info({ ...chosen }, "the nodes' address, where the provider says none; --node-ip sets another");
-  else logger.warn({}, "the nodes have no address unless the provider says one: logs and exec do not reach them; set --node-ip");
+  if (chosen) logger.info({ ...chosen }, "address of the nodes unless the provider names one; --node-ip overrides it");
+  else logger.warn({}, "the nodes have no address unless the provider names one: logs and exec cannot reach them; set --node-ip");
 }
 
 function checksOf(name: string, { health }: VirtualNode, leaseMs: number): HealthCheck[] {
@@ -148,12 +148,12 @@ function checksOf(name: string, { health }: VirtualNode, leaseMs: number): Healt
   const isLate = leaseAgeMs !== undefined && leaseAgeMs > leaseMs;
   return [
     { name: `lease/${name}`, problem: isLate ? `last renewed ${Math.round(leaseAgeMs / 1000)} s ago` : undefined },
-    { name: `node/${name}`, problem: health.ready ? undefined : "not registered, or its pods are not known yet" },
+    { name: `node/${name}`, problem: health.ready ? undefined : "not registered, or its pods are not listed yet" },
     { name: `provider/${name}`, problem: health.providerUp ? undefined : "the back end does not answer" },
   ];
 }
 
-/** The default address may be taken, by a kubelet or another copy of the program, and that is no reason not to run. */
+/** The default address may be in use, by a kubelet or another copy of the program. The program then runs without its health server. */
 async function openHealth(
   loaded: LoadedSettings,
   logger: Logger,
@@ -171,7 +171,7 @@ async function openHealth(
         cause: error,
       });
     }
-    logger.warn({ address, err: error }, "health is not served; choose another --health-addr");
+    logger.warn({ address, err: error }, "the health server is not available; choose another --health-addr");
     return undefined;
   }
 }

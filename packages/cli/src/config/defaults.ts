@@ -1,4 +1,3 @@
-/** What the settings are where nobody sets them. */
 export const defaults = {
   nodeName: "virtual-kubelet",
   clusterDomain: "cluster.local",

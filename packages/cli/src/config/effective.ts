@@ -1,21 +1,21 @@
 import { configJsonSchema } from "./schema.ts";
 import { valueAt, type ConfigPath, type Merged, type Source } from "./layers.ts";
 
-/** One setting that has a value, and where that comes from. */
+/** A setting that has a value, with its source. */
 export interface EffectiveSetting {
   readonly path: ConfigPath;
   readonly value: unknown;
   readonly source: Source;
 }
 
-/** Every setting that has a value, defaults among them, in the order of the schema. Values are as they would be written in a file. */
+/** All settings that have a value, including defaults, in the order of the schema. Values have the format of the configuration file. */
 export function effectiveSettings(merged: Merged): EffectiveSetting[] {
   const found: EffectiveSetting[] = [];
   walk(configJsonSchema(), [], merged, found);
   return found;
 }
 
-/** A source as people read it. */
+/** A source for people to read. */
 export function formatSource(source: Source): string {
   switch (source.kind) {
     case "flag":
@@ -35,7 +35,7 @@ function walk(schema: unknown, path: ConfigPath, merged: Merged, found: Effectiv
   const value = valueAt(merged.value, path);
   const properties = valueAt(schema, ["properties"]);
   if (typeof properties === "object" && properties !== null) {
-    // An optional object that nobody wrote has no settings; one with a default has those of its fields.
+    // An optional object that is absent has no settings; one with a default has those of its fields.
     if (value === undefined && path.length > 0 && valueAt(schema, ["default"]) === undefined) return;
     for (const [key, child] of Object.entries(properties)) walk(child, [...path, key], merged, found);
   } else if (Array.isArray(value) && path.length === 1 && path[0] === "nodes") {

@@ -1,32 +1,31 @@
-/** Where a value comes from. */
 export type Source =
   | { readonly kind: "flag"; readonly name: string }
   | { readonly kind: "env"; readonly name: string }
   | { readonly kind: "file"; readonly file: string }
   | { readonly kind: "default" };
 
-/** Where in the configuration a value stands: names of fields and numbers of list entries. */
+/** Path in the configuration: names of fields and indexes of list entries. */
 export type ConfigPath = readonly (string | number)[];
 
-/** A value for one place. */
+/** A value for one path. */
 export interface LayerEntry {
   readonly path: ConfigPath;
   readonly value: unknown;
   readonly source: Source;
 }
 
-/** The values of all layers, the stronger over the weaker. */
+/** Values of all layers; stronger layers override weaker ones. */
 export interface Merged {
   readonly value: unknown;
-  /** Where the value at a place comes from, or the value it is part of. */
+  /** Source of the value at a path, or of the value that contains it. */
   sourceOf(path: ConfigPath): Source;
 }
 
 /**
- * Puts single values over what a file says. Maps are merged by key: a flag may add a label to those of the file.
+ * Applies single values on top of the file. Maps are merged by key, so a flag can add a label to those of the file.
  *
- * @param base - what the file says; not changed
- * @param entries - the weaker first
+ * @param base - content of the file; not changed
+ * @param entries - values, weaker ones first
  */
 export function mergeLayers(base: unknown, baseSource: Source, entries: readonly LayerEntry[]): Merged {
   const value: unknown = structuredClone(base);
@@ -41,7 +40,7 @@ export function mergeLayers(base: unknown, baseSource: Source, entries: readonly
   };
 }
 
-/** The value at a place, or `undefined`. */
+/** Value at a path; `undefined` if there is none. */
 export function valueAt(root: unknown, path: ConfigPath): unknown {
   let current = root;
   for (const key of path) {
@@ -51,12 +50,12 @@ export function valueAt(root: unknown, path: ConfigPath): unknown {
   return current;
 }
 
-/** A place as people write it: `nodes[0].taint.effect`. */
+/** A path as people write it: `nodes[0].taint.effect`. */
 export function formatPath(path: ConfigPath): string {
   return path.map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? key : `.${key}`)).join("");
 }
 
-/** What is not an object or list where one has to be is left to validation: nothing is set below it. */
+/** Sets a value. Below anything that is not an object or a list nothing is set, since validation reports it. */
 function setAt(root: unknown, path: ConfigPath, value: unknown): void {
   let current = root;
   for (const key of path.slice(0, -1)) {

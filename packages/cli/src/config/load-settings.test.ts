@@ -103,7 +103,7 @@ test("a flag of a node counts for all nodes, its name only where there is one", 
     { daemonSets: "reject" },
   ]);
   await expect(load({ file, words: ["--nodename", "x"] })).rejects.toThrow(
-    '--nodename: "x": expected a configuration with one node, it has 2; name them there',
+    '--nodename: "x": needs a configuration with one node, but it has 2; name the nodes in the file',
   );
   expect((await load({ file, env: { DEFAULT_NODE_NAME: "x" } })).warnings).toEqual([
     "DEFAULT_NODE_NAME has no effect: the configuration has 2 nodes",
@@ -126,7 +126,7 @@ test("obsolete flags and variables cost a warning each, and nothing else", async
   });
 
   expect(warnings).toEqual([
-    "--namespace has no effect: a node takes the pods that are bound to it, of all namespaces",
+    "--namespace has no effect: a node takes all pods that are bound to it, in every namespace",
     "--klog.v has no effect: use --log-level and --log-format",
     "JAEGER_AGENT_ENDPOINT has no effect: traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up",
   ]);
@@ -173,7 +173,7 @@ test("cipher suites are named as a kubelet's are, as a flag with commas and in t
 
 test("a certificate without its key is one line", async () => {
   await expect(load({ words: ["--provider", "mock", "--tls-cert-file", "/a.crt"] })).rejects.toThrow(
-    /^--tls-private-key-file: not set: expected a file: a certificate and its key come together$/,
+    /^--tls-private-key-file: not set: expected a file: the certificate and its key must be set together$/,
   );
 });
 
@@ -227,7 +227,7 @@ test.for<[string, Given, string]>([
   [
     "an address",
     { words: ["--provider", "mock"], env: { VKUBELET_POD_IP: "localhost" } },
-    'VKUBELET_POD_IP: "localhost": expected an IP address, or an IPv4 and an IPv6 address with a comma between',
+    'VKUBELET_POD_IP: "localhost": expected an IP address, or an IPv4 and an IPv6 address separated by a comma',
   ],
   [
     "a health address",
@@ -266,7 +266,7 @@ test.for<[string, Given, string]>([
   [
     "two nodes of one name",
     { file: `${head}nodes: [{ name: a, provider: mock }, { name: a, provider: mock }]` },
-    'vk.yaml: nodes[1].name: "a": expected a name that no other node here has',
+    'vk.yaml: nodes[1].name: "a": expected a unique name among the nodes',
   ],
   [
     "two provider configurations",
@@ -279,12 +279,8 @@ test.for<[string, Given, string]>([
     "vk.yaml: expected an object with apiVersion: virtual-kubelet.io/v1alpha1 and kind: VirtualKubelet",
   ],
   ["a file that cannot be parsed", { file: "a: [" }, "vk.yaml: Flow sequence in block collection must be sufficiently indented"],
-  ["a file that is not there", { words: ["--config", "no.yaml"] }, '--config: "no.yaml": not there, expected a file that can be read'],
-  [
-    "the same by a variable",
-    { env: { VKUBELET_CONFIG: "no.yaml" } },
-    'VKUBELET_CONFIG: "no.yaml": not there, expected a file that can be read',
-  ],
+  ["a file that is not there", { words: ["--config", "no.yaml"] }, '--config: "no.yaml": not there, expected a readable file'],
+  ["the same by a variable", { env: { VKUBELET_CONFIG: "no.yaml" } }, 'VKUBELET_CONFIG: "no.yaml": not there, expected a readable file'],
 ])("%s that is wrong costs a line that names it", async ([, given, message]) => {
   const error: unknown = await load(given).catch((caught: unknown) => caught);
 

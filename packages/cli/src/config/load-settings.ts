@@ -9,21 +9,21 @@ import { configApiVersion, configJsonSchema, configKind, settingsSchema } from "
 import { envEntries, flagEntries, settingWarnings } from "./setting-entries.ts";
 import type { Settings } from "./settings.ts";
 
-/** The configuration, and how it came about. */
+/** The configuration with its sources. */
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** As merged, before defaults. */
+  /** Merged layers, before defaults. */
   readonly merged: Merged;
-  /** What the person should know of deprecated and obsolete settings, one line each. */
+  /** Warnings about deprecated and obsolete settings, one line each. */
   readonly warnings: readonly string[];
-  /** What names a place to the person who set it. */
+  /** Name of a path for the user, by its source. */
   nameOf(path: ConfigPath): string;
-  /** A path that a setting names, made absolute: from the file's folder if the file has it, else from the working directory. */
+  /** Makes a path in a setting absolute: relative to the file if the file sets it, otherwise to the working directory. */
   resolvePath(path: ConfigPath, value: string): string;
 }
 
 /**
- * Reads the configuration: a flag goes over an environment variable, that over the file, that over the default.
+ * Reads the configuration. Flags override environment variables, which override the file, which overrides the defaults.
  *
  * @throws ConfigError with one line for each problem
  */
@@ -62,7 +62,7 @@ function configFileOf(line: CommandLine, { env, cwd }: Context): ConfigFile | un
   return { path: resolve(cwd, shown), shown, setting: given === undefined ? "VKUBELET_CONFIG" : "--config" };
 }
 
-/** The file's object; one without nodes has one, so that flags can say all there is to say of it. */
+/** The file's object. A node is added if there is none, so that flags alone can configure it. */
 async function readSettingsFile(file: ConfigFile): Promise<object> {
   const content = await readConfigFile(file);
   if (typeof content !== "object" || content === null || Array.isArray(content)) {

@@ -1,7 +1,7 @@
 import { tryDurationMs, type NodeOptions, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
 import type { NodeSettings, Settings } from "./settings.ts";
 
-/** The options core has for a node, as far as the settings say. */
+/** Core's options for a node, as far as the settings determine them. */
 export function toNodeOptions(
   node: NodeSettings,
   settings: Settings,
@@ -32,7 +32,7 @@ export function toNodeOptions(
   };
 }
 
-/** The options core has for a node's pods, as far as the settings say. */
+/** Core's options for a node's pods, as far as the settings determine them. */
 export function toPodOptions(node: NodeSettings): PodOptions {
   const { workers, providerTimeout, pollInterval, onUnsupported, daemonSets, apiAccessVolume, orphans } = node;
   return {
@@ -51,18 +51,18 @@ export function toPodOptions(node: NodeSettings): PodOptions {
   };
 }
 
-/** One address of each family, as `nodes[].address` and `--node-ip` give them: with a comma between. */
+/** Addresses of both families, from the comma-separated `nodes[].address` or `--node-ip`. */
 function addressesOf({ address }: NodeSettings): Pick<NodeOptions, "address" | "secondaryAddress"> {
   const [first, second] = address?.split(",").map((each) => each.trim()) ?? [];
   return { address: first, secondaryAddress: second };
 }
 
-/** Milliseconds of a duration that the schema has passed. */
+/** Milliseconds of a validated duration. */
 export function ms(duration: string | undefined): number | undefined {
   return duration === undefined ? undefined : tryDurationMs(duration);
 }
 
-/** Where nodes share a port, metrics-server has to be told which path is whose. */
+/** If nodes share a port, metrics-server must be told the path of each. */
 function metricsPathAnnotation({ name, kubeletPort }: NodeSettings, { nodes }: Settings): Record<string, string> {
   const sharesPort = kubeletPort !== 0 && nodes.some((other) => other.name !== name && other.kubeletPort === kubeletPort);
   return sharesPort ? { "metrics.k8s.io/resource-metrics-path": `/nodes/${name}/metrics/resource` } : {};
@@ -71,7 +71,7 @@ function metricsPathAnnotation({ name, kubeletPort }: NodeSettings, { nodes }: S
 /** Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/node.go, getTaint (7b1385b). */
 function ownTaint({ taint, provider }: NodeSettings, definition: ProviderDefinition): NonNullable<NodeOptions["taints"]> {
   if (taint.disable) return [];
-  // An alias is kept, so that tolerations written for upstream's provider of that name still hold.
+  // The alias is kept as the taint's value, so that tolerations written for upstream's provider of that name still match.
   const name = definition.aliases?.includes(provider) ? provider : definition.name;
   return [{ key: taint.key, value: taint.value ?? name, effect: taint.effect }];
 }

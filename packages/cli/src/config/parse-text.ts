@@ -2,10 +2,9 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { extname } from "node:path";
 
 /**
- * Reads JSON, YAML or TOML, by the file's suffix; without a known suffix it is YAML, of which JSON is a part. The
- * parsers are loaded when they are needed.
+ * Parses JSON, YAML or TOML by the file's suffix; the default is YAML, which includes JSON. Parsers are loaded on demand.
  *
- * @throws Error with the parser's reason and the place, on one line; nothing of the text is quoted, which may hold a secret
+ * @throws Error with the reason and the position on one line; the text itself, which may contain secrets, is not quoted
  */
 export async function parseText(file: string, text: string): Promise<unknown> {
   switch (extname(file).toLowerCase()) {
@@ -17,7 +16,7 @@ export async function parseText(file: string, text: string): Promise<unknown> {
         return parse(text);
       } catch (error) {
         if (!(error instanceof TomlError)) throw error;
-        // The rest of its message quotes the line.
+        // The other lines of the message quote the text.
         const [reason = ""] = error.message.split("\n", 1);
         throw new Error(`${reason} at line ${error.line}, column ${error.column}`, { cause: error });
       }
@@ -26,7 +25,7 @@ export async function parseText(file: string, text: string): Promise<unknown> {
       const { parseAllDocuments } = await import("yaml");
       const documents = parseAllDocuments(text, { prettyErrors: true });
       if (!Array.isArray(documents)) return undefined;
-      if (documents.length > 1) throw new Error(`${documents.length} documents, expected one`);
+      if (documents.length > 1) throw new Error(`has ${documents.length} documents, expected one`);
       const error = documents[0]?.errors[0];
       if (error) throw new Error(withoutQuote(error.message));
       try {
@@ -38,7 +37,7 @@ export async function parseText(file: string, text: string): Promise<unknown> {
   }
 }
 
-/** The first line of a message of the YAML parser, without the part of the text that may stand before the place. */
+/** First line of a message of the YAML parser, without the quoted text before the position. */
 function withoutQuote(message: string): string {
   const [line = ""] = message.split("\n", 1);
   const place = / at line \d+, column \d+/.exec(line)?.[0] ?? "";
@@ -59,12 +58,15 @@ function parseJson(text: string): unknown {
 
 const unexpectedToken = "Unexpected token";
 
-/** Where the text stops being JSON. Node.js quotes the text, and says no position, where it meets a character that cannot stand there. */
+/**
+ * Reason and position of a JSON syntax error. For an unexpected character, Node.js's message quotes the text instead of naming the
+ * position.
+ */
 function jsonProblem(text: string, message: string): { readonly reason: string; readonly position: number } {
   const [, reason, position] = /^(.*) in JSON at position (\d+)/.exec(message) ?? [];
   if (reason !== undefined) return { reason, position: Number(position) };
   if (!message.startsWith(unexpectedToken)) return { reason: "Unexpected end", position: text.length };
-  // A start of the text that holds the character fails because of it, and a shorter one because it ends.
+  // Binary search: prefixes that contain the character fail because of it, shorter ones because they end.
   let [good, bad] = [0, text.length];
   while (bad - good > 1) {
     const middle = Math.floor((good + bad) / 2);

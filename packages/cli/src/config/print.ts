@@ -2,7 +2,7 @@ import type { EffectiveSetting } from "./effective.ts";
 import { formatSource } from "./effective.ts";
 import { formatPath } from "./layers.ts";
 
-/** The configuration as a file that may be used as one; behind each value, where it comes from. */
+/** Renders the configuration as a valid file, with the source of each value as a comment. */
 export async function toConfigYaml(settings: readonly EffectiveSetting[]): Promise<string> {
   const { Document, isScalar } = await import("yaml");
   const document = new Document(toConfigObject(settings));
@@ -13,7 +13,7 @@ export async function toConfigYaml(settings: readonly EffectiveSetting[]): Promi
   return document.toString({ lineWidth: 0 });
 }
 
-/** The same as JSON: the configuration, and the sources by place. */
+/** Renders the configuration as JSON, with the sources by path. */
 export function toConfigJson(settings: readonly EffectiveSetting[]): object {
   return {
     config: toConfigObject(settings),

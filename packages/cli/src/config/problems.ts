@@ -3,29 +3,28 @@ import { flags } from "../command-line/flags.ts";
 import { didYouMean } from "../command-line/nearest.ts";
 import { formatPath, valueAt, type ConfigPath, type Source } from "./layers.ts";
 
-/** What a schema says is wrong with one place: the part of a zod issue that is used. */
+/** The fields of a zod issue that are used. */
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   readonly code?: string | undefined;
 }
 
-/** What is needed to say where a wrong value comes from, and what would be right. */
 export interface ProblemContext {
   /** The whole input. */
   readonly input: unknown;
-  /** JSON Schema of the input, where there is one; for the names of fields. */
+  /** JSON Schema of the input, for the names of fields; `undefined` if there is none. */
   readonly jsonSchema: object | undefined;
-  /** What names a place to the person who set it: `--os`, `DEFAULT_NODE_NAME`, `vk.yaml: nodes[0].os`. */
+  /** Name of a path for the user: `--os`, `DEFAULT_NODE_NAME`, `vk.yaml: nodes[0].os`. */
   nameOf(path: ConfigPath): string;
 }
 
-/** One line for each problem: the place, the value, what was expected, and the nearest right name. */
+/** Describes each problem on one line: the path, the value, what was expected, and the nearest valid name. */
 export function describeProblems(issues: readonly SchemaIssue[], context: ProblemContext): string[] {
   return issues.flatMap((issue) => describeProblem(issue, context));
 }
 
-/** Names a place by what set it; without a configuration file, by the flag that could have. */
+/** Names a path by its source; without a configuration file, by the flag that could set it. */
 export function nameBySource(sourceOf: (path: ConfigPath) => Source, file: string | undefined): (path: ConfigPath) => string {
   return (path) => {
     const source = sourceOf(path);
@@ -73,7 +72,7 @@ function oneOf(choices: readonly string[]): string {
 
 function expectation(issue: SchemaIssue): string {
   const { errors } = issue as { errors?: unknown };
-  // A union says "invalid input", and what each of its members expected.
+  // A union reports "invalid input", with the issues of each of its members.
   if (Array.isArray(errors) && !issue.message.includes("expected ")) {
     const members = (errors.flat() as SchemaIssue[]).map((member) => expectation(member).replace(/^expected /, ""));
     return `expected ${[...new Set(members)].join(" or ")}`;
@@ -83,7 +82,7 @@ function expectation(issue: SchemaIssue): string {
   return (at >= 0 ? message.slice(at) : message).replace(/, received .*$/, "").replace("expected number to be ", "expected a number ");
 }
 
-/** Names of the fields that may stand at a place. */
+/** Names of the fields that an object at a path may have. */
 function propertiesAt(schema: unknown, path: ConfigPath): string[] {
   let current = schema;
   for (const key of path) {

@@ -3,28 +3,23 @@ import { readFile } from "node:fs/promises";
 import { ConfigError } from "../program-error.ts";
 import { parseText } from "./parse-text.ts";
 
-/** A configuration file, and what names it. */
+/** A configuration file, with its name for the user. */
 export interface ConfigFile {
   /** Absolute. */
   readonly path: string;
-  /** As the person wrote it. */
+  /** Path as the user wrote it. */
   readonly shown: string;
-  /** Where the name comes from, such as `--config`. */
+  /** Setting that names the file, such as `--config`. */
   readonly setting: string;
 }
 
-/**
- * Reads a configuration file.
- *
- * @returns `undefined` for an empty file
- * @throws ConfigError on one line
- */
+/** Reads and parses a configuration file. @returns `undefined` for an empty file @throws ConfigError on one line */
 export async function readConfigFile({ path, shown, setting }: ConfigFile): Promise<unknown> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    throw new ConfigError(`${setting}: ${JSON.stringify(shown)}: ${reasonOf(error)}, expected a file that can be read`, { cause: error });
+    throw new ConfigError(`${setting}: ${JSON.stringify(shown)}: ${reasonOf(error)}, expected a readable file`, { cause: error });
   }
   try {
     return (await parseText(path, text)) ?? undefined;
@@ -35,5 +30,5 @@ export async function readConfigFile({ path, shown, setting }: ConfigFile): Prom
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOENT" ? "not there" : code === "EACCES" ? "not allowed to read it" : code === "EISDIR" ? "a folder" : messageOf(error);
+  return code === "ENOENT" ? "not there" : code === "EACCES" ? "permission denied" : code === "EISDIR" ? "a folder" : messageOf(error);
 }

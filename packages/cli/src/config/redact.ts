@@ -2,10 +2,10 @@
 const secretName =
   /token|passw(or)?d|authorization|cookie|credential|private[-_]?key|access[-_]?key|api[-_]?key|client[-_]?secret|secret[-_]?(key|value)|^secret$/i;
 
-/** What is about a secret and is none itself: its name, its file, how long it counts. */
+/** Suffixes of fields that describe a secret but are safe to show: its name, its file, its expiry. */
 const aboutSecret = /(name|file|path|dir|directory|ttl|timeout|mode|webhook)$/i;
 
-/** Texts that are secret wherever they stand. */
+/** Patterns of secrets in any text. */
 const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, "$1 [redacted]"],
   [/\beyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, "[redacted]"],
@@ -13,14 +13,14 @@ const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, "[redacted]"],
 ];
 
-/** The text without tokens, passwords in URLs, and private keys. */
+/** Removes tokens, passwords in URLs, and private keys from a text. */
 export function redactText(text: string): string {
   let redacted = text;
   for (const [pattern, replacement] of secretTexts) redacted = redacted.replace(pattern, replacement);
   return redacted;
 }
 
-/** A copy of JSON data without what is secret by its field's name or by its looks. */
+/** A copy of JSON data without secrets, which are recognized by their field's name or their format. */
 export function redact(value: unknown, name: string = ""): unknown {
   if (value === undefined || value === null) return value;
   if (typeof value === "object") {

@@ -7,10 +7,8 @@ import { didYouMean } from "../command-line/nearest.ts";
 import { defaults } from "./defaults.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
 
-/** The configuration file's `apiVersion`. */
 export const configApiVersion = "virtual-kubelet.io/v1alpha1";
 
-/** The configuration file's `kind`. */
 export const configKind = "VirtualKubelet";
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -31,7 +29,7 @@ const quantities = z.record(
     .transform(String),
 );
 
-/** As the API server checks it: a value of a label or taint that is not empty, and a key without what comes before its `/`. */
+/** Rules of the API server: a non-empty value of a label or taint, and the name part of a key after `/`. */
 const labelWord = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const isLabelKey = (key: string): boolean => {
   const [name = "", prefix, ...rest] = key.split("/").toReversed();
@@ -47,11 +45,11 @@ const unsupportedPolicy = z
   .union([
     unsupported,
     z.strictObject({
-      default: unsupported.default(defaults.onUnsupported).describe("what becomes of other pods that need more"),
+      default: unsupported.default(defaults.onUnsupported).describe("what happens to pods that need other unsupported fields"),
       ignore: z
         .array(z.string().meta({ enum: [...ignorableFields] }))
         .default([])
-        .describe("fields that are left out of a pod where the provider does not support them"),
+        .describe("fields that are removed from a pod if the provider does not support them"),
     }),
   ])
   .superRefine((policy, { addIssue }) => {
@@ -62,7 +60,7 @@ const unsupportedPolicy = z
     }
   });
 
-/** A hint to the nearest field of the same object. */
+/** Hint to the nearest field of the same object. */
 function nearField(path: string): string {
   const parent = path.slice(0, path.lastIndexOf(".") + 1);
   const siblings = ignorableFields.filter((field) => field.startsWith(parent)).map((field) => field.slice(parent.length));
@@ -107,7 +105,7 @@ const nodeSchema = z
         effect: z.enum(effects).default(defaults.taintEffect).describe(helpOf("nodes[].taint.effect")),
       })
       .prefault({})
-      .describe("the taint that keeps ordinary pods away"),
+      .describe("taint that keeps ordinary pods away"),
     taints: z
       .array(
         z.strictObject({
@@ -120,29 +118,29 @@ const nodeSchema = z
       .describe("further taints"),
     address: z
       .string()
-      .refine(isNodeAddress, { error: "expected an IP address, or an IPv4 and an IPv6 address with a comma between" })
+      .refine(isNodeAddress, { error: "expected an IP address, or an IPv4 and an IPv6 address separated by a comma" })
       .optional()
       .describe(helpOf("nodes[].address")),
     kubeletPort: z.int().min(0).max(65_535).default(defaults.kubeletPort).describe(helpOf("nodes[].kubeletPort")),
-    capacity: quantities.optional().describe("amounts by resource name, over those of the provider"),
+    capacity: quantities.optional().describe("amounts by resource name, which override those of the provider"),
     operatingSystem: z.enum(["linux", "windows"]).optional().describe(helpOf("nodes[].operatingSystem")),
-    architecture: text().optional().describe("architecture the node reports, in Go's words"),
+    architecture: text().optional().describe("architecture that the node reports, with Go's names"),
     kubeletVersion: z
       .string()
       .regex(kubeletVersion, { error: "expected a version such as v1.36.0" })
       .optional()
-      .describe("kubelet version the node reports; default: the API server's release, marked as this program's"),
+      .describe("kubelet version that the node reports; default: the API server's version with a suffix of this program"),
     leaseDuration: z
       .string()
       .refine((value) => (tryDurationMs(value) ?? 0) >= 4_000, { error: "expected a duration of at least 4s" })
       .optional()
-      .describe("how long the lease holds without a renewal; default 40s"),
-    pingInterval: positiveDuration().optional().describe("between pings of the back end; default 10s"),
-    pingTimeout: positiveDuration().optional().describe("of one ping; default 10s"),
+      .describe("how long the lease is valid without renewal; default 40s"),
+    pingInterval: positiveDuration().optional().describe("interval between pings of the back end; default 10s"),
+    pingTimeout: positiveDuration().optional().describe("timeout of one ping; default 10s"),
     pingTolerance: duration()
       .optional()
-      .describe("since the last good ping, while a back end that cannot be reached leaves the node Ready; default the provider's, else 0s"),
-    statusInterval: positiveDuration().optional().describe("between full reports where nothing changed; default 5m"),
+      .describe("how long the node stays Ready after the last successful ping of the back end; default: the provider's, else 0s"),
+    statusInterval: positiveDuration().optional().describe("interval between full reports without changes; default 5m"),
     onProviderDown: z.enum(["notReady", "condition"]).default(defaults.onProviderDown).describe(helpOf("nodes[].onProviderDown")),
     onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),
     onUnsupported: unsupportedPolicy.default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
@@ -150,19 +148,19 @@ const nodeSchema = z
     apiAccessVolume: z
       .enum(["drop", "require"])
       .default(defaults.apiAccessVolume)
-      .describe("what becomes of the kube-api-access volume of a pod where the provider has no such volumes: left out, or the pod waits"),
+      .describe("what happens to a pod's kube-api-access volume if the provider does not support it: it is omitted, or the pod waits"),
     workers: z.int().min(1).default(defaults.workers).describe(helpOf("nodes[].workers")),
-    providerTimeout: positiveDuration().optional().describe("of one call to the provider; default 5m"),
-    pollInterval: positiveDuration().optional().describe("between inventories of a provider that does not notify; default 5s"),
+    providerTimeout: positiveDuration().optional().describe("timeout of one call to the provider; default 5m"),
+    pollInterval: positiveDuration().optional().describe("interval between inventories of a provider that does not notify; default 5s"),
     orphans: z
       .strictObject({
         enabled: z.boolean().optional().describe("default true; needs the cluster's id"),
-        grace: duration().optional().describe("how long an orphan must have been one; default 1m"),
-        interval: positiveDuration().optional().describe("between sweeps; default 5m"),
-        maxPerSweep: z.int().min(0).optional().describe("a larger sweep removes nothing; default 10"),
+        grace: duration().optional().describe("minimum age of an orphan before it is removed; default 1m"),
+        interval: positiveDuration().optional().describe("interval between sweeps; default 5m"),
+        maxPerSweep: z.int().min(0).optional().describe("maximum removals per sweep; a larger sweep removes nothing; default 10"),
       })
       .optional()
-      .describe("how objects at the back end that no pod belongs to are removed"),
+      .describe("removal of objects at the back end that belong to no pod"),
   })
   .refine(({ providerConfig, providerConfigFile }) => providerConfig === undefined || providerConfigFile === undefined, {
     path: ["providerConfigFile"],
@@ -219,12 +217,17 @@ const kubeletSchema = z
     extendWebSockets: z
       .boolean()
       .default(true)
-      .describe("whether the node declares ExtendWebSocketsToKubelet, so that Kubernetes 1.36 and later speak WebSocket with it"),
+      .describe("declare ExtendWebSocketsToKubelet, so that Kubernetes 1.36 and later connect to the node by WebSocket"),
   })
   .superRefine(({ tlsCertFile, tlsPrivateKeyFile }, context) => {
     if ((tlsCertFile === undefined) === (tlsPrivateKeyFile === undefined)) return;
     const path = [tlsCertFile === undefined ? "tlsCertFile" : "tlsPrivateKeyFile"];
-    context.addIssue({ code: "custom", path, message: "expected a file: a certificate and its key come together", input: undefined });
+    context.addIssue({
+      code: "custom",
+      path,
+      message: "expected a file: the certificate and its key must be set together",
+      input: undefined,
+    });
   });
 
 const fileSchema = z.strictObject({
@@ -248,7 +251,7 @@ const fileSchema = z.strictObject({
           port: z.int().min(1).max(65_535).optional().describe("default 443"),
         })
         .optional()
-        .describe("where pods outside the cluster's network reach the API server; default: the service kubernetes"),
+        .describe("address of the API server for pods outside the cluster's network; default: the service kubernetes"),
     })
     .prefault({})
     .describe("the cluster to join"),
@@ -258,7 +261,7 @@ const fileSchema = z.strictObject({
       format: z.enum(["auto", "text", "json"]).default(defaults.logFormat).describe(helpOf("log.format")),
     })
     .prefault({})
-    .describe("what is logged, and how"),
+    .describe("logging"),
   health: z
     .strictObject({
       address: z
@@ -276,7 +279,7 @@ const fileSchema = z.strictObject({
       standby: z.boolean().default(false).describe(helpOf("instance.standby")),
     })
     .prefault({})
-    .describe("which of several copies of the program this is"),
+    .describe("identity of this copy of the program among several"),
   startupTimeout: duration().default(defaults.startupTimeout).describe(helpOf("startupTimeout")),
   shutdownTimeout: duration().default(defaults.shutdownTimeout).describe(helpOf("shutdownTimeout")),
   nodes: z
@@ -285,21 +288,21 @@ const fileSchema = z.strictObject({
     .superRefine((nodes, context) => {
       for (const [index, { name }] of nodes.entries()) {
         if (nodes.findIndex((other) => other.name === name) === index) continue;
-        context.addIssue({ code: "custom", path: [index, "name"], message: "expected a name that no other node here has", input: name });
+        context.addIssue({ code: "custom", path: [index, "name"], message: "expected a unique name among the nodes", input: name });
       }
     })
-    .describe("the nodes this program is; a flag for a node counts for all of them"),
+    .describe("nodes that this program runs; a flag for a node applies to all of them"),
 });
 
-/** What a merged configuration must look like. */
+/** Schema of the merged configuration. */
 export const settingsSchema: z.ZodType<Settings> = fileSchema;
 
-/** The configuration file as JSON Schema. */
+/** JSON Schema of the configuration file. */
 export function configJsonSchema(): object {
   return { title: `${configKind} ${configApiVersion}`, ...z.toJSONSchema(fileSchema, { io: "input" }) };
 }
 
-/** Splits `HOST:PORT`; `undefined` if it is none. An empty host is every address, as in Go. */
+/** Splits `HOST:PORT`; `undefined` if malformed. An empty host means all addresses, as in Go. */
 export function parseHostPort(address: string): { host: string; port: number } | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address);
   const port = Number(match?.[3]);
@@ -317,5 +320,5 @@ function isHealthAddress(address: string): boolean {
   return address === "off" || parseHostPort(address) !== undefined;
 }
 
-// The schema's own type and the documented one must not drift apart.
+// Fails to compile if the schema's type and the documented one differ.
 type _Checked = z.output<typeof nodeSchema> extends NodeSettings ? true : never;

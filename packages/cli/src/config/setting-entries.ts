@@ -5,16 +5,16 @@ import { didYouMean } from "../command-line/nearest.ts";
 import { ConfigError } from "../program-error.ts";
 import type { ConfigPath, LayerEntry, Source } from "./layers.ts";
 
-/** Words of upstream's --log-level that mean one of ours. Source: sirupsen/logrus, ParseLevel. */
+/** Upstream's log levels that are called differently here. Source: sirupsen/logrus, ParseLevel. */
 const logLevels: Readonly<Record<string, string>> = { trace: "debug", warning: "warn", fatal: "error", panic: "error" };
 
 const nodeNamePath = "nodes[].name";
 
 /**
- * What the environment says, the weaker first. An empty variable says nothing, but for the taint's value.
+ * Values from the environment, weaker ones first. Empty variables are ignored, except for the taint's value.
  *
- * @param nodeCount - how many nodes the configuration has; what is said of a node counts for all of them
- * @throws ConfigError for a label that is none
+ * @param nodeCount - number of nodes in the configuration; a variable for a node applies to all of them
+ * @throws ConfigError for a malformed label
  */
 export function envEntries(env: Readonly<Record<string, string | undefined>>, nodeCount: number): LayerEntry[] {
   return flags.flatMap((flag) => {
@@ -31,23 +31,23 @@ export function envEntries(env: Readonly<Record<string, string | undefined>>, no
 }
 
 /**
- * What the command line says, the weaker first.
+ * Values from the command line, weaker ones first.
  *
- * @param nodeCount - how many nodes the configuration has
- * @throws ConfigError for a label that is none, and for the name of one node where there are several
+ * @param nodeCount - number of nodes in the configuration
+ * @throws ConfigError for a malformed label, and for a node name if there are several nodes
  */
 export function flagEntries(given: readonly GivenFlag[], nodeCount: number): LayerEntry[] {
   return given.flatMap(({ flag, text }) => {
     if (flag.path === nodeNamePath && nodeCount > 1) {
       throw new ConfigError(
-        `--${flag.name}: ${JSON.stringify(text)}: expected a configuration with one node, it has ${nodeCount}; name them there`,
+        `--${flag.name}: ${JSON.stringify(text)}: needs a configuration with one node, but it has ${nodeCount}; name the nodes in the file`,
       );
     }
     return entriesOf(flag, text, { kind: "flag", name: flag.name }, nodeCount);
   });
 }
 
-/** One line for each deprecated or obsolete setting that was made. */
+/** Warnings about the deprecated and obsolete settings in use, one line each. */
 export function settingWarnings(
   given: readonly GivenFlag[],
   env: Readonly<Record<string, string | undefined>>,
@@ -64,7 +64,7 @@ export function settingWarnings(
   return [...warnings];
 }
 
-/** One line for each variable that bears the program's prefix and sets nothing. */
+/** Warnings about variables with the program's prefix that set nothing, one line each. */
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = flags.flatMap(envNamesOf);
   return Object.keys(env)
@@ -72,7 +72,7 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
     .map((name) => `${name} has no effect: unknown variable${didYouMean(name, known)}`);
 }
 
-/** Whether Kubernetes sets it in pods, for a service such as `vkubelet-metrics`. */
+/** Whether Kubernetes sets the variable in pods, for a service such as `vkubelet-metrics`. */
 function isServiceVariable(name: string, env: Readonly<Record<string, string | undefined>>): boolean {
   const service = /^(VKUBELET(?:_.+)?)_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_.+)?)?)$/.exec(name)?.[1];
   return service !== undefined && env[`${service}_SERVICE_HOST`] !== undefined;
@@ -84,7 +84,7 @@ function entriesOf(flag: Flag, text: string, source: Source & { readonly name: s
   return placesOf(flag.path, nodeCount).map((path) => ({ path: key === undefined ? path : [...path, key], value, source }));
 }
 
-/** What cannot be read stays text, for the schema to refuse. */
+/** Converts a text to the flag's type. Malformed text stays as it is, and the schema rejects it. */
 function typed(
   flag: Flag,
   text: string,
@@ -108,7 +108,7 @@ function typed(
   }
 }
 
-/** `nodes[].taint.key` is a place in each node. */
+/** Expands `nodes[].taint.key` to the path in each node. */
 function placesOf(path: string, nodeCount: number): ConfigPath[] {
   const [first = "", ...rest] = path.split(".");
   if (first !== "nodes[]") return [[first, ...rest]];

@@ -1,11 +1,10 @@
-/** A taint as the node object has it. */
 export interface TaintSettings {
   readonly key: string;
   readonly value?: string | undefined;
   readonly effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
-/** The taint every node has unless it is left out. */
+/** Taint that every node has by default. */
 export interface OwnTaintSettings {
   readonly disable: boolean;
   readonly key: string;
@@ -14,7 +13,7 @@ export interface OwnTaintSettings {
   readonly effect: TaintSettings["effect"];
 }
 
-/** What becomes of pods that need more than the provider can do. */
+/** What happens to pods that need more than the provider supports. */
 export interface UnsupportedSettings {
   readonly default: "wait" | "fail";
   /** Paths of fields, such as `spec.containers[*].livenessProbe`. */
@@ -29,17 +28,17 @@ export interface OrphanSettings {
   readonly maxPerSweep?: number | undefined;
 }
 
-/** One node. Durations are text, such as `30s`; what is absent has core's default. */
+/** Settings of a node. Durations are text, such as `30s`. Absent fields have core's defaults. */
 export interface NodeSettings {
   readonly name: string;
   readonly provider: string;
-  /** The provider's configuration itself; not together with {@link providerConfigFile}. */
+  /** The provider's configuration; mutually exclusive with {@link providerConfigFile}. */
   readonly providerConfig?: unknown;
   readonly providerConfigFile?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly taint: OwnTaintSettings;
-  /** Besides {@link taint}. */
+  /** In addition to {@link taint}. */
   readonly taints?: readonly TaintSettings[] | undefined;
   readonly address?: string | undefined;
   readonly kubeletPort: number;
@@ -64,19 +63,19 @@ export interface NodeSettings {
 }
 
 /**
- * The nodes' HTTPS server, in the words of a KubeletConfiguration. Durations are text. Paths start where they were
- * written: at the file, or at the working directory.
+ * Settings of the nodes' HTTPS server, with the names of KubeletConfiguration. Durations are text. Paths are relative to the file that sets
+ * them, or to the working directory.
  */
 export interface KubeletSettings {
-  /** IP address it listens on. */
+  /** IP address to listen on. */
   readonly address: string;
-  /** Default: what the cluster publishes. */
+  /** Default: the CA that the cluster publishes. */
   readonly clientCAFile?: string | undefined;
-  /** Together with {@link tlsPrivateKeyFile}. Default: a certificate of its own making. */
+  /** Used together with {@link tlsPrivateKeyFile}. Default: a self-made certificate. */
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
   readonly serverTLSBootstrap: boolean;
-  /** Default: the node's folder in root's or the user's state. */
+  /** Default: a folder of the node in the state directory of root or of the user. */
   readonly certDirectory?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly authorizationMode: "Webhook" | "AlwaysAllow";
@@ -94,21 +93,21 @@ export interface KubeletSettings {
   readonly extendWebSockets: boolean;
 }
 
-/** Levels of log records, the least important first. */
+/** Log levels, from the least to the most important. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** The program's configuration, complete. */
+/** The program's configuration with defaults applied. */
 export interface Settings {
   readonly cluster: {
     readonly kubeconfig?: string | undefined;
     readonly context?: string | undefined;
     readonly id?: string | undefined;
     readonly domain: string;
-    /** Where pods outside the cluster's network reach the API server. */
+    /** Address of the API server for pods outside the cluster's network. */
     readonly apiServerForPods?: { readonly host: string; readonly port?: number | undefined } | undefined;
   };
   readonly log: { readonly level: LogLevel; readonly format: "auto" | "text" | "json" };
-  /** `off` is nowhere. */
+  /** `off` disables the health server. */
   readonly health: { readonly address: string };
   readonly kubelet: KubeletSettings;
   readonly instance: { readonly identity?: string | undefined; readonly standby: boolean };

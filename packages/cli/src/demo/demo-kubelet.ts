@@ -14,10 +14,9 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Context } from "../context.ts";
 
-/** The one address of the demo. */
 export const demoAddress = "127.0.0.1";
 
-/** A port nothing listened on a moment ago: the node has to name it before its server can be there. */
+/** Finds a free port. The node must announce it before its server can listen on it. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, demoAddress);
   await once(server, "listening");
@@ -27,7 +26,6 @@ export async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** What {@link serveDemoNode} needs. */
 export interface DemoKubeletOptions {
   readonly node: VirtualNode;
   readonly name: string;
@@ -35,11 +33,13 @@ export interface DemoKubeletOptions {
   readonly client: KubeClient;
   readonly context: Context;
   readonly logger: Logger;
-  /** What the node counts. */
+  /** The node's metrics. */
   readonly metrics: PrometheusMetrics;
 }
 
-/** Serves the demo node's logs, exec, port-forward and metrics, to the demo's API server only; as closed as any node's. */
+/**
+ * Serves the demo node's logs, exec, port-forward and metrics, to the demo's API server only, with the access control of any other node.
+ */
 export async function serveDemoNode({ node, name, port, client, context, logger, metrics }: DemoKubeletOptions): Promise<AsyncDisposable> {
   const { clock, random } = context;
   const parts = { client, clock, random, logger, metrics };
@@ -50,7 +50,7 @@ export async function serveDemoNode({ node, name, port, client, context, logger,
     ...parts,
     nodeName: name,
     names: () => node.node && servingNamesOf(node.node.status?.addresses ?? []),
-    // Nobody approves certificates here, and the demo's API server does not ask for one.
+    // Nobody approves certificates in the demo, and its API server does not request one.
     bootstrap: false,
     store: noCertificateStore,
   });

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 
-/** Prints what the demo does, a line for each thing, with the time since its start. */
+/** Prints the steps of the demo, one line each, with the time since the start. */
 export class DemoScreen {
   readonly #context: Pick<Context, "stdout" | "env" | "clock">;
   readonly #startedMs: number;
@@ -17,22 +17,22 @@ export class DemoScreen {
     return `${((this.#context.clock.monotonic() - this.#startedMs) / 1000).toFixed(2)} s`;
   }
 
-  /** A step that is done. */
+  /** Prints a completed step. */
   done(text: string): void {
     this.#line(this.#paint("32", "✓"), text);
   }
 
-  /** Something that changed by itself. */
+  /** Prints an observed change. */
   seen(text: string): void {
     this.#line(this.#paint("36", "·"), text);
   }
 
-  /** Text without a time. */
+  /** Prints text without a time. */
   say(text: string): void {
     this.#context.stdout.write(`${text}\n`);
   }
 
-  /** Text that stands out, where that can be shown. */
+  /** Highlights text if the terminal supports it. */
   strong(text: string): string {
     return this.#paint("1", text);
   }

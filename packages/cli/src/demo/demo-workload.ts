@@ -1,12 +1,10 @@
 import type { Deployment, Pod } from "@virtual-kubelet/kube-client";
 
-/** Name of the demo's node. */
 export const demoNodeName = "virtual-node";
 
-/** Namespace and name of the demo's Deployment, and how many pods it has. */
 export const demoDeployment = { namespace: "default", name: "hello", replicas: 3 } as const;
 
-/** The demo's Deployment; it tolerates the taint of a virtual node, as every pod must that is to run there. */
+/** The demo's Deployment. It tolerates the taint of a virtual node, as all pods on one must. */
 export function demoDeploymentObject(): Deployment {
   const { namespace, name, replicas } = demoDeployment;
   const labels = { app: name };
@@ -28,7 +26,7 @@ export function demoDeploymentObject(): Deployment {
   };
 }
 
-/** What `kubectl get pods` shows in its STATUS column, as far as the mock's pods go. */
+/** State of a pod of the mock, as in the STATUS column of `kubectl get pods`. */
 export function podState({ metadata, status }: Pod): string {
   if (metadata?.deletionTimestamp !== undefined) return "Terminating";
   const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;

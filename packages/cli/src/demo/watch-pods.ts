@@ -1,18 +1,18 @@
 import { resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { demoDeployment, podState } from "./demo-workload.ts";
 
-/** A pod that came, went, or is in another state. */
+/** A pod that was created, deleted, or changed its state. */
 export interface PodSighting {
   readonly name: string;
-  /** As kubectl shows it; `gone` for one that is deleted. */
+  /** As kubectl shows it; `gone` for a deleted pod. */
   readonly state: string;
   readonly node: string | undefined;
   readonly podIP: string | undefined;
 }
 
 /**
- * The Deployment's pods, each time one of them looks different, until aborted. A demo's watch in its own process is
- * never cut; a watch that ends all the same is opened again.
+ * Yields the Deployment's pods whenever one of them looks different, until aborted. A watch within this process is never cut; if it ends
+ * nevertheless, it is opened again.
  *
  * @throws `signal.reason` when aborted
  */

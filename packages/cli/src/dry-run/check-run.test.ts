@@ -136,7 +136,7 @@ test("a port that is taken is a warning: the node's own program may have it", as
 
   const { code, err } = await program(`config validate ${mock} --kubelet-address 127.0.0.1 --kubelet-port ${port}`);
 
-  expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/EADDRINUSE.*; a run refuses as long as it is taken\n$/) });
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/EADDRINUSE.*; a run fails while it is in use\n$/) });
 });
 
 test.for(["127.0.0.1:1", "0.0.0.0:1", ":1"])("a health address %s that the kubelet's API has is refused", async (address) => {
@@ -144,7 +144,7 @@ test.for(["127.0.0.1:1", "0.0.0.0:1", ":1"])("a health address %s that the kubel
 
   expect(await program(`config validate ${words}`)).toMatchObject({
     code: 78,
-    err: `virtual-kubelet: --health-addr: "${address}": the kubelet's API is served there; choose another port\n`,
+    err: `virtual-kubelet: --health-addr: "${address}": the kubelet's API uses this address; choose another port\n`,
   });
 });
 
@@ -155,7 +155,7 @@ test("validate tells of a program on this host that runs the node already", asyn
 
   expect(await program(`config validate ${words}`)).toMatchObject({
     code: 0,
-    err: "virtual-kubelet: node virtual-kubelet: process 4711 on this host runs it already; a run refuses as long as it does\n",
+    err: "virtual-kubelet: node virtual-kubelet: process 4711 on this host is already running it; a run fails until that ends\n",
   });
   expect(await program(`config validate ${words} --standby`)).toMatchObject({ code: 0, err: "" });
 });

@@ -16,14 +16,14 @@ import { ConfigError } from "../program-error.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 import { tryProvider, type TriedNode } from "../providers/try-provider.ts";
 
-/** How long a kubeconfig's credential command may take, in milliseconds. */
+/** Timeout of a kubeconfig's credential command, in milliseconds. */
 const credentialsTimeoutMs = 10_000;
 
 /**
- * Opens what the settings name, and makes each provider, as a run does before its nodes start; nothing is sent to the cluster, nothing
- * is written, and all is closed again.
+ * Opens everything that the settings name, and creates each provider, like a run before its nodes start. Nothing is sent to the cluster or
+ * written, and everything is closed again.
  *
- * @returns what may stand in the way of a run and is no mistake in the settings, one line each
+ * @returns problems that may prevent a run but are not mistakes in the settings, one line each
  * @throws ConfigError with one line for each mistake
  */
 export async function checkRun(planned: readonly TriedNode[], loaded: LoadedSettings, context: Context): Promise<string[]> {
@@ -88,16 +88,16 @@ async function checkServingCertificate(loaded: LoadedSettings, context: Context)
   }
 }
 
-/** Why files cannot be kept in a directory, which need not be there yet; `undefined` if they can. */
+/** Why files cannot be stored in a directory, which may not exist yet; `undefined` if they can. */
 async function directoryProblem(directory: string): Promise<string | undefined> {
   try {
-    if (!(await stat(directory)).isDirectory()) return `${directory} is no directory`;
+    if (!(await stat(directory)).isDirectory()) return `${directory} is not a directory`;
     await access(directory, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
     const parent = dirname(directory);
     if (error instanceof Error && "code" in error && error.code === "ENOENT" && parent !== directory) return directoryProblem(parent);
-    return `${directory} cannot be written to: ${messageOf(error)}`;
+    return `${directory} is not writable: ${messageOf(error)}`;
   }
 }
 
@@ -110,14 +110,14 @@ async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<s
   return asWarningIfTaken(error, message);
 }
 
-/** As a port that is taken: it may be this very node's program, which runs already. */
+/** A warning only, because the holder may be this node's own program that is already running. */
 async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSettings, context: Context): Promise<string | undefined> {
   if (loaded.settings.instance.standby) return undefined;
   const { directory } = certDirectoryOf(name, loaded, context);
   const holder = await lockHolder({ directory, nodeName: name, clock: context.clock });
   return holder === undefined
     ? undefined
-    : `node ${name}: process ${holder} on this host runs it already; a run refuses as long as it does`;
+    : `node ${name}: process ${holder} on this host is already running it; a run fails until that ends`;
 }
 
 async function checkHealthAddress(loaded: LoadedSettings): Promise<string | undefined> {
@@ -127,28 +127,29 @@ async function checkHealthAddress(loaded: LoadedSettings): Promise<string | unde
   const path = ["health", "address"];
   const isDefault = loaded.merged.sourceOf(path).kind === "default";
   const name = `${loaded.nameOf(path)}: ${JSON.stringify(address)}`;
-  if (!isDefault && isOfKubelet(hostPort, loaded)) throw new ConfigError(`${name}: the kubelet's API is served there; choose another port`);
+  if (!isDefault && isOfKubelet(hostPort, loaded))
+    throw new ConfigError(`${name}: the kubelet's API uses this address; choose another port`);
   const error = await listenError(hostPort.host, hostPort.port);
   if (error === undefined) return undefined;
   const message = `${name}: cannot listen there: ${messageOf(error)}`;
-  // A run goes on without its health where nobody chose the address.
+  // A run continues without health checks if the address is the default.
   return isDefault ? message : asWarningIfTaken(error, message);
 }
 
-/** Whether the program itself takes the address for the kubelet's API. */
+/** Whether the program itself uses the address for the kubelet's API. */
 function isOfKubelet({ host, port }: { readonly host: string; readonly port: number }, { settings }: LoadedSettings): boolean {
   const { address } = settings.kubelet;
   const isOneHost = host === address || host === "" || isEveryAddress(host) || isEveryAddress(address);
   return isOneHost && port !== 0 && settings.nodes.some(({ kubeletPort }) => kubeletPort === port);
 }
 
-/** A port that is taken may be this very node's, which runs already. */
+/** A port in use is a warning only, because its user may be this node's own program that is already running. */
 function asWarningIfTaken(error: Error, message: string): string {
-  if ("code" in error && error.code === "EADDRINUSE") return `${message}; a run refuses as long as it is taken`;
+  if ("code" in error && error.code === "EADDRINUSE") return `${message}; a run fails while it is in use`;
   throw new ConfigError(message, { cause: error });
 }
 
-/** Listens for a moment. @returns the system's error where that cannot be */
+/** Listens for a moment. @returns the system's error if that fails */
 async function listenError(host: string, port: number): Promise<Error | undefined> {
   const server = createServer();
   try {

@@ -56,8 +56,8 @@ test("the node's own user is told which labels and taints it may not write", asy
 
   expect(isClear).toBe(true);
   expect(text).toContain("\nIdentity: system:node:vk\n");
-  expect(text).toMatch(/^ {2}labels: .*node-restriction\.kubernetes\.io\/team.*: left out, since system:node:vk may not set them; /m);
-  expect(text).toContain("  taints: those of the node stay, since system:node:vk may not change them; ");
+  expect(text).toMatch(/^ {2}labels: .*node-restriction\.kubernetes\.io\/team.*: omitted, because system:node:vk may not set them; /m);
+  expect(text).toContain("  taints: those of the node are kept, because system:node:vk may not change them; ");
   expect(text).toContain("example.com/b: c");
   expect(text).not.toContain("node-restriction.kubernetes.io/team: a");
 });
@@ -89,9 +89,9 @@ test("a program on this host that runs the node is in the way, also where the le
 
   expect(refused.isClear).toBe(false);
   expect(refused.text).toContain(
-    'of this instance ("one"), last renewed never; process 4711 has it; the run would end with exit code 78\n',
+    'held by this instance ("one"), last renewed never; process 4711 holds it; the run would end with exit code 78\n',
   );
-  expect(refused.text).toContain("  host: process 4711 on this host runs the node already; the run would end with exit code 78\n");
+  expect(refused.text).toContain("  host: process 4711 on this host is already running the node; the run would end with exit code 78\n");
   expect(standsBy.isClear).toBe(true);
-  expect(standsBy.text).toContain("  host: process 4711 on this host runs the node already; this instance would stand by\n");
+  expect(standsBy.text).toContain("  host: process 4711 on this host is already running the node; this instance would stand by\n");
 });

@@ -9,30 +9,29 @@ import { lockHolder } from "../nodes/node-lock.ts";
 import { tryDescription, type TriedNode } from "../providers/try-provider.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 
-/** How long the API server may take to answer one question, in milliseconds. */
+/** Timeout of a request to the API server, in milliseconds. */
 const requestTimeoutMs = 10_000;
 
-/** What a run would do, and whether anything stands in its way. */
+/** Result of a dry run. */
 export interface DryRun {
-  /** For people: it is no manifest, and kubectl refuses it. */
+  /** For people to read; kubectl rejects it as a manifest. */
   readonly text: string;
   readonly isClear: boolean;
 }
 
-/** What is known of one node. */
+/** Findings about one node. */
 interface NodeReport {
   readonly text: string;
   readonly isClear: boolean;
 }
 
-/** What a dry run reads. */
-interface DryRunDeps {
+interface DryRunOptions {
   readonly loaded: LoadedSettings;
   readonly client: KubeClient;
   readonly context: Context;
 }
 
-/** Reads what is there of the nodes in the cluster, asks their providers to describe them, and changes nothing. */
+/** Reads the nodes' state in the cluster, and asks their providers for descriptions, without changing anything. */
 export async function dryRun(
   nodes: readonly TriedNode[],
   loaded: LoadedSettings,
@@ -40,17 +39,19 @@ export async function dryRun(
   context: Context,
 ): Promise<DryRun> {
   const deps = { loaded, client, context };
-  const user = await read(context, "ask who this is", (signal) => client.raw("POST", selfSubjectReviews, selfSubjectReview, { signal }));
+  const user = await read(context, "get the program's identity", (signal) =>
+    client.raw("POST", selfSubjectReviews, selfSubjectReview, { signal }),
+  );
   const userName = user.kind === "there" ? userNameIn(user.object) : undefined;
   const reports: NodeReport[] = [];
   for (const node of nodes) reports.push(await reportOf(node, userName, deps));
-  const identity = userName ?? (user.kind === "unknown" ? `not known: ${user.why}` : "not known: the API server does not say");
+  const identity = userName ?? (user.kind === "unknown" ? `unknown: ${user.why}` : "unknown: the API server does not tell");
   const head = `Dry run: nothing is changed.\nAPI server: ${server}\nIdentity: ${identity}\n`;
-  const advice = "Access rights and a Node to apply beforehand: virtual-kubelet manifests all\n";
+  const advice = "To print access rights and a Node to apply beforehand: virtual-kubelet manifests all\n";
   return { text: [head, ...reports.map(({ text }) => text), advice].join("\n"), isClear: reports.every(({ isClear }) => isClear) };
 }
 
-/** Nothing is stored of it. Source: kubernetes.io, SelfSubjectReview, in every API server from 1.28 on. */
+/** Not stored. Source: kubernetes.io, SelfSubjectReview, in every API server from 1.28 on. */
 const selfSubjectReviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const selfSubjectReview = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
 
@@ -60,10 +61,10 @@ function userNameIn(review: unknown): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** What the names of nodes' own users begin with. */
+/** Prefix of the user names of nodes. */
 const nodeUserPrefix = "system:node:";
 
-async function reportOf(tried: TriedNode, userName: string | undefined, { loaded, client, context }: DryRunDeps): Promise<NodeReport> {
+async function reportOf(tried: TriedNode, userName: string | undefined, { loaded, client, context }: DryRunOptions): Promise<NodeReport> {
   const { setup } = tried;
   const options = await versioned(tried.options, client, context);
   const { name } = options;
@@ -85,7 +86,7 @@ async function reportOf(tried: TriedNode, userName: string | undefined, { loaded
     `  back end: ${problem === undefined ? "it describes the node" : `it could not describe the node: ${problem}`}`,
     `  node: ${describeFound(node, nodeState)}`,
     `  lease: ${describeFound(lease, (found) => leaseState(found, options, holder))}`,
-    ...(holder === undefined ? [] : [`  host: process ${holder} on this host runs the node already; ${whileHeld(options)}`]),
+    ...(holder === undefined ? [] : [`  host: process ${holder} on this host is already running the node; ${whileHeld(options)}`]),
     ...(isOthers ? [`  rights: the API server refuses node ${name} to ${nodeUser.name}, another node's user`] : []),
     ...refusedLines(preview, nodeUser?.name),
     "  as it would be written once it is ready:",
@@ -98,12 +99,12 @@ async function reportOf(tried: TriedNode, userName: string | undefined, { loaded
   return { text: lines.join("\n"), isClear };
 }
 
-/** What the node's own user may not write, where the admission plugin NodeRestriction is on. */
+/** Labels and taints that NodeRestriction does not let the node's own user write. */
 function refusedLines({ refused: { labels, taints } }: NodePreview, userName: string | undefined): string[] {
   const advice = "an administrator may: virtual-kubelet manifests node";
   return [
-    ...(labels.length === 0 ? [] : [`  labels: ${labels.join(", ")}: left out, since ${userName} may not set them; ${advice}`]),
-    ...(taints ? [`  taints: those of the node stay, since ${userName} may not change them; ${advice}`] : []),
+    ...(labels.length === 0 ? [] : [`  labels: ${labels.join(", ")}: omitted, because ${userName} may not set them; ${advice}`]),
+    ...(taints ? [`  taints: those of the node are kept, because ${userName} may not change them; ${advice}`] : []),
   ];
 }
 
@@ -114,7 +115,7 @@ async function versioned(options: NodeOptions, client: KubeClient, context: Cont
   return release === undefined ? options : { ...options, kubeletVersion: options.kubeletVersion ?? options.kubeletVersionOf?.(release) };
 }
 
-/** An object of the cluster, as far as it can be read. */
+/** An object of the cluster, or why it could not be read. */
 type Found<T> =
   | { readonly kind: "there"; readonly object: T }
   | { readonly kind: "absent" }
@@ -135,7 +136,7 @@ function describeFound<T>(found: Found<T>, describe: (object: T) => string): str
     case "there":
       return describe(found.object);
     case "absent":
-      return "not there; it would be created";
+      return "does not exist; would be created";
     case "unknown":
       return `not known: ${found.why}`;
   }
@@ -143,26 +144,26 @@ function describeFound<T>(found: Found<T>, describe: (object: T) => string): str
 
 function nodeState({ metadata, status }: Node): string {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  return `there since ${metadata?.creationTimestamp ?? "?"}, Ready is ${ready?.status ?? "not known"}; it would be adopted`;
+  return `exists since ${metadata?.creationTimestamp ?? "?"}, Ready is ${ready?.status ?? "unknown"}; would be adopted`;
 }
 
 function whileHeld({ instance }: NodeOptions): string {
   return instance.standby ? "this instance would stand by" : "the run would end with exit code 78";
 }
 
-/** @param program - the process id of the program on this host that runs the node */
+/** @param program - process ID of the program on this host that runs the node */
 function leaseState(lease: Lease, options: NodeOptions, program: string | undefined): string {
   const holder = identityOf(lease);
   const renewed = `last renewed ${lease.spec?.renewTime ?? "never"}`;
   if (holder === options.instance.identity) {
-    const next = program === undefined ? "it would be taken over at once" : `process ${program} has it; ${whileHeld(options)}`;
-    return `of this instance ("${holder}"), ${renewed}; ${next}`;
+    const next = program === undefined ? "would be taken over at once" : `process ${program} holds it; ${whileHeld(options)}`;
+    return `held by this instance ("${holder}"), ${renewed}; ${next}`;
   }
-  const other = holder === undefined ? "of a kubelet that gives no instance identity" : `of another instance, "${holder}"`;
-  return `${other}, ${renewed}; if it is renewed, ${whileHeld(options)}; if not, it would be taken over when its time is up`;
+  const other = holder === undefined ? "held by a kubelet without an instance identity" : `held by another instance, "${holder}"`;
+  return `${other}, ${renewed}; if it is renewed, ${whileHeld(options)}; otherwise, it would be taken over when it expires`;
 }
 
-/** Whether another instance seems to renew the Lease: by its own time, which may be another machine's. */
+/** Whether another instance seems to renew the Lease, judging by the renew time, which may come from another machine's clock. */
 function isHeld(lease: Found<Lease>, { instance }: NodeOptions, nowMs: number): boolean {
   if (lease.kind !== "there" || instance.standby || identityOf(lease.object) === instance.identity) return false;
   const { renewTime, leaseDurationSeconds = 0 } = lease.object.spec ?? {};

@@ -3,41 +3,38 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { parseQuery, parseRequestTarget, Refusal } from "@virtual-kubelet/kubelet-api";
 
-/** One thing that must be right for the program to be ready. */
+/** A condition for the program to be ready. */
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong; `undefined` if nothing is. */
+  /** Describes the problem; `undefined` if there is none. */
   readonly problem: string | undefined;
 }
 
-/** Connections at once; for one more the oldest ends. */
+/** Maximum number of connections. Beyond it the oldest is closed. */
 const maxConnections = 64;
 
-/** A running health server. */
 export interface HealthServer extends AsyncDisposable {
-  /** Where it listens. */
   readonly port: number;
 }
 
 /**
- * Serves `/healthz` and `/livez`, which answer as long as the process does, and `/readyz`, which fails with 500 while a
- * check does. `?verbose` lists the checks in the words of Kubernetes's own components, `?exclude=NAME` leaves one out.
- * Plain HTTP, GET and HEAD only.
+ * Serves `/healthz` and `/livez`, which succeed as long as the process answers, and `/readyz`, which fails with 500 while a check fails.
+ * `?verbose` lists the checks in the format of Kubernetes's own components, and `?exclude=NAME` skips one. Plain HTTP, GET and HEAD only.
  *
- * @param readiness - asked at each request
- * @throws the system's error if the address cannot be had
+ * @param readiness - called for each request
+ * @throws the system's error if the address cannot be bound
  */
 export async function startHealthServer(
   address: { readonly host: string; readonly port: number },
   readiness: () => readonly HealthCheck[],
 ): Promise<HealthServer> {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
-    // Whoever goes away while being answered harms nobody.
+    // A client that disconnects is not an error.
     response.on("error", () => {});
     try {
       serve(request, response, readiness);
     } catch (error) {
-      // What a request holds must not end the program.
+      // An invalid request must not end the program.
       if (error instanceof Refusal) reply(response, error.status, `${error.message}\n`);
       else reply(response, 500, "internal error\n");
     }
@@ -47,7 +44,7 @@ export async function startHealthServer(
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     const [oldest] = open;
-    // Who asks at all asks at once: whoever holds connections must not keep a probe out.
+    // Probes send their request immediately, so a client that only holds connections cannot keep them out.
     if (open.size > maxConnections) oldest?.destroy();
   });
   server.listen(address.port, address.host === "" ? undefined : address.host);

@@ -2,17 +2,17 @@ import { isAbsolute, join } from "node:path";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
 
-/** The folder of the program's state as root, by the Filesystem Hierarchy Standard. */
+/** Root's state folder, by the Filesystem Hierarchy Standard. */
 const systemStateDirectory = "/var/lib/virtual-kubelet";
 
-/** A folder for certificates, and whether somebody chose it. */
+/** A folder for certificates, and whether the user chose it. */
 export interface CertDirectory {
   /** Absolute. */
   readonly directory: string;
   readonly isChosen: boolean;
 }
 
-/** The folder that the settings name, else the default one. */
+/** The folder in the settings, or else the default one. */
 export function certDirectoryOf(nodeName: string, { settings, resolvePath }: LoadedSettings, context: Context): CertDirectory {
   const { certDirectory } = settings.kubelet;
   if (certDirectory === undefined) return { directory: defaultCertDirectory(nodeName, context), isChosen: false };
@@ -20,15 +20,15 @@ export function certDirectoryOf(nodeName: string, { settings, resolvePath }: Loa
 }
 
 /**
- * Where a node's serving certificate, its key and its pending request are kept where `--cert-dir` says nothing, so that a restart
- * makes no new request. systemd names the folder in `STATE_DIRECTORY`; else it is root's or the user's.
+ * Default of `--cert-dir`: folder for a node's serving certificate, its key and its pending request, so that a restart does not make a new
+ * request. It is below systemd's `STATE_DIRECTORY` if that is set, or else below root's or the user's state folder.
  */
 export function defaultCertDirectory(nodeName: string, { env, homeDir, isRoot }: Pick<Context, "env" | "homeDir" | "isRoot">): string {
-  // systemd lists several with colons between.
+  // systemd separates several folders with colons.
   const [given = ""] = (env["STATE_DIRECTORY"] ?? "").split(":");
   if (isAbsolute(given)) return join(given, nodeName, "pki");
   if (isRoot) return join(systemStateDirectory, nodeName, "pki");
   const userState = env["XDG_STATE_HOME"] ?? "";
-  // The specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   return join(isAbsolute(userState) ? userState : join(homeDir, ".local/state"), "virtual-kubelet", nodeName, "pki");
 }

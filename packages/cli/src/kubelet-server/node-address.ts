@@ -2,19 +2,18 @@ import { isIP } from "node:net";
 import type { NetworkInterfaceInfo } from "node:os";
 import type { Context } from "../context.ts";
 
-/** An address, and where it comes from. */
+/** An address with its source. */
 export interface ChosenAddress {
   readonly address: string;
-  /** What names its source to people. */
+  /** Name of the source for people. */
   readonly from: string;
 }
 
 /**
- * The address of nodes for which neither the settings nor the provider name one: without any, the API server does not
- * find them, and neither logs nor exec work. It is where the kubelet's API is served if that is one address, else the
- * pod's, else the host's first.
+ * Default address of nodes if neither the settings nor the provider name one. Without an address the API server cannot reach them for logs
+ * and exec. It is the address that the kubelet's API listens on if that is a single one, or else the pod's, or else the host's first.
  *
- * @param listenAddress - where the kubelet's API is served
+ * @param listenAddress - address that the kubelet's API listens on
  */
 export function defaultNodeAddress(
   listenAddress: string,
@@ -27,12 +26,12 @@ export function defaultNodeAddress(
   return first === undefined ? undefined : { address: first, from: "the host" };
 }
 
-/** Whether a server that listens there is on every address. As with Go, and so a kubelet, either stands for both families. */
+/** Whether a listen address means all addresses. As in Go, either form covers both families. */
 export function isEveryAddress(listenAddress: string): boolean {
   return listenAddress === "0.0.0.0" || listenAddress === "::";
 }
 
-/** The addresses of network interfaces that others can reach, IPv4 first. */
+/** Addresses of network interfaces that other hosts can reach, IPv4 first. */
 export function reachableAddresses(interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>): readonly string[] {
   const all = Object.values(interfaces).flatMap((entries) => entries ?? []);
   const reachable = all.filter(({ internal, address }) => !internal && !/^(169\.254\.|fe[89ab])/i.test(address));

@@ -55,14 +55,16 @@ test("without a port there is no server, and nothing is read or asked", async ()
 
 test.each([
   [[], []],
-  [["--anonymous-auth"], ["callers without credentials may do whatever the cluster allows system:anonymous (--anonymous-auth)"]],
+  [["--anonymous-auth"], ["callers without credentials may do everything that the cluster allows system:anonymous (--anonymous-auth)"]],
   [
     ["--authorization-mode=AlwaysAllow"],
     ["INSECURE: everybody with credentials of the cluster may run commands in every pod (--authorization-mode=AlwaysAllow)"],
   ],
   [
     ["--anonymous-auth", "--authorization-mode=AlwaysAllow"],
-    ["INSECURE: whoever reaches the kubelet's API may run commands in every pod (--anonymous-auth, --authorization-mode=AlwaysAllow)"],
+    [
+      "INSECURE: everybody who can reach the kubelet's API may run commands in every pod (--anonymous-auth, --authorization-mode=AlwaysAllow)",
+    ],
   ],
 ])("what %j opens is told in one warning", async (words, expected) => {
   const warnings: string[] = [];

@@ -14,7 +14,6 @@ import { ConfigError } from "../program-error.ts";
 import { isEveryAddress } from "./node-address.ts";
 import { openClientCa, openKeyPair, type CertificateDeps } from "./certificate-source.ts";
 
-/** A node of the program. */
 export interface ServableNode {
   readonly name: string;
   readonly node: Pick<VirtualNode, "access" | "health" | "node">;
@@ -22,7 +21,6 @@ export interface ServableNode {
   readonly port: number;
 }
 
-/** What {@link openKubeletServers} needs. */
 export interface KubeletServersOptions extends CertificateDeps {
   readonly nodes: readonly ServableNode[];
   /** The program's own metrics in Prometheus's text format. */
@@ -31,15 +29,15 @@ export interface KubeletServersOptions extends CertificateDeps {
 }
 
 /**
- * Opens the nodes' HTTPS servers: one for each port; nodes of the same port share it. Disposing closes them.
+ * Opens the nodes' HTTPS servers: one for each port, which nodes with the same port share. Disposing closes them.
  *
- * @throws ConfigError for a port that cannot be had, and for a certificate or CA that is of no use
+ * @throws ConfigError for a port that cannot be bound, and for an unusable certificate or CA
  */
 export async function openKubeletServers(options: KubeletServersOptions): Promise<AsyncDisposable> {
   const { logger } = options;
   await using opened = new AsyncDisposableStack();
   const background = opened.use(
-    new Background((error) => logger.error({ err: messageOf(error) }, "a certificate is not kept up to date any more")),
+    new Background((error) => logger.error({ err: messageOf(error) }, "a certificate is no longer kept up to date")),
   );
   const groups = Map.groupBy(
     options.nodes.filter(({ port }) => port !== 0),
@@ -95,7 +93,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
     const index = loaded.settings.nodes.findIndex(({ name }) => name === nodes[0]?.name);
     const name = loaded.nameOf(["nodes", index, "kubeletPort"]);
     throw new ConfigError(
-      `${name}: ${port}: cannot serve the kubelet's API on ${kubelet.address}: ${messageOf(error)}; choose another port, or 0 for no server`,
+      `${name}: ${port}: cannot serve the kubelet's API on ${kubelet.address}: ${messageOf(error)}; choose another port, or 0 to disable it`,
       { cause: error },
     );
   }
@@ -108,7 +106,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
 }
 
 function problemOf({ health }: Pick<VirtualNode, "health">): string | undefined {
-  return health.ready ? undefined : "the node is not registered, or its pods are not known yet";
+  return health.ready ? undefined : "the node is not registered, or its pods are not listed yet";
 }
 
 function accessControlOf(
@@ -138,12 +136,12 @@ function tellOfOpenDoors({ loaded, logger }: KubeletServersOptions): void {
   if (authorizationMode === "AlwaysAllow" && anonymousAuth) {
     logger.warn(
       {},
-      "INSECURE: whoever reaches the kubelet's API may run commands in every pod (--anonymous-auth, --authorization-mode=AlwaysAllow)",
+      "INSECURE: everybody who can reach the kubelet's API may run commands in every pod (--anonymous-auth, --authorization-mode=AlwaysAllow)",
     );
   } else if (authorizationMode === "AlwaysAllow") {
     logger.warn({}, "INSECURE: everybody with credentials of the cluster may run commands in every pod (--authorization-mode=AlwaysAllow)");
   } else if (anonymousAuth) {
-    logger.warn({}, "callers without credentials may do whatever the cluster allows system:anonymous (--anonymous-auth)");
+    logger.warn({}, "callers without credentials may do everything that the cluster allows system:anonymous (--anonymous-auth)");
   }
 }
 
@@ -156,7 +154,7 @@ async function asConfigError<T>({ loaded }: CertificateDeps, path: readonly stri
   }
 }
 
-/** What goes on until it is disposed. */
+/** Tasks that run until disposed. */
 class Background implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #tasks: Promise<void>[] = [];

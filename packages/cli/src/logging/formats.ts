@@ -7,18 +7,14 @@ export function formatJson({ level, timeMs, message, fields }: LogRecord): strin
   try {
     return escaped(JSON.stringify({ ...head, ...fields, ...head }));
   } catch (error) {
-    // A field that holds itself, or a bigint: a lost record would be worse.
+    // A cyclic field or a bigint must not lose the record.
     return escaped(JSON.stringify({ ...head, logError: String(error) }));
   }
 }
 
 const colours: Readonly<Record<LogLevel, string>> = { debug: "2", info: "32", warn: "33", error: "31" };
 
-/**
- * For people, after klog: level, month and day, local time, message, `field=value`.
- *
- * @param coloured - whether the level has a colour
- */
+/** Text in the style of klog: level, month and day, local time, message, `field=value`. @param coloured - color the level */
 export function formatText(coloured: boolean): (record: LogRecord) => string {
   return ({ level, timeMs, message, fields }) => {
     const letter = level.charAt(0).toUpperCase();
@@ -32,8 +28,8 @@ export function formatText(coloured: boolean): (record: LogRecord) => string {
 const control = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * With what moves a terminal's cursor, ends a line or turns the direction of text as its number: callers put texts of theirs into the log,
- * a command's name for one, and must not be able to write lines of their own.
+ * Escapes characters that move a terminal's cursor, end a line or change the direction of text. Callers can put texts into the log, such as
+ * a command's name, and must not be able to forge log lines.
  */
 function escaped(text: string): string {
   return text.replaceAll(control, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -5,7 +5,7 @@ import { redact } from "../config/redact.ts";
 import type { LogLevel } from "../config/settings.ts";
 import type { Output } from "../context.ts";
 
-/** One record, redacted and ready to be written. */
+/** A redacted record. */
 export interface LogRecord {
   readonly level: LogLevel;
   /** Milliseconds since the epoch. */
@@ -14,21 +14,20 @@ export interface LogRecord {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What {@link createLogger} needs. */
 export interface LoggerOptions {
-  /** The least important records that are written. */
+  /** Lowest level that is written. */
   readonly level: LogLevel;
   readonly output: Output;
   readonly clock: Clock;
-  /** One line, without its end. */
+  /** Formats a record as one line without a newline. */
   format(record: LogRecord): string;
 }
 
 const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 /**
- * A logger that writes each record as one line. Secrets are taken out of every field, errors are written as their
- * messages, and with level `debug` with their stacks.
+ * Creates a logger that writes each record as one line. Secrets are removed from all fields. Errors are written as their messages, at level
+ * `debug` with their stacks.
  */
 export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
   const least = levels.indexOf(options.level);

@@ -1,30 +1,30 @@
 import type { KubernetesObject } from "@virtual-kubelet/kube-client";
 import { createHash } from "node:crypto";
 
-/** What decides which rights a program with some nodes needs. */
+/** Determines the access rights that a program needs. */
 export interface AccessNeeds {
   readonly nodes: readonly { readonly name: string; readonly onShutdown: "keep" | "cordon" | "drain" | "delete" }[];
-  /** Whether the cluster's id must be read from the namespace kube-system. */
+  /** Whether the cluster's ID must be read from the namespace kube-system. */
   readonly readsClusterId: boolean;
-  /** Whether it makes volumes for claims. Default: `false`. */
+  /** Whether it provisions volumes for claims. Default: false. */
   readonly provisionsVolumes?: boolean | undefined;
-  /** What the nodes' HTTPS server asks of the API server; absent where there is no server. */
+  /** What the nodes' HTTPS server needs from the API server; `undefined` if there is no server. */
   readonly kubeletApi?: KubeletApiNeeds | undefined;
 }
 
-/** What the nodes' HTTPS server asks of the API server. */
+/** What the nodes' HTTPS server needs from the API server. */
 export interface KubeletApiNeeds {
-  /** Whose a bearer token is. */
+  /** Authenticate bearer tokens. */
   readonly tokenReviews: boolean;
-  /** What a caller may do. */
+  /** Authorize callers. */
   readonly subjectAccessReviews: boolean;
-  /** The authority of client certificates that the cluster publishes. */
+  /** Read the CA of client certificates that the cluster publishes. */
   readonly publishedClientCa: boolean;
-  /** A serving certificate. */
+  /** Request a serving certificate. */
   readonly servingCertificate: boolean;
 }
 
-/** An object, and what it is for. */
+/** An object with a comment about its purpose. */
 export interface ExplainedObject {
   readonly why: string;
   readonly object: KubernetesObject & Readonly<Record<string, unknown>>;
@@ -42,21 +42,22 @@ interface Rule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What a program runs as. */
+/** Identity that a program runs as. */
 export type RunAs = "node" | "service-account";
 
 const group = "rbac.authorization.k8s.io";
 const serviceAccountNamespace = "kube-system";
 
-/** Namespace that Events of objects without a namespace, such as Nodes, are written to. */
+/** Namespace for Events of objects without a namespace, such as Nodes. */
 const eventNamespace = "default";
 
-/** Longest name of a ServiceAccount: a DNS subdomain. */
+/** Maximum length of a ServiceAccount's name: a DNS subdomain. */
 const maxAccountNameLength = 253;
 
 /**
- * Rights of a program that runs as `system:node:NAME` of the group `system:nodes`: what the Node authorizer does not grant by itself.
- * Every object bears the node's name, so that no node's rights replace another's. `:` is in no node's name.
+ * Rights of a program that runs as `system:node:NAME` of the group `system:nodes`, in addition to those that the Node authorizer grants.
+ * Every object's name contains the node's, so that the rights of several nodes do not replace one another. `:` cannot occur in a node's
+ * name.
  */
 export function nodeRights(node: AccessNeeds["nodes"][number], needs: Omit<AccessNeeds, "nodes">): ExplainedObject[] {
   const name = `virtual-kubelet:node:${node.name}`;
@@ -68,16 +69,16 @@ export function nodeRights(node: AccessNeeds["nodes"][number], needs: Omit<Acces
       ? []
       : [
           { why: "what the Node authorizer does not grant", object: clusterRole(name, rules) },
-          { why: "gives that to the node's user", object: clusterRoleBinding(name, user) },
+          { why: "grants that to the node's user", object: clusterRoleBinding(name, user) },
         ]),
   ];
 }
 
 /**
- * Rights of a program that runs as a service account. RBAC cannot say "the pods of this node" or "the secrets of these pods", so they
- * are more than the program needs; {@link nodeRights} are not.
+ * Rights of a program that runs as a service account. They exceed what the program needs, because RBAC cannot express "the pods of this
+ * node" or "the secrets of these pods"; {@link nodeRights} do not.
  *
- * @param namespaces - the only ones whose pods the program may change and whose secrets it may read; default: all
+ * @param namespaces - restricts the program to pods and secrets in these namespaces; default: all
  */
 export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly string[]): ExplainedObject[] {
   const first = needs.nodes[0]?.name ?? "";
@@ -86,11 +87,11 @@ export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly s
   const subject = { kind: "ServiceAccount", name: account, namespace: serviceAccountNamespace };
   const event: Rule = { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] };
   const roles = [
-    ...(namespaces ?? []).map((namespace) => ({ namespace, name, why: "what its pods there need", rules: [...podRules(needs), event] })),
+    ...(namespaces ?? []).map((namespace) => ({ namespace, name, why: "rights for its pods there", rules: [...podRules(needs), event] })),
     { namespace: "kube-node-lease", name: `${name}:leases`, why: "its nodes' leases", rules: leaseRules(needs) },
     ...(namespaces === undefined || namespaces.includes(eventNamespace)
       ? []
-      : [{ namespace: eventNamespace, name: `${name}:events`, why: "events of its nodes", rules: [event] }]),
+      : [{ namespace: eventNamespace, name: `${name}:events`, why: "rights for events of its nodes", rules: [event] }]),
   ];
   return [
     {
@@ -98,24 +99,24 @@ export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly s
       object: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: account, namespace: serviceAccountNamespace } },
     },
     {
-      why: "what it does in the whole cluster",
+      why: "rights in the whole cluster",
       object: clusterRole(name, [...clusterRules(needs), ...(namespaces === undefined ? [...podRules(needs), event] : [])]),
     },
-    { why: "gives that to the service account", object: clusterRoleBinding(name, subject) },
+    { why: "grants that to the service account", object: clusterRoleBinding(name, subject) },
     ...roles.flatMap(({ namespace, name: roleName, why, rules }) => [
       { why, object: role(namespace, roleName, rules) },
-      { why: "gives that to the service account", object: roleBinding(namespace, roleName, roleName, subject) },
+      { why: "grants that to the service account", object: roleBinding(namespace, roleName, roleName, subject) },
     ]),
     ...authenticationReader(name, subject, needs.kubeletApi),
   ];
 }
 
-/** The service account of a program whose first node this is. */
+/** Name of a program's service account, derived from its first node. */
 export function serviceAccountName(firstNode: string): string {
   const name = `virtual-kubelet-${firstNode}`;
   if (name.length <= maxAccountNameLength) return name;
   const hash = createHash("sha256").update(firstNode).digest("hex").slice(0, 16);
-  // With a dot, because another node may be called as the hash is.
+  // The dot prevents a clash with a node whose name is the hash.
   return `virtual-kubelet.${hash}`;
 }
 
@@ -123,7 +124,7 @@ function authenticationReader(name: string, subject: Subject, kubeletApi: Kubele
   if (!kubeletApi?.publishedClientCa) return [];
   return [
     {
-      why: "the certificate authority of those who call the node",
+      why: "the CA of the node's callers",
       object: roleBinding("kube-system", `${name}:authentication`, "extension-apiserver-authentication-reader", subject),
     },
   ];
@@ -151,14 +152,14 @@ function podRules({ nodes }: AccessNeeds): Rule[] {
     { apiGroups: [""], resources: ["pods"], verbs: ["delete"] },
     { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
     ...(drains ? [{ apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] }] : []),
-    // The program reads each by its name only. A rule cannot say so, the Node authorizer does.
+    // The program reads each object by name only, which a rule cannot express, but the Node authorizer enforces.
     { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
     { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get"] },
     { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   ];
 }
 
-/** Source of what the Node authorizer grants of it, which is all: kubernetes v1.36 bootstrappolicy, NodeRules. */
+/** The Node authorizer grants all of these. Source: kubernetes v1.36 bootstrappolicy, NodeRules. */
 function kubeletApiRules(needs: KubeletApiNeeds | undefined): Rule[] {
   const certificates = { apiGroups: ["certificates.k8s.io"], resources: ["certificatesigningrequests"] };
   return [
@@ -181,12 +182,15 @@ function leaseRules({ nodes }: AccessNeeds): Rule[] {
   ];
 }
 
-/** Source: kubernetes v1.36 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, NodeRules: no namespaces, and no delete of nodes. */
+/**
+ * Source: kubernetes v1.36 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, NodeRules: it grants neither namespaces nor deletion
+ * of nodes.
+ */
 function rulesBesideNodeAuthorizer({ nodes, readsClusterId, provisionsVolumes }: AccessNeeds): Rule[] {
   return [...clusterIdRules(readsClusterId), ...deleteNodeRules(nodes), ...provisioningRules(provisionsVolumes)];
 }
 
-/** What an external provisioner may do, but for changing claims. Source: `system:persistent-volume-provisioner` of the same file. */
+/** Rights of an external provisioner, except changing claims. Source: `system:persistent-volume-provisioner` of the same file. */
 function provisioningRules(provisionsVolumes = false): Rule[] {
   if (!provisionsVolumes) return [];
   return [

@@ -13,18 +13,18 @@ import {
   type RunAs,
 } from "./access-rights.ts";
 
-/** A manifest: what a reader must know first, then its objects. */
+/** A manifest: an introductory comment and objects. */
 export interface Manifest {
   readonly head: readonly string[];
   readonly objects: readonly ExplainedObject[];
 }
 
 /**
- * The access rights of the program.
+ * Access rights of the program.
  *
- * @param namespaces - the only ones of a service account; default: all
+ * @param namespaces - restricts a service account; default: all
  * @param setups - the nodes' providers
- * @throws ConfigError for several nodes that are to be one node's identity
+ * @throws ConfigError if several nodes would have to share one node's identity
  */
 export function rightsManifest(
   settings: Settings,
@@ -43,15 +43,15 @@ export function rightsManifest(
   if (!node) throw new RangeError("the settings have no node");
   if (second)
     throw new ConfigError(
-      `--run-as: "node": system:node:${node.name} can be node ${node.name} only, and the configuration has ${needs.nodes.length} nodes: ` +
+      `--run-as: "node": system:node:${node.name} can only be node ${node.name}, but the configuration has ${needs.nodes.length} nodes: ` +
         "run a program for each, or print the rights of one for all with --run-as=service-account",
     );
   return { head: nodeHead(node.name), objects: nodeRights(node, needs) };
 }
 
 /**
- * The Node as an administrator may create it beforehand, with the labels and taints that a node's own user may not set. It has no
- * status, so nothing takes it for a node that runs.
+ * The Node for an administrator to create beforehand, with the labels and taints that a node's own user may not set. Without a status it
+ * does not count as a running node.
  */
 export function nodeManifest(
   { options }: TriedNode,
@@ -64,7 +64,7 @@ export function nodeManifest(
   return { head: [], objects: [{ why: `the Node, without a status: it becomes Ready when the program runs${note}`, object }] };
 }
 
-/** YAML that kubectl applies. It reads YAML 1.1, where `no` and `on` are bools: a label or a name such as these is put in quotes. */
+/** Renders YAML for kubectl, which reads YAML 1.1: words such as `no` and `on`, which are booleans there, are quoted. */
 export async function renderManifests(manifests: readonly Manifest[]): Promise<string> {
   const { stringify } = await import("yaml");
   const comment = (line: string): string => `# ${line}\n`;
@@ -75,7 +75,7 @@ export async function renderManifests(manifests: readonly Manifest[]): Promise<s
   return `${head.join("")}${objects.join("---\n")}`;
 }
 
-/** The same as one `List`, which kubectl applies, too; without comments. */
+/** The same as one `List`, which kubectl applies too; without comments. */
 export function toList(manifests: readonly Manifest[]): object {
   return { apiVersion: "v1", kind: "List", items: manifests.flatMap(({ objects }) => objects.map(({ object }) => object)) };
 }
@@ -91,8 +91,8 @@ function serviceAccountHead(namespaces: readonly string[] | undefined): readonly
   const where = namespaces === undefined ? "of the cluster" : `of the namespaces ${namespaces.join(", ")}`;
   const there = namespaces === undefined ? "" : " there";
   return [
-    `WARNING: whoever has these rights reads every Secret ${where}, and makes tokens for every service account${there}.`,
-    `They also reach every pod${there}, those of other nodes too. --run-as=node needs none of that.`,
+    `WARNING: these rights allow reading every Secret ${where}, and making tokens for every service account${there}.`,
+    `They also cover every pod${there}, including those of other nodes. --run-as=node needs none of that.`,
   ];
 }
 

@@ -6,21 +6,21 @@ import { readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
-/** Longest path of a socket that every system takes, in bytes. */
+/** Maximum path length of a socket that every system supports, in bytes. */
 const maxSocketPath = 100;
 
-/** How long a program may take to say who it is, in milliseconds. */
+/** Timeout for a program to send its process ID, in milliseconds. */
 const answerTimeoutMs = 2_000;
 
-/** How long it may take to decide. Two that take each other for one that holds the node would both give up. */
+/** Timeout for a program to decide. If two programs each took the other for the holder, both would give up. */
 const decisionTimeoutMs = 10_000;
 
-/** How often a claim is made before it is given up. */
+/** Maximum attempts to create a claim. */
 const maxTries = 5;
 
 const held = "held";
 
-/** The folder of the claims: its path, its open descriptor, the start of the names of one node's claims, and the clock they go by. */
+/** Folder of the claims: its path and open descriptor, the name prefix of one node's claims, and a clock. */
 export interface ClaimFolder {
   readonly directory: string;
   readonly handle: FileHandle;
@@ -29,8 +29,8 @@ export interface ClaimFolder {
 }
 
 /**
- * A program's claim on a node: a socket with a name of its own that the program listens on. The name is never used again, so a socket
- * that was seen in the folder and on which nobody listens is dead for good, and anybody may take it away.
+ * A program's claim on a node: a uniquely named socket that the program listens on. Names are never reused, so a socket on which nobody
+ * listens belongs to a dead program, and may be removed by anybody.
  */
 export class Claim implements AsyncDisposable {
   readonly name: string;
@@ -45,13 +45,16 @@ export class Claim implements AsyncDisposable {
     this.#asking = asking;
   }
 
-  /** Makes a claim that others see. Each caller is told `pid` at once, and `held` as soon as this program {@link hold holds} the node. */
+  /**
+   * Creates a claim that others can see. Each caller is sent `pid` immediately, and `held` as soon as this program {@link hold holds} the
+   * node.
+   */
   static async make(folder: ClaimFolder, pid: number): Promise<Claim> {
     for (let tries = 1; ; tries++) {
       try {
         return await Claim.#tryMake(folder, pid);
       } catch (error) {
-        // Whoever got the node meanwhile took it for a socket that a killed program left behind.
+        // The holder of the node may have removed the socket, taking it for one of a killed program.
         if (!hasCode(error, "ENOENT") || tries === maxTries) throw error;
       }
     }
@@ -67,7 +70,7 @@ export class Claim implements AsyncDisposable {
       asking.add(socket);
       socket.write(`${pid}\n`);
     });
-    // A socket has its name before anybody can connect to it, so it gets the name that others look for only once it listens.
+    // A socket has a name before it listens, so it gets the name that others look for only afterwards.
     const hidden = socketPath(folder, hiddenName(name));
     server.listen(hidden);
     await once(server, "listening");
@@ -82,7 +85,7 @@ export class Claim implements AsyncDisposable {
     return claim;
   }
 
-  /** Tells everybody who asked, and who will ask, that this program holds the node. */
+  /** Tells all current and future callers that this program holds the node. */
   hold(): void {
     const tell = (socket: Socket): void => void socket.end(`${held}\n`);
     this.#server.on("connection", tell);
@@ -97,14 +100,14 @@ export class Claim implements AsyncDisposable {
   }
 }
 
-/** The names of the claims in a folder, in order. */
+/** Sorted names of the claims in a folder. */
 export function claimsIn({ directory, prefix }: ClaimFolder): Promise<string[]> {
   return namesOf(directory, prefix);
 }
 
 /**
- * Removes the sockets of programs that were killed while they made their claims. Only the program that holds the node may: one that
- * is making its claim at this moment loses it, and makes another.
+ * Removes sockets of programs that were killed while they created their claims. Only the holder of the node may do that: a program that is
+ * creating its claim at this moment loses it, and tries again.
  */
 export async function removeUnfinished(folder: ClaimFolder): Promise<void> {
   const names = await namesOf(folder.directory, hiddenName(folder.prefix));
@@ -113,7 +116,7 @@ export async function removeUnfinished(folder: ClaimFolder): Promise<void> {
 
 async function namesOf(directory: string, prefix: string): Promise<string[]> {
   const names = await readdir(directory);
-  // The rest is checked as well: a node may be called "a", and another one "a.lock.b".
+  // The suffix is checked because one node may be called "a", and another one "a.lock.b".
   return names.filter((name) => name.startsWith(prefix) && /^[\da-f-]+$/.test(name.slice(prefix.length))).toSorted();
 }
 
@@ -121,21 +124,21 @@ function hiddenName(name: string): string {
   return `.${name}`;
 }
 
-/** The process id of a claim's program, as far as it says; `undefined` if there is no such program. */
+/** Process ID that a claim's program reports; `undefined` if no such program runs. */
 export async function askPid(folder: ClaimFolder, name: string): Promise<string | undefined> {
   const answer = await ask(folder, name, { timeoutMs: answerTimeoutMs, isEnough: (said) => said.includes("\n") });
   return answer && pidIn(answer.said);
 }
 
-/** What a claim's program answers. */
+/** Answer of a claim's program. */
 export interface Decision {
-  /** Its process id, as far as it says. */
+  /** Process ID that the program reports. */
   readonly pid: string;
-  /** Whether it holds the node. A program that has not decided after 10 seconds counts as one that does. */
+  /** Whether it holds the node. A program that has not decided within 10 seconds counts as the holder. */
   readonly isHeld: boolean;
 }
 
-/** Waits until a claim's program holds the node or gives its claim up. @returns `undefined` if there is no such program */
+/** Waits until a claim's program holds the node or gives up its claim. @returns `undefined` if no such program runs */
 export async function askDecision(folder: ClaimFolder, name: string): Promise<Decision | undefined> {
   const answer = await ask(folder, name, { timeoutMs: decisionTimeoutMs, isEnough: () => false });
   return answer && { pid: pidIn(answer.said), isHeld: answer.isOverdue || answer.said.endsWith(`\n${held}\n`) };
@@ -145,7 +148,7 @@ function pidIn(said: string): string {
   return said.split("\n", 1)[0] || "of an unknown id";
 }
 
-/** Listens to a claim's program until it has said enough, ends, or says nothing for too long. The socket of one that has ended is removed. */
+/** Reads from a claim's program until it has sent enough, ends, or times out. The socket of an ended program is removed. */
 async function ask(
   folder: ClaimFolder,
   name: string,
@@ -157,9 +160,9 @@ async function ask(
     await once(socket, "connect");
   } catch (error) {
     socket.destroy();
-    // Who takes no connection lives, but is stopped or very busy: its backlog is full.
+    // A program that accepts no connection is alive, but stopped or very busy: its backlog is full.
     if (hasCode(error, "EAGAIN")) return { said: "", isOverdue: true };
-    // A reset is a listener that closed before it took this connection.
+    // A reset means that the listener closed before accepting this connection.
     if (!hasCode(error, "ECONNREFUSED", "ECONNRESET", "ENOENT")) throw error;
     await rm(path, { force: true });
     return undefined;
@@ -176,7 +179,7 @@ async function ask(
       if (isEnough(said)) break;
     }
   } catch {
-    // A program that ends this very moment has said what it had to say.
+    // A program that ends at this moment has already sent its answer.
   }
   return { said, isOverdue };
 }
@@ -185,7 +188,7 @@ function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-/** The socket's path; by the folder's descriptor where the path itself is too long for a socket and the system has that. */
+/** Path of the socket. If it is too long and the system supports that, a path through the folder's descriptor. */
 function socketPath({ directory, handle }: ClaimFolder, name: string): string {
   const path = join(directory, name);
   const byDescriptor = `/proc/self/fd/${handle.fd}`;

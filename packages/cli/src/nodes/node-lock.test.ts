@@ -45,7 +45,7 @@ test("the second is refused with the first's process id, and told what to do", a
 
   expect(refusal).toBeInstanceOf(ConfigError);
   expect(String(refusal)).toMatch(
-    /node vk: process 4711 on this host runs it already \(.*\/pki\/vk\.lock\.\*\); stop that one, .* another --cert-dir$/,
+    /node vk: process 4711 on this host is already running it \(.*\/pki\/vk\.lock\.\*\); stop that one, .* another --cert-dir if it is a node of another cluster$/,
   );
 });
 
@@ -71,7 +71,7 @@ test("the lock of a program that was killed is nobody's", async () => {
 
   await using _held = await lock();
 
-  await expect(lock()).rejects.toThrow("on this host runs it already");
+  await expect(lock()).rejects.toThrow("on this host is already running it");
 });
 
 test("the sockets of programs that were killed while they made their claims are removed, and no other node's", async () => {
@@ -124,7 +124,7 @@ test("a claim that is taken for a dead program's while it is being made is made 
   });
   for (let round = 0; round < 1_000 && !isRemoved; round++) {
     await using _held = await lock({ logger });
-    await expect(lock({ logger })).rejects.toThrow("on this host runs it already");
+    await expect(lock({ logger })).rejects.toThrow("on this host is already running it");
   }
 
   expect({ isRemoved, warnings }).toEqual({ isRemoved: true, warnings: [] });
@@ -178,7 +178,7 @@ test("a program that does not decide for ten seconds counts as one that holds th
 
   await ownClock.advance(10_000);
 
-  await expect(second).rejects.toThrow("process 4711 on this host runs it already");
+  await expect(second).rejects.toThrow("process 4711 on this host is already running it");
 });
 
 /** A program that holds the lock, is stopped, and whose socket nobody can connect to any more. */
@@ -205,7 +205,7 @@ async function leaveStoppedProgram(): Promise<AsyncDisposable> {
 test("a program that is stopped holds the node, however many have asked it", async () => {
   await using _stopped = await leaveStoppedProgram();
 
-  await expect(lock()).rejects.toThrow("process of an unknown id on this host runs it already");
+  await expect(lock()).rejects.toThrow("process of an unknown id on this host is already running it");
 });
 
 test("of many that start at once after a crash one gets the lock", async () => {
@@ -224,7 +224,7 @@ test("a folder whose path is too long for a socket does as well, and so does the
   const nodeName = "n".repeat(253);
   await using _held = await lock({ directory, nodeName });
 
-  await expect(lock({ directory, nodeName })).rejects.toThrow("on this host runs it already");
+  await expect(lock({ directory, nodeName })).rejects.toThrow("on this host is already running it");
   expect(await readdir(directory)).toHaveLength(1);
 });
 
@@ -236,7 +236,7 @@ test.each(["file/pki", "/proc/x/y"])("where no lock can be made the program goes
   await using held = await lock({ directory: resolve(folder, directory), logger });
 
   expect(held).toBeDefined();
-  expect(warnings).toEqual([expect.stringContaining("no lock can be made beside the certificates")]);
+  expect(warnings).toEqual([expect.stringContaining("no lock can be created beside the certificates")]);
 });
 
 test("one that stands by has the lock once the first has gone", async () => {

@@ -8,20 +8,19 @@ import { join } from "node:path";
 import { askDecision, askPid, Claim, claimsIn, removeUnfinished, type ClaimFolder } from "./node-claim.ts";
 import { ConfigError } from "../program-error.ts";
 
-/** Longest node name that is part of a file's name as it stands. */
+/** Maximum length of a node name that is used unchanged in a file name. */
 const maxNameLength = 40;
 
-/** How long a program that stands by waits between two tries, in milliseconds. */
+/** Interval at which a standby program tries again, in milliseconds. */
 const standbyMs = 1_000;
 
-/** What {@link lockNode} needs. */
 export interface NodeLockOptions {
   readonly nodeName: string;
-  /** Where the node's certificates are; made if it is not there. */
+  /** Folder of the node's certificates; created if missing. */
   readonly directory: string;
-  /** Said to whoever comes second. */
+  /** Reported to other programs that want the node. */
   readonly pid: number;
-  /** Wait for the first program to end instead of refusing. */
+  /** Wait for the holder to end instead of failing. */
   readonly standby: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,12 +28,12 @@ export interface NodeLockOptions {
 }
 
 /**
- * Holds a node against a second program on this host: two copies with one identity would take the node's Lease from each other in turn
- * for as long as something restarts them. The lock is a socket that the program listens on, so it ends with the process, however
- * that ends. Where none can be made the program goes on, since its Lease still says who holds the node.
+ * Locks a node against a second program on this host. Two copies with the same identity would otherwise take the node's Lease from each
+ * other for as long as they are restarted. The lock is a socket that the program listens on, so it ends with the process. If it cannot be
+ * created, the program continues, because the Lease still determines the holder.
  *
- * @returns what lets go of the node
- * @throws ConfigError if a living program has it, and this one does not stand by
+ * @returns disposable that releases the lock
+ * @throws ConfigError if a running program holds the node and this one does not stand by
  */
 export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposable> {
   const { nodeName, directory, standby, clock, logger, signal } = options;
@@ -44,22 +43,22 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
     if (outcome.kind === "impossible") {
       logger.warn(
         { node: nodeName, err: messageOf(outcome.error) },
-        "a second program on this host would not be noticed at once: no lock can be made beside the certificates",
+        "the node cannot be locked against a second program on this host: no lock can be created beside the certificates",
       );
       return { [Symbol.asyncDispose]: () => Promise.resolve() };
     }
     const holder = `process ${outcome.holder}`;
     if (!standby)
       throw new ConfigError(
-        `node ${nodeName}: ${holder} on this host runs it already (${join(directory, claimPrefix(nodeName))}*); ` +
-          "stop that one, give this one another --nodename, or, where it is a node of another cluster, another --cert-dir",
+        `node ${nodeName}: ${holder} on this host is already running it (${join(directory, claimPrefix(nodeName))}*); ` +
+          "stop that one, or give this one another --nodename, or another --cert-dir if it is a node of another cluster",
       );
     if (isFirst) logger.info({ node: nodeName, holder }, "another program on this host runs the node; standing by");
     await clock.sleep(standbyMs, signal);
   }
 }
 
-/** The process id of the program on this host that runs the node, as far as it says; `undefined` if none does, or it cannot be told. */
+/** Process ID of the program on this host that runs the node; `undefined` if there is none or that cannot be determined. */
 export async function lockHolder(options: Pick<NodeLockOptions, "directory" | "nodeName" | "clock">): Promise<string | undefined> {
   const { directory, nodeName, clock } = options;
   try {
@@ -77,7 +76,7 @@ export async function lockHolder(options: Pick<NodeLockOptions, "directory" | "n
 
 type Outcome =
   | { readonly kind: "locked"; readonly lock: AsyncDisposable }
-  /** `holder` is its process id, as far as it says. */
+  /** `holder` is the process ID that the program reports. */
   | { readonly kind: "held"; readonly holder: string }
   | { readonly kind: "impossible"; readonly error: unknown };
 
@@ -99,11 +98,11 @@ async function tryLock({ directory, nodeName, pid, clock }: NodeLockOptions): Pr
 }
 
 /**
- * Waits until a claim wins or loses. It wins once no other is left. It loses to one that holds the node, and to one whose name comes
- * first; one whose name comes later loses to this one, unless it holds the node already. Each claim is seen by all others before it
- * looks at them, so of two that decide at the same time at least one sees the other.
+ * Waits until a claim wins or loses. It wins when no other claim is left. It loses to one that holds the node, and to one whose name sorts
+ * before its own; one whose name sorts after it loses, unless it already holds the node. A claim is visible before its program looks at the
+ * others, so of two simultaneous ones at least one sees the other.
  *
- * @returns the process id of the program that has the node; `undefined` if the claim wins
+ * @returns process ID of the program that has the node; `undefined` if the claim wins
  */
 async function strongerThan(claim: Claim, folder: ClaimFolder): Promise<string | undefined> {
   for (const name of await claimsIn(folder)) {

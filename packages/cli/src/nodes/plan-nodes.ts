@@ -6,18 +6,14 @@ import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
 import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
-/** One node, ready to be made. */
+/** A node that is ready to be created. */
 export interface PlannedNode {
   readonly setup: ProviderSetup;
   readonly options: NodeOptions;
   readonly pods: PodOptions;
 }
 
-/**
- * Loads the providers of all nodes and checks their configuration.
- *
- * @throws ConfigError with one line for each problem
- */
+/** Loads the providers of all nodes and checks their configuration. @throws ConfigError with one line for each problem */
 export async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
   const { settings } = loaded;
   const { hostName } = context;

@@ -5,32 +5,31 @@ import type { Logger } from "@virtual-kubelet/kube-client";
 import { exitCodes } from "../exit-codes.ts";
 import { ConfigError } from "../program-error.ts";
 
-/** The part of a {@link "@virtual-kubelet/core"!VirtualNode} that is used here. */
+/** The used part of {@link "@virtual-kubelet/core"!VirtualNode}. */
 export interface RunnableNode {
   readonly ready: Promise<void>;
   run(signal: AbortSignal, options: { readonly shutdownTimeoutMs: number }): Promise<void>;
 }
 
-/** What {@link runNodes} needs. */
 export interface RunNodesOptions {
   readonly nodes: readonly { readonly name: string; readonly node: RunnableNode }[];
-  /** Ends all of them gracefully. */
+  /** Stops all nodes gracefully. */
   readonly signal: AbortSignal;
-  /** How long until all are ready, in milliseconds; 0 is for ever. */
+  /** Timeout until all nodes are ready, in milliseconds; 0 disables it. */
   readonly startupTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How much longer than the nodes themselves the program waits for them to stop. */
+/** Additional time that the program waits for the nodes to stop. */
 const stopSlackMs = 5_000;
 
 /**
- * Runs nodes until the signal, or until one of them fails: then all of them stop, for a program that is half there
- * would go unnoticed.
+ * Runs nodes until the signal aborts or one of them fails. Then all of them stop, because a program with only some of its nodes could go
+ * unnoticed.
  *
- * @returns the exit code; what went wrong has been logged
+ * @returns exit code; errors have been logged
  */
 export async function runNodes(options: RunNodesOptions): Promise<number> {
   const { nodes, signal, startupTimeoutMs, shutdownTimeoutMs, clock, logger } = options;
@@ -46,7 +45,7 @@ export async function runNodes(options: RunNodesOptions): Promise<number> {
   const running = nodes.map(async ({ name, node }) => {
     try {
       await node.run(stop, { shutdownTimeoutMs });
-      if (!stop.aborted) fail(exitCodes.failure.code, new Error("it ended by itself"), "node failed", { node: name });
+      if (!stop.aborted) fail(exitCodes.failure.code, new Error("it ended unexpectedly"), "node failed", { node: name });
     } catch (error) {
       if (stop.aborted && error === stop.reason) return;
       const [code, message] = outcomeOf(error);
@@ -76,13 +75,13 @@ export async function runNodes(options: RunNodesOptions): Promise<number> {
   await Promise.race([stopped, aborted(stop)]);
   logger.info({ reason: messageOf(stop.reason) }, "stopping");
   if (await endsWithin(stopped, shutdownTimeoutMs + stopSlackMs, clock)) return exitCode;
-  logger.error({ shutdownTimeoutMs }, "nodes did not stop in time; leaving them");
+  logger.error({ shutdownTimeoutMs }, "nodes did not stop in time; exiting without them");
   return exitCode === exitCodes.ok.code ? exitCodes.failure.code : exitCode;
 }
 
 function outcomeOf(error: unknown): readonly [code: number, message: string] {
   if (error instanceof NodeHeldError) return [exitCodes.config.code, "another instance runs the node"];
-  if (error instanceof ConfigError) return [error.exitCode, "the provider refuses its settings"];
+  if (error instanceof ConfigError) return [error.exitCode, "the provider rejects its settings"];
   return [exitCodes.failure.code, "node failed"];
 }
 

@@ -6,10 +6,10 @@ import { exitCodes } from "../exit-codes.ts";
 import { ProgramError } from "../program-error.ts";
 
 /**
- * The pods as an API server would hand them to the node: checked, with all defaults, bound. Their UIDs and the names of
- * their token volumes are the same each time, so that two plans can be compared.
+ * The pods as an API server would pass them to the node: validated, with defaults, and bound. Their UIDs and token volumes have the same
+ * names each time, so that plans can be compared.
  *
- * @throws ProgramError with the API server's words for a pod that it does not take
+ * @throws ProgramError with the API server's message for a rejected pod
  */
 export async function admitPods(
   pods: readonly Pod[],
@@ -24,7 +24,7 @@ export async function admitPods(
   const admitted: Pod[] = [];
   for (const { metadata, spec } of pods) {
     const { namespace = "default", name = metadata?.generateName ?? "" } = metadata ?? {};
-    // The API server gives the rest of its metadata anew.
+    // The API server assigns the rest of the metadata.
     const { labels, annotations, generateName } = metadata ?? {};
     const known = Object.fromEntries(Object.entries({ labels, annotations, generateName }).filter(([, value]) => value !== undefined));
     const own = metadata?.name === undefined ? {} : { name: metadata.name };
@@ -45,7 +45,7 @@ function namespacesOf(pods: readonly Pod[]): object[] {
   return [...names].filter((name) => !builtIn.includes(name)).map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
 }
 
-/** Those that pods name; `default` is in every namespace. */
+/** Service accounts that the pods name; `default` exists in every namespace. */
 function serviceAccountsOf(pods: readonly Pod[]): object[] {
   const accounts = new Map<string, object>();
   for (const { metadata, spec } of pods) {
@@ -57,7 +57,7 @@ function serviceAccountsOf(pods: readonly Pod[]): object[] {
   return [...accounts.values()];
 }
 
-/** The same numbers and UUIDs each time, counted anew from where the pods begin: whatever came before does not show in them. */
+/** Repeatable numbers and UUIDs. The sequence restarts where the pods begin, so that it does not depend on earlier objects. */
 class SteadyRandom implements Random {
   #group = "9000";
   #uuids = 0;

@@ -4,18 +4,14 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigError } from "../program-error.ts";
 
-/** What manifests say of pods and of what they refer to. */
+/** Pods in manifests, and the objects they refer to. */
 export interface Manifests {
   readonly pods: readonly Pod[];
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
 }
 
-/**
- * Reads files of manifests, YAML or JSON, of as many objects as they hold.
- *
- * @throws ConfigError on one line
- */
+/** Reads manifest files, YAML or JSON, with any number of objects. @throws ConfigError on one line */
 export async function readManifests(files: readonly string[], cwd: string): Promise<Manifests> {
   const found: { pods: Pod[]; configMaps: ConfigMap[]; secrets: Secret[] } = { pods: [], configMaps: [], secrets: [] };
   for (const file of files) {

@@ -1,7 +1,7 @@
 import type { PlannedRequest, PodPlan } from "@virtual-kubelet/core";
 import { redact } from "../config/redact.ts";
 
-/** The plan of one pod, and of whom it is. */
+/** Plan of one pod, with the pod's name. */
 export interface ShownPlan extends PodPlan {
   /** `NAMESPACE/NAME`. */
   readonly pod: string;
@@ -9,7 +9,7 @@ export interface ShownPlan extends PodPlan {
   readonly provider: string;
 }
 
-/** The plan without what is secret by its name or by its looks. */
+/** The plan without values that are secret by their name or format. */
 export function withoutSecrets(plan: ShownPlan): ShownPlan {
   const requests = plan.requests.map((request) => ({
     ...request,
@@ -19,7 +19,7 @@ export function withoutSecrets(plan: ShownPlan): ShownPlan {
   return { ...plan, requests };
 }
 
-/** The plan as text: what a person reads, requests as they go over the wire. */
+/** The plan as text, with the requests as they would be sent. */
 export function renderPlan({ pod, node, provider, refused, requests, notes }: ShownPlan): string {
   if (refused.length > 0) {
     const lines = refused.map(({ fieldPath, message }) => `  ${fieldPath === undefined ? "" : `${fieldPath}: `}${message}`);

@@ -61,13 +61,15 @@ test.for([
 test("a package that is not built says what to do", async () => {
   await put("package.json", JSON.stringify({ name: "mine", exports: { ".": "./dist/index.js" } }));
 
-  await expect(load("./")).rejects.toThrow('--provider: "./": dist/index.js is not there; build the package first, as with npm run build');
+  await expect(load("./")).rejects.toThrow(
+    '--provider: "./": dist/index.js does not exist; build the package first, as with npm run build',
+  );
 });
 
 test("a folder that is no package is told", async () => {
   await put("empty/notes.txt", "");
 
-  await expect(load("./empty")).rejects.toThrow('--provider: "./empty": a folder without a package.json');
+  await expect(load("./empty")).rejects.toThrow('--provider: "./empty": the folder has no package.json');
 });
 
 test("a short name also finds the project's package of that name", async () => {

@@ -8,17 +8,16 @@ import { didYouMean } from "../command-line/nearest.ts";
 import { ConfigError } from "../program-error.ts";
 import { builtInProvider, builtInProviders, loadBuiltIn, packageScope } from "./registry.ts";
 
-/** Where a provider is looked for. */
 export interface ProviderLookup {
-  /** Relative paths, and the `node_modules` that are searched, start here. */
+  /** Base of relative paths, and of the search for `node_modules`. */
   readonly cwd: string;
-  /** What names the setting to the person who made it, such as `--provider`. */
+  /** Setting that names the provider, such as `--provider`. */
   readonly setting: string;
 }
 
 /**
- * Finds a provider: a built-in one by name or alias, else an npm package installed where the program was started, else
- * one installed beside the program; or a module by its path, or a package by that of its folder.
+ * Finds a provider: a built-in one by its name or alias, or else an npm package installed in the working directory or beside the program,
+ * or else a module or package folder by its path.
  *
  * @throws ConfigError on one line
  */
@@ -29,10 +28,10 @@ export async function loadProvider(name: string, lookup: ProviderLookup): Promis
 }
 
 /**
- * Finds a provider as {@link loadProvider} does.
+ * Finds a provider like {@link loadProvider}.
  *
  * @returns `undefined` if there is none of that name
- * @throws ConfigError for one that is there and cannot be loaded
+ * @throws ConfigError if it exists but cannot be loaded
  */
 export async function findProvider(name: string, lookup: ProviderLookup): Promise<ProviderDefinition | undefined> {
   const builtIn = builtInProvider(name);
@@ -61,17 +60,17 @@ function isPath(name: string): boolean {
 
 function moduleAt(name: string, { cwd, setting }: ProviderLookup): string {
   const path = resolve(cwd, name);
-  if (!existsSync(path)) throw new ConfigError(`${setting}: ${JSON.stringify(name)}: not there, expected the path of a module`);
+  if (!existsSync(path)) throw new ConfigError(`${setting}: ${JSON.stringify(name)}: does not exist, expected the path of a module`);
   if (!statSync(path).isDirectory()) return pathToFileURL(path).href;
   const where = `${setting}: ${JSON.stringify(name)}`;
   const manifest = join(path, "package.json");
-  if (!existsSync(manifest)) throw new ConfigError(`${where}: a folder without a package.json, expected a package or the path of a module`);
+  if (!existsSync(manifest)) throw new ConfigError(`${where}: the folder has no package.json, expected a package or the path of a module`);
   const url = entryPointOf(manifest);
   if (existsSync(fileURLToPath(url))) return url;
-  throw new ConfigError(`${where}: ${relative(path, fileURLToPath(url))} is not there; build the package first, as with npm run build`);
+  throw new ConfigError(`${where}: ${relative(path, fileURLToPath(url))} does not exist; build the package first, as with npm run build`);
 }
 
-/** Where the package of a manifest begins; it need not be there. */
+/** Entry point of a package by its manifest; the file may not exist. */
 function entryPointOf(manifest: string): string {
   const { name, exports, main } = JSON.parse(readFileSync(manifest, "utf8")) as { name?: string; exports?: unknown; main?: string };
   const own = name !== undefined && exports !== undefined ? tryResolve(name, pathToFileURL(manifest).href) : undefined;
@@ -95,7 +94,7 @@ function packageUrl(name: string, cwd: string): string | undefined {
 function tryResolve(name: string, base: string): string | undefined {
   try {
     const file = createRequire(base).resolve(name);
-    // A bare name may also be one of Node's own modules, which are no providers.
+    // A bare name may be one of Node's own modules, which are not providers.
     return isAbsolute(file) ? pathToFileURL(file).href : undefined;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -103,7 +102,7 @@ function tryResolve(name: string, base: string): string | undefined {
   }
 }
 
-/** A package whose exports know only the condition `import`, which `require.resolve` does not take. */
+/** Entry point of a package whose exports have only the condition `import`, which `require.resolve` does not support. */
 function importOnlyUrl(name: string, base: string): string | undefined {
   const manifest = findPackageJSON(name, base);
   if (manifest === undefined) return undefined;

@@ -4,7 +4,7 @@ import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 
-/** What a provider is given where no node runs: its node's name, and neither cluster nor pods. */
+/** Host for a provider while no node runs: it knows the node's name, but neither a cluster nor pods. */
 export function offlineHost(options: NodeOptions, settings: Settings, { clock, random }: Pick<Context, "clock" | "random">): ProviderHost {
   const refuse = (): Promise<never> => Promise.reject(new UnavailableError("no node runs: there is no cluster to ask"));
   return {

@@ -1,10 +1,10 @@
 import { valueAt, type ConfigPath, type LayerEntry } from "../config/layers.ts";
 
 /**
- * What the environment says of a provider's configuration: the variables that its schema names (`env`, such as zod's
- * `.meta({ env: "NAME" })` writes), as far as the configuration leaves their fields out. An empty variable says nothing.
+ * Values for a provider's configuration from the environment variables that its schema names (`env`, which zod's `.meta({ env: "NAME" })`
+ * sets), for fields that the configuration omits. Empty variables are ignored.
  *
- * @param jsonSchema - of the configuration's input
+ * @param jsonSchema - schema of the configuration's input
  */
 export function providerEnvironment(
   jsonSchema: object | undefined,
@@ -41,7 +41,7 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ["false", false],
 ]);
 
-/** A variable's text as the schema's type; what does not fit is left to the schema to refuse. */
+/** Converts a variable to the schema's type. Malformed text stays as it is, and the schema rejects it. */
 function toValue(text: string, type: unknown): unknown {
   switch (type) {
     case "boolean":

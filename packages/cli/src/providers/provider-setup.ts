@@ -9,24 +9,24 @@ import { ConfigError } from "../program-error.ts";
 import { loadProvider } from "./load-provider.ts";
 import { providerEnvironment } from "./provider-environment.ts";
 
-/** A node's provider, and its configuration as read; it fits the provider's schema. */
+/** A node's provider with its validated configuration. */
 export interface ProviderSetup {
   readonly definition: ProviderDefinition;
   readonly config: unknown;
-  /** Fields that variables of the environment have filled in. */
+  /** Fields that were set from environment variables. */
   readonly filledIn: readonly FilledField[];
 }
 
-/** A field of a provider's configuration, and the variable that its value comes from. */
+/** A field of a provider's configuration, and the variable that sets it. */
 export interface FilledField {
   readonly field: string;
   readonly variable: string;
 }
 
 /**
- * Loads the provider of one node and checks its configuration, which variables of the environment may complete.
+ * Loads the provider of one node and checks its configuration, including values from the environment.
  *
- * @param index - the node's number in the settings
+ * @param index - index of the node in the settings
  * @throws ConfigError with one line for each problem
  */
 export async function setUpProvider(
@@ -55,7 +55,7 @@ export async function setUpProvider(
   throw new ConfigError(describeProblems(parsed.error.issues, { input: config, jsonSchema, nameOf }).join("\n"));
 }
 
-/** Whether the provider, with this configuration, makes volumes for claims. */
+/** Whether the provider, with this configuration, provisions volumes for claims. */
 export function provisionsVolumes({ definition, config }: ProviderSetup): boolean {
   const parsed = definition.configSchema.safeParse(config);
   return parsed.success && (definition.provisioners?.(parsed.data) ?? []).length > 0;

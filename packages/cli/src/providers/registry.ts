@@ -1,16 +1,15 @@
 import type { ProviderDefinition } from "@virtual-kubelet/core";
 
-/** A provider that comes with the program. Its package is loaded when it is asked for; a project that needs none may leave it out. */
+/** A provider that comes with the program. Its package is loaded on demand, and may be missing. */
 export interface BuiltInProvider {
   readonly name: string;
   readonly aliases: readonly string[];
   load(): Promise<ProviderDefinition>;
 }
 
-/** Scope of the project's own packages; `--provider docker` also finds `<scope>/provider-docker` where that is installed. */
+/** Scope of the project's own packages. `--provider docker` also finds `<scope>/provider-docker` if that is installed. */
 export const packageScope = "@virtual-kubelet";
 
-/** The providers that come with the program. */
 export const builtInProviders: readonly BuiltInProvider[] = [
   { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
   { name: "mock", aliases: [], load: async () => (await import("@virtual-kubelet/provider-mock")).provider },
@@ -22,12 +21,11 @@ export const builtInProviders: readonly BuiltInProvider[] = [
   },
 ];
 
-/** The built-in provider of that name or alias. */
 export function builtInProvider(name: string): BuiltInProvider | undefined {
   return builtInProviders.find((provider) => provider.name === name || provider.aliases.includes(name));
 }
 
-/** Loads a built-in provider. @returns `undefined` where its package is not installed: all but the mock's are optional dependencies */
+/** Loads a built-in provider. @returns `undefined` if its package is not installed: all except the mock's are optional dependencies */
 export async function loadBuiltIn({ name, load }: BuiltInProvider): Promise<ProviderDefinition | undefined> {
   try {
     return await load();

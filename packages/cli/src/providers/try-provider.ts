@@ -7,26 +7,26 @@ import { ConfigError } from "../program-error.ts";
 import { offlineHost } from "./offline-host.ts";
 import type { ProviderSetup } from "./provider-setup.ts";
 
-/** How long a provider may take to be made and to describe its node, in milliseconds. */
+/** Timeout for creating a provider and for describing its node, in milliseconds. */
 const timeoutMs = 10_000;
 
-/** A node's provider, before it runs. */
+/** A node's provider before the run. */
 export interface TriedNode {
   readonly setup: ProviderSetup;
   readonly options: NodeOptions;
 }
 
-/** What a provider says of its node; `problem` is why it does not. */
+/** A provider's description of its node, or the `problem` that prevents it. */
 export interface TriedDescription {
   readonly description: NodeDescription;
   readonly problem?: string | undefined;
 }
 
 /**
- * Makes the provider as a run would, and closes it again. What is wrong with its settings shows here at the latest. A back end that
- * is away is no mistake in the settings.
+ * Creates the provider like a run, and closes it again, which reveals invalid settings. An unreachable back end is not a mistake in the
+ * settings.
  *
- * @throws ConfigError with the provider's words for what is missing or wrong
+ * @throws ConfigError with the provider's message about what is missing or wrong
  */
 export async function tryProvider(node: TriedNode, settings: Settings, context: Context): Promise<void> {
   await withProvider(node, settings, context, async () => undefined).catch((error: unknown) => {
@@ -35,7 +35,7 @@ export async function tryProvider(node: TriedNode, settings: Settings, context: 
   });
 }
 
-/** Asks a provider to describe its node, and for nothing else. */
+/** Creates the provider only to ask for the description of its node. */
 export async function tryDescription(node: TriedNode, settings: Settings, context: Context): Promise<TriedDescription> {
   try {
     return {
@@ -47,7 +47,7 @@ export async function tryDescription(node: TriedNode, settings: Settings, contex
   }
 }
 
-/** The provider, whose refusal of its settings ends the program as every wrong setting does. */
+/** Wraps the provider so that its rejection of its settings ends the program like every invalid setting. */
 export function refusingDefinition(node: TriedNode): ProviderDefinition {
   const { definition } = node.setup;
   return {
@@ -62,17 +62,17 @@ export function refusingDefinition(node: TriedNode): ProviderDefinition {
   };
 }
 
-/** Codes of the system for a file that is not there, is no file, or may not be read: starting again does not help. */
+/** System errors about files that are missing or unreadable: a restart does not help. */
 const fileErrorCodes: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG"]);
 
-/** Whether a provider refuses its settings, or finds no file that they name. A socket that is not there is a back end that is away. */
+/** Whether a provider rejects its settings, or does not find a file that they name. A missing socket is an unreachable back end instead. */
 function isRefusal(error: unknown): boolean {
   if (isInvalidInput(error)) return true;
   if (!(error instanceof Error) || !("code" in error) || !("path" in error)) return false;
   return fileErrorCodes.has(error.code) && !("syscall" in error && error.syscall === "connect");
 }
 
-/** A provider's refusal of its settings, in one line. */
+/** A provider's rejection of its settings, on one line. */
 function providerConfigError({ setup, options }: TriedNode, error: unknown): ConfigError {
   const message = messageOf(error).replaceAll("\n", " ");
   return new ConfigError(`node ${options.name}, provider ${setup.definition.name}: ${message}`, { cause: error });
