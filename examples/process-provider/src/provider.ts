@@ -52,7 +52,7 @@ function createProvider(host: ProviderHost): Provider {
       if (pods.has(uid)) return;
       const { command, args } = await resolved.commandLine(container, signal);
       const [program, ...rest] = [...command, ...args];
-      if (program === undefined) throw new InvalidInputError(`container ${container} has no command; say in it which program to run`);
+      if (program === undefined) throw new InvalidInputError(`container ${container} has no command; set it to the program to run`);
       const variables = await resolved.environment(container, signal);
       const env = Object.fromEntries(variables.map((variable) => [variable.name, variable.value]));
 

@@ -5,7 +5,7 @@ import { Output } from "./output.ts";
 import { ProcessGroup } from "./process-group.ts";
 import { usageOf, type Usage } from "./usage.ts";
 
-/** A job, and what runs it. */
+/** A job and its process. */
 interface Entry {
   job: Job;
   readonly env: JobSpec["env"];
@@ -15,8 +15,8 @@ interface Entry {
 }
 
 /**
- * A stand-in for your back end, so that all of this runs at once: each job is a process of this machine. Put the client
- * of your back end's API in its place. Its image is not looked at, and its jobs end with the program.
+ * A stand-in for your back end, so that this provider runs without one: each job is a process of this machine. Replace it with the client
+ * of your back end's API. It ignores images, and its jobs end with the program.
  */
 export class BackEnd {
   readonly #clock: Clock;
@@ -28,12 +28,12 @@ export class BackEnd {
     this.#clock = clock;
   }
 
-  /** Throws if it does not answer. */
+  /** Throws if the back end does not answer. */
   async ping(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
   }
 
-  /** Tells of each change from now on. */
+  /** Sets a listener for future changes of jobs. */
   onChange(listener: (job: Job) => void): void {
     this.#listener = listener;
   }
@@ -54,7 +54,7 @@ export class BackEnd {
     this.#tell(entry);
   }
 
-  /** Ends the job within its grace, and then forgets it. @throws NotFoundError */
+  /** Stops the job within its grace period, and then removes it. @throws NotFoundError */
   stop(id: string, graceMs: number): void {
     const entry = this.#entry(id);
     entry.isStopped = true;
@@ -70,10 +70,10 @@ export class BackEnd {
     return this.#entry(id).job;
   }
 
-  /** The job that runs that container. @throws NotFoundError */
+  /** The job that runs the container. @throws NotFoundError */
   find(id: string, container: string): Job {
     const { job } = this.#entry(id);
-    if (job.container !== container) throw new NotFoundError(`job ${id} has no container ${container}, but ${job.container}`);
+    if (job.container !== container) throw new NotFoundError(`job ${id} has no container ${container}, only ${job.container}`);
     return job;
   }
 
@@ -81,17 +81,17 @@ export class BackEnd {
     return Array.from(this.#jobs.values(), ({ job }) => job);
   }
 
-  /** What the job has written, and what it writes from now on. @throws NotFoundError also for an instance before: there is none */
+  /** Past and future output of the job. @throws NotFoundError also for a previous instance, since there is none */
   output(id: string, { previous }: { readonly previous: boolean }): ReturnType<Output["read"]> {
-    if (previous) throw new NotFoundError(`job ${id} has had one instance only`);
+    if (previous) throw new NotFoundError(`job ${id} has had only one instance`);
     return this.#entry(id).output.read();
   }
 
-  /** Runs a command beside the job. @returns its exit code, when all its output is written */
+  /** Runs a command beside the job. @returns its exit code, once all its output is written */
   async exec(id: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<number> {
     const { job, env } = this.#entry(id);
     if (job.ended) throw new NotFoundError(`job ${id} has ended`);
-    if (io.tty) throw new UnsupportedError("a command has no terminal here; run it without one");
+    if (io.tty) throw new UnsupportedError("commands cannot have a terminal here; run it without one");
     signal.throwIfAborted();
     const group = new ProcessGroup(command, env);
     this.#commands.add(group);
@@ -102,7 +102,7 @@ export class BackEnd {
     }
   }
 
-  /** What the job uses; `undefined` if it does not run. */
+  /** Resources that the job uses; `undefined` if it does not run. */
   usage(id: string): Usage | undefined {
     const { job, group } = this.#entry(id);
     return job.ended || group.child.pid === undefined ? undefined : usageOf(group.child.pid);

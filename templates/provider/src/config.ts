@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** What users configure, in the file of `--provider-config`. */
+/** Settings of the provider, in the file of `--provider-config`. */
 export interface Config {
-  /** How many pods the node takes. */
+  /** Number of pods that the node accepts. */
   readonly pods: number;
 }
 
-/** Reads the configuration; the table in the README follows from it. */
+/** Schema of the settings; the table in the README is generated from it. */
 export const configSchema: z.ZodType<Config> = z.strictObject({
-  pods: z.int().min(1).default(20).describe("How many pods the node takes"),
+  pods: z.int().min(1).default(20).describe("Number of pods that the node accepts"),
 });

@@ -1,13 +1,13 @@
 import { EventEmitter, once } from "node:events";
 
-/** How much of a job's output is kept, in bytes. */
+/** Maximum bytes of a job's output that are kept. */
 const maxBytes = 4 * 1024 * 1024;
 
-/** What a job writes: the last of it is kept, and what comes can be followed. */
+/** Output of a job. Its last part is kept, and new output can be followed. */
 export class Output {
   readonly #changes = new EventEmitter({ captureRejections: false }).setMaxListeners(0);
   #chunks: Uint8Array[] = [];
-  /** How many chunks are not kept any more. */
+  /** Number of chunks that have been dropped. */
   #dropped = 0;
   #bytes = 0;
   #hasEnded = false;
@@ -28,7 +28,7 @@ export class Output {
     this.#changes.emit("change");
   }
 
-  /** What was written, and what comes after it. */
+  /** Returns the output so far, and the output after it. */
   read(): { readonly written: AsyncIterable<Uint8Array>; rest(signal: AbortSignal): AsyncIterable<Uint8Array> } {
     const chunks = this.#chunks.slice();
     const next = this.#dropped + chunks.length;

@@ -3,17 +3,17 @@ import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** The streams of who runs a command; what is not wanted is `undefined`. */
+/** Streams of a command's client; unused ones are `undefined`. */
 export interface Streams {
   readonly stdin: Readable | undefined;
   readonly stdout: Writable | undefined;
   readonly stderr: Writable | undefined;
 }
 
-/** A command, and all it starts. */
+/** A command and all processes it starts. */
 export class ProcessGroup {
   readonly child: ChildProcessWithoutNullStreams;
-  /** When it has ended and its output is read; 127 if there is no such program. Never rejects. */
+  /** Exit code, once the command has ended and its output is read; 127 if the program does not exist. Never rejects. */
   readonly exitCode: Promise<number>;
 
   constructor([program = "", ...args]: readonly string[], env: Readonly<Record<string, string>>) {
@@ -22,7 +22,7 @@ export class ProcessGroup {
     child.stdin.on("error", () => {});
     this.exitCode = new Promise((resolve) => {
       child.once("error", () => resolve(127));
-      // What it left running would hold its output open.
+      // Processes left running would keep the output open.
       child.once("exit", () => this.signal("SIGKILL"));
       child.once("close", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
     });
@@ -32,11 +32,11 @@ export class ProcessGroup {
     try {
       if (this.child.pid !== undefined) process.kill(-this.child.pid, name);
     } catch {
-      // It has ended.
+      // It has already ended.
     }
   }
 
-  /** Joins the command with a client's streams, at the pace of the slower. @throws `signal.reason`; the command is ended then */
+  /** Connects the command with a client's streams, with back-pressure. @throws `signal.reason` after ending the command */
   async join({ stdin, stdout, stderr }: Streams, signal: AbortSignal): Promise<number> {
     const { child } = this;
     const onAbort = (): void => this.signal("SIGKILL");

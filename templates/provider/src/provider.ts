@@ -4,7 +4,7 @@ import { configSchema, type Config } from "./config.ts";
 import type { Job } from "./job.ts";
 import { toJobSpec, toOwner, toRef, toStatus } from "./translate.ts";
 
-/** What the program loads. A pod that asks for more than the capabilities never comes here. */
+/** Definition that the program loads. Pods that need more than these capabilities never reach the provider. */
 export const provider: ProviderDefinition<Config> = {
   name: "template",
   capabilities: { env: true },
@@ -38,9 +38,9 @@ function createProvider(host: ProviderHost, config: Config): Provider {
     configureNode: async () => ({ capacity: { cpu: "4", memory: "8Gi", pods: String(config.pods) } }),
     notifyPods: (listener) => api.onChange((job) => listener(update(job))),
 
-    // Called again after an answer that was lost: the same id is the same job.
+    // Called again if an answer was lost: the same ID returns the same job.
     createPod: async (pod, resolved, signal) => api.create(await toJobSpec(pod, resolved, host, signal)),
-    // A job has nothing of what may change of a pod: labels and annotations.
+    // Only labels and annotations of a pod can change, and a job has neither.
     updatePod: async () => {},
     deletePod: async (ref, { gracePeriodSeconds }) => api.stop(ref.uid, gracePeriodSeconds * 1000),
     getPod: async (ref) => describe(api.get(ref.uid)),

@@ -41,7 +41,7 @@ test("a pod becomes a job of its UID, with its command, its environment and whos
 test("a container without a command is refused, and the message says what to do", async () => {
   const refusal = await toJobSpec(pod, resolved([]), { clusterId: "c1", nodeName: "n1" }, signal).catch(messageOf);
 
-  expect(refusal).toEqual("container main has no command; say in it which program to run");
+  expect(refusal).toEqual("container main has no command; set it to the program to run");
 });
 
 test("a job's tags say whose pod it is", () => {

@@ -3,7 +3,7 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { Job, JobSpec } from "./job.ts";
 
 /**
- * Pod → job. It holds all that a later start of the program needs to know whose the job is.
+ * Pod → job. The tags identify the pod after a restart of the program.
  *
  * @throws InvalidInputError for a container without a command; what `resolved` throws
  */
@@ -17,7 +17,7 @@ export async function toJobSpec(
   const { name: container = "", image = "" } = spec?.containers[0] ?? {};
   const { command, args } = await resolved.commandLine(container, signal);
   if (command.length + args.length === 0)
-    throw new InvalidInputError(`container ${container} has no command; say in it which program to run`);
+    throw new InvalidInputError(`container ${container} has no command; set it to the program to run`);
   const variables = await resolved.environment(container, signal);
   return {
     id: uid,
@@ -29,17 +29,17 @@ export async function toJobSpec(
   };
 }
 
-/** Whose pod a job is. */
+/** The pod that a job belongs to. */
 export function toRef({ id, tags }: Job): PodRef {
   return { namespace: tags["namespace"] ?? "", name: tags["name"] ?? "", uid: id };
 }
 
-/** Which cluster and node a job is of: nothing is deleted without it. */
+/** The cluster and node that a job belongs to. Jobs without them are never deleted. */
 export function toOwner({ tags }: Job): Owner {
   return { clusterId: tags["clusterId"] ?? "", nodeName: tags["nodeName"] ?? "" };
 }
 
-/** Job → status: the phase, and what each container does. */
+/** Job → status: the phase, and the state of each container. */
 export function toStatus({ container: name, image, createdAt: startedAt, ended }: Job): ProviderPodStatus {
   const state = ended ? { terminated: { startedAt, ...ended } } : { running: { startedAt } };
   const isRunning = ended === undefined;

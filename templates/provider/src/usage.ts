@@ -1,17 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
-/** What a process has used since it began. */
+/** Resources that a process has used since its start. */
 export interface Usage {
   readonly cpuNanoSeconds: number;
   readonly memoryBytes: number;
 }
 
-/** Linux counts processor time in hundredths of a second, and memory in pages. */
+/** Linux counts CPU time in hundredths of a second, and memory in pages. */
 const tickNanoSeconds = 10_000_000;
 const pageBytes = 4096;
 
-/** What a process uses; `undefined` if there is none of that number, or if it is only about to begin. */
+/** Usage of a process; `undefined` if it does not exist or has just started. */
 export function usageOf(pid: number): Usage | undefined {
   try {
     const usage = existsSync("/proc/self/stat") ? usageOfProc(pid) : usageOfPs(pid);
@@ -23,7 +23,7 @@ export function usageOf(pid: number): Usage | undefined {
 
 function usageOfProc(pid: number): Usage {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field, the program's name, may hold anything; the third is at index 0 here.
+  // The second field, the program's name, may contain anything; the third is at index 0 here.
   const fields = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")

@@ -1,23 +1,22 @@
 import type { Clock } from "@virtual-kubelet/core";
 
-/** Milliseconds between two looks at the output. */
+/** Interval at which the output is polled. */
 const intervalMs = 1000;
 
-/** What {@link followOutput} needs. */
 export interface FollowOptions {
-  /** Where it begins. */
+  /** Offset of the first byte to return. */
   readonly fromByte: number;
-  /** What was written from that byte on. */
+  /** Reads the output from a byte offset on. */
   read(fromByte: number): Promise<Uint8Array>;
   hasEnded(): Promise<boolean>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** What a job writes from now on, to its end, for an API that can only be asked again and again. */
+/** Follows a job's output to its end by polling the API. */
 export async function* followOutput({ fromByte, read, hasEnded, clock, signal }: FollowOptions): AsyncGenerator<Uint8Array, void> {
   for (let from = fromByte; ; await clock.sleep(intervalMs, signal)) {
-    // Asked first: what it wrote until its end is read after that.
+    // Asked first, so that the following read contains everything written before the end.
     const isLast = await hasEnded();
     const chunk = await read(from);
     from += chunk.length;

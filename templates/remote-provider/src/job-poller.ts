@@ -1,16 +1,15 @@
 import type { PodUpdate, ProviderHost, ProviderPod } from "@virtual-kubelet/core";
 
-/** Longest pause between two attempts to reach the API, in milliseconds. */
+/** Maximum delay between attempts to reach the API, in milliseconds. */
 const maxDelayMs = 60_000;
 
-/** All pods, or those that could be listed. */
+/** All pods, or the ones that could be listed. */
 export interface PodListing {
   readonly pods: readonly ProviderPod[];
-  /** Why there may be more; empty: these are all. */
+  /** Why the list may be incomplete; empty if it is complete. */
   readonly problems: readonly string[];
 }
 
-/** What {@link JobPoller} needs. */
 export interface JobPollerOptions {
   readonly host: Pick<ProviderHost, "clock" | "random" | "logger">;
   readonly intervalMs: number;
@@ -18,24 +17,24 @@ export interface JobPollerOptions {
   onUpdate(update: PodUpdate): void;
 }
 
-/** Lists the pods at an interval, and reports what has changed. While the API is away it asks less and less often. */
+/** Lists the pods at an interval, and reports changes. Backs off while the API is unreachable. */
 export class JobPoller implements AsyncDisposable {
   readonly #options: JobPollerOptions;
   readonly #over = new AbortController();
   readonly #run: Promise<void>;
-  /** The last reported state, by UID. */
+  /** Last reported state, by UID. */
   readonly #reported = new Map<string, { readonly ref: ProviderPod["ref"]; readonly text: string }>();
-  /** What the last list lacked, so that it is logged once. */
+  /** Problems of the last list, so that each is logged once. */
   #problems = "";
   #kicked = new AbortController();
 
-  /** Begins at once. */
+  /** Starts polling immediately. */
   constructor(options: JobPollerOptions) {
     this.#options = options;
     this.#run = this.#poll(this.#over.signal);
   }
 
-  /** Asks again without waiting for the interval, because something has just been changed. */
+  /** Polls without waiting for the interval, because something has just been changed. */
   kick(): void {
     this.#kicked.abort();
   }
@@ -54,7 +53,7 @@ export class JobPoller implements AsyncDisposable {
         if (failures > 0) host.logger.info({ failures }, "the API answers again");
         failures = 0;
       } catch (error) {
-        // Said once for each outage.
+        // Logged once for each outage.
         if (!signal.aborted && failures++ === 0) host.logger.warn({ err: error }, "cannot list the jobs; trying again with back-off");
       }
       const wake = failures > 0 ? signal : AbortSignal.any([signal, this.#kicked.signal]);
@@ -62,7 +61,7 @@ export class JobPoller implements AsyncDisposable {
     }
   }
 
-  /** Exponential back-off, with jitter so that many nodes do not come back in step. */
+  /** Exponential back-off, with jitter so that many nodes do not poll at the same time. */
   #delayMs(failures: number): number {
     const { host, intervalMs } = this.#options;
     if (failures === 0) return intervalMs;
@@ -80,7 +79,7 @@ export class JobPoller implements AsyncDisposable {
       this.#reported.set(ref.uid, { ref, text });
       onUpdate({ ref, status });
     }
-    // What a partial list lacks is unknown, not gone.
+    // Pods that an incomplete list lacks are unknown, not gone.
     if (said !== "") return;
     const listed = new Set(pods.map(({ ref }) => ref.uid));
     for (const [uid, { ref }] of this.#reported) {

@@ -11,15 +11,15 @@ import {
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
-/** What the API is asked to run. */
+/** Request for a job. */
 export interface JobSpec {
-  /** Unique in the API: a second job of the same name is refused with 409. */
+  /** Unique in the API: a second job of the same name is rejected with 409. */
   readonly name: string;
   readonly region: string;
   readonly image: string;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Kept as they are; lists can be filtered by them. */
+  /** Stored unchanged; lists can be filtered by them. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
@@ -37,10 +37,10 @@ export interface Job {
   readonly ended?: { readonly exitCode: number; readonly finishedAt: string } | undefined;
 }
 
-/** Jobs that match. */
+/** Jobs that match a filter. */
 export interface JobList {
   readonly jobs: readonly Job[];
-  /** Why there may be more: a region that did not answer, an entry that could not be read. Empty: these are all. */
+  /** Why the list may be incomplete: a region that did not answer, or a malformed entry. Empty if it is complete. */
   readonly problems: readonly string[];
 }
 
@@ -56,21 +56,20 @@ const jobSchema: z.ZodType<Job> = z.object({
 });
 const pageSchema = z.object({ jobs: z.array(z.unknown()), unreachable: z.array(z.string()), next: z.string().optional() });
 
-/** What {@link JobsApi} needs. */
 export interface JobsApiOptions {
   /** Base address, such as `https://jobs.example.com`. */
   readonly address: string;
-  /** File that holds the token. It is read for each request, because tokens are rotated. `undefined`: no token is sent. */
+  /** File with the token. It is read for each request, because tokens are rotated. `undefined` sends no token. */
   readonly tokenFile: string | undefined;
-  /** Milliseconds until a request counts as unanswered. */
+  /** Timeout of a request, in milliseconds. */
   readonly timeoutMs: number;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
 }
 
 /**
- * Client of the remote API. It knows nothing of Kubernetes. Every method throws `signal.reason` when aborted, and otherwise errdefs
- * errors: DeadlineExceededError and UnavailableError mean that it is unknown whether the request took effect.
+ * Client of the remote API, without any knowledge of Kubernetes. Every method throws `signal.reason` when aborted, and otherwise errdefs
+ * errors. After DeadlineExceededError and UnavailableError it is unknown whether the request took effect.
  */
 export class JobsApi {
   readonly #options: JobsApiOptions;
@@ -83,17 +82,17 @@ export class JobsApi {
     await this.#send("GET", "/health", signal);
   }
 
-  /** @throws ConflictError when there is a job of that name */
+  /** @throws ConflictError if a job of that name exists */
   async create(spec: JobSpec, signal: AbortSignal): Promise<void> {
     await this.#send("POST", "/jobs", signal, spec);
   }
 
-  /** Stops a job within its grace and then removes it; returns when the API has accepted that. @throws NotFoundError */
+  /** Stops a job within its grace period and then removes it. Returns when the API has accepted that. @throws NotFoundError */
   async stop(id: string, graceSeconds: number, signal: AbortSignal): Promise<void> {
     await this.#send("DELETE", `/jobs/${encodeURIComponent(id)}?graceSeconds=${graceSeconds}`, signal);
   }
 
-  /** What a job has written, from a byte on. @throws NotFoundError */
+  /** Output of a job from a byte offset on. @throws NotFoundError */
   output(id: string, fromByte: number, signal: AbortSignal): Promise<Uint8Array> {
     return this.#send("GET", `/jobs/${encodeURIComponent(id)}/output?from=${fromByte}`, signal);
   }
@@ -107,11 +106,11 @@ export class JobsApi {
     do {
       const query = new URLSearchParams([...filter, ["page", next]]).toString();
       const page = pageSchema.safeParse(parseJson(await this.#send("GET", `/jobs?${query}`, signal)));
-      if (!page.success) throw new UnavailableError(`GET /jobs: the answer is not a list of jobs: ${z.prettifyError(page.error)}`);
+      if (!page.success) throw new UnavailableError(`GET /jobs: the response is not a list of jobs: ${z.prettifyError(page.error)}`);
       for (const entry of page.data.jobs) {
         const { data: job, error } = jobSchema.safeParse(entry);
         if (job) jobs.push(job);
-        else problems.push(`a job cannot be read: ${z.prettifyError(error)}`);
+        else problems.push(`a job is malformed: ${z.prettifyError(error)}`);
       }
       problems.push(...page.data.unreachable.map((region) => `region ${region} does not answer`));
       next = page.data.next;
@@ -141,7 +140,7 @@ export class JobsApi {
     } catch (error) {
       signal.throwIfAborted();
       if (overdue.signal.aborted) throw new DeadlineExceededError(`${what}: no answer within ${timeoutMs} ms`, { cause: error });
-      // fetch throws a TypeError where no whole answer came.
+      // fetch throws a TypeError if no complete response arrived.
       if (error instanceof TypeError) throw new UnavailableError(`${what}: cannot be reached; is the address right?`, { cause: error });
       throw error;
     } finally {
@@ -150,11 +149,11 @@ export class JobsApi {
   }
 }
 
-/** The body is left out: an API may repeat the request in it, and with it what is secret. */
+/** Leaves out the body, because an API may repeat the request with its secrets in it. */
 function toError(what: string, { status, headers }: Response): Error {
   const message = `${what}: answered with status ${status}`;
   if (status === 401) return new UnauthorizedError(`${message}; is the token right?`);
-  if (status === 403) return new ForbiddenError(`${message}; has the token the right to do this?`);
+  if (status === 403) return new ForbiddenError(`${message}; does the token allow this?`);
   if (status === 404) return new NotFoundError(message);
   if (status === 409) return new ConflictError(message);
   if (status === 429 || status >= 500) {

@@ -6,7 +6,7 @@ import { JobPoller, type PodListing } from "./job-poller.ts";
 import { JobsApi, type Job, type JobSpec } from "./jobs-api.ts";
 import { ownerTags, toJobSpec, toPod } from "./translate.ts";
 
-/** What the program loads. A pod that asks for more than the capabilities, or than the policy allows, never comes here. */
+/** Definition that the program loads. Pods that need more than these capabilities, or than the policy allows, never reach the provider. */
 export const provider: ProviderDefinition<Config> = {
   name: "template",
   capabilities: { env: true },
@@ -26,7 +26,7 @@ function createProvider(host: ProviderHost, config: Config): Provider {
   const tags = ownerTags({ clusterId, nodeName });
   let poller: JobPoller | undefined;
 
-  /** The pod's job. Asked for by tag, so that jobs made before a restart of the program are found. */
+  /** The pod's job, found by its tags, so that jobs from before a restart of the program are found. */
   async function find({ namespace, name, uid }: PodRef, signal: AbortSignal): Promise<Job> {
     const { jobs, problems } = await api.list({ ...tags, uid }, signal);
     const [job] = jobs;
@@ -36,14 +36,14 @@ function createProvider(host: ProviderHost, config: Config): Provider {
     throw new NotFoundError(`${pod} has no job`);
   }
 
-  /** Creates the job, or adopts the one that an earlier call, or this one, has made. */
+  /** Creates the job, or adopts it if an earlier attempt has created it. */
   async function createOrAdopt(spec: JobSpec, ref: PodRef, signal: AbortSignal): Promise<void> {
     try {
       await api.create(spec, signal);
     } catch (error) {
       const mayBeThere = isConflict(error) || isDeadlineExceeded(error) || isUnavailable(error);
       if (!mayBeThere) throw error;
-      // Found: adopted. Not found: the core calls again, with back-off.
+      // Found: adopted. Not found: core calls again, with back-off.
       await find(ref, signal).catch(() => {
         signal.throwIfAborted();
         throw error;
@@ -66,7 +66,7 @@ function createProvider(host: ProviderHost, config: Config): Provider {
       await createOrAdopt(spec, podRef(pod), signal);
       poller?.kick();
     },
-    // Only labels and annotations may change, and a job has neither.
+    // Only labels and annotations can change, and a job has neither.
     updatePod: async () => {},
     async deletePod(ref, { gracePeriodSeconds }, signal) {
       const { id } = await find(ref, signal);

@@ -13,7 +13,7 @@ import { regionAnnotation, type Config } from "./config.ts";
 import type { Job, JobSpec } from "./jobs-api.ts";
 
 /**
- * Pod → job. The tags hold all that a later start of the program needs to know whose the job is.
+ * Pod → job. The tags identify the pod after a restart of the program.
  *
  * @throws InvalidInputError for a container without a command; what `resolved` throws
  */
@@ -27,10 +27,10 @@ export async function toJobSpec(
   const { name: container = "", image = "" } = pod.spec?.containers[0] ?? {};
   const { command, args } = await resolved.commandLine(container, signal);
   if (command.length + args.length === 0)
-    throw new InvalidInputError(`container ${container} has no command; say in it which program to run`);
+    throw new InvalidInputError(`container ${container} has no command; set it to the program to run`);
   const variables = await resolved.environment(container, signal);
   return {
-    // The pod's UID: a create that is repeated can never make a second job.
+    // The pod's UID, so that a repeated create cannot make a second job.
     name: ref.uid,
     region: pod.metadata?.annotations?.[regionAnnotation.name] ?? context.config.region,
     image,
@@ -40,12 +40,12 @@ export async function toJobSpec(
   };
 }
 
-/** Tags of every job of this cluster and node. */
+/** Tags of all jobs of this cluster and node. */
 export function ownerTags({ clusterId, nodeName }: Owner): Readonly<Record<string, string>> {
   return { cluster: clusterId, node: nodeName };
 }
 
-/** Job → pod: whose it is, by its tags, and how it is. */
+/** Job → pod: its identity from the tags, and its status. */
 export function toPod({ tags, image, createdAt, startedAt, address, ended }: Job): ProviderPod {
   const isRunning = startedAt !== undefined && ended === undefined;
   const state: ContainerState = ended

@@ -6,17 +6,17 @@ import { constants } from "node:os";
 import { json } from "node:stream/consumers";
 import type { Job, JobSpec } from "../src/jobs-api.ts";
 
-/** What goes wrong, as tests want it. */
+/** Faults that tests inject. */
 export type Fault =
-  /** Every connection breaks off. */
+  /** Every connection is closed. */
   | "away"
   /** A region does not answer: lists lack their first job, and say so. */
   | "partial"
-  /** Creates take effect, and their answers are lost. */
+  /** Creates take effect, but their responses are lost. */
   | "lost-answer"
-  /** Creates take effect, and are never answered. */
+  /** Creates take effect, but are never answered. */
   | "no-answer"
-  /** Lists hold an entry that is no job. */
+  /** Lists contain a malformed entry. */
   | "garbled";
 
 interface Entry {
@@ -28,10 +28,10 @@ interface Entry {
   timer?: NodeJS.Timeout | undefined;
 }
 
-/** Jobs on a page of a list: few, so that tests see more than one page. */
+/** Jobs on a page of a list: few, so that tests cover several pages. */
 const pageSize = 3;
 
-/** Stands in for the remote API: an HTTP server on loopback that runs each job as a process. It outlives the provider, as an API does. */
+/** Stand-in for the remote API: an HTTP server on loopback that runs each job as a process. It outlives the provider, as an API does. */
 export class FakeApi implements AsyncDisposable {
   readonly faults: Set<Fault> = new Set();
   readonly #server: Server;
@@ -40,13 +40,13 @@ export class FakeApi implements AsyncDisposable {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      // So that no idle connection stays open between two tests.
+      // Leaves no idle connection open between tests.
       response.setHeader("connection", "close");
       void this.#answer(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
     });
   }
 
-  /** @param port - default: any that is free */
+  /** @param port - default: any free port */
   static async start(port = 0): Promise<FakeApi> {
     const fake = new FakeApi();
     fake.#server.listen(port, "127.0.0.1");
@@ -63,7 +63,7 @@ export class FakeApi implements AsyncDisposable {
     return Array.from(this.#jobs.values(), ({ name }) => name);
   }
 
-  /** Lets a job vanish, as when its host dies. */
+  /** Removes a job, as if its host had died. */
   async lose(name: string): Promise<void> {
     const found = [...this.#jobs].find(([, entry]) => entry.name === name);
     if (!found) return;
@@ -144,11 +144,11 @@ function now(): string {
   return new Date(Date.now()).toISOString();
 }
 
-/** Signals a job's process with all that it has started. */
+/** Signals a job's process and all processes it has started. */
 function kill({ process: child }: Entry, signal: NodeJS.Signals): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal);
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }

@@ -40,7 +40,7 @@ test("a pod becomes a job named by its UID, with its command, its environment an
 test("a container without a command is refused, and the message says what to do", async () => {
   await assert.rejects(toJobSpec(podWith(), resolved([]), context, signal), {
     code: "VK_INVALID_INPUT",
-    message: "container main has no command; say in it which program to run",
+    message: "container main has no command; set it to the program to run",
   });
 });
 
