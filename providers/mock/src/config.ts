@@ -3,52 +3,52 @@ import { z } from "zod";
 import { PodAddresses } from "./pod/pod-addresses.ts";
 import { scriptFields, scriptKeys, type MockScriptSettings } from "./script/script-fields.ts";
 
-/** How large the mock's node is. Amounts are Kubernetes quantities. */
+/** Capacity of the mock's node. Amounts are Kubernetes quantities. */
 export interface MockNodeConfig {
-  /** Default `20`. */
+  /** Default: `20`. */
   readonly cpu?: string | undefined;
-  /** Default `100Gi`. */
+  /** Default: `100Gi`. */
   readonly memory?: string | undefined;
-  /** Default `20`. */
+  /** Default: `20`. */
   readonly pods?: string | undefined;
-  /** Default `100Gi`. */
+  /** Default: `100Gi`. */
   readonly ephemeralStorage?: string | undefined;
   /** Further resources by name, such as `nvidia.com/gpu`. */
   readonly others?: Readonly<Record<string, string>> | undefined;
   /** The node's `spec.providerID`. */
   readonly providerID?: string | undefined;
-  /** IPv4 range of pod addresses, `/8` to `/30`; default `10.88.0.0/16`. */
+  /** IPv4 range of pod addresses, `/8` to `/30`. Default: `10.88.0.0/16`. */
   readonly podCIDR?: string | undefined;
 }
 
-/** Which pods a stage is for; what is absent matches all. */
+/** Selects pods; an absent field matches all. */
 export interface MockStageMatch {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
-  /** Labels the pod must have, with these values. */
+  /** Labels that the pod must have. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A script for the pods it matches. Annotations of the pod go over it. */
+/** Script for the matching pods. A pod's annotations override it. */
 export interface MockStage {
   readonly match: MockStageMatch;
   readonly script: MockScriptSettings;
-  /** Scripts of single containers, by name; they go over the stage's own. */
+  /** Scripts of single containers, by name; they override the stage's own. */
   readonly containers: Readonly<Record<string, MockScriptSettings>>;
 }
 
 /** The parsed configuration. */
 export interface MockConfig {
-  /** Of every node that {@link nodes} does not name; under what it says of those that it does. */
+  /** Settings of all nodes, which those in {@link nodes} override. */
   readonly node: MockNodeConfig;
   readonly nodes: Readonly<Record<string, MockNodeConfig>>;
-  /** The first that matches a pod is its script. */
+  /** The first stage that matches a pod is its script. */
   readonly stages: readonly MockStage[];
-  /** What pods may ask of the node, as of one that runs them; absent: everything. */
+  /** What pods may ask of the node, as of one that runs them. Default: everything. */
   readonly policy?: PodPolicy | undefined;
 }
 
-/** A {@link MockNodeConfig} with its defaults. */
+/** {@link MockNodeConfig} with defaults applied. */
 export type ResolvedMockNodeConfig = {
   readonly [Key in Exclude<keyof MockNodeConfig, "providerID">]-?: NonNullable<MockNodeConfig[Key]>;
 } & {
@@ -64,7 +64,7 @@ const quantity = z
 const nodeShape = {
   cpu: quantity.optional().describe("CPUs of the node; default 20"),
   memory: quantity.optional().describe("Memory of the node; default 100Gi"),
-  pods: quantity.optional().describe("Pods the node takes; raise it for large tests; default 20"),
+  pods: quantity.optional().describe("Number of pods that the node accepts; raise it for large tests; default 20"),
   ephemeralStorage: quantity.optional().describe("Disk of the node; default 100Gi"),
   others: z.record(z.string(), quantity).optional().describe("Further resources by name, such as nvidia.com/gpu"),
   providerID: z.string().optional().describe("The node's spec.providerID"),
@@ -110,7 +110,7 @@ const stageSchema = z
         labels: z.record(z.string(), z.string()).optional().describe("Labels that the pod has, with these values"),
       })
       .optional()
-      .describe("Which pods; all if absent"),
+      .describe("Selects pods; default all"),
     ...scriptShape,
     containers: z.record(z.string(), containerSchema).optional().describe("Scripts of single containers, by name"),
   })
@@ -126,11 +126,11 @@ const flatSchema = z
     nodes: z
       .record(z.string(), nodeSchema)
       .optional()
-      .describe("The keys above for single nodes, by name; what they leave out is taken from the top level"),
-    stages: z.array(stageSchema).optional().describe("Scripts for pods; the first that matches counts"),
+      .describe("The keys above for single nodes, by name; missing keys are taken from the top level"),
+    stages: z.array(stageSchema).optional().describe("Scripts for pods; the first one that matches applies"),
     policy: podPolicySchema()
       .optional()
-      .describe("What pods may ask of the node, as on a node that runs them; {} allows what the others allow; default: everything"),
+      .describe("What pods may ask of the node, as on a node that runs them; {} allows what other providers allow; default: everything"),
   })
   .transform(({ nodes, stages, policy, ...node }): MockConfig => ({ node, nodes: nodes ?? {}, stages: stages ?? [], policy }));
 
@@ -139,17 +139,17 @@ const byNodeSchema = z.record(z.string(), nodeSchema).transform((nodes): MockCon
 const flatKeys: ReadonlySet<string> = new Set([...Object.keys(nodeShape), "nodes", "stages", "policy"]);
 
 /**
- * Reads both forms of the configuration: the flat one, and upstream's, an object of nodes by name.
+ * Schema of both forms of the configuration: the flat one, and upstream's, an object of nodes by name.
  *
- * Source of the second: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/provider/mock (7b1385b); a node that it
- * does not name gets the defaults here, and an error there.
+ * Source of the second form: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/provider/mock (7b1385b). A node that it does not name gets
+ * the defaults here, and is an error there.
  */
 export const mockConfigSchema: ConfigSchema<MockConfig> = {
   safeParse: (input) => (isByNode(input) ? byNodeSchema : flatSchema).safeParse(input ?? {}),
   toJSONSchema: () => z.toJSONSchema(flatSchema, { io: "input" }),
 };
 
-/** The configuration of one node, with the defaults upstream has. */
+/** Configuration of one node, with upstream's defaults. */
 export function nodeConfigOf(config: MockConfig, nodeName: string): ResolvedMockNodeConfig {
   const own = config.nodes[nodeName] ?? {};
   const pick = <Key extends keyof MockNodeConfig>(key: Key): MockNodeConfig[Key] => own[key] ?? config.node[key];

@@ -1,8 +1,4 @@
-/**
- * A provider that runs no containers: pods are played in memory, by script.
- *
- * @packageDocumentation
- */
+/** A provider that runs no containers, but simulates pods in memory according to scripts. @packageDocumentation */
 export {
   mockConfigSchema,
   nodeConfigOf,

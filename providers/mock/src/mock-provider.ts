@@ -33,8 +33,8 @@ import { toPodStatus } from "./pod/pod-status.ts";
 import { annotationDomain, scriptOf, type PodScript } from "./script/script.ts";
 
 /**
- * Plays pods in memory: no container runs, nothing outlives the process. A pod without a script is running when
- * `createPod` returns, and has ended when `deletePod` does; nothing is kept for it but its state, and no timer.
+ * Simulates pods in memory. No container runs, and nothing outlives the process. A pod without a script runs when `createPod` returns, and
+ * has ended when `deletePod` returns; it costs no timer, and no memory except its state.
  */
 export class MockProvider implements Provider, AsyncDisposable {
   readonly #host: MockHost;
@@ -56,8 +56,8 @@ export class MockProvider implements Provider, AsyncDisposable {
   }
 
   /**
-   * Starts the pod's script. Secrets and config maps that the environment names are asked for, so that a pod waits for
-   * them as on any node; a pod that names none costs no call.
+   * Starts the pod's script. Secrets and config maps in the environment are resolved, so that a pod waits for them as on any node; a pod
+   * without them causes no calls.
    */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const ref = podRef(pod);
@@ -138,7 +138,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     return this.#meter.summary([...this.#pods.values()], this.#instant(), new Date(this.#host.clock.now()).toISOString());
   }
 
-  /** Always answers. */
+  /** Always succeeds. */
   async ping(): Promise<void> {}
 
   async configureNode(): Promise<NodeDescription> {
@@ -150,7 +150,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     };
   }
 
-  /** Forgets all pods, and frees their timers. */
+  /** Removes all pods and their timers. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { timer } of this.#pods.values()) timer?.[Symbol.dispose]();
     this.#pods.clear();
@@ -162,7 +162,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     return entry;
   }
 
-  /** Goes on to the next state, tells of it if there is something to tell, and forgets a pod that was deleted and has ended. */
+  /** Sets a pod's next state, reports it if it differs, and removes a deleted pod that has ended. */
   #become(entry: MockPod, model: PodModel, now: Instant): void {
     const isChanged = model !== entry.model;
     if (isChanged) this.#meter.note(entry, model);
@@ -181,7 +181,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     if (entry.ownIP !== undefined) this.#addresses.giveBack(entry.ownIP);
   }
 
-  /** Wakes the pod when its script goes on. */
+  /** Sets the timer for the next change of the pod's script. */
   #arm(entry: MockPod, now: Instant): void {
     const due = podDueMs(entry.model);
     if (due === undefined) return;
@@ -204,7 +204,7 @@ export class MockProvider implements Provider, AsyncDisposable {
     return toPodStatus(model, { ref, deleted, podIP: ownIP ?? this.#host.nodeAddress });
   }
 
-  /** Now; no earlier than `atLeastMs`, for timers may fire a little early. The text is made once a second. */
+  /** The current time, but at least `atLeastMs`, because timers may fire slightly early. The text is cached for a second. */
   #instant(atLeastMs: number = 0): Instant {
     const { clock } = this.#host;
     const second = Math.floor(clock.now() / 1000);

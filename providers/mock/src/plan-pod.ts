@@ -3,7 +3,7 @@ import type { MockConfig } from "./config.ts";
 import { newPodModel } from "./pod/pod-model.ts";
 import { scriptOf } from "./script/script.ts";
 
-/** What the mock plays for a pod: there is no back end, so that its script stands where a request would. */
+/** Plan of a pod. Since the mock has no back end, the pod's script takes the place of the request. */
 export async function planMockPod(
   pod: DeepReadonly<Pod>,
   resolved: ResolvedPod,
@@ -11,7 +11,7 @@ export async function planMockPod(
   signal: AbortSignal,
 ): Promise<readonly PlannedRequest[]> {
   const { namespace = "", name = "" } = pod.metadata ?? {};
-  // A pod whose environment cannot be had does not start.
+  // A pod whose environment cannot be resolved does not start.
   for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])])
     await resolved.environment(container.name, signal);
   const { fail, ...script } = scriptOf(pod, config.stages);
@@ -26,5 +26,7 @@ export async function planMockPod(
       script: container.script,
     })),
   };
-  return [{ purpose: "play the pod", method: "PLAY", path: `/pods/${namespace}/${name}`, body, note: "in memory; nothing is sent" }];
+  return [
+    { purpose: "play the pod", method: "PLAY", path: `/pods/${namespace}/${name}`, body, note: "in memory; nothing is sent" },
+  ];
 }

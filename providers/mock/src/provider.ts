@@ -3,7 +3,7 @@ import { mockConfigSchema, type MockConfig } from "./config.ts";
 import { MockProvider } from "./mock-provider.ts";
 import { planMockPod } from "./plan-pod.ts";
 
-/** All of a pod's fields are taken; none of them runs anything. */
+/** All fields of a pod are accepted, since no container runs. */
 const capabilities: Capabilities = {
   initContainers: true,
   sidecarContainers: true,
@@ -55,7 +55,7 @@ const capabilities: Capabilities = {
   resize: true,
 };
 
-/** The mock provider, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
+/** The mock provider for the program and {@link "@virtual-kubelet/core"!VirtualNode}. */
 export const provider: ProviderDefinition<MockConfig> = {
   name: "mock",
   capabilities,

@@ -8,7 +8,6 @@ import { Shell } from "../shell/shell.ts";
 import { BrokenPipeError, Input, type Output } from "../shell/streams.ts";
 import { Terminal } from "../shell/terminal.ts";
 
-/** What a command runs in. */
 export interface ExecContext {
   readonly hostname: string;
   readonly files: MemoryFiles;
@@ -17,7 +16,7 @@ export interface ExecContext {
   readonly directory: string;
 }
 
-/** Where a terminal's size is not known yet. */
+/** Used until the terminal's size is known. */
 const defaultSize: TerminalSize = { width: 80, height: 24 };
 
 /** Runs a command of the mock's shell. @throws `signal.reason` when aborted */
@@ -46,7 +45,7 @@ export async function runCommand(
     },
   };
   const stdout = toOutput(io.stdout, running);
-  const typed = io.stdin ? untilAborted(io.stdin, AbortSignal.any([running, ends.signal])) : nothing();
+  const typed = io.stdin ? readUntilAborted(io.stdin, AbortSignal.any([running, ends.signal])) : nothing();
   const terminal = io.tty ? new Terminal({ typed, screen: stdout, onInterrupt: () => onInterrupt() }) : undefined;
   terminal?.done.catch(() => {});
   const output = terminal?.output ?? stdout;
@@ -81,7 +80,7 @@ export async function runCommand(
 
 async function* nothing(): AsyncGenerator<never, void, undefined> {}
 
-/** Ctrl-C, or the command's own end. */
+/** Reason for ending a command: Ctrl-C, or the command's own end. */
 class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
@@ -92,7 +91,7 @@ function exitCodeOf(error: unknown): number {
   throw error;
 }
 
-/** Writes to a stream of Node's and heeds its back-pressure; what nobody wants is swallowed. */
+/** Output that writes to a Node.js stream with back-pressure; without a stream, output is dropped. */
 export function toOutput(stream: Writable | undefined, signal: AbortSignal): Output {
   return {
     async write(chunk) {
@@ -116,14 +115,14 @@ export function toOutput(stream: Writable | undefined, signal: AbortSignal): Out
   };
 }
 
-/** What a stream of Node's holds, until the signal aborts. The stream stays: it is the caller's. */
-export async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+/** Reads a Node.js stream until the signal aborts. The stream is not destroyed, because it belongs to the caller. */
+export async function* readUntilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = stream[Symbol.asyncIterator]();
   while (!signal.aborted) {
     const next = chunks.next();
-    // Whoever loses the race must not become an unhandled rejection.
+    // If it loses the race, its rejection must not be unhandled.
     next.catch(() => {});
-    // One for each piece: a promise that outlives them would hold them all.
+    // A new promise for each chunk: a single long-lived one would keep all reactions in memory.
     const { promise: aborted, resolve } = Promise.withResolvers<{ readonly done: true; readonly value: undefined }>();
     const onAbort = (): void => resolve({ done: true, value: undefined });
     signal.addEventListener("abort", onAbort, { once: true });
@@ -137,7 +136,7 @@ export async function* untilAborted(stream: AsyncIterable<unknown>, signal: Abor
   }
 }
 
-/** Takes the sizes as they come. The current one comes first; a command waits for it, so that it may ask at once. */
+/** Passes on the sizes of a terminal. A command waits for the first one, so that it can query it immediately. */
 function followSizes(
   resizes: AsyncIterable<TerminalSize>,
   onSize: (size: TerminalSize) => void,
@@ -155,7 +154,7 @@ function followSizes(
     () => first.resolve(),
     () => first.resolve(),
   );
-  // A client that does not tell its size is not waited for.
+  // Clients that send no size are not waited for.
   setImmediate(() => first.resolve());
   return {
     first: first.promise,

@@ -5,16 +5,16 @@ import { MemoryFiles } from "../files/memory-files.ts";
 import { Device, MemoryDirectory, MemoryFile, Quota } from "../files/memory-node.ts";
 import { subPathOf, toDirectory } from "../files/volume-tree.ts";
 
-/** Bytes that the containers of one pod may write. */
+/** Maximum bytes that the containers of one pod may write. */
 const maxBytesOfPod = 64 * 1024 ** 2;
 
-/** Which container, and which of its runs: another one begins with new files. */
+/** Identifies a run of a container. Each run starts with new files. */
 export interface ContainerRun {
   readonly name: string;
   readonly restartCount: number;
 }
 
-/** The files of a pod's containers and its volumes. Made when the first command runs; most pods never have any. */
+/** Files of a pod's containers and volumes. Created when the first command runs, which most pods never have. */
 export class PodFiles {
   readonly #ref: PodRef;
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class PodFiles {
     this.#clock = clock;
   }
 
-  /** The container's files, with what its volumes hold now. */
+  /** The container's files, with the current content of its volumes. */
   async open(
     { name, restartCount }: ContainerRun,
     { mounts }: ContainerSpec,
@@ -58,7 +58,7 @@ export class PodFiles {
     return files;
   }
 
-  /** An emptyDir and whatever else the mock has no content for: empty at first, and one for all containers of the pod. */
+  /** Volume for emptyDir and all types whose content the mock does not have: initially empty, and shared by the pod's containers. */
   #scratchVolume(name: string, readOnly: boolean): MemoryDirectory {
     const directory = this.#scratch.get(name) ?? new MemoryDirectory({ mode: 0o777, modifiedMs: this.#clock.now() });
     this.#scratch.set(name, directory);
@@ -69,7 +69,7 @@ export class PodFiles {
   }
 }
 
-/** A volume that cannot be read now is not there; the command runs all the same. */
+/** A volume that cannot be read is left out, and the command runs nevertheless. */
 async function payloadOf(
   resolvePod: ProviderHost["resolvePod"],
   ref: PodRef,

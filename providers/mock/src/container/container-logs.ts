@@ -2,46 +2,46 @@ import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Container } from "./container-state.ts";
 
-/** Lines handed over in one piece. */
+/** Lines per chunk. */
 const chunkLines = 128;
 
-/** The output of one run of a container: which lines it has written follows from how long it has run. */
+/** Output of one run of a container. The lines written so far follow from its running time. */
 export interface RunLog {
   /** Wall-clock milliseconds at its start. */
   readonly startMs: number;
-  /** How long it ran, or has run by now. */
+  /** Running time so far, or in total. */
   readonly ranMs: number;
   readonly ended: boolean;
-  /** All written at the start; with `everyMs` one after another and over again. */
+  /** All lines are written at the start; with `everyMs` one by one, repeating from the beginning. */
   readonly lines: readonly string[];
   readonly everyMs: number | undefined;
 }
 
-/** Where the logs of a container are read. */
+/** Source of a container's logs. */
 export interface LogSource {
-  /** The container's logs as they are now. @throws NotFoundError */
+  /** The current logs. @throws NotFoundError */
   read(): RunLog;
-  /** Resolves when the container may have changed or, at the latest, at that time of its run. */
+  /** Resolves when the container may have changed, or at the latest at that time of its run. */
   wait(untilRanMs: number | undefined, signal: AbortSignal): Promise<void>;
 }
 
-/** What a container without a log of its own says. */
+/** Log of a container whose script has none. */
 export function defaultLines(container: Pick<Container, "name" | "image">, pod: string): readonly string[] {
   return [`container ${container.name} of pod ${pod} started; image ${container.image} runs in the mock provider's memory only`];
 }
 
-/** How many lines the run has written. */
+/** Number of lines that the run has written. */
 export function writtenLines({ lines, everyMs, ranMs }: RunLog): number {
   if (lines.length === 0) return 0;
   return everyMs === undefined ? lines.length : Math.floor(ranMs / everyMs) + 1;
 }
 
-/** When the next line comes, in milliseconds of the run; `undefined` if there is none to come. */
+/** Time of the next line in milliseconds of the run; `undefined` if there is none. */
 export function nextLineMs(log: RunLog): number | undefined {
   return log.everyMs === undefined || log.lines.length === 0 ? undefined : writtenLines(log) * log.everyMs;
 }
 
-/** Lines `from` to before `to`, each with its time. */
+/** Lines from `from` up to, but not including, `to`, each with its time. */
 export function formatLines({ lines, everyMs = 0, startMs }: RunLog, from: number, to: number): string {
   let text = "";
   for (let index = from; index < to; index++)
@@ -49,7 +49,7 @@ export function formatLines({ lines, everyMs = 0, startMs }: RunLog, from: numbe
   return text;
 }
 
-/** A container's logs as a provider gives them. Its tail and its time are applied, for a log may be long. */
+/** A container's logs as a provider returns them. The options for tail and since are applied here, because a log may be long. */
 export function readContainerLogs(source: LogSource, options: ContainerLogOptions, signal: AbortSignal): ContainerLogs {
   const log = source.read();
   const count = writtenLines(log);
@@ -69,7 +69,7 @@ async function* pieces(log: RunLog, from: number, to: number, signal: AbortSigna
   }
 }
 
-/** What one run writes from its line `from` on. A container that is started anew has another log. */
+/** Yields the lines of one run from `from` on. A restarted container has a new log. */
 async function* follow(source: LogSource, run: RunLog, from: number, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
   let written = from;
   for (;;) {
@@ -93,7 +93,7 @@ function tryRead(source: LogSource): RunLog | undefined {
   }
 }
 
-/** How many of the lines are older than the time. */
+/** Number of lines that are older than the time. */
 function linesBefore({ startMs, everyMs, lines }: RunLog, sinceTime: string | undefined): number {
   if (sinceTime === undefined) return 0;
   const behindMs = Date.parse(sinceTime) - startMs;

@@ -8,7 +8,7 @@ export interface Mount {
   readonly readOnly: boolean;
 }
 
-/** The little of a container's spec that its logs, commands and streams need; it is kept for as long as the pod is. */
+/** Fields of a container's spec that logs, commands and streams use, kept for the lifetime of the pod. */
 export interface ContainerSpec {
   readonly ports: readonly number[];
   readonly mounts: readonly Mount[];
@@ -19,23 +19,23 @@ export interface ContainerSpec {
 const none: ReadonlyMap<string, ContainerSpec> = new Map();
 const plain: ContainerSpec = { ports: [], mounts: [], workingDir: undefined, tty: false };
 
-/** The spec of a pod's containers by name; those that have none of their own are not in it. */
+/** Specs of a pod's containers by name. Containers without any of these fields are left out. */
 export function containerSpecsOf({ spec }: DeepReadonly<Pod>): ReadonlyMap<string, ContainerSpec> {
   const specs = new Map<string, ContainerSpec>();
   for (const container of [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])]) {
     const own = neededSpecOf(container);
     if (own !== plain) specs.set(container.name, own);
   }
-  // Pods are many, and most have nothing to keep here.
+  // Saves memory, because there may be many pods and most have none of these fields.
   return specs.size > 0 ? specs : none;
 }
 
-/** The spec of a container that needs none. */
+/** Spec of a container without any of these fields. */
 export function emptyContainerSpec(): ContainerSpec {
   return plain;
 }
 
-/** The volumes whose content comes from the cluster; all others are empty at first. */
+/** Volumes whose content comes from the cluster. All others are empty initially. */
 export function payloadVolumesOf({ spec }: DeepReadonly<Pod>): readonly string[] {
   const volumes = spec?.volumes ?? [];
   return volumes

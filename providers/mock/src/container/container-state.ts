@@ -1,10 +1,10 @@
 import type { ContainerRole, ContainerScript } from "../script/script.ts";
 
-/** A moment, on both clocks: one to reckon with, one to show. */
+/** A moment, on the monotonic clock for computing, and on the wall clock for showing. */
 export interface Instant {
   /** Monotonic milliseconds. */
   readonly ms: number;
-  /** RFC 3339, to the second, as a kubelet writes it. */
+  /** RFC 3339 with whole seconds, as a kubelet writes it. */
   readonly time: string;
 }
 
@@ -12,33 +12,33 @@ export interface Instant {
 export interface FinishedRun {
   readonly startedAt: string;
   readonly finishedAt: string;
-  /** How long it ran, in milliseconds. */
+  /** Running time in milliseconds. */
   readonly ranMs: number;
   readonly exitCode: number;
   readonly reason: string;
   readonly message?: string | undefined;
 }
 
-/** Why a container is about to end at the pod's deletion, and when. */
+/** Pending end of a container after the pod's deletion. */
 export interface Stop {
   readonly atMs: number;
-  /** Whether it would take longer than the grace lets it. */
+  /** Whether it would need more than the grace period. */
   readonly killed: boolean;
 }
 
-/** Where a container stands. Times are monotonic milliseconds. */
+/** State of a container. Times are monotonic milliseconds. */
 export type ContainerState =
-  /** Init containers come first. Left when they are done. */
+  /** Waits for init containers. */
   | { readonly kind: "blocked" }
-  /** `ContainerCreating`. Left at `untilMs`. */
+  /** `ContainerCreating` until `untilMs`. */
   | { readonly kind: "creating"; readonly untilMs: number }
-  /** `ErrImagePull`. Left for `pullBackOff` at `untilMs`. */
+  /** `ErrImagePull`, and `pullBackOff` from `untilMs` on. */
   | { readonly kind: "pullFailed"; readonly attempt: number; readonly untilMs: number }
-  /** `ImagePullBackOff`. Left for the next attempt at `untilMs`. */
+  /** `ImagePullBackOff` until the next attempt at `untilMs`. */
   | { readonly kind: "pullBackOff"; readonly attempt: number; readonly untilMs: number }
-  /** `CreateContainerError`. Left only when its script changes. */
+  /** `CreateContainerError` until its script changes. */
   | { readonly kind: "createFailed" }
-  /** Left by its script's exit, or by the pod's deletion. `readySinceMs` is when readiness last changed. */
+  /** Ends by its script's exit or the pod's deletion. `readySinceMs` is the time of the last change of readiness. */
   | {
       readonly kind: "running";
       readonly startedAt: string;
@@ -47,19 +47,19 @@ export type ContainerState =
       readonly readySinceMs: number;
       readonly stop?: Stop;
     }
-  /** `CrashLoopBackOff`. Left for `running` at `untilMs`. */
+  /** `CrashLoopBackOff`, and `running` again from `untilMs` on. */
   | { readonly kind: "crashLoop"; readonly delayMs: number; readonly untilMs: number }
   /** Ended for good. */
   | { readonly kind: "exited"; readonly run: FinishedRun };
 
-/** The back-off of restarts, as a kubelet keeps it for each container. */
+/** Back-off of restarts, kept per container as in a kubelet. */
 export interface BackOff {
   readonly delayMs: number;
-  /** When a restart last used it. */
+  /** Time of the last restart that used it. */
   readonly setMs: number;
 }
 
-/** One container of a pod: what it is, what it is to do, and how far it has come. */
+/** A container of a pod: its spec, its script and its state. */
 export interface Container {
   readonly name: string;
   readonly image: string;
@@ -68,7 +68,7 @@ export interface Container {
   readonly script: ContainerScript;
   readonly state: ContainerState;
   readonly restartCount: number;
-  /** The run before this state, once there was one. */
+  /** The previous run; `undefined` if there was none. */
   readonly lastRun: FinishedRun | undefined;
   readonly backOff: BackOff | undefined;
 }

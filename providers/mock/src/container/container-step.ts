@@ -3,12 +3,12 @@ import type { BackOff, Container, FinishedRun, Instant } from "./container-state
 /** Source: kubernetes v1.36 pkg/kubelet/kubelet.go (MaxContainerBackOff, backOffPeriod) and client-go util/flowcontrol/backoff.go. */
 const firstBackOffMs = 10_000;
 const maxBackOffMs = 300_000;
-/** A kubelet forgets the back-off of a container that ran for twice the longest one. */
+/** A kubelet resets the back-off of a container that ran for twice the maximum back-off. */
 const backOffExpiresMs = 2 * maxBackOffMs;
-/** How long a failing pull takes. */
+/** Duration of a failing pull. */
 const pullMs = 1_000;
 
-/** When the container's state changes by itself, in monotonic milliseconds; `undefined` if it does not. */
+/** Time of the container's next change, in monotonic milliseconds; `undefined` if none is due. */
 export function dueMs({ state, script }: Container): number | undefined {
   switch (state.kind) {
     case "blocked":
@@ -27,7 +27,7 @@ export function dueMs({ state, script }: Container): number | undefined {
   }
 }
 
-/** The container after its next change, which must be due. */
+/** Returns the container after its next change, which must be due. */
 export function stepContainer(container: Container, now: Instant): Container {
   const { state, script } = container;
   switch (state.kind) {
@@ -54,15 +54,15 @@ export function stepContainer(container: Container, now: Instant): Container {
   }
 }
 
-/** Begins a container that was blocked. */
+/** Starts a blocked container. */
 export function startContainer(container: Container, now: Instant): Container {
   const { startDelayMs } = container.script;
   return startDelayMs > 0 ? { ...container, state: { kind: "creating", untilMs: now.ms + startDelayMs } } : launch(container, now);
 }
 
 /**
- * Tells a container to end, at the latest at `deadlineMs`. One that is told again keeps the earlier end. What does not
- * run ends at once.
+ * Makes a container end by `deadlineMs`. If it is already stopping, the earlier deadline applies. A container that is not running ends
+ * immediately.
  */
 export function stopContainer(container: Container, deadlineMs: number, now: Instant): Container {
   const { state } = container;
@@ -74,7 +74,7 @@ export function stopContainer(container: Container, deadlineMs: number, now: Ins
   return atMs <= now.ms ? stepContainer(stopping, now) : stopping;
 }
 
-/** Ends the present run and begins another, as a kubelet does when the container's image has changed. */
+/** Ends the current run and starts another one, as a kubelet does when the container's image has changed. */
 export function replaceContainer(container: Container, now: Instant): Container {
   const { state } = container;
   if (state.kind !== "running") return startContainer(container, now);
@@ -108,7 +108,7 @@ function exit(container: Container, run: FinishedRun, now: Instant): Container {
     return { ...container, state: { kind: "exited", run } };
 
   const ended = { ...container, lastRun: run };
-  // The first restart comes at once; only the next ones find a back-off to wait for.
+  // The first restart is immediate; only later ones back off.
   if (!backOff || now.ms - backOff.setMs > backOffExpiresMs) return restart(ended, { delayMs: firstBackOffMs, setMs: now.ms }, now);
   return { ...ended, state: { kind: "crashLoop", delayMs: backOff.delayMs, untilMs: now.ms + backOff.delayMs } };
 }
@@ -126,7 +126,7 @@ function readinessMs(
   return flipReadyEveryMs === undefined ? undefined : state.readySinceMs + flipReadyEveryMs;
 }
 
-/** When a run that runs now has been. */
+/** Start of the current run. */
 type Started = Pick<Container["state"] & { kind: "running" }, "startedAt" | "startedMs">;
 
 function lengthOf({ startedAt, startedMs }: Started, now: Instant): Pick<FinishedRun, "startedAt" | "finishedAt" | "ranMs"> {
@@ -147,7 +147,7 @@ function deletedRun(started: Started, now: Instant): FinishedRun {
   };
 }
 
-/** Source: kubernetes v1.36 pkg/kubelet/kubelet_pods.go, what a kubelet says of a container it never saw at a pod's end. */
+/** Status of a container that never ran. Source: kubernetes v1.36 pkg/kubelet/kubelet_pods.go. */
 function neverRun({ time }: Instant): FinishedRun {
   return {
     startedAt: time,

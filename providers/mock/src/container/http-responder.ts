@@ -2,10 +2,9 @@ import { createServer } from "node:http";
 import { finished, type Duplex } from "node:stream";
 
 /**
- * Answers HTTP on a stream until both ends have ended: every request gets 200 and a text that says which pod it is,
- * what was asked for, and how many bytes came with it.
+ * Answers HTTP on a stream until both ends have ended. Every request gets a 200 with a text that names the pod, the request and its size.
  *
- * @param what - what answers, such as `pod default/web, port 80`
+ * @param what - name of the responder, such as `pod default/web, port 80`
  * @throws `signal.reason` when aborted; the stream is then destroyed
  */
 export async function respondHttp(what: string, stream: Duplex, signal: AbortSignal): Promise<void> {
@@ -29,7 +28,7 @@ export async function respondHttp(what: string, stream: Duplex, signal: AbortSig
       response.end(request.method === "HEAD" ? undefined : body);
     });
   });
-  // The stream's own ends say when it is over; the machine's clock does not.
+  // Only the stream's ends determine when it is over, not the system's clock.
   Object.assign(server, { httpAllowHalfOpen: true, sendDate: false, keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
   const { promise, resolve } = Promise.withResolvers<void>();
   finished(stream, () => resolve());

@@ -13,7 +13,7 @@ export class MemoryFiles {
     this.#nowMs = options.nowMs;
   }
 
-  /** What is there, if anything is. */
+  /** The node at a path; `undefined` if there is none. */
   find(path: string): FileNode | undefined {
     let node: FileNode = this.root;
     for (const name of namesOf(path)) {
@@ -36,7 +36,7 @@ export class MemoryFiles {
     return node;
   }
 
-  /** The file to write to: emptied unless appended to, made if it is not there. */
+  /** Opens a file for writing. It is truncated unless `append` is set, and created if missing. */
   openForWriting(path: string, { append = false, mode = 0o644 }: { append?: boolean; mode?: number } = {}): MemoryFile | Device {
     const existing = this.find(path);
     if (existing?.kind === "directory") throw new FileError("Is a directory");
@@ -52,7 +52,7 @@ export class MemoryFiles {
     return file;
   }
 
-  /** Appends to a file that was opened; a device swallows it. */
+  /** Appends to an open file; a device drops the data. */
   append(file: MemoryFile | Device, chunk: Uint8Array): void {
     if (file.kind === "file") file.append(chunk, this.#nowMs());
   }
@@ -79,7 +79,7 @@ export class MemoryFiles {
     free(node);
   }
 
-  /** Puts a folder at a path, over whatever is there, and makes the way to it. */
+  /** Puts a directory at a path, replacing any node there, and creates its parents. */
   mount(path: string, node: FileNode): void {
     let parent = this.root;
     const names = namesOf(path);

@@ -1,4 +1,4 @@
-/** Room for a container's files. */
+/** Quota for a container's files. */
 export class Quota {
   readonly maxBytes: number;
   #usedBytes = 0;
@@ -7,7 +7,7 @@ export class Quota {
     this.maxBytes = maxBytes;
   }
 
-  /** @throws FileError when there is no room left */
+  /** @throws FileError when no space is left */
   take(bytes: number): void {
     if (this.#usedBytes + bytes > this.maxBytes) throw new FileError("No space left on device");
     this.#usedBytes += bytes;
@@ -18,7 +18,7 @@ export class Quota {
   }
 }
 
-/** What a command says after the name of a file, in the words of a Unix. */
+/** Error that a command prints after the name of a file, worded as on Unix. */
 export class FileError extends Error {
   override readonly name = "FileError";
 }
@@ -33,7 +33,7 @@ export class MemoryFile {
   #size: number;
   readonly #quota: Quota | undefined;
 
-  /** @param quota - what it counts against; none for files that were not written here */
+  /** @param quota - quota that the content counts against; default: none */
   constructor(options: {
     readonly mode: number;
     readonly modifiedMs: number;
@@ -53,16 +53,16 @@ export class MemoryFile {
     return this.#size;
   }
 
-  /** All of it, in one piece. */
+  /** The whole content. */
   get content(): Uint8Array {
     if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
     return this.#chunks[0] ?? new Uint8Array();
   }
 
-  /** @throws FileError when there is no room left */
+  /** @throws FileError when no space is left */
   append(chunk: Uint8Array, nowMs: number): void {
     this.#quota?.take(chunk.byteLength);
-    // A copy: the writer may use its buffer again.
+    // A copy, because the writer may reuse its buffer.
     this.#chunks.push(Uint8Array.from(chunk));
     this.#size += chunk.byteLength;
     this.modifiedMs = nowMs;
@@ -76,7 +76,7 @@ export class MemoryFile {
   }
 }
 
-/** A folder in memory. The same one may be in several trees, as a volume of several containers is. */
+/** A directory in memory. It may be in several trees, as a volume shared by containers. */
 export class MemoryDirectory {
   readonly kind = "directory";
   readonly entries: Map<string, FileNode> = new Map();
@@ -91,7 +91,7 @@ export class MemoryDirectory {
   }
 }
 
-/** `/dev/null` and `/dev/zero`. */
+/** `/dev/null` or `/dev/zero`. */
 export class Device {
   readonly kind = "device";
   readonly readOnly = false;
@@ -106,5 +106,5 @@ export class Device {
   }
 }
 
-/** What a name in a folder stands for. */
+/** Entry of a directory. */
 export type FileNode = MemoryFile | MemoryDirectory | Device;

@@ -1,7 +1,7 @@
 import type { VolumePayload } from "@virtual-kubelet/core";
 import { MemoryDirectory, MemoryFile, type FileNode } from "./memory-node.ts";
 
-/** The files of a config map, secret or projected volume, as a folder that nobody may write to. */
+/** Files of a config map, secret or projected volume as a read-only directory. */
 export function toDirectory({ files }: VolumePayload, modifiedMs: number): MemoryDirectory {
   const root = new MemoryDirectory({ modifiedMs, readOnly: true });
   for (const { path, content, mode } of files) {
@@ -19,7 +19,7 @@ export function toDirectory({ files }: VolumePayload, modifiedMs: number): Memor
   return root;
 }
 
-/** What is at a path in a volume; in one that may be written, a folder is made for it. */
+/** The node at a path in a volume. In a writable volume, a missing directory is created. */
 export function subPathOf(volume: MemoryDirectory, subPath: string, modifiedMs: number): FileNode | undefined {
   let node: FileNode = volume;
   for (const name of subPath.split("/").filter((each) => each !== "" && each !== ".")) {

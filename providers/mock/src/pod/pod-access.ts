@@ -3,17 +3,16 @@ import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Duplex } from "node:stream";
 import { PodFiles } from "../container/container-files.ts";
 import { defaultLines, readContainerLogs, type LogSource, type RunLog } from "../container/container-logs.ts";
-import { runCommand, toOutput, untilAborted } from "../container/container-exec.ts";
+import { runCommand, toOutput, readUntilAborted } from "../container/container-exec.ts";
 import type { Container, FinishedRun } from "../container/container-state.ts";
 import { emptyContainerSpec } from "../container/container-spec.ts";
 import { respondHttp } from "../container/http-responder.ts";
 import { watchPod, type MockPod } from "./mock-pod.ts";
 import type { MockHost } from "../mock-host.ts";
 
-/** A container that runs. */
 type RunningContainer = Container & { readonly state: Container["state"] & { readonly kind: "running" } };
 
-/** Where the logs of the pod's container are read. @throws NotFoundError for a container it does not have */
+/** Source of the container's logs. @throws NotFoundError if the pod does not have the container */
 export function logSourceOf(
   pod: MockPod,
   name: string,
@@ -44,7 +43,7 @@ export function logSourceOf(
   };
 }
 
-/** Runs a command in the pod's container; it is killed when the container ends. */
+/** Runs a command in a container, and kills it when the container ends. */
 export async function exec(
   pod: MockPod,
   { container: name, command, io, host }: { container: string; command: readonly string[]; io: AttachIO; host: MockHost },
@@ -78,7 +77,7 @@ export async function exec(
   }
 }
 
-/** Shows what the container logs from now on, and echoes what is typed, until the container ends. */
+/** Streams the container's log from now on, and echoes the input, until the container ends. */
 export async function attach(
   pod: MockPod,
   { container: name, io, clock }: { container: string; io: AttachIO; clock: Clock },
@@ -91,7 +90,7 @@ export async function attach(
   const output = toOutput(io.stdout ?? io.stderr, signal);
   const source = logSourceOf(pod, name, { previous: false, clock });
   const echo = async (): Promise<void> => {
-    if (io.stdin) for await (const chunk of untilAborted(io.stdin, until)) await output.write(chunk);
+    if (io.stdin) for await (const chunk of readUntilAborted(io.stdin, until)) await output.write(chunk);
   };
   const show = async (): Promise<void> => {
     const options = { follow: true, previous: false, timestamps: false, tailLines: 0 };
@@ -110,13 +109,13 @@ export async function attach(
   }
 }
 
-/** Answers HTTP on a port that a running container of the pod names. */
+/** Answers HTTP on a port that a running container declares. */
 export async function forward(pod: MockPod, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
   const listens = pod.model.containers.some(
     ({ name, state }) => state.kind === "running" && (pod.containerSpecs.get(name)?.ports.includes(port) ?? false),
   );
   const what = `pod ${pod.ref.namespace}/${pod.ref.name}, port ${port}`;
-  if (!listens) throw new UnavailableError(`${what}: connection refused: no running container of the pod names it in its ports`);
+  if (!listens) throw new UnavailableError(`${what}: connection refused: no running container of the pod declares it`);
   await respondHttp(what, stream, signal);
 }
 
@@ -128,7 +127,7 @@ function containerOf(pod: MockPod, name: string): Container {
 
 function runningContainer(pod: MockPod, name: string): RunningContainer {
   const container = containerOf(pod, name);
-  if (!isRunning(container)) throw new NotFoundError(`container ${name} of pod ${pod.ref.namespace}/${pod.ref.name} does not run`);
+  if (!isRunning(container)) throw new NotFoundError(`container ${name} of pod ${pod.ref.namespace}/${pod.ref.name} is not running`);
   return container;
 }
 
@@ -136,14 +135,14 @@ function isRunning(container: Container): container is RunningContainer {
   return container.state.kind === "running";
 }
 
-/** Whether the same run of the container goes on. */
+/** Whether the same run of the container is still running. */
 function stillRuns(pod: MockPod, { name, restartCount, state: { startedMs } }: RunningContainer): boolean {
   return pod.model.containers.some(
     (each) => each.name === name && each.restartCount === restartCount && isRunning(each) && each.state.startedMs === startedMs,
   );
 }
 
-/** The run whose log is wanted: the current or last one, or with `previous` the one before that. */
+/** The run to show the log of: the current or last one, or with `previous` the one before it. */
 function runOf(
   container: Container,
   { previous, nowMs }: { readonly previous: boolean; readonly nowMs: number },

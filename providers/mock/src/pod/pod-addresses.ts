@@ -3,9 +3,8 @@ import { QuotaExceededError } from "@virtual-kubelet/errdefs";
 const rangePattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/;
 
 /**
- * Hands out the addresses of an IPv4 range, each to one pod at a time. An address given back is the last to be handed
- * out again, so that a client does not find a new pod behind an old address. Never the first and the last of the
- * range, which name the network and all of it.
+ * Allocates addresses of an IPv4 range. A released address is the last to be reused, so that clients do not find a new pod at an old
+ * address. The first and last addresses of the range, which are the network and broadcast addresses, are never used.
  */
 export class PodAddresses {
   readonly #first: number;
@@ -14,7 +13,7 @@ export class PodAddresses {
   readonly #used = new Set<number>();
   #next = 0;
 
-  /** @param range - such as `10.88.0.0/16` */
+  /** @param range - CIDR such as `10.88.0.0/16` */
   constructor(range: string) {
     const { base, bits } = parseRange(range) ?? { base: 0, bits: 32 };
     this.#range = range;
@@ -22,12 +21,12 @@ export class PodAddresses {
     this.#count = 2 ** (32 - bits) - 2;
   }
 
-  /** Whether the text is an IPv4 range this class can work with. */
+  /** Whether the text is a supported IPv4 range. */
   static isRange(text: string): boolean {
     return parseRange(text) !== undefined;
   }
 
-  /** @throws QuotaExceededError when every address is in use. */
+  /** @throws QuotaExceededError when every address is in use */
   take(): string {
     if (this.#used.size >= this.#count)
       throw new QuotaExceededError(`all ${this.#count} pod addresses of ${this.#range} are in use: set a larger podCIDR`);
@@ -38,7 +37,7 @@ export class PodAddresses {
     return format(this.#first + offset);
   }
 
-  /** Takes an address back that {@link take} returned. */
+  /** Releases an address that {@link take} returned. */
   giveBack(address: string): void {
     this.#used.delete(parseAddress(address) - this.#first);
   }

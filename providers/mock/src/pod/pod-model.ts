@@ -4,24 +4,23 @@ import type { Container, Instant } from "../container/container-state.ts";
 import { dueMs, replaceContainer, startContainer, stepContainer, stopContainer } from "../container/container-step.ts";
 import { plainContainer, plainInitContainer, type ContainerRole, type ContainerScript, type PodScript } from "../script/script.ts";
 
-/** A pod as the mock plays it. */
+/** State of a simulated pod. */
 export interface PodModel {
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
-  /** Init containers and sidecars in their order, then app containers, then ephemeral ones. */
+  /** Init containers and sidecars in order, then app containers, then ephemeral ones. */
   readonly containers: readonly Container[];
 }
 
-/** The pod's phase. */
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
-/** A pod just created, as far as it comes at once. */
+/** State of a new pod after all immediate changes. */
 export function newPodModel(pod: DeepReadonly<Pod>, script: PodScript, now: Instant): PodModel {
   const { spec } = pod;
   const restartPolicy = spec?.restartPolicy === "OnFailure" || spec?.restartPolicy === "Never" ? spec.restartPolicy : "Always";
   return settle({ restartPolicy, containers: declare(pod, restartPolicy, script) }, now);
 }
 
-/** When the pod changes by itself, in monotonic milliseconds; `undefined` if it does not. */
+/** Time of the pod's next change, in monotonic milliseconds; `undefined` if none is due. */
 export function podDueMs({ containers }: PodModel): number | undefined {
   let first: number | undefined;
   for (const container of containers) {
@@ -31,7 +30,7 @@ export function podDueMs({ containers }: PodModel): number | undefined {
   return first;
 }
 
-/** The pod after all that is due by now. */
+/** The pod after all changes that are due. */
 export function settle(pod: PodModel, now: Instant): PodModel {
   let { containers } = pod;
   for (;;) {
@@ -41,7 +40,7 @@ export function settle(pod: PodModel, now: Instant): PodModel {
   }
 }
 
-/** The pod with its containers told to end by `deadlineMs`. */
+/** The pod with all containers stopping by `deadlineMs`. */
 export function stopPod(pod: PodModel, deadlineMs: number, now: Instant): PodModel {
   return { ...pod, containers: pod.containers.map((container) => stopContainer(container, deadlineMs, now)) };
 }
@@ -51,7 +50,9 @@ export function hasEnded({ containers }: PodModel): boolean {
   return containers.every(({ state }) => state.kind === "exited");
 }
 
-/** The pod after a change of its object: new ephemeral containers start, changed images restart, changed scripts apply. */
+/**
+ * The pod after an update of its object: new ephemeral containers start, containers with changed images restart, and changed scripts apply.
+ */
 export function updatePodModel(model: PodModel, pod: DeepReadonly<Pod>, script: PodScript, now: Instant): PodModel {
   const known = new Map(model.containers.map((container) => [container.name, container]));
   const containers = declare(pod, model.restartPolicy, script).map((declared) => {
@@ -125,7 +126,7 @@ function stepDue(containers: readonly Container[], now: Instant): readonly Conta
   });
 }
 
-/** Starts what is blocked and need not wait any longer: init containers one after another, then all others. */
+/** Starts blocked containers whose turn it is: init containers one after another, then all others. */
 function startNext(containers: readonly Container[], now: Instant): readonly Container[] {
   const waitsFor = containers.find(({ role, state }) => (role === "init" || role === "sidecar") && !hasPassed(role, state));
   if (waitsFor)
@@ -135,13 +136,13 @@ function startNext(containers: readonly Container[], now: Instant): readonly Con
   return mapChanged(containers, (container) => (container.state.kind === "blocked" ? startContainer(container, now) : container));
 }
 
-/** Whether the container lets the next one start. */
+/** Whether the next container may start. */
 function hasPassed(role: ContainerRole, state: Container["state"]): boolean {
   if (role === "sidecar") return state.kind !== "blocked" && state.kind !== "creating";
   return state.kind === "exited" && state.run.exitCode === 0;
 }
 
-/** Sidecars end when the last app container has ended for good, or an init container has failed for good. */
+/** Ends sidecars after the last app container has ended for good, or an init container has failed for good. */
 function endSidecars(containers: readonly Container[], now: Instant): readonly Container[] {
   if (!containers.some(({ role, state }) => role === "sidecar" && state.kind !== "exited")) return containers;
   const initFailed = containers.some(({ role, state }) => role === "init" && state.kind === "exited" && state.run.exitCode !== 0);
@@ -150,7 +151,7 @@ function endSidecars(containers: readonly Container[], now: Instant): readonly C
   return mapChanged(containers, (container) => (container.role === "sidecar" ? stopContainer(container, now.ms, now) : container));
 }
 
-/** Like `map`, but the list itself where nothing changed. */
+/** Like `map`, but returns the same list if nothing changed. */
 function mapChanged(containers: readonly Container[], change: (container: Container) => Container): readonly Container[] {
   let changed = false;
   const next = containers.map((container) => {

@@ -2,7 +2,6 @@ import type { PodRef, ProviderPodStatus, ContainerState as ApiState, ContainerSt
 import type { Container, FinishedRun } from "../container/container-state.ts";
 import { hasEnded, phaseOf, type PodModel } from "./pod-model.ts";
 
-/** What the pod's status says of its end and of its address. */
 export interface StatusContext {
   readonly ref: PodRef;
   readonly podIP: string | undefined;
@@ -10,7 +9,7 @@ export interface StatusContext {
   readonly deleted: boolean;
 }
 
-/** The status of a pod as a provider reports it; conditions are the core's. */
+/** Status of a pod as a provider reports it. Conditions are added by core. */
 export function toPodStatus(pod: PodModel, { ref, podIP, deleted }: StatusContext): ProviderPodStatus {
   const statuses = (...roles: Container["role"][]): ContainerStatus[] =>
     pod.containers.filter(({ role }) => roles.includes(role)).map((container) => toContainerStatus(container, ref.uid));
@@ -39,7 +38,7 @@ function toContainerStatus(container: Container, uid: string): ContainerStatus {
     image,
     imageID: image,
     ...(hasRun && { containerID: id }),
-    // As with a kubelet, a finished init container is ready, and an ephemeral one never is.
+    // As in a kubelet, a completed init container is ready, and an ephemeral one never is.
     ready: role === "init" ? succeeded : role !== "ephemeral" && running && state.ready,
     started: running,
     restartCount,
@@ -58,11 +57,11 @@ function toApiState({ state, image }: Container, containerID: string): ApiState 
     case "creating":
       return { waiting: { reason: "ContainerCreating" } };
     case "pullFailed":
-      return { waiting: { reason: "ErrImagePull", message: `failed to pull image ${JSON.stringify(image)}: the pod's script says so` } };
+      return { waiting: { reason: "ErrImagePull", message: `failed to pull image ${JSON.stringify(image)}, as scripted` } };
     case "pullBackOff":
       return { waiting: { reason: "ImagePullBackOff", message: `Back-off pulling image ${JSON.stringify(image)}` } };
     case "createFailed":
-      return { waiting: { reason: "CreateContainerError", message: "the pod's script says so" } };
+      return { waiting: { reason: "CreateContainerError", message: "failed as scripted" } };
     case "crashLoop":
       return { waiting: { reason: "CrashLoopBackOff", message: `back-off ${formatDelay(state.delayMs)} restarting failed container` } };
     case "running":
@@ -81,7 +80,7 @@ function toTerminated(
   return { exitCode, reason, ...(message !== undefined && { message }), startedAt, finishedAt, containerID };
 }
 
-/** As Go prints a duration: `10s`, `2m40s`. */
+/** Formats a duration like Go: `10s`, `2m40s`. */
 function formatDelay(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

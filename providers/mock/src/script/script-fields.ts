@@ -2,46 +2,46 @@ import { tryDurationMs } from "@virtual-kubelet/core";
 import { parseQuantity, wholeUnits, type Quantity } from "@virtual-kubelet/kubernetes";
 
 /**
- * How a pod's start fails. `image-pull-error` and `create-error` leave the container waiting with the kubelet's
- * reasons; `provider-error` and `terminal-error` let the provider's own call fail, to be tried again or for good.
+ * How the start of a pod fails. `image-pull-error` and `create-error` leave the container waiting with a kubelet's reasons.
+ * `provider-error` and `terminal-error` make the provider's call fail, temporarily or for good.
  */
 export type MockFailure = "image-pull-error" | "create-error" | "provider-error" | "terminal-error";
 
-/** What a script may say of a pod or of one container. What is absent does not happen. */
+/** Script of a pod or of one container. Absent fields have no effect. */
 export interface MockScriptSettings {
-  /** Milliseconds a container waits with `ContainerCreating`. */
+  /** Time in `ContainerCreating`, in milliseconds. */
   readonly startDelayMs?: number | undefined;
-  /** Milliseconds after its start until a container is ready. */
+  /** Time from a container's start until it is ready, in milliseconds. */
   readonly readyAfterMs?: number | undefined;
-  /** A ready container becomes unready after this many milliseconds, ready again after as many more, and so on. */
+  /** Interval at which a ready container becomes unready and ready again, in milliseconds. */
   readonly flipReadyEveryMs?: number | undefined;
-  /** Milliseconds after its start until a container exits. */
+  /** Time from a container's start until it exits, in milliseconds. */
   readonly exitAfterMs?: number | undefined;
-  /** What it exits with, 0 to 255. Default 0; 1 with `crashLoop`. */
+  /** Exit code, 0 to 255. Default: 0, or 1 with `crashLoop`. */
   readonly exitCode?: number | undefined;
   readonly fail?: MockFailure | undefined;
-  /** Short for exiting after 1 s with code 1. */
+  /** Shorthand for exiting after 1 s with code 1. */
   readonly crashLoop?: boolean | undefined;
-  /** Milliseconds a container takes to end once the pod is deleted; never longer than the grace. */
+  /** Time that a container needs to end after the pod's deletion, in milliseconds; at most the grace period. */
   readonly stopDelayMs?: number | undefined;
-  /** What a container logs. */
+  /** Lines of a container's log. */
   readonly log?: readonly string[] | undefined;
-  /** Milliseconds between two lines of its log, which then come one after another, over and over. */
+  /** Interval between lines of the log, in milliseconds. The lines are then repeated. */
   readonly logEveryMs?: number | undefined;
-  /** Average use of the processor, in billionths of a core. */
+  /** Average CPU usage, in billionths of a core. */
   readonly cpuNanoCores?: number | undefined;
-  /** Average use of memory, in bytes. */
+  /** Average memory usage, in bytes. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** How one field of a script is written. */
+/** Syntax of a field. */
 interface ScriptField<Value> {
-  /** Its name in an annotation. */
+  /** Name of the annotation. */
   readonly annotation: string;
-  /** Its name in the configuration. */
+  /** Name in the configuration. */
   readonly option: string;
   readonly expected: string;
-  /** What happens. */
+  /** Description. */
   readonly help: string;
   parse(text: string): Value | undefined;
 }
@@ -51,62 +51,67 @@ const duration = { expected: "a duration such as 500ms, 2s or 1m30s", parse: try
 
 /** Every field a script has, as annotation and as option. */
 export const scriptFields: { readonly [Key in keyof MockScriptSettings]-?: ScriptField<NonNullable<MockScriptSettings[Key]>> } = {
-  startDelayMs: { annotation: "start-delay", help: "the container waits with ContainerCreating", option: "startDelay", ...duration },
-  readyAfterMs: { annotation: "ready-after", help: "it runs, and is ready only then", option: "readyAfter", ...duration },
+  startDelayMs: { annotation: "start-delay", help: "time in ContainerCreating", option: "startDelay", ...duration },
+  readyAfterMs: { annotation: "ready-after", help: "time from start until it is ready", option: "readyAfter", ...duration },
   flipReadyEveryMs: {
     annotation: "flip-ready-every",
-    help: "once ready it turns unready, ready, unready, …",
+    help: "interval at which a ready container alternates between unready and ready",
     option: "flipReadyEvery",
     expected: "a duration of at least 10ms, such as 5s",
     parse: (text) => atLeast(10, tryDurationMs(text)),
   },
-  exitAfterMs: { annotation: "exit-after", help: "it exits; restartPolicy decides what comes then", option: "exitAfter", ...duration },
+  exitAfterMs: {
+    annotation: "exit-after",
+    help: "time from start until it exits; restartPolicy then applies",
+    option: "exitAfter",
+    ...duration,
+  },
   exitCode: {
     annotation: "exit-code",
-    help: "what it exits with; default 0",
+    help: "exit code; default 0",
     option: "exitCode",
     expected: "an integer from 0 to 255",
     parse: parseExitCode,
   },
   fail: {
     annotation: "fail",
-    help: "how its start fails",
+    help: "how the start fails",
     option: "fail",
     expected: `one of ${failures.join(", ")}`,
     parse: (text) => failures.find((failure) => failure === text),
   },
   crashLoop: {
     annotation: "crash-loop",
-    help: "short for exit-after 1s and exit-code 1",
+    help: "shorthand for exit-after 1s and exit-code 1",
     option: "crashLoop",
     expected: "true or false",
     parse: parseBoolean,
   },
-  stopDelayMs: { annotation: "stop-delay", help: "how long a deleted container takes to end", option: "stopDelay", ...duration },
+  stopDelayMs: { annotation: "stop-delay", help: "time that a deleted container needs to end", option: "stopDelay", ...duration },
   log: {
     annotation: "log",
     help: "what it logs",
     option: "log",
-    expected: "text, a line or several",
+    expected: "text of one or more lines",
     parse: (text) => text.replace(/\n$/, "").split("\n"),
   },
   logEveryMs: {
     annotation: "log-every",
-    help: "its log comes a line at a time, over and over",
+    help: "interval between lines of the log, which then repeat",
     option: "logEvery",
     expected: "a duration of at least 10ms, such as 1s",
     parse: (text) => atLeast(10, tryDurationMs(text)),
   },
   cpuNanoCores: {
     annotation: "cpu-usage",
-    help: "its average use of the processor",
+    help: "average CPU usage",
     option: "cpuUsage",
     expected: "an amount of CPU such as 250m or 1.5",
     parse: (text) => tryAmount(text, (quantity) => Number(quantity.nano)),
   },
   memoryBytes: {
     annotation: "memory-usage",
-    help: "its average use of memory",
+    help: "average memory usage",
     option: "memoryUsage",
     expected: "an amount of memory such as 100Mi",
     parse: (text) => tryAmount(text, (quantity) => Number(wholeUnits(quantity))),

@@ -267,7 +267,7 @@ test.for([
   [
     "main.fail",
     "provider-error",
-    'annotation main.mock.virtual-kubelet.io/fail: "provider-error": only for a whole pod, expected image-pull-error or create-error',
+    'annotation main.mock.virtual-kubelet.io/fail: "provider-error": allowed for a whole pod only, expected image-pull-error or create-error',
   ],
   [
     "exit-afer",

@@ -3,38 +3,38 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { MockStage, MockStageMatch } from "../config.ts";
 import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
 
-/** Prefix of the annotations that script a pod; `NAME.` before it scripts one container. */
+/** Domain of the annotations that script a pod. A prefix `NAME.` scripts one container. */
 export const annotationDomain = "mock.virtual-kubelet.io";
 
-/** What one container does. */
+/** Script of one container. */
 export interface ContainerScript {
   readonly startDelayMs: number;
   readonly readyAfterMs: number;
   readonly flipReadyEveryMs: number | undefined;
-  /** Absent: it runs until the pod is deleted. */
+  /** `undefined`: runs until the pod is deleted. */
   readonly exitAfterMs: number | undefined;
   readonly exitCode: number;
   readonly fail: "image-pull-error" | "create-error" | undefined;
   readonly stopDelayMs: number;
-  /** Absent: one line that says what it is. */
+  /** `undefined`: one line that describes the container. */
   readonly log: readonly string[] | undefined;
   readonly logEveryMs: number | undefined;
-  /** Absent: as its name and the pod's UID come to. */
+  /** `undefined`: derived from the container's name and the pod's UID. */
   readonly cpuNanoCores: number | undefined;
   readonly memoryBytes: number | undefined;
 }
 
-/** What a pod does. */
+/** Script of a pod. */
 export interface PodScript {
-  /** How the provider's own call ends. */
+  /** How the provider's own call fails. */
   readonly fail: "provider-error" | "terminal-error" | undefined;
-  /** The script of every app container without one of its own. */
+  /** Script of every app container that has none of its own. */
   readonly container: ContainerScript;
-  /** Scripts of single containers; those of init containers, sidecars and ephemeral containers are only here. */
+  /** Scripts of single containers. Those of init containers, sidecars and ephemeral containers are only here. */
   readonly containers: ReadonlyMap<string, ContainerScript>;
 }
 
-/** Runs at once, is ready at once, runs until it is deleted, and then ends at once. */
+/** Starts and becomes ready immediately, runs until it is deleted, and then ends immediately. */
 export const plainContainer: ContainerScript = {
   startDelayMs: 0,
   readyAfterMs: 0,
@@ -49,7 +49,7 @@ export const plainContainer: ContainerScript = {
   memoryBytes: undefined,
 };
 
-/** Runs and ends well at once: an init container's default. */
+/** Default of init containers: runs and succeeds immediately. */
 export const plainInitContainer: ContainerScript = { ...plainContainer, exitAfterMs: 0 };
 
 const noScript: PodScript = { fail: undefined, container: plainContainer, containers: new Map() };
@@ -58,9 +58,9 @@ const keyByAnnotation: ReadonlyMap<string, keyof MockScriptSettings> = new Map(
 );
 
 /**
- * The script of a pod: that of the first stage that matches it, and over it the pod's annotations.
+ * Script of a pod: the first stage that matches it, overridden by the pod's annotations.
  *
- * @throws InvalidInputError naming the annotation, its value, and what was expected
+ * @throws InvalidInputError that names the annotation, its value, and what was expected
  */
 export function scriptOf(pod: DeepReadonly<Pod>, stages: readonly MockStage[]): PodScript {
   const stage = stages.length > 0 ? stages.find(({ match }) => matches(match, pod)) : undefined;
@@ -86,7 +86,9 @@ function matches({ namespace, name, labels }: MockStageMatch, { metadata }: Deep
   return Object.entries(labels ?? {}).every(([label, value]) => metadata?.labels?.[label] === value);
 }
 
-/** `[annotation, container, field, value]` of each annotation that is for us; the container is absent for the whole pod. */
+/**
+ * `[annotation, container, field, value]` of each annotation of {@link annotationDomain}; the container is `undefined` for the whole pod.
+ */
 function scriptAnnotations(pod: DeepReadonly<Pod>): [annotation: string, container: string | undefined, field: string, value: string][] {
   const found: [string, string | undefined, string, string][] = [];
   const annotations = pod.metadata?.annotations;
@@ -107,10 +109,10 @@ function scriptAnnotations(pod: DeepReadonly<Pod>): [annotation: string, contain
   return found;
 }
 
-/** What a container is in its pod. A sidecar is an init container that keeps running. */
+/** Kind of a container in its pod. A sidecar is an init container that keeps running. */
 export type ContainerRole = "init" | "sidecar" | "app" | "ephemeral";
 
-/** The role of every container of the pod, by name, in the order they start. */
+/** Roles of the pod's containers by name, in the order they start. */
 export function containerRoles({ spec }: DeepReadonly<Pod>): Map<string, ContainerRole> {
   const roles = new Map<string, ContainerRole>();
   for (const { name, restartPolicy } of spec?.initContainers ?? []) roles.set(name, restartPolicy === "Always" ? "sidecar" : "init");
@@ -140,7 +142,7 @@ function readAnnotations(
     if (value === undefined) throw new InvalidInputError(`annotation ${annotation}: ${JSON.stringify(text)}: expected ${expected}`);
     if (container !== undefined && isOwnFailure(value)) {
       throw new InvalidInputError(
-        `annotation ${annotation}: ${JSON.stringify(text)}: only for a whole pod, expected image-pull-error or create-error`,
+        `annotation ${annotation}: ${JSON.stringify(text)}: allowed for a whole pod only, expected image-pull-error or create-error`,
       );
     }
     settings.set(container, { ...settings.get(container), [key]: value });

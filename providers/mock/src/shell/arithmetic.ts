@@ -17,7 +17,7 @@ const precedence: Readonly<Record<string, number>> = {
   "%": 6,
 };
 
-/** What `$((…))` comes to: whole numbers, variables, `+ - * / %`, comparisons, `&& || !`. @throws SyntaxProblem */
+/** Value of `$((…))`: integers, variables, `+ - * / %`, comparisons, `&& || !`. @throws SyntaxProblem */
 export function evaluate(expression: string, variable: (name: string) => string | undefined): number {
   const tokens: string[] = [];
   tokenPattern.lastIndex = 0;

@@ -70,10 +70,9 @@ const shift: Builtin = async (shell, { args }) => {
   return 0;
 };
 
-/** Taken, and changes nothing: no signal reaches this shell, and it has no options. */
+/** Accepted without effect, since this shell receives no signals and has no options. */
 const ignored: Builtin = async () => 0;
 
-/** Builtins by name. */
 export const builtins: Readonly<Record<string, Builtin>> = {
   ash: nestedShell,
   bash: nestedShell,

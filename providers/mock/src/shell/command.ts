@@ -10,44 +10,46 @@ export interface Machine {
   /** Milliseconds since 1970. */
   nowMs(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** The terminal's size; `undefined` without a terminal. */
+  /** Size of the terminal; `undefined` without a terminal. */
   terminalSize(): TerminalSize | undefined;
-  /** Ctrl-C calls this in place of ending everything, until it is disposed. */
+  /** Sets a handler that Ctrl-C calls instead of ending the shell, until disposed. */
   takeInterrupts(handler: () => void): Disposable;
 }
 
-/** A command's streams. */
 export interface Streams {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
 }
 
-/** All a command sees. */
+/** Everything that a command can access. */
 export interface CommandContext extends Streams {
-  /** Its name first. */
+  /** Starts with the command's name. */
   readonly args: readonly string[];
   readonly env: ReadonlyMap<string, string>;
-  /** Where relative paths begin. */
+  /** Base of relative paths. */
   readonly directory: string;
   readonly machine: Machine;
   readonly signal: AbortSignal;
 }
 
-/** A command: its exit code. What it throws as a FileError is printed after its name, and the code is 1. */
+/** Runs a command. @returns its exit code. A FileError is printed after its name, with the exit code 1. */
 export type Command = (context: CommandContext) => Promise<number>;
 
-/** A wrong call of a command: printed after its name, and the code is 2. */
+/** Invalid use of a command: printed after its name, with the exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The absolute path that an argument names. */
+/** Absolute path of an argument. */
 export function pathOf({ directory }: Pick<CommandContext, "directory">, argument: string): string {
   return posix.resolve(directory, argument);
 }
 
-/** One-letter options before the operands, such as `-la`; `--` ends them. Those of `withValue` take the rest or the next argument. */
+/**
+ * Parses one-letter options before the operands, such as `-la`; `--` ends them. Options in `withValue` take the rest of the argument or the
+ * next one.
+ */
 export function parseOptions(
   args: readonly string[],
   { flags = "", withValue = "" }: { readonly flags?: string; readonly withValue?: string },

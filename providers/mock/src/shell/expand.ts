@@ -1,24 +1,24 @@
 import { evaluate } from "./arithmetic.ts";
 import type { Word, WordPart } from "./syntax.ts";
 
-/** What words are expanded with. */
+/** Values for the expansion of words. */
 export interface Expander {
-  /** A variable or parameter; `undefined` if it is not set. */
+  /** Value of a variable or parameter; `undefined` if it is not set. */
   variable(name: string): string | undefined;
   /** All parameters, for `$@` and `$*`. */
   readonly parameters: readonly string[];
-  /** Output of a script. */
+  /** Runs a script and returns its output. */
   substitute(script: string): Promise<string>;
 }
 
-/** The fields a command's words come to: what is unquoted is split at blanks, and what comes to nothing is left out. */
+/** Expands words to fields: unquoted expansions are split at blanks, and empty ones are dropped. */
 export async function expandWords(words: readonly Word[], expander: Expander): Promise<string[]> {
   const fields: string[] = [];
   for (const word of words) fields.push(...(await expandWord(word, expander)));
   return fields;
 }
 
-/** A word as one text, as in an assignment. */
+/** Expands a word to one text, as in an assignment. */
 export async function expandText(word: Word, expander: Expander): Promise<string> {
   let text = "";
   for (const part of word) text += await valueOf(part, expander);

@@ -1,6 +1,6 @@
 import { SyntaxProblem, type Word, type WordPart } from "./syntax.ts";
 
-/** A word, or an operator; a line's end is the operator `;`. `plain` is a word's text if nothing in it is quoted or expanded. */
+/** A word or an operator. The end of a line is the operator `;`. `plain` is the word's text if nothing in it is quoted or expanded. */
 export type Token =
   | { readonly kind: "word"; readonly word: Word; readonly plain: string | undefined }
   | { readonly kind: "operator"; readonly text: string };
@@ -13,7 +13,7 @@ export function tokenize(text: string): Token[] {
   return new Lexer(text).tokens();
 }
 
-/** The parts of a text in which only `$` means something, such as the fallback in `${NAME:-fallback}`. */
+/** Parses a text in which only `$` is special, such as the fallback in `${NAME:-fallback}`. */
 function expandable(text: string): Word {
   return new Lexer(text).parts(() => false);
 }
@@ -37,7 +37,7 @@ class Lexer {
       const word = this.parts((char) => wordEnd.test(char));
       const [only] = word;
       const plain = word.length === 1 && only?.kind === "text" && !only.quoted ? only.text : undefined;
-      // `2>` names a descriptor only where nothing stands between.
+      // In `2>`, the number is a descriptor only if no space follows it.
       if (plain !== undefined && /^[012]$/.test(plain) && /[<>]/.test(this.#text[this.#at] ?? ""))
         tokens.push({ kind: "operator", text: plain });
       else tokens.push({ kind: "word", word, plain });
@@ -45,7 +45,7 @@ class Lexer {
     return tokens;
   }
 
-  /** Reads parts until the text or, outside of quotes, a character ends it. */
+  /** Parses parts until the end of the text, or until an unquoted character ends it. */
   parts(isEnd: (char: string) => boolean): WordPart[] {
     const parts: WordPart[] = [];
     const addText = (text: string, quoted: boolean): void => {
@@ -89,7 +89,7 @@ class Lexer {
     }
   }
 
-  /** What a `$` begins; a lone one is itself. */
+  /** Parses what follows a `$`; a lone one is literal. */
   #dollar(quoted: boolean): WordPart {
     const rest = this.#text.slice(this.#at);
     if (rest.startsWith("$((")) {
@@ -115,7 +115,7 @@ class Lexer {
     return name === undefined ? { kind: "text", text: "$", quoted } : { kind: "variable", name, fallback: undefined, quoted };
   }
 
-  /** The text up to the closing sign of a pair whose opening one was read. */
+  /** Text up to the closing delimiter that matches the opening one before it. */
   #balanced(open: string, close: string): string {
     const start = this.#at;
     for (let depth = 1; this.#at < this.#text.length; this.#at++) {

@@ -5,7 +5,7 @@ import type { Shell } from "./shell.ts";
 import { ExitSignal, LoopSignal } from "./signals.ts";
 import { SyntaxProblem } from "./syntax.ts";
 
-/** `sh`, `sh -c script [name parameter…]`, `sh file`; without either the script is read from the input, line by line. */
+/** `sh`, `sh -c script [name parameter…]`, `sh file`. Without script and file, commands are read from the input. */
 export async function nestedShell(outer: Shell, context: CommandContext): Promise<number> {
   const rest = context.args.slice(1);
   let hasScript = false;
@@ -20,7 +20,7 @@ export async function nestedShell(outer: Shell, context: CommandContext): Promis
   return shell.runAll(node.kind === "file" ? Buffer.from(node.content).toString("utf8") : "", context);
 }
 
-/** Reads commands line by line, with a prompt on a terminal, until the input ends or `exit`. */
+/** Reads and runs commands line by line, with a prompt on a terminal, until the input ends or `exit`. */
 async function interact(shell: Shell, { machine, stdin, stdout, stderr }: CommandContext): Promise<number> {
   const streams = { stdin, stdout, stderr };
   const isTerminal = machine.terminalSize() !== undefined;

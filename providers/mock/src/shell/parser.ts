@@ -10,7 +10,7 @@ const redirectActions: Readonly<Record<string, Redirect["action"]>> = {
   "<&": "duplicate",
 };
 
-/** Reads a script. @throws SyntaxProblem in the words of a shell */
+/** Parses a script. @throws SyntaxProblem worded as a shell does */
 export function parseScript(text: string): Script {
   const parser = new Parser(tokenize(text));
   const script = parser.script();
@@ -36,7 +36,7 @@ class Parser {
         return script;
       }
       script.push({ join, pipeline: this.#pipeline() });
-      if (this.#isOperator("&")) throw new SyntaxProblem("this shell runs nothing in the background: & is not supported");
+      if (this.#isOperator("&")) throw new SyntaxProblem("& is not supported: this shell has no background jobs");
       join = this.#isOperator("&&") ? "&&" : this.#isOperator("||") ? "||" : ";";
       if (join !== ";") this.#at++;
       else if (this.#peek() !== undefined && !this.#isOperator(";") && !this.#isOperator(")")) this.#fail();

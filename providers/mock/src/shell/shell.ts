@@ -23,10 +23,10 @@ export interface ShellOptions {
   readonly parameters?: readonly string[] | undefined;
 }
 
-/** Process ids are all one here. */
+/** All processes have the same ID here. */
 const processId = "7";
 
-/** A small POSIX shell over files in memory: no patterns, no functions, no jobs, no here-documents. */
+/** A small POSIX shell over files in memory, without patterns, functions, jobs and here-documents. */
 export class Shell {
   directory: string;
   lastCode = 0;
@@ -60,7 +60,7 @@ export class Shell {
     }
   }
 
-  /** Runs a script as a part of what runs already. @throws ExitSignal */
+  /** Runs a script in the current shell, so that `exit` ends the shell. @throws ExitSignal */
   async runText(text: string, streams: Streams): Promise<number> {
     try {
       await this.#script(parseScript(text), streams);
@@ -72,7 +72,7 @@ export class Shell {
     return this.lastCode;
   }
 
-  /** Runs one command with its words as they are. */
+  /** Runs one command without expanding its words. */
   async runWords(args: readonly string[], streams: Streams, env: ReadonlyMap<string, string> = this.environment()): Promise<number> {
     const { machine, builtins } = this.#options;
     const signal = this.#signal;
@@ -86,7 +86,7 @@ export class Shell {
       if (builtin) return await builtin(this, context);
       if (command) return await command(context);
     } catch (error) {
-      // As SIGPIPE does: it ends the shell as well, or a loop would write for ever.
+      // Like SIGPIPE, this ends the shell as well; otherwise a loop would write forever.
       if (error instanceof BrokenPipeError) throw new ExitSignal(141);
       if (!(error instanceof FileError) && !(error instanceof UsageError)) throw error;
       await streams.stderr.write(`${name}: ${error.message}\n`);
@@ -117,7 +117,7 @@ export class Shell {
     this.#exported.add(name);
   }
 
-  /** The variables that commands get. */
+  /** Exported variables, which commands get. */
   environment(): Map<string, string> {
     return new Map([...this.#variables].filter(([name]) => this.#exported.has(name)));
   }
@@ -144,7 +144,7 @@ export class Shell {
     return (await Promise.all(stages)).at(-1) ?? 0;
   }
 
-  /** One command of a pipeline, in a shell of its own. */
+  /** Runs one command of a pipeline in a subshell. */
   async #stage(command: RedirectedCommand, streams: Streams, pipe: Pipe | undefined, ownsInput: boolean): Promise<number> {
     try {
       return await this.#copy().#ended(command, streams);
@@ -258,7 +258,7 @@ export class Shell {
     let code = 0;
     while (await goesOn()) {
       this.#signal.throwIfAborted();
-      // A loop of nothing but builtins lets the others have their turn.
+      // Lets other commands run during a loop of builtins.
       if (++this.#turns % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
       try {
         await body();
@@ -296,12 +296,12 @@ export class Shell {
     };
   }
 
-  /** A shell of its own within this one. */
+  /** Creates a subshell with its own environment. */
   nest(env: ReadonlyMap<string, string>, parameters: readonly string[]): Shell {
     return new Shell({ ...this.#options, signal: this.#signal, env, directory: this.directory, parameters });
   }
 
-  /** Ctrl-C ends what runs, and the shell goes on. */
+  /** Runs something that Ctrl-C ends without ending the shell. */
   async interruptible(run: () => Promise<number>): Promise<void> {
     const interrupt = new AbortController();
     const whole = this.#signal;

@@ -1,4 +1,4 @@
-/** Ends the shell with a code: `exit`, or a signal's 128 + n. */
+/** Ends the shell with an exit code, by `exit` or by a signal (128 + n). */
 export class ExitSignal extends Error {
   override readonly name = "ExitSignal";
   readonly exitCode: number;
@@ -9,7 +9,7 @@ export class ExitSignal extends Error {
   }
 }
 
-/** Leaves loops: `break` and `continue`. */
+/** Leaves loops, by `break` or `continue`. */
 export class LoopSignal extends Error {
   override readonly name = "LoopSignal";
   readonly kind: "break" | "continue";
@@ -34,7 +34,7 @@ const signalNumbers: Readonly<Record<string, number>> = {
   TERM: 15,
 };
 
-/** The number of a signal by name or number; `undefined` if there is no such. */
+/** Number of a signal by name or number; `undefined` if unknown. */
 export function signalNumber(text: string): number | undefined {
   const name = text.toUpperCase().replace(/^SIG/, "");
   return signalNumbers[name] ?? (/^\d+$/.test(name) && Number(name) < 65 ? Number(name) : undefined);

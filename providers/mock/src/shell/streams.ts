@@ -1,20 +1,20 @@
-/** Where a command's output goes. Resolves when there is room for more. */
+/** Output of a command. Writing resolves when there is room for more. */
 export interface Output {
-  /** @throws BrokenPipeError when nobody reads any more */
+  /** @throws BrokenPipeError when the reader is gone */
   write(chunk: Uint8Array | string): Promise<void>;
 }
 
-/** Its bytes; a copy, for the writer may use its buffer again. */
+/** Copies a chunk to bytes, because the writer may reuse its buffer. */
 export function toBytes(chunk: Uint8Array | string): Buffer {
   return typeof chunk === "string" ? Buffer.from(chunk) : Buffer.from(chunk);
 }
 
-/** Nobody reads what is written. Ends a command quietly, with the code of SIGPIPE. */
+/** The reader is gone. Ends a command silently, with the exit code of SIGPIPE. */
 export class BrokenPipeError extends Error {
   override readonly name = "BrokenPipeError";
 }
 
-/** A command's input: bytes, or lines, of what is left of it by those who read before. */
+/** Input of a command, read as bytes or lines. Readers share it, each continuing where the previous one stopped. */
 export class Input {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #left: Buffer = Buffer.alloc(0);
@@ -24,7 +24,7 @@ export class Input {
     this.#chunks = source[Symbol.asyncIterator]();
   }
 
-  /** The next bytes; `undefined` at the end. */
+  /** Reads the next bytes; `undefined` at the end. */
   async read(): Promise<Uint8Array | undefined> {
     if (this.#left.byteLength > 0) {
       const chunk = this.#left;
@@ -38,7 +38,7 @@ export class Input {
     return undefined;
   }
 
-  /** The next line without its end; `undefined` at the end. */
+  /** Reads the next line without its newline; `undefined` at the end. */
   async readLine(): Promise<string | undefined> {
     const parts: Buffer[] = [];
     for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
@@ -55,12 +55,12 @@ export class Input {
     return parts.length > 0 ? Buffer.concat(parts).toString("utf8") : undefined;
   }
 
-  /** What is left, piece by piece. */
+  /** Yields the rest of the input. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) yield chunk;
   }
 
-  /** Tells the source that no more is wanted. */
+  /** Tells the source that no more is needed. */
   async close(): Promise<void> {
     this.#ended = true;
     this.#left = Buffer.alloc(0);
@@ -68,12 +68,12 @@ export class Input {
   }
 }
 
-/** An input with nothing in it. */
+/** Creates an empty input. */
 export function emptyInput(): Input {
   return inputOf();
 }
 
-/** An input of these pieces. */
+/** Creates an input with the given chunks. */
 export function inputOf(...chunks: readonly Uint8Array[]): Input {
   return new Input(
     (async function* () {
@@ -82,7 +82,7 @@ export function inputOf(...chunks: readonly Uint8Array[]): Input {
   );
 }
 
-/** Joins two commands: a write waits until the reader has taken the one before. */
+/** Connects two commands. A write waits until the reader has taken the previous one. */
 export class Pipe implements Output {
   readonly input: Input;
   #pending: Buffer | undefined;
@@ -102,13 +102,13 @@ export class Pipe implements Output {
     this.#changed();
   }
 
-  /** There is nothing more to come. */
+  /** Ends the input of the reader. */
   close(): void {
     this.#closed = true;
     this.#changed();
   }
 
-  /** Nobody reads any more. */
+  /** Called when the reader is gone. */
   break(): void {
     this.#broken = true;
     this.#pending = undefined;
@@ -142,7 +142,7 @@ export class Pipe implements Output {
   }
 }
 
-/** Keeps what is written. */
+/** Output that collects everything written to it. */
 export class Collector implements Output {
   readonly #chunks: Buffer[] = [];
 

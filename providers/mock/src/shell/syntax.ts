@@ -1,4 +1,4 @@
-/** A piece of a word. What stands in quotes is not split into several words. */
+/** A part of a word. Quoted parts are not split into several words. */
 export type WordPart =
   | { readonly kind: "text"; readonly text: string; readonly quoted: boolean }
   /** `$NAME`, `${NAME}`, `${NAME:-fallback}`. */
@@ -11,15 +11,14 @@ export type WordPart =
 /** A word before its expansion. */
 export type Word = readonly WordPart[];
 
-/** `> file` and the like. */
+/** A redirection, such as `> file`. */
 export interface Redirect {
   readonly descriptor: 0 | 1 | 2;
   readonly action: "read" | "write" | "append" | "duplicate";
-  /** The file; for `duplicate` the descriptor's number. */
+  /** The file; for `duplicate` the number of the descriptor. */
   readonly target: Word;
 }
 
-/** A command. */
 export type Command =
   | { readonly kind: "simple"; readonly assignments: readonly (readonly [string, Word])[]; readonly words: readonly Word[] }
   | { readonly kind: "group"; readonly body: Script; readonly ownShell: boolean }
@@ -27,25 +26,25 @@ export type Command =
   | { readonly kind: "while"; readonly until: boolean; readonly condition: Script; readonly body: Script }
   | { readonly kind: "for"; readonly name: string; readonly words: readonly Word[] | undefined; readonly body: Script };
 
-/** A command with where its input comes from and its output goes. */
+/** A command with its redirections. */
 export interface RedirectedCommand {
   readonly command: Command;
   readonly redirects: readonly Redirect[];
 }
 
-/** Commands joined by `|`. */
+/** Commands connected by `|`. */
 export interface Pipeline {
   readonly negated: boolean;
   readonly commands: readonly RedirectedCommand[];
 }
 
-/** Pipelines one after another; a joined one runs only as the code of the one before says. */
+/** Pipelines in order. After `&&` and `||` they run depending on the previous exit code. */
 export type Script = readonly { readonly join: ";" | "&&" | "||"; readonly pipeline: Pipeline }[];
 
-/** The text is no script that this shell reads. */
+/** The text is not a valid script of this shell. */
 export class SyntaxProblem extends Error {
   override readonly name = "SyntaxProblem";
-  /** Whether more text could make it one. */
+  /** Whether more text could make it valid. */
   readonly unfinished: boolean;
 
   constructor(message: string, options: { readonly unfinished?: boolean } = {}) {

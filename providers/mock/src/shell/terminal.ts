@@ -1,28 +1,24 @@
 import { Input, toBytes, type Output } from "./streams.ts";
 
-/** What a terminal keeps of what nobody has read yet, in bytes; more is not taken. Source: Linux, N_TTY_BUF_SIZE. */
+/** Maximum bytes of unread input; further input is dropped. Source: Linux, N_TTY_BUF_SIZE. */
 const maxUnreadBytes = 4096;
 
-/** What a terminal stands between. */
 export interface TerminalOptions {
-  /** What is typed. */
+  /** Input typed by the client. */
   readonly typed: AsyncIterable<Uint8Array>;
-  /** Where it shows. */
+  /** Output to the client. */
   readonly screen: Output;
-  /** Ctrl-C was typed. */
+  /** Called for Ctrl-C. */
   readonly onInterrupt: () => void;
 }
 
-/**
- * The line discipline of a terminal: what is typed is echoed and handed on in whole lines; Backspace, Ctrl-U, Ctrl-C
- * and Ctrl-D do what they do everywhere.
- */
+/** Line discipline of a terminal: echoes the input and passes it on in whole lines, with Backspace, Ctrl-U, Ctrl-C and Ctrl-D. */
 export class Terminal {
-  /** Whole lines, for the command that reads. */
+  /** Input for commands, in whole lines. */
   readonly input: Input;
-  /** Where commands write: line ends become carriage return and line feed. */
+  /** Output of commands; newlines become carriage return and line feed. */
   readonly output: Output;
-  /** Ends with what is typed. */
+  /** Resolves at the end of the typed input. */
   readonly done: Promise<void>;
   readonly #screen: Output;
   #line: number[] = [];
@@ -102,6 +98,6 @@ export class Terminal {
 
 function withCarriageReturns(chunk: Uint8Array | string): Uint8Array {
   const bytes = toBytes(chunk);
-  // Byte by byte: a chunk may end within a character.
+  // Converted byte by byte, because a chunk may end within a character.
   return bytes.includes(10) ? Buffer.from(bytes.toString("latin1").replaceAll("\n", "\r\n"), "latin1") : bytes;
 }

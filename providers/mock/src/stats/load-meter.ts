@@ -4,16 +4,16 @@ import type { MockPod } from "../pod/mock-pod.ts";
 import type { PodModel } from "../pod/pod-model.ts";
 import { containerStats, cpuOf, loadLevelOf, podTraffic, type MeasuredRun } from "./stats.ts";
 
-/** Memory that the node itself uses. */
+/** Memory usage of the node itself. */
 const nodeMemoryBytes = 256 * 1024 ** 2;
-/** What the node itself uses of a core, in billionths. */
+/** CPU usage of the node itself, in billionths of a core. */
 const nodeNanoCores = 20_000_000;
 
-/** Measures what runs nowhere: figures that move with the clock, the same for the same pod, and counters that never fall. */
+/** Generates stats of simulated pods: they vary with time, are reproducible per pod, and their counters never decrease. */
 export class LoadMeter {
   readonly #nodeName: string;
   readonly #start: Instant;
-  /** Core-nanoseconds of runs that have ended: without them the node's counter would fall. */
+  /** Core-nanoseconds of ended runs, so that the node's counter does not decrease. */
   #spent = 0;
 
   constructor(nodeName: string, start: Instant) {
@@ -21,7 +21,7 @@ export class LoadMeter {
     this.#start = start;
   }
 
-  /** The pod is about to change. */
+  /** Must be called before a pod changes. */
   note(pod: MockPod, next: PodModel): void {
     for (const container of pod.model.containers) {
       if (container.state.kind !== "running") continue;
@@ -32,7 +32,7 @@ export class LoadMeter {
     }
   }
 
-  /** What the pods use now. @param time - now, RFC 3339 with fractions of a second */
+  /** Stats of the pods. @param time - current time, RFC 3339 with fractional seconds */
   summary(pods: readonly MockPod[], now: Instant, time: string): StatsSummary {
     const stats = pods.map((pod) => this.#podStats(pod, now, time)).filter((pod) => pod !== undefined);
     const sum = (figure: (container: ContainerStats) => number | undefined): number =>

@@ -1,37 +1,37 @@
 import type { ContainerStats, NetworkStats } from "@virtual-kubelet/core";
 
-/** How much a container uses on average. */
+/** Average resource usage of a container. */
 export interface LoadLevel {
   /** Billionths of a core. */
   readonly nanoCores: number;
   readonly memoryBytes: number;
 }
 
-/** One wave of load. */
+/** Period of the load's oscillation. */
 const periodMs = 120_000;
-/** How far the load swings around its average. */
+/** Relative amplitude of the load's oscillation. */
 const cpuSwing = 0.3;
 const memorySwing = 0.1;
 
-/** A load that a pod keeps for life: 5 to 100 thousandths of a core, 16 to 272 MiB. */
+/** Constant load of a container, derived from its names: 5 to 100 thousandths of a core, 16 to 272 MiB. */
 export function loadLevelOf(uid: string, container: string): LoadLevel {
   const hash = hashOf(`${uid}/${container}`);
   return { nanoCores: 5_000_000 + (hash % 95_000) * 1000, memoryBytes: (16 + ((hash >>> 8) % 256)) * 1024 ** 2 };
 }
 
-/** Core-nanoseconds after so long a run. Its slope is {@link cpuNow}, which is never negative, so it never falls. */
+/** Core-nanoseconds used during a run so far. Never decreases, because its slope {@link cpuNow} is never negative. */
 export function cpuSince(level: LoadLevel, ranMs: number, phase: number): number {
   const wave = (periodMs / (2 * Math.PI)) * cpuSwing * (Math.cos(phase) - Math.cos((2 * Math.PI * ranMs) / periodMs + phase));
-  // Cores × nanoseconds: a thousandth of a thousandth of a second is 10^-6 of a millisecond.
+  // Billionths of a core → cores (1e9), milliseconds → nanoseconds (1e6).
   return Math.max(0, Math.round(((level.nanoCores * (ranMs + wave)) / 1e9) * 1e6));
 }
 
-/** Billionths of a core at that moment of the run. */
+/** CPU usage at a moment of the run, in billionths of a core. */
 export function cpuNow(level: LoadLevel, ranMs: number, phase: number): number {
   return Math.round(level.nanoCores * (1 + cpuSwing * Math.sin((2 * Math.PI * ranMs) / periodMs + phase)));
 }
 
-/** A run that is measured. */
+/** A run with the data that its stats are derived from. */
 export interface MeasuredRun {
   readonly uid: string;
   readonly container: string;
@@ -46,7 +46,7 @@ export function cpuOf({ uid, container, level, ranMs }: MeasuredRun): number {
   return cpuSince(level, ranMs, phaseOf(uid, container));
 }
 
-/** What a running container uses. */
+/** Stats of a running container. */
 export function containerStats(run: MeasuredRun, time: string): ContainerStats {
   const { uid, container, level, ranMs, startedAt } = run;
   const phase = phaseOf(uid, container);
@@ -59,7 +59,7 @@ export function containerStats(run: MeasuredRun, time: string): ContainerStats {
   };
 }
 
-/** Traffic of a pod that has been there so long; it only grows. */
+/** Network traffic of a pod of the given age; it only grows. */
 export function podTraffic(uid: string, ageMs: number, time: string): NetworkStats {
   const bytesPerSecond = 512 + (hashOf(uid) % 4096);
   const rxBytes = Math.round((bytesPerSecond * ageMs) / 1000);

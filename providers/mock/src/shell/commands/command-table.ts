@@ -5,7 +5,7 @@ import { tar } from "./tar-command.ts";
 import { test } from "./test-command.ts";
 import { cat, echo, grep, head, printf, tail, tee, wc } from "./text-commands.ts";
 
-/** The commands of the mock's containers, by name; what changes the shell itself is among its builtins. */
+/** Commands of the mock's containers by name. Commands that change the shell itself are builtins. */
 export const commands: Readonly<Record<string, Command>> = {
   ":": succeed,
   "[": test,

@@ -81,7 +81,7 @@ async function forEach(context: CommandContext, operands: readonly string[], act
   return code;
 }
 
-/** Says what is wrong with one of several files, and goes on. */
+/** Reports an error about one of several files, and continues. */
 export async function complain({ args, stderr }: CommandContext, path: string, error: unknown): Promise<number> {
   if (!(error instanceof FileError)) throw error;
   await stderr.write(`${args[0] ?? ""}: ${path}: ${error.message}\n`);

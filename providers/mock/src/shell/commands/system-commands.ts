@@ -1,6 +1,6 @@
 import { parseOptions, UsageError, type Command } from "../command.ts";
 
-/** `env [-i] [NAME=value…]`, without a command: the environment. */
+/** `env [-i] [NAME=value…]`: prints the environment; a command is not supported. */
 export const env: Command = async ({ args, env: variables, stdout }) => {
   const given = args.slice(1).filter((arg) => arg !== "-i");
   const all = new Map(args.includes("-i") ? [] : variables);
@@ -102,7 +102,7 @@ export const uname: Command = async ({ args, machine, stdout }) => {
   return 0;
 };
 
-/** `stty size`; other settings are taken and change nothing. */
+/** `stty size`; other settings are accepted without effect. */
 export const stty: Command = async ({ args, machine, stdout, stderr }) => {
   const size = machine.terminalSize();
   if (!size) {

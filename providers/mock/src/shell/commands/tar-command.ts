@@ -14,7 +14,7 @@ interface TarOptions {
   readonly operands: readonly string[];
 }
 
-/** `tar c|x|t`, with `f`, `v`, `m`, `C`: all that `kubectl cp` asks for. Links and devices in an archive are left out. */
+/** `tar c|x|t` with `f`, `v`, `m`, `C`, as `kubectl cp` uses it. Links and devices in an archive are skipped. */
 export const tar: Command = async (context) => {
   const options = parseTar(context);
   if (options.mode === "c") return create(context, options);
@@ -91,7 +91,7 @@ async function read(context: CommandContext, options: TarOptions): Promise<numbe
         if (options.keepTimes && file.kind === "file") file.modifiedMs = mtime.getTime();
       } else {
         entry.resume();
-        await context.stderr.write(`tar: ${name}: left out: the mock's files know no ${type}\n`);
+        await context.stderr.write(`tar: ${name}: skipped: the mock does not support files of type ${type}\n`);
         code = 1;
       }
     }
@@ -118,7 +118,7 @@ function parseTar(context: CommandContext): TarOptions {
   for (let isFirst = true, arg = args.shift(); arg !== undefined; arg = args.shift(), isFirst = false) {
     if (arg === "--") operands.push(...args.splice(0));
     else if (arg.startsWith("--")) {
-      // Who owns a file, and its permissions, mean nothing here.
+      // Owners and permissions of files have no effect here.
       if (!/^--(no-)?(same-(owner|permissions)|overwrite)/.test(arg)) usage(`unrecognized option: ${arg}`);
     } else if ((isFirst || arg.startsWith("-")) && arg !== "-") {
       for (const letter of arg.replace(/^-/, "")) {

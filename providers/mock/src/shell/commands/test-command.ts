@@ -10,7 +10,7 @@ const compareNumbers: Readonly<Record<string, (a: number, b: number) => boolean>
   "-ge": (a, b) => a >= b,
 };
 
-/** `test expression`, and `[ expression ]`: 0 if it is so, else 1. */
+/** `test expression` and `[ expression ]`: 0 if true, else 1. */
 export const test: Command = async (context) => {
   const words = context.args.slice(1);
   if (context.args[0] === "[" && words.pop() !== "]") throw new UsageError("missing ]");

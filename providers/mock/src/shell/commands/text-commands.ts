@@ -19,7 +19,7 @@ export const echo: Command = async ({ args, stdout }) => {
   return 0;
 };
 
-/** `printf format [word…]` with `%s`, `%d`, `%%`; the format is used again while words are left. */
+/** `printf format [word…]` with `%s`, `%d`, `%%`. The format is reused while words are left. */
 export const printf: Command = async ({ args: [, format, ...words], stdout }) => {
   if (format === undefined) throw new UsageError("missing operand");
   const left = [...words];
@@ -117,7 +117,7 @@ export const tee: Command = async (context) => {
   return 0;
 };
 
-/** `grep [-vcq] text [file…]`: lines that hold a regular expression. */
+/** `grep [-vcq] pattern [file…]`: lines that match a regular expression. */
 export const grep: Command = async (context) => {
   const { options, operands } = parseOptions(context.args, { flags: "vcqiE" });
   const [pattern, ...paths] = operands;
@@ -135,7 +135,7 @@ export const grep: Command = async (context) => {
   return code > 0 ? 2 : found > 0 ? 0 : 1;
 };
 
-/** Opens what a path names for reading. @throws FileError */
+/** Opens a file for reading. @throws FileError */
 export function openInput({ machine: { files } }: Pick<CommandContext, "machine">, path: string): Input {
   const node = files.get(path);
   if (node.kind === "directory") throw new FileError("Is a directory");
@@ -175,12 +175,12 @@ async function copyBytes(input: Input, count: number, { stdout }: CommandContext
 async function* endlessZeros(): AsyncGenerator<Uint8Array, void, undefined> {
   for (let pieces = 0; ; pieces++) {
     yield zeros;
-    // Nothing else may make the reader wait.
+    // Yields to other commands from time to time.
     if (pieces % 32 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/** `head -5` as `head -n 5`. */
+/** Rewrites `head -5` as `head -n 5`. */
 function oldStyleCount(args: readonly string[]): string[] {
   return args.flatMap((arg, index) => (index === 1 && /^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
 }
