@@ -50,7 +50,7 @@ export class FaultInjector implements Faults, Disposable {
   /** Ends pending delays and dropped requests. */
   [Symbol.dispose](): void {
     this.clear();
-    this.#closed.abort(new UnavailableError("wait for an answer: the API server was closed"));
+    this.#closed.abort(new UnavailableError("wait for a response: the API server was closed"));
   }
 
   /**

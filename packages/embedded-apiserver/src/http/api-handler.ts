@@ -76,8 +76,7 @@ function privateResponse(
   if (request.method === "GET") {
     if (path === "/") return json(200, { paths: rootPaths(context) });
     const document = context.discovery(path, query, request.headers["accept"]);
-    if (document !== undefined)
-      return { ...document, body: typeof document.body === "string" ? Buffer.from(document.body) : document.body };
+    if (document !== undefined) return document;
   }
   const target = parseResourcePath(path);
   const response =
@@ -90,7 +89,7 @@ function privateResponse(
   return response ?? text(404, "404 page not found\n");
 }
 
-/** Whether the path is below an existing group. The real server answers unknown paths differently there. */
+/** Whether the path is below an existing group, where the real server answers unknown paths with a Status instead of plain text. */
 function isUnderGroup({ rest }: ApiHandlerContext, path: string): boolean {
   const [, root, group = ""] = path.split("/");
   if (root === "api") return group !== "";

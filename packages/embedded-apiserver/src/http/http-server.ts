@@ -81,7 +81,7 @@ async function listen(server: Http2SecureServer, { host, port }: HttpServerOptio
 }
 
 /** Shared by all requests, because capturing a stack can cost more than the response. */
-const clientGone = new Error("the client has gone");
+const clientGone = new Error("the client is gone");
 
 async function answer(options: HttpServerOptions, request: Request, response: Response): Promise<void> {
   response.on("error", () => {});

@@ -56,7 +56,7 @@ export function impersonated(authorizer: Authorizer, { headers }: ApiRequest, se
       refusal ??= error;
     }
   }
-  throw refusal ?? new RangeError("impersonate: there is always the mode without a constraint");
+  throw refusal ?? new RangeError("impersonate: no mode was tried, although the unconstrained one always applies");
 }
 
 function wantedUser(headers: ApiRequest["headers"]): Wanted | undefined {

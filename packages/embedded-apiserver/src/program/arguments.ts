@@ -17,13 +17,13 @@ export const usage = `Serves the Kubernetes API from memory until it is interrup
 
 Usage: embedded-apiserver --kubeconfig PATH [FLAGS]
 
-  --kubeconfig PATH         file to write the administrator's kubeconfig to; it can be read by its owner only
+  --kubeconfig PATH         file for the administrator's kubeconfig; only its owner can read it
   --host ADDRESS            address to listen on; default 127.0.0.1
-  --port PORT               default 0, any free one
-  --certificate-host NAME   further name or address the serving certificate is valid for; may be repeated
+  --port PORT               port to listen on; default 0, any free port
+  --certificate-host NAME   additional name or address of the serving certificate; repeatable
   --context NAME            name of cluster, user and context in the kubeconfig; default embedded
   --authorization MODE      RBAC or AlwaysAllow; default RBAC
-  --no-controllers          a bare API server: nothing makes a Deployment's pods, schedules or collects garbage
+  --no-controllers          bare API server: no Deployments, scheduling or garbage collection
   -h, --help                show this help
       --version             print the version
 `;
@@ -41,7 +41,7 @@ export function parseArguments(words: readonly string[]): Arguments {
   if (kubeconfig === undefined || kubeconfig === "")
     throw new UsageError("--kubeconfig: no path, expected a file to write the kubeconfig to, such as --kubeconfig ./kubeconfig");
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-    throw new UsageError(`--port ${JSON.stringify(port)}: expected a port from 1 to 65535, or 0 for any free one`);
+    throw new UsageError(`--port ${JSON.stringify(port)}: expected a port from 1 to 65535, or 0 for any free port`);
   if (authorization !== "RBAC" && authorization !== "AlwaysAllow")
     throw new UsageError(`--authorization ${JSON.stringify(authorization)}: expected RBAC or AlwaysAllow`);
   return {

@@ -5,7 +5,7 @@ export class Disposables implements Disposable {
 
   /** Adds a resource. @returns the resource @throws Error after {@link Disposables.dispose} */
   use<T extends Disposable>(resource: T): T {
-    if (this.#isDisposed) throw new Error("cannot take over a resource: those it belongs with are already disposed");
+    if (this.#isDisposed) throw new Error("add a resource: the others are already disposed");
     this.#held.push(resource);
     return resource;
   }

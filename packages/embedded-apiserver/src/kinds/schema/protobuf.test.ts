@@ -59,7 +59,7 @@ describe("decodeProtobuf", () => {
 
   it("says which kind it cannot read", () => {
     expect(() => decodeProtobuf(envelope("example.com/v1", "Foo", message()))).toThrow(
-      "the kind Foo of example.com/v1 is read only as JSON",
+      "the kind Foo of example.com/v1 is only accepted as JSON",
     );
   });
 

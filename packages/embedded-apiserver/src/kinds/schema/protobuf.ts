@@ -21,7 +21,7 @@ export function isProtobuf(body: Uint8Array): boolean {
  * @throws ProtobufError if the body is malformed or of an unknown kind
  */
 export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
-  if (!isProtobuf(body)) throw new ProtobufError("it does not begin with the four bytes that mark Kubernetes' protobuf");
+  if (!isProtobuf(body)) throw new ProtobufError("the body does not begin with the four bytes of Kubernetes protobuf");
   let typeMeta: WireField["value"] = new Uint8Array();
   let raw: WireField["value"] = new Uint8Array();
   for (const { number, value } of wireFields(body.subarray(magic.length))) {
@@ -35,7 +35,7 @@ export function decodeProtobuf(body: Uint8Array): Record<string, unknown> {
     else if (number === 2) kind = textOf(value);
   }
   const name = kind === "DeleteOptions" ? "meta.v1.DeleteOptions" : messageFile().kinds[`${apiVersion} ${kind}`];
-  if (name === undefined) throw new ProtobufError(`the kind ${kind} of ${apiVersion} is read only as JSON`);
+  if (name === undefined) throw new ProtobufError(`the kind ${kind} of ${apiVersion} is only accepted as JSON`);
   return { kind, apiVersion, ...readMessage(name, bytesOf(raw)) };
 }
 
@@ -153,7 +153,7 @@ function readFieldSet(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
-    throw new ProtobufError("a set of managed fields is no JSON", { cause });
+    throw new ProtobufError("managed fields are not valid JSON", { cause });
   }
 }
 
@@ -179,12 +179,12 @@ function partOf<Part>(bytes: Uint8Array, wanted: number, read: (value: WireField
 }
 
 function numberOf(value: WireField["value"]): number {
-  if (typeof value !== "bigint") throw new ProtobufError("a number is expected where bytes are");
+  if (typeof value !== "bigint") throw new ProtobufError("expected a number, found bytes");
   return Number(BigInt.asIntN(64, value));
 }
 
 function bytesOf(value: WireField["value"]): Uint8Array {
-  if (typeof value === "bigint") throw new ProtobufError("bytes are expected where a number is");
+  if (typeof value === "bigint") throw new ProtobufError("expected bytes, found a number");
   return value;
 }
 
