@@ -26,7 +26,7 @@ interface Kubeconfig {
   readonly "current-context": string;
 }
 
-/** One request, as the kubeconfig's user. @returns status and body */
+/** Sends a request as the kubeconfig's user. @returns status and body */
 async function ask(kubeconfig: Kubeconfig, path: string): Promise<[number | undefined, unknown]> {
   const { server, "certificate-authority-data": ca } = kubeconfig.clusters[0].cluster;
   const headers = { authorization: `Bearer ${kubeconfig.users[0].user.token}` };
@@ -46,7 +46,7 @@ test("serves whoever has the kubeconfig, with controllers, until it is told to e
   expect(kubeconfig["current-context"]).toBe("mine");
   expect(program.stdout).toContain(kubeconfig.clusters[0].cluster.server);
   expect(await ask(kubeconfig, "/api/v1/namespaces/default")).toEqual([200, expect.objectContaining({ kind: "Namespace" })]);
-  // Who makes it is a controller.
+  // Created by a controller.
   await eventually(
     async () => expect((await ask(kubeconfig, "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"))[0]).toBe(200),
     soon,

@@ -100,7 +100,7 @@ test("a node whose log nobody reads any more goes on, and its health says so", a
   program.closeLog();
 
   await eventually(async () => {
-    // Leaves a line in the log.
+    // Writes a line to the log.
     await askKubelet(port, { method: "POST", path: "/run/default/none/main?cmd=ls" });
     expect(await askKubelet(port, { path: "/healthz/log" })).toMatchObject({ status: 500, body: expect.stringContaining("EPIPE") });
   }, soon);
@@ -136,7 +136,7 @@ test("a program that is killed and started again keeps its certificate and makes
   await eventually(async () => {
     const { pending, selfSigned } = JSON.parse(await readFile(kept, "utf8")) as { pending?: object; selfSigned: { certificate: string } };
     expect(pending).toBeDefined();
-    // The first one is made before the node's address is known, and replaced once the request is made.
+    // The first certificate is issued before the node's address is known, and replaced after the next request.
     expect(new X509Certificate(selfSigned.certificate).checkIP("127.0.0.1")).toBe("127.0.0.1");
   }, soon);
   const before = await readFile(kept, "utf8");
@@ -162,7 +162,7 @@ test("of two copies on one host with the default identity the second is refused 
   const annotations = (await rig.client.get(resources.leases, { namespace: "kube-node-lease", name: "vk-1" }, { signal })).metadata
     ?.annotations;
 
-  // As a supervisor with Restart=always and the guide's unit, and as one that has never heard of exit codes.
+  // Like a supervisor that restarts the program regardless of its exit code.
   for (let start = 0; start < 3; start++) {
     await using second = rig.run("--provider mock --nodename vk-1");
     const code = await second.exit;
@@ -183,7 +183,7 @@ test("a second instance of a node ends with 78 and names the first; one with the
   await using first = rig.run("--config vk.yaml --identity first");
   await rig.nodeIsReady("vk-1");
 
-  // Each on a host of its own: its state is its own.
+  // Each node is on a host of its own and has its own state.
   const onHost = (name: string): Partial<ProgramOptions> => ({ env: { STATE_DIRECTORY: join(rig.folder, name) } });
   await using second = rig.run("--config vk.yaml --identity second", onHost("host-2"));
   expect(await second.exit).toBe(exitCodes.config.code);

@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 const authority = (name: string) => createCertificateAuthority(name, systemClock);
 const clientOf = (by: ReturnType<typeof authority>, commonName = "ann") => by.issue({ commonName, usages: ["client"] });
 
-/** A client CA that a test replaces. */
+/** A client CA that tests can replace. */
 class ChangingCa implements ClientCa {
   readonly searched: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
@@ -42,7 +42,7 @@ class ChangingCa implements ClientCa {
   }
 }
 
-/** A node's server that lets in whoever is known. */
+/** A node's server that accepts every authenticated client. */
 async function startServer(clientCa: ClientCa) {
   const lifetime = new AbortController();
   const client = { create: () => Promise.reject(new Error("nobody is to be asked")) } as unknown as KubeClient;
@@ -59,16 +59,16 @@ async function startServer(clientCa: ClientCa) {
   return server;
 }
 
-/** A client that keeps one connection. */
+/** A client with a single connection. */
 class Caller implements Disposable {
   readonly #agent: Agent;
   readonly #port: number;
   readonly #sockets = new Set<unknown>();
 
-  /** Whether the last connection went on with the TLS session of the one before. */
+  /** Whether the latest connection resumed the TLS session of the previous one. */
   resumed = false;
 
-  /** @param keepAlive - `false`: a connection for each request */
+  /** @param keepAlive - `false` opens a connection for each request */
   constructor(port: number, shown?: CertificateAndKey, keepAlive = true) {
     this.#port = port;
     this.#agent = new Agent({
@@ -79,7 +79,7 @@ class Caller implements Disposable {
     });
   }
 
-  /** How many connections it has had. */
+  /** Number of connections so far. */
   get connections(): number {
     return this.#sockets.size;
   }
@@ -144,7 +144,7 @@ test("an authority that is taken away takes those who are connected and have ask
   await using server = await startServer(ca);
   const { certificate, key } = clientOf(old);
   const socket = connect({ host: "127.0.0.1", port: server.port, cert: certificate, key, rejectUnauthorized: false });
-  // With TLS 1.3 the client is done before the server is: it has to have read the certificate.
+  // With TLS 1.3 the client finishes first; the server still has to read the certificate.
   await once(socket, "secureConnect");
   await delay(100);
 

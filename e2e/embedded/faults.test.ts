@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const aConfigMap = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } });
 
-/** What came of a request over HTTP/1.1: a status with its body, or the code of an error. */
+/** Result of a request over HTTP/1.1: status and body, or the code of an error. */
 function send(server: ApiServer, method: string, path: string, body?: string): Promise<{ status?: number; body: string; error?: string }> {
   const headers = { authorization: `Bearer ${server.token}`, "content-type": "application/json" };
   return new Promise((resolve) => {
@@ -23,7 +23,7 @@ function send(server: ApiServer, method: string, path: string, body?: string): P
   });
 }
 
-/** A session over HTTP/2, closed with the test. */
+/** HTTP/2 session that is closed at the end of the test. */
 async function openSession(server: ApiServer): Promise<ClientHttp2Session> {
   const session = connect(server.url, { ca: server.caPem });
   onTestFinished(() => session.destroy());

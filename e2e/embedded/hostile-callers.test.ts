@@ -2,13 +2,13 @@ import type { TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { AttackedServer, dataFrame, resetFrame, SpdyAttack } from "./support/attacker.ts";
 
-/** Heap of the server's process: it starts with 24 MiB in use. */
+/** Maximum heap of the server's process; it starts with 24 MiB in use. */
 const heapMiB = 64;
 
-/** Each look has the process collect its garbage, which takes the time of what is looked for. */
+/** Each measurement triggers a garbage collection in the process, which takes longer the more it holds. */
 const patiently = { interval: 500, timeout: 150_000 };
 
-/** A log that somebody else reads while an attack goes on. */
+/** Another caller reads a log during the attack. */
 const otherLog = "/containerLogs/ns-39/pod-39/main";
 
 test("4,096 streams with 15 KiB of headers each, half a megabyte compressed, leave the server's heap as it was", async () => {
@@ -57,7 +57,7 @@ test("bytes that nobody reads, on every stream of many sessions, wait in the cli
   const block = Buffer.alloc(65_536);
   const flood = async (socket: TLSSocket): Promise<void> => {
     const spdy = new SpdyAttack();
-    // Port 80 takes nothing of what it is sent.
+    // Port 80 does not read its input.
     for (let index = 0; index < 16; index++) socket.write(spdy.forward(index, 80));
     for (let round = 0; round < 256; round++) {
       await new Promise((resolve) => socket.write(dataFrame(4 * (round % 16) + 3, block), resolve));
@@ -80,7 +80,7 @@ test("bytes that nobody reads, on every stream of many sessions, wait in the cli
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });
 
-/** Opens forwards to a port one after the other, and resets each when it has been dialled: what is done for it is for nobody. */
+/** Opens forwards to a port one after the other and resets each once it has been dialled, so that the server works for nobody. */
 async function openAndReset(socket: TLSSocket, port: number, count: number): Promise<void> {
   const spdy = new SpdyAttack();
   const reset = (index: number): Buffer => Buffer.concat([resetFrame(4 * index + 1), resetFrame(4 * index + 3)]);
@@ -89,7 +89,7 @@ async function openAndReset(socket: TLSSocket, port: number, count: number): Pro
     const frames = [...(index < count ? [spdy.forward(index, port)] : []), ...(index >= lag ? [reset(index - lag)] : [])];
     await new Promise((resolve) => socket.write(Buffer.concat(frames), resolve));
   }
-  // The last one stays: when it is dialled, all before it were looked at.
+  // When the last forward is dialled, the server has handled all earlier ones.
   socket.write(spdy.forward(count, 82));
 }
 
@@ -128,14 +128,14 @@ test("a thousand forwards whose pods send without an end, and whose clients read
     const spdy = new SpdyAttack();
     socket.write(Buffer.concat(Array.from({ length: 256 }, (_, index) => spdy.forward(index, 82))));
   }
-  // Sessions of ten callers: each has as many as the others leave free, which are 1,024 never.
+  // Each of the ten callers gets only the sessions that the others leave free, so the limit of 1,024 is never quite reached.
   await expect.poll(async () => (await server.usage()).dials, patiently).toBeGreaterThan(900);
 
   expect((await server.usage()).rssMiB - before).toBeLessThan(128);
   expect(await server.log("other", otherLog)).toBe("200 a line");
 });
 
-/** The query of an exec with input and output. */
+/** Query of an exec with input and output. */
 const sh = "input=1&output=1&command=sh";
 
 test("a tenant's idle execs, as many as there are streams, lock nobody else out of logs or execs", async () => {
@@ -156,7 +156,7 @@ test("a tenant's idle execs, as many as there are streams, lock nobody else out 
 
   expect([follower.head, head]).toEqual([expect.stringContaining(" 200 "), expect.stringContaining(" 101 ")]);
   expect(await server.log("kube-apiserver", otherLog)).toBe("200 a line");
-  // As many as before, and the log that is followed: one of the tenant's has made room.
+  // As many as before, plus the followed log, for which one of the tenant's sessions made room.
   await expect.poll(async () => (await server.usage()).running, patiently).toBe(351);
 });
 

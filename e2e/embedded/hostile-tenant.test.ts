@@ -5,8 +5,8 @@ import { provider as nomad } from "@virtual-kubelet/provider-nomad";
 import { provider as zun } from "@virtual-kubelet/provider-zun";
 import { describe, expect, test } from "vitest";
 
-// What a tenant of a shared cluster may try on a node, whatever runs its pods. No pod of these ever reaches a provider: core asks the
-// policy first, with the same words for all of them.
+// Attacks by a tenant of a shared cluster that do not depend on the provider. None of these pods reaches a provider, because core checks
+// the policy first, with the same messages for all providers.
 
 const signal = new AbortController().signal;
 

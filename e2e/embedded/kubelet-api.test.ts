@@ -20,10 +20,10 @@ import { chunks, KubeletRig, readToEnd } from "./support/kubelet-rig.ts";
 
 const logs = "/containerLogs/default/web/main";
 
-/** A log that goes on and says nothing. */
+/** A log that stays open without output. */
 const silence = (): AsyncIterable<string> => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });
 
-/** Collects what is written. */
+/** Collects written data. */
 class Collector extends Writable {
   text = "";
   bytes = 0;
@@ -34,7 +34,7 @@ class Collector extends Writable {
   }
 }
 
-/** Runs a command through streaming's client. */
+/** Runs a command with streaming's client. */
 async function exec(
   rig: KubeletRig,
   transport: "spdy" | "websocket",
@@ -136,7 +136,7 @@ describe("logs", () => {
     await eventually(async () => expect(produced).toBeGreaterThan(0));
     await delay(300);
 
-    // What was produced lies in the sockets' buffers.
+    // The output is in the buffers of the sockets.
     expect(produced).toBeLessThan(200);
     socket.destroy();
   });
@@ -531,7 +531,7 @@ describe("who cannot behave", () => {
     socket.write(Buffer.from(`160301${(handshake.length / 2).toString(16).padStart(4, "0")}${handshake}`, "hex"));
 
     const [alert] = (await once(socket, "data")) as [Buffer];
-    // A fatal alert: protocol_version.
+    // Fatal alert protocol_version.
     expect([alert[0], alert[5], alert[6]]).toEqual([21, 2, 70]);
     socket.destroy();
   });
@@ -666,7 +666,7 @@ test("any host may be asked for, and an answer is never elsewhere; lists and who
   await rig.run("web");
   rig.containers.logs = () => ({ data: chunks("line\n".repeat(1_000)) });
 
-  // The API server hands on its client's Host, and asks for gzip by itself.
+  // The API server forwards its client's Host header and requests gzip itself.
   const compressed = ["/pods", "/runningpods", "/runningpods/", logs];
   for (const path of [...compressed, "/metrics", "/healthz/", `${logs}?follow=true`]) {
     const head = `GET ${path} HTTP/1.1\r\nHost: kubernetes.default.svc\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`;

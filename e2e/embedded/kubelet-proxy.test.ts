@@ -16,10 +16,10 @@ import { describe, expect, test } from "vitest";
 const idle = new AbortController().signal;
 const pod = "/api/v1/namespaces/default/pods/web";
 
-/** A server that stands in for a kubelet, and keeps what it was asked. */
+/** Server in place of a kubelet that records its requests. */
 class FakeKubelet implements AsyncDisposable {
   readonly requests: IncomingMessage[] = [];
-  /** Names in the certificates that requests came with. */
+  /** Common names of the client certificates. */
   readonly callers: (string | undefined)[] = [];
   readonly sockets = new Set<TLSSocket>();
   readonly #server: Server;
@@ -57,7 +57,7 @@ class FakeKubelet implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** An API server with this kubelet's node, and a pod on it. */
+  /** API server with a node for this kubelet and a pod on it. */
   cluster(): Promise<ApiServer> {
     const status = { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port: this.port } } };
     const spec = { nodeName: "n1", containers: [{ name: "main", image: "none" }] };
@@ -76,7 +76,7 @@ class FakeKubelet implements AsyncDisposable {
   }
 }
 
-/** Asks the administrator's way. */
+/** Sends a request as the administrator. */
 async function ask(cluster: ApiServer, path: string, options: { readonly method?: "GET" | "DELETE"; readonly body?: string } = {}) {
   const answer = await cluster.transport().request({ method: "GET", path, pool: "short", signal: idle, ...options });
   let text = "";
@@ -149,7 +149,7 @@ test.each(["http/1.1", "h2"] as const)("a log that nobody reads does not fill th
   await eventually(() => expect(sentBytes).toBeGreaterThan(0));
   await delay(500);
 
-  // What was sent lies in the buffers of sockets.
+  // The data is in the buffers of the sockets.
   expect(sentBytes).toBeLessThan(30_000_000);
 });
 
@@ -175,7 +175,7 @@ test("a body goes along whatever the method", async () => {
 
 test("a connection that the kubelet has closed meanwhile is no error", async () => {
   await using kubelet = await FakeKubelet.start((request, response) => {
-    // The second request on a connection never gets through.
+    // The second request on a connection fails.
     if (kubelet.requests.filter(({ socket }) => socket === request.socket).length > 1) request.socket.destroy();
     else response.end("here");
   });

@@ -5,8 +5,7 @@ import { expect, test } from "vitest";
 import { runProgram } from "../../packages/cli/src/cli.ts";
 import { testContext } from "../../packages/cli/src/test-support/test-context.ts";
 
-// What each provider sends for the pods of e2e/plans/pods is in e2e/plans beside them, and changes only where it is meant to: a
-// file that is deleted is written anew.
+// e2e/plans contains what each provider sends for the pods of e2e/plans/pods. A change must be intended; a deleted file is written again.
 
 const folder = join(import.meta.dirname, "../plans");
 const pods = readdirSync(join(folder, "pods")).map((file) => basename(file, ".yaml"));

@@ -14,7 +14,7 @@ import { eventually } from "@virtual-kubelet/testing";
 import { describe, expect, test } from "vitest";
 import { clock, digestOf, megabytes, serveTcp, serveUpgrades, type UpgradeServer } from "./support/streaming-rig.ts";
 
-/** A server that forwards to loopback, as a kubelet does to a pod. */
+/** Server that forwards to loopback, as a kubelet does to a pod. */
 function serveForwards(seen: PortForwardSession[] = []): Promise<UpgradeServer> {
   return serveUpgrades(async (upgrade) => {
     const session = await acceptPortForward(upgrade, { clock });
@@ -34,7 +34,7 @@ function serveForwards(seen: PortForwardSession[] = []): Promise<UpgradeServer> 
   });
 }
 
-/** Answers with what it got once its client has ended, and then ends. */
+/** Echoes its input after the client has ended it, and then ends the connection. */
 function answerAtEnd(socket: Socket): void {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => void chunks.push(chunk));

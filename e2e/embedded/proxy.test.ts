@@ -30,7 +30,7 @@ const selfSubjectReviews = resource<KubernetesObject & { readonly status?: { rea
   namespaced: false,
 });
 
-/** A proxy that runs in a process of its own. */
+/** A proxy in its own process. */
 class ProxyProcess implements AsyncDisposable {
   readonly #program: Program;
 
@@ -49,7 +49,7 @@ class ProxyProcess implements AsyncDisposable {
     return Number(/^listening (\d+)$/m.exec(this.#program.stdout)?.[1]);
   }
 
-  /** What it was asked, and how it answered, once each. */
+  /** Distinct requests with their responses. */
   get asked(): string[] {
     return [...new Set(this.#program.stdout.split("\n").filter((line) => line.startsWith("CONNECT")))];
   }
@@ -59,12 +59,12 @@ class ProxyProcess implements AsyncDisposable {
   }
 }
 
-/** The API server's port; a name that nobody but a proxy knows stands before it. */
+/** Port of the API server. Its host name is known only to the proxy. */
 function portOf({ server }: ProgramRig): string {
   return new URL(server.url).port;
 }
 
-/** Puts a kubeconfig for that name in the place of the rig's, with more of its cluster and user. */
+/** Replaces the rig's kubeconfig by one for that host name, with additional fields of cluster and user. */
 async function writeKubeconfig(rig: ProgramRig, cluster: object, user: object = {}): Promise<string> {
   const file = join(rig.folder, "kubeconfig");
   const config = JSON.parse(rig.server.kubeconfig()) as { clusters: { cluster: object }[]; users: { user: object }[] };

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A program that would wait an hour for what it has begun. */
+/** A program that would wait an hour for what it has started. */
 function start(words: string): Program {
   return new Program([...words.split(" "), "--health-addr", "off", "--shutdown-timeout", "1h"], { cwd: folder });
 }
@@ -35,14 +35,14 @@ async function writeKubeconfig(server: string, user: object = { token: "secret" 
   await writeFile(join(folder, "kubeconfig"), JSON.stringify(config));
 }
 
-/** A file that nobody ever writes: whoever reads it waits. */
+/** A pipe that is never written, so that its reader blocks. */
 function makePipe(name: string): string {
   const path = join(folder, name);
   execFileSync("mkfifo", [path]);
   return path;
 }
 
-/** Resolves once somebody waits for the pipe's content. */
+/** Resolves when a reader has opened the pipe. */
 async function hasReader(path: string): Promise<AsyncDisposable> {
   return await eventually(() => open(path, constants.O_WRONLY | constants.O_NONBLOCK), soon);
 }
@@ -67,9 +67,9 @@ test.for(["run", "run --dry-run", "config validate", "manifests node"])(
     await using program = start(`${command} --provider mock --provider-config ${pipe} --kubeconfig kubeconfig`);
     await using _pipe = await hasReader(pipe);
 
-    // A thread that reads is nothing that a process can end and exit by itself.
+    // A blocked thread cannot be ended by the process, so it cannot exit normally.
     expect(await program.end("SIGTERM")).toBe("SIGTERM");
-    // As shells and container engines tell of it.
+    // Exit code that shells and container engines report for the signal.
     expect(exitCodes.terminated.code).toBe(128 + system.signals.SIGTERM);
   },
 );

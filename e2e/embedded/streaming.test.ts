@@ -22,7 +22,7 @@ import { clock, digestOf, megabytes, serveUpgrades, type UpgradeServer } from ".
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
 
-/** A server that runs a command for each request, with the given streams. */
+/** Server that runs a command with the given streams for each request. */
 function serveCommand(
   command: (session: RemoteCommandSession, query: URLSearchParams) => Promise<RemoteCommandResult>,
   options: Partial<RemoteCommandServerOptions> = {},
@@ -33,7 +33,7 @@ function serveCommand(
   });
 }
 
-/** Echoes the input, and ends with the exit code of the query. */
+/** Echoes its input and exits with the code in the query. */
 async function echo({ stdin, stdout }: RemoteCommandSession, query: URLSearchParams): Promise<RemoteCommandResult> {
   for await (const chunk of stdin ?? []) if (stdout?.write(chunk) === false) await once(stdout, "drain");
   return { exitCode: Number(query.get("exit") ?? 0) };
@@ -204,9 +204,9 @@ describe.each(transports)("a command over %s", (transport) => {
     for (const socket of sockets) socket.destroy();
     await aborted.promise;
 
-    // It need not wait for a sign of life that does not come.
+    // There is no need to wait for the missing pong.
     expect(performance.now() - killedAt).toBeLessThan(20_000);
-    // What the kernel's buffers take comes on top of the inbox's half megabyte.
+    // The buffers of the kernel come on top of the inbox's half megabyte.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
     await expect(running).rejects.toThrow();
   });

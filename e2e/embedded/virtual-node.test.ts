@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 const idle = new AbortController().signal;
 
-/** An embedded API server with virtual nodes on it, in this process. */
+/** Embedded API server with virtual nodes in this process. */
 class Cluster implements AsyncDisposable {
   readonly server: ApiServer;
   readonly client: KubeClient;

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const signal = new AbortController().signal;
 const ref = { namespace: "default", name: "web" };
 
-/** A server and a node on one clock, in this process. */
+/** A server and a node with a common clock, in this process. */
 class World implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly server: ApiServer;
@@ -58,7 +58,7 @@ class World implements AsyncDisposable {
     }
   }
 
-  /** The node falls silent, as one whose machine is gone. */
+  /** Stops the node without a goodbye, as if its machine had failed. */
   async stopNode(): Promise<void> {
     this.#stop.abort();
     const running = this.#running;
@@ -83,7 +83,7 @@ test("a pod that takes its whole grace is gone after 30 seconds, in no time", as
 
   expect(tookMs).toBeGreaterThanOrEqual(30_000);
   expect(tookMs).toBeLessThan(33_000);
-  // Fewer than passed for the pod.
+  // Less real time than passed for the pod.
   expect(performance.now() - beganMs).toBeLessThan(25_000);
 });
 

@@ -9,7 +9,7 @@ const idle = new AbortController().signal;
 const namespace = "default";
 const aWhile = { timeoutMs: 80_000 };
 
-/** An embedded API server and a node on it whose pods are what they are given. */
+/** Embedded API server and a node whose provider records what its pods are given. */
 class Cluster implements AsyncDisposable {
   readonly client: KubeClient;
   readonly provider = new PayloadProvider();
@@ -70,7 +70,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
-/** The claims of a token, unchecked. */
+/** Claims of a token, not verified. */
 function claimsOf(token: string | undefined): Record<string, unknown> {
   return JSON.parse(Buffer.from(token?.split(".")[1] ?? "", "base64url").toString()) as Record<string, unknown>;
 }

@@ -8,7 +8,7 @@ import { test } from "./support/parity-test.ts";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const authorization = "/apis/authorization.k8s.io/v1";
 
-/** Gives a user a role in a namespace, and waits until it counts. */
+/** Gives a user a role in a namespace and waits until it takes effect. */
 async function grant(api: Api, namespace: string, user: string, rules: readonly object[]): Promise<void> {
   const countRules = async (): Promise<number> => {
     const { body } = await asUser(api, user)("POST", `${authorization}/selfsubjectrulesreviews`, { spec: { namespace } });
@@ -382,7 +382,7 @@ test("everybody can ask what his rules are", async ({ api, namespace }) => {
   await grant(api, namespace, "lister", [rule("get", "configmaps", { resourceNames: ["a"] })]);
   const { body } = await asUser(api, "lister")("POST", `${authorization}/selfsubjectrulesreviews`, { spec: { namespace } });
   const { resourceRules, nonResourceRules, ...rest } = body.status;
-  // The real server has no order among cluster role bindings.
+  // The real server lists cluster role bindings in no particular order.
   const sorted = (rules: readonly object[]): readonly object[] =>
     rules.toSorted((a, b) => (JSON.stringify(Object.entries(a).toSorted()) < JSON.stringify(Object.entries(b).toSorted()) ? -1 : 1));
 

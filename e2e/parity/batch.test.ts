@@ -21,7 +21,7 @@ async function jobOf({ api, core }: Place, name: string = "a"): Promise<any> {
   return (await api.get(`${batchOf(core)}/jobs/${name}`)).body;
 }
 
-/** Ends pods as a node would, as long as the check fails. */
+/** Terminates pods as a node would until the check passes. */
 async function settle(place: Place, phase: "Succeeded" | "Failed" | undefined, check: () => Promise<void>): Promise<void> {
   const { api, core } = place;
   await eventually(
@@ -108,7 +108,7 @@ test("a Job whose pod succeeds is complete", async ({ api, core }) => {
     }
   `);
   expect((await pods({ api, core }))[0].metadata.finalizers).toBeUndefined();
-  // Events are written behind what they tell of.
+  // Events are written after the changes that they report.
   await eventually(async () => {
     const events = (await api.get(`${core}/events?fieldSelector=involvedObject.kind=Job`)).body.items;
     expect(events.map(({ reason, type }: { reason: string; type: string }) => `${type} ${reason}`).toSorted()).toEqual([
@@ -354,7 +354,7 @@ test("a Job is deleted with its pods, or without", async ({ api, core }) => {
         for (const { metadata } of await podsOf(name))
           expect([metadata.ownerReferences, metadata.finalizers]).toEqual([undefined, undefined]);
       });
-      // The real garbage collector takes away a pod that it did not yet know to be the Job's.
+      // The real garbage collector orphans only pods that it already knows as the Job's dependents, and deletes the others.
       expect(await podsOf(name)).toHaveLength(1);
     },
     { timeoutMs: 100_000 },

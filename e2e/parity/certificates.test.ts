@@ -23,7 +23,7 @@ const csr = (
   spec: { request: Buffer.from(certificateRequests[request]).toString("base64"), signerName, usages, ...more },
 });
 
-/** The answer without what is the same in all. */
+/** Response without the parts that are always the same. */
 const plain = (answer: Answer): Answer => {
   if (answer.body.spec !== undefined) answer.body.spec.request = "REQUEST";
   return answer;

@@ -58,10 +58,10 @@ function widgets(group: string, versions: readonly object[] = [version("v1")], m
   };
 }
 
-/** The real server tells of a new kind in several places, one after the other. */
+/** In the real server, a new kind becomes visible in several places one after the other. */
 const patience = { timeoutMs: 60_000 };
 
-/** Defines widgets and waits until they are served. @returns the URL of the version's widgets in the namespace */
+/** Defines widgets and waits until they are served. @returns URL of the version's widgets in the namespace */
 async function define(api: Api, namespace: string, definition: object, served = "v1"): Promise<string> {
   const group = `${namespace}.example.com`;
   await api.create(crds, definition);
@@ -81,7 +81,7 @@ const widget = (name: string, spec: object = {}, metadata: object = {}): { metad
   spec: { size: 3, ...spec },
 });
 
-/** A widget with its kind, as the real server wants it. */
+/** A widget with `kind` and `apiVersion`, which the real server requires. */
 const typed = (namespace: string, body: object, apiVersion = "v1"): object => ({
   apiVersion: `${namespace}.example.com/${apiVersion}`,
   kind: "Widget",
@@ -774,7 +774,7 @@ test("a watch of custom resources ends with their definition", async ({ api, nam
   expect((await watch.rest()).map(({ type }) => type)).toEqual(["DELETED"]);
 });
 
-// The real garbage collector learns of a new kind within half a minute.
+// The real garbage collector discovers a new kind within half a minute.
 test("custom resources go with their namespace and with their owner", { timeout: 300_000 }, async ({ api, core, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const owner = await api.create(`${core}/configmaps`, { metadata: { name: "owner" } });

@@ -16,7 +16,7 @@ async function items(api: Api, path: string): Promise<any[]> {
   return (await api.get(path)).body.items;
 }
 
-/** Makes pods ready as a node would, and ends those that are being deleted, as long as the check fails. */
+/** Makes pods ready as a node would, and terminates those that are being deleted, until the check passes. */
 async function settle({ api, core }: Place, check: () => Promise<void>): Promise<void> {
   await eventually(
     async () => {
@@ -37,12 +37,12 @@ async function settle({ api, core }: Place, check: () => Promise<void>): Promise
   );
 }
 
-/** Names of a DaemonSet's revisions hold a hash that each server computes by itself. */
+/** Names of a DaemonSet's revisions contain a hash that differs between the servers. */
 function withoutHash(value: unknown, hash: string): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll(hash, "HASH"));
 }
 
-/** A DaemonSet for a node of its own, which nobody looks after. */
+/** A DaemonSet for a node of its own that has no kubelet. */
 async function onOwnNode(api: Api, work: (spec: object, podSpec: object) => Promise<void>): Promise<void> {
   const name = `parity-${randomBytes(4).toString("hex")}`;
   await api.create("/api/v1/nodes", { metadata: { name, labels: { "example.com/own": name } }, spec: { unschedulable: true } });

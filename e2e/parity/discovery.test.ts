@@ -7,7 +7,7 @@ interface Resource {
   readonly verbs: readonly string[];
 }
 
-/** Groups that the embedded server has, with the resources it claims. */
+/** Groups that the embedded server serves, with their resources. */
 const claimed: Readonly<Record<string, readonly string[]>> = {
   "/api/v1": [
     "bindings",
@@ -62,7 +62,7 @@ const claimed: Readonly<Record<string, readonly string[]>> = {
   "/apis/policy/v1": ["poddisruptionbudgets", "poddisruptionbudgets/status"],
 };
 
-/** What the real server has beyond that in the same groups. */
+/** Further resources of the real server in the same groups. */
 const realOnly: readonly string[] = [
   ...["componentstatuses", "endpoints", "limitranges"],
   ...["pods/proxy", "resourcequotas", "resourcequotas/status", "services/proxy"],
@@ -77,7 +77,7 @@ test("each claimed resource is described with its names, verbs and categories", 
     const resources = await resourcesOf(api, path);
     const described = names.map((name) => resources.find((resource) => resource.name === name) ?? `${name} is missing`);
 
-    // A hash of how the real server stores it says nothing of the API.
+    // A hash of the storage format, which is not part of the API.
     expect(described.map((each) => (typeof each === "string" ? each : { ...each, storageVersionHash: undefined }))).toMatchSnapshot(path);
   }
 });

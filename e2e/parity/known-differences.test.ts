@@ -40,7 +40,7 @@ test("protobuf is not written", async ({ api, core }) => {
 test("services and the network of pods are not proxied", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
 
-  // The real server looks for the pod's address, which it does not have.
+  // The real server requires the pod's address, which the pod does not have.
   expect((await api.get(`${core}/pods/web/proxy`)).status).toBe(perServer({ embedded: 501, "kube-apiserver": 400 }));
 });
 
@@ -49,7 +49,7 @@ test("a node of this machine is proxied to", async ({ api, namespace }) => {
   const status = { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port: 1 } } };
   await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name }, status });
 
-  // Nobody answers there.
+  // Nothing listens there.
   expect((await api.get(`/api/v1/nodes/${name}/proxy/healthz`)).status).toBe(perServer({ embedded: 503, "kube-apiserver": 400 }));
   await api.delete(`/api/v1/nodes/${name}`);
 });
@@ -69,7 +69,7 @@ const absent: readonly string[] = [
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/** A definition of things whose spec has this schema. */
+/** A definition whose spec has this schema. */
 const things = (group: string, spec: object, more: object = {}): object => ({
   metadata: { name: `things.${group}` },
   spec: {
@@ -165,7 +165,7 @@ test("a version of the future is refused at once", async ({ api, core }) => {
 
     expect(status).toBe(504);
   }
-  // On a busy machine one may be slow that was not waited for; the real server waits each time.
+  // On a busy machine even a request that does not wait may be slow; the real server always waits.
   expect(Math.min(...tookMs) > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
@@ -220,7 +220,7 @@ test("the hash in the names of ReplicaSets is another one", async ({ api, apps }
   expect(hash === hashOfRealServer).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-/** What kube-controller-manager v1.36.3 makes of the template above. */
+/** Hash that kube-controller-manager v1.36.3 computes for the template above. */
 const hashOfRealServer = "7b8b74dc79";
 
 test("a token is believed no longer than it is good", async ({ api, core }) => {
@@ -231,6 +231,6 @@ test("a token is believed no longer than it is good", async ({ api, core }) => {
   expect((await robot.get("/version")).status).toBe(200);
   await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 0 });
 
-  // The real server keeps what it thinks of a token for ten seconds.
+  // The real server caches a token review for ten seconds.
   expect((await robot.get("/version")).status).toBe(perServer({ embedded: 401, "kube-apiserver": 200 }));
 });

@@ -8,7 +8,7 @@ const twoContainers = {
   initContainers: [{ name: "init", image: "nginx" }],
 };
 
-/** The answers to several requests, by what is asked for. */
+/** Responses of several requests, by request. */
 async function answers(paths: readonly string[], ask: (path: string) => Promise<Answer>): Promise<Record<string, Answer>> {
   const entries: [string, Answer][] = [];
   for (const path of paths) entries.push([path, await ask(path)]);

@@ -4,7 +4,7 @@ import { configMapNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 import { waitForCache } from "./support/watch-cache.ts";
 
-/** Config maps `a`, `b`, … with a label to find them by: the namespace has others of its own. */
+/** Config maps `a`, `b`, … with a label that excludes the others in the namespace. */
 async function createConfigMaps(api: Api, core: string, names: string): Promise<void> {
   for (const name of names) await api.create(`${core}/configmaps`, configMapNamed(name, {}, { labels: { test: "list" } }));
 }

@@ -30,7 +30,7 @@ test("a namespace that ends takes nothing new, but lets what is there be changed
   await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
   await api.delete(`/api/v1/namespaces/${namespace}`);
 
-  // The real server's admission learns of it a moment later.
+  // The real server's admission learns of the deletion a moment later.
   await eventually(async () => expect((await api.post(`${core}/configmaps?dryRun=All`, configMapNamed("new"))).status).toBe(403));
   expect(await api.post(`${core}/configmaps`, configMapNamed("new"))).toMatchInlineSnapshot(`
     403 Failure {
@@ -84,7 +84,7 @@ test("a namespace waits for finalizers of its contents, and says so in its condi
     async () => {
       const { status } = (await api.get(`/api/v1/namespaces/${namespace}`)).body;
       expect(status.conditions).toHaveLength(5);
-      // At first it may stumble over kinds that go at the same time, or see more than what stays.
+      // The first attempts may fail on kinds that are being removed, or see more objects than remain.
       const said: readonly { status: string; message: string }[] = status.conditions;
       expect(said.filter((condition) => condition.status === "True").map(({ message }) => message)).toEqual([
         expect.stringContaining("configmaps. has 1 resource instances"),

@@ -7,7 +7,7 @@ import { test } from "./support/parity-test.ts";
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-/** Creates a pod of a node that names a config map and a secret. */
+/** Creates a pod on a node that references a config map and a secret. */
 async function boundPod(api: Api, core: string, node: string): Promise<{ metadata: { uid: string } }> {
   await api.create(`${core}/configmaps`, configMapNamed("used"));
   await api.create(`${core}/configmaps`, configMapNamed("unused"));
@@ -87,7 +87,7 @@ test("a node registers itself, and may not touch what it could gain by", async (
       reason: "Forbidden",
     }
   `);
-  // The real server's controllers change taints of a new node, and then it may not write what it read before.
+  // The real server's controllers change the taints of a new node, so that its own write may conflict.
   await eventually(async () => {
     const { body: now } = await node("GET", path);
     const status = { ...now, status: { ...now.status, phase: "Running" } };

@@ -175,7 +175,7 @@ test("a patch whose result is not an object of the kind is refused", async ({ ap
       reason: "Invalid",
     }
   `);
-  // What is wrong the real server says here in the words of another library.
+  // For this error the real server uses the message of another library.
   expect(await api.patch("strategic", `${core}/configmaps/settings`, { data: "text" })).toMatchObject({
     status: 422,
     body: { reason: "Invalid", message: expect.stringMatching(/^ "" is invalid: patch: Invalid value: /) },

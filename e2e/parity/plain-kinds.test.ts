@@ -4,7 +4,7 @@ import type { Answer } from "./support/api.ts";
 import { podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-/** Kinds that are stored and shown, with a smallest object of each. */
+/** Kinds that are stored without effect, with a minimal object of each. */
 const samples: Readonly<Record<string, object>> = {
   "/api/v1 endpoints": {
     subsets: [

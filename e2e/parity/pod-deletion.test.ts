@@ -56,7 +56,7 @@ test("a pod on a node is marked, with the grace period of its spec, and stays", 
     }
   `);
   const { deletionTimestamp } = answer.body.metadata;
-  // In whole seconds.
+  // Rounded to whole seconds.
   expect(Date.parse(deletionTimestamp)).toBeGreaterThan(startedMs + 38_000);
   expect(Date.parse(deletionTimestamp)).toBeLessThan(answeredMs + 42_000);
   expect((await api.get(`${core}/pods/web`)).body).toEqual(answer.body);

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Api } from "./support/api.ts";
 import { test } from "./support/parity-test.ts";
 
-/** A Deployment that no controller touches. */
+/** A Deployment that no controller acts on. */
 async function createDeployment(api: Api, apps: string): Promise<{ readonly metadata: { readonly resourceVersion: string } }> {
   return await api.create(`${apps}/deployments`, {
     metadata: { name: "web" },

@@ -17,12 +17,12 @@ const collections: Readonly<Record<string, string>> = {
 /** A node as its administrator sets it up, and its user. */
 interface SetUpNode extends AsyncDisposable {
   readonly name: string;
-  /** The API server, as the node's user. */
+  /** API server, as the node's user. */
   readonly user: Api;
   readonly program: Program;
 }
 
-/** Does what the guide says: applies the printed manifests, gives the node's user a certificate, starts the program. */
+/** Follows the guide: applies the printed manifests, gives the node's user a certificate, starts the program. */
 async function setUpNode(
   name: string,
   folder: string,
@@ -65,7 +65,7 @@ async function isReady(api: Api, name: string): Promise<void> {
   expect(conditions.find(({ type }) => type === "Ready")?.status).toBe("True");
 }
 
-/** A pod on the node that reads a secret of its own. */
+/** A pod on the node that uses a secret of its own. */
 async function runPod(api: Api, core: string, node: string): Promise<{ readonly uid: string }> {
   const name = `pod-${node}`;
   await api.create(`${core}/secrets`, { metadata: { name: `secret-${node}` }, stringData: { key: "value" } });
@@ -92,7 +92,7 @@ test("two nodes that were set up from printed manifests run side by side, and ne
   onTestFinished(() => rm(folder, { recursive: true }));
   const [one, two] = [`${namespace}-1`, `${namespace}-2`];
   await using first = await setUpNode(one, folder, fixtures);
-  // The first runs already when the second's manifests are applied.
+  // The first node already runs when the second one's manifests are applied.
   await eventually(() => isReady(api, one), soon);
   await using second = await setUpNode(two, folder, fixtures);
   await eventually(() => isReady(api, two), soon);
@@ -129,7 +129,7 @@ test("two nodes that were set up from printed manifests run side by side, and ne
       rights: (await user.get("/apis/rbac.authorization.k8s.io/v1/clusterroles")).status,
     };
     expect(Object.entries(statuses).filter(([, status]) => status !== 403)).toEqual([]);
-    // What is its own it reads.
+    // The node can read its own objects.
     expect((await user.get(`/api/v1/nodes/${attacker.name}`)).status).toBe(200);
     expect((await user.get(`${core}/secrets/secret-${attacker.name}`)).status).toBe(200);
   }

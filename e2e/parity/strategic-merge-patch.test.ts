@@ -4,7 +4,7 @@ import { test } from "./support/parity-test.ts";
 
 const container = (name: string, more: object = {}): object => ({ name, image: `${name}:1`, ...more });
 
-/** A Deployment of nothing, so that its template may change freely. */
+/** A Deployment without replicas, so that its template can change freely. */
 function template(spec: object): object {
   return {
     metadata: { name: "web" },

@@ -21,7 +21,7 @@ async function tableOf(api: Api, path: string): Promise<Table> {
   return (await api.get(path, { accept })).body;
 }
 
-/** Cells by their column; ages run, so they are left out. */
+/** Cells by column, without ages. */
 function rowsOf({ columnDefinitions, rows }: Table): unknown {
   return rows.map(({ cells }) =>
     Object.fromEntries(
@@ -40,7 +40,7 @@ test("a table is a list of rows with the metadata of each object", async ({ api,
   await api.create(`${core}/secrets`, { metadata: { name: "a" }, data: { b: "" } });
   const table = await tableOf(api, `${core}/secrets`);
 
-  // The embedded server describes its columns in fewer words.
+  // The embedded server has shorter column descriptions.
   expect({
     ...table,
     columnDefinitions: table.columnDefinitions.map(({ description, ...column }) => ({ ...column, description: typeof description })),

@@ -169,7 +169,7 @@ test("a token review says whose token it is, and that of a pod that is gone is w
     }
   `);
   await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 0 });
-  // The real server believes a token for ten seconds more.
+  // The real server accepts a token for ten more seconds.
   await eventually(async () => expect((await review()).status.authenticated).not.toBe(true), { timeoutMs: 50_000, intervalMs: 500 });
 });
 

@@ -3,7 +3,7 @@ import type { Answer, Api } from "./support/api.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-/** What the server says of objects that it refuses: status, message and causes of each. */
+/** Errors of refused objects: status, message and causes of each. */
 async function refusals(api: Api, path: string, objects: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {};
   for (const [name, object] of Object.entries(objects)) answers[name] = refusal(await api.post(`${path}?dryRun=All`, object));

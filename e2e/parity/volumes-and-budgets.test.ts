@@ -8,9 +8,9 @@ import { budgetNamed, claimNamed, volumeNamed } from "./support/workload-objects
 const volumesPath = "/api/v1/persistentvolumes";
 const classesPath = "/apis/storage.k8s.io/v1/storageclasses";
 
-/** Volumes and classes have no namespace: their names are nobody else's. */
+/** Volumes and classes are cluster-scoped, so their names must be unique. */
 const uniqueName = (): string => `parity-${randomBytes(4).toString("hex")}`;
-/** The real controller looks again every fifteen seconds at what it could not do at once. */
+/** The real controller retries every fifteen seconds. */
 const patience = { timeoutMs: 50_000 };
 
 test("a claim and a volume that fits are bound to each other; the volume is released when the claim goes", async ({ api, core }) => {
@@ -131,7 +131,7 @@ test("a class can have its claims wait for a pod", async ({ api, core }) => {
     const { items } = (await api.get(`${core}/events?fieldSelector=involvedObject.name=${claim}`)).body;
     return items.map(({ reason, message, type }: Record<string, string>) => [type, reason, message]);
   };
-  // Once the first waits, the controller knows the class; and once it is available, the volume.
+  // When the first claim is pending, the controller has seen the class; when the volume is Available, it has seen the volume.
   await api.create(`${core}/persistentvolumeclaims`, claimNamed("first", { storageClassName: name }));
   await eventually(async () => expect(await eventsOf("first")).toContainEqual(waiting), patience);
   await api.create(volumesPath, volumeNamed(name, { storageClassName: name }));
@@ -152,7 +152,7 @@ test("a pod whose claims are not there is not scheduled", async ({ api, core }) 
   await api.create(`${core}/persistentvolumeclaims`, claimNamed("unbound"));
   await api.create(`${core}/pods`, claimed("a", "none"));
   await api.create(`${core}/pods`, claimed("b", "unbound"));
-  // The real scheduler may look at a pod before it knows the claim or the node, and then looks again.
+  // The real scheduler may see a pod before the claim or the node, and then retries.
   const toldOf = async (name: string, message: RegExp): Promise<void> =>
     await eventually(
       async () => expect((await api.get(`${core}/pods/${name}`)).body.status.conditions?.[0]?.message).toMatch(message),
@@ -218,7 +218,7 @@ test("a budget counts its pods, and refuses evictions that it cannot afford", as
   expect(await evict("b")).toMatchInlineSnapshot(
     `500 Failure {message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}`,
   );
-  // Nobody is left to end it.
+  // There is no kubelet to finish the deletion.
   await api.delete(`${core}/pods/a`, { gracePeriodSeconds: 0 });
   await api.delete(`${core}/pods/b`, { gracePeriodSeconds: 0 });
 });

@@ -250,7 +250,7 @@ test("timeoutSeconds ends a watch", async ({ api, core }) => {
 
   expect(await watch.rest()).toEqual([]);
   expect(Date.now() - startedMs).toBeGreaterThan(900);
-  // Without it a watch goes on for half an hour.
+  // Without a timeout a watch lasts half an hour.
   expect(Date.now() - startedMs).toBeLessThan(50_000);
 });
 
@@ -262,7 +262,7 @@ test("a watch that takes bookmarks gets one before its time-out, with no more th
   const events = await eventually(async () => {
     using watch = await api.watch(`${core}/secrets?resourceVersion=${version}&timeoutSeconds=3&allowWatchBookmarks=true`);
     const all = await watch.rest();
-    // It is due two seconds before the end, which a busy server may miss.
+    // Due two seconds before the end, which a busy server may miss.
     expect(all.map(({ type }) => type)).toContain("BOOKMARK");
     return all;
   });
@@ -319,7 +319,7 @@ async function outliveHistory(api: Api, core: string): Promise<string> {
   return `${core}/secrets`;
 }
 
-/** A collection of a kind that is new: the real server, which keeps more than a test can write, knows nothing before it. */
+/** A collection of a new kind, before which the real server has no history. It keeps more changes than a test can write. */
 async function defineKind(api: Api, _core: string, namespace: string): Promise<string> {
   const group = `${namespace}.example.com`;
   const names = { plural: "wishes", singular: "wish", kind: "Wish" };

@@ -16,7 +16,7 @@ import {
 
 const tableAccept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
-/** Names of objects without a namespace must be nobody else's. */
+/** Names of cluster-scoped objects must be unique. */
 function uniqueName(): string {
   return `parity-${randomBytes(4).toString("hex")}`;
 }
@@ -29,7 +29,7 @@ interface Place {
 const batchOf = ({ core }: Place): string => core.replace("/api/v1/", "/apis/batch/v1/");
 const policyOf = ({ core }: Place): string => core.replace("/api/v1/", "/apis/policy/v1/");
 
-/** What the table says of one object. */
+/** The table's row for one object. */
 async function rowOf(api: Api, path: string): Promise<unknown> {
   const { columnDefinitions, rows } = (await api.get(path, { accept: tableAccept })).body;
   return columnDefinitions.map(({ name, type, format, priority }: Record<string, string>, index: number) => {
@@ -38,7 +38,7 @@ async function rowOf(api: Api, path: string): Promise<unknown> {
   });
 }
 
-/** `settled` is what the row says once the kind's controller has seen the object, where that changes the row. */
+/** `settled` is the row after the kind's controller has seen the object, if that changes it. */
 const cases: readonly [kind: string, at: (place: Place) => string, object: object, settled?: string][] = [
   ["Job", (place) => `${batchOf(place)}/jobs`, jobNamed("a", { suspend: true }), "Suspended"],
   [

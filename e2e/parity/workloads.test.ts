@@ -10,7 +10,7 @@ interface Workload {
   readonly apps: string;
 }
 
-/** A Deployment whose pods no node is found for: what a node would write, the test does. */
+/** A Deployment whose pods fit no node; the test writes their status instead. */
 function deployment(fields: object = {}, image = "main:1"): object {
   return {
     metadata: { name: "web", labels: { team: "x" }, annotations: { "example.com/a": "b" } },
@@ -31,7 +31,7 @@ async function items(api: Api, path: string): Promise<any[]> {
   return (await api.get(path)).body.items;
 }
 
-/** Makes pods ready as a node would, as long as the check fails. */
+/** Makes pods ready as a node would until the check passes. */
 async function settle({ api, core }: Workload, check: () => Promise<void>): Promise<void> {
   await eventually(
     async () => {
@@ -50,7 +50,7 @@ async function settle({ api, core }: Workload, check: () => Promise<void>): Prom
   );
 }
 
-/** Names of ReplicaSets hold a hash that each server computes by itself. */
+/** Names of ReplicaSets contain a hash that differs between the servers. */
 function withoutHash(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value)
@@ -399,7 +399,7 @@ test("a deleted Deployment takes ReplicaSets and pods with it; orphaned they sta
   );
   expect(await items(api, `${core}/pods`)).toHaveLength(1);
 
-  // The next one adopts what fits its selector.
+  // The next ReplicaSet adopts the pods that match its selector.
   const again = await api.create(`${apps}/deployments`, deployment({ replicas: 1 }));
   await eventually(async () =>
     expect((await items(api, `${apps}/replicasets`)).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid)).toEqual([

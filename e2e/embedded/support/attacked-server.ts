@@ -1,7 +1,6 @@
 /**
- * A node's HTTPS server in a process of its own, which may die of what a test does to it. Every pod `POD` of every namespace `NS`
- * runs there. Callers are who they say they are in the header `x-user`. Tells its parent where it listens, and answers each message
- * of the parent with what it uses.
+ * A node's HTTPS server in its own process, which a test may bring down. Every pod `POD` of every namespace `NS` runs there. The header
+ * `x-user` authenticates a caller. Sends its parent the port, and answers each message of the parent with its resource usage.
  */
 import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
@@ -10,21 +9,21 @@ import { noMetrics, type LogFields, type Logger } from "@virtual-kubelet/kube-cl
 import { startKubeletServer, type AccessControl, type ServerLimits } from "@virtual-kubelet/kubelet-api";
 import { createCertificateAuthority } from "@virtual-kubelet/testing";
 
-/** What the process tells once it listens. */
+/** Message of the process when it listens. */
 export interface AttackedServerAddress {
   readonly port: number;
   readonly ca: string;
 }
 
-/** What the process uses. */
+/** Resource usage of the process. */
 export interface Usage {
   readonly heapMiB: number;
   readonly rssMiB: number;
-  /** Execs, attaches and followed logs of the provider that run. */
+  /** Running execs, attaches and followed logs of the provider. */
   readonly running: number;
-  /** Calls of the provider's `portForward` that have not returned. */
+  /** Pending calls of the provider's `portForward`. */
   readonly dials: number;
-  /** What was logged as a warning: its fields and its message. */
+  /** Warnings in the log: fields and message. */
   readonly warnings: readonly (LogFields & { readonly message: string })[];
 }
 
@@ -41,12 +40,12 @@ const containers: ContainerAccess = {
     data: lines(),
     live: follow ? silence(signal) : undefined,
   }),
-  /** `true` ends at once, every other command never. */
+  /** The command `true` exits at once; every other command runs forever. */
   runInContainer: async (_pod, _container, [program], _io, signal) => (program === "true" ? { exitCode: 0 } : untilAborted(signal)),
   attachToContainer: async (_pod, _container, _io, signal) => {
     await untilAborted(signal);
   },
-  /** Port 80 is dialled and never answers; 81 likewise, and its dial heeds no signal; 82 sends without an end. */
+  /** Port 80 accepts but never responds; port 81 also ignores the abort signal while dialling; port 82 sends without end. */
   portForward: async (_pod, port, stream, signal) => {
     dials++;
     try {

@@ -6,20 +6,20 @@ import { constants, deflateRawSync } from "node:zlib";
 import type { ServerLimits } from "@virtual-kubelet/kubelet-api";
 import type { AttackedServerAddress, Usage } from "./attacked-server.ts";
 
-/** How {@link AttackedServer} is started. */
+/** Options of {@link AttackedServer}. */
 export interface AttackedServerOptions {
   readonly heapMiB: number;
   /** Default: the defaults. */
   readonly limits?: ServerLimits | undefined;
 }
 
-/** The server in its own process, with a heap as small as that of a container of half a gigabyte, or smaller. */
+/** The server in its own process, with a heap at most as large as in a container of 512 MiB. */
 export class AttackedServer implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #sockets = new Set<TLSSocket>();
   #address: AttackedServerAddress = { port: 0, ca: "" };
   readonly #ended = Promise.withResolvers<void>();
-  /** How the process ended, if it did. */
+  /** How the process exited, if it did. */
   end: string | undefined;
 
   private constructor({ heapMiB, limits = {} }: AttackedServerOptions) {
@@ -41,7 +41,7 @@ export class AttackedServer implements AsyncDisposable {
     return started;
   }
 
-  /** What the process uses, garbage taken away. @throws if it has ended */
+  /** Resource usage of the process after a garbage collection. @throws if the process has exited */
   async usage(): Promise<Usage> {
     if (this.end === undefined) {
       const answer = new Promise<Usage>((resolve) => this.#process.once("message", resolve));
@@ -52,7 +52,7 @@ export class AttackedServer implements AsyncDisposable {
     throw new Error(`the server's process ${this.end}`);
   }
 
-  /** A TLS connection whose errors harm nobody. */
+  /** A TLS connection whose errors are ignored. */
   async connect(): Promise<TLSSocket> {
     const { port, ca } = this.#address;
     const socket = connect({ host: "127.0.0.1", port, ca });
@@ -62,7 +62,7 @@ export class AttackedServer implements AsyncDisposable {
     return socket;
   }
 
-  /** A connection with a request written to it, and the head of its answer. What comes behind it is not read. */
+  /** Opens a connection, sends a request and reads the head of the response, but nothing after it. */
   async request(method: string, path: string, headers: readonly string[]): Promise<{ readonly socket: TLSSocket; readonly head: string }> {
     const socket = await this.connect();
     socket.write(`${method} ${path} HTTP/1.1\r\n${["Host: x", ...headers].join("\r\n")}\r\n\r\n`);
@@ -70,7 +70,7 @@ export class AttackedServer implements AsyncDisposable {
     return { socket: socket.pause(), head: head.toString("latin1") };
   }
 
-  /** Upgrades a connection to SPDY, in which exec needs version 4 and port-forward its own. */
+  /** Upgrades a connection to SPDY with the protocol version that exec (version 4) or port-forward requires. */
   upgrade(user: string, path: string): Promise<{ readonly socket: TLSSocket; readonly head: string }> {
     const version = path.startsWith("/portForward") ? "portforward.k8s.io" : "v4.channel.k8s.io";
     return this.request("POST", path, [
@@ -81,7 +81,7 @@ export class AttackedServer implements AsyncDisposable {
     ]);
   }
 
-  /** What somebody else reads meanwhile: status and text of a log. */
+  /** Reads a log as another caller: status and text. */
   async log(user: string, path: string): Promise<string> {
     const socket = await this.connect();
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-User: ${user}\r\nConnection: close\r\n\r\n`);
@@ -99,7 +99,7 @@ export class AttackedServer implements AsyncDisposable {
   }
 }
 
-/** Frames of SPDY/3.1, compressed as far as it goes: an attacker sends little and makes the other side keep much. */
+/** SPDY/3.1 frames with maximum compression, so that a small message occupies much memory on the other side. */
 export class SpdyAttack {
   #begun = false;
 
@@ -109,7 +109,7 @@ export class SpdyAttack {
     for (const [name, value] of Object.entries(headers))
       plain.push(word(name.length), Buffer.from(name), word(value.length), Buffer.from(value, "latin1"));
     const deflated = deflateRawSync(Buffer.concat(plain), { finishFlush: constants.Z_SYNC_FLUSH });
-    // A zlib stream with SPDY's dictionary, to which nothing refers.
+    // A zlib stream with SPDY's dictionary, to which its data does not refer.
     const block = this.#begun ? deflated : Buffer.concat([Buffer.from("78bbe3c6a7c2", "hex"), deflated]);
     this.#begun = true;
     const head = Buffer.alloc(18);
@@ -119,7 +119,7 @@ export class SpdyAttack {
     return Buffer.concat([head, block]);
   }
 
-  /** Two streams of one forward. */
+  /** The two streams of a forward. */
   forward(index: number, port: number): Buffer {
     const request = { port: String(port), requestid: String(index) };
     return Buffer.concat([
@@ -128,7 +128,7 @@ export class SpdyAttack {
     ]);
   }
 
-  /** The streams of an exec with input and output. */
+  /** Streams of an exec with input and output. */
   exec(): Buffer {
     return Buffer.concat(["error", "stdin", "stdout"].map((streamtype, index) => this.open(2 * index + 1, { streamtype })));
   }

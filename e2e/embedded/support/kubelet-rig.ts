@@ -29,21 +29,21 @@ import { pipeline } from "node:stream/promises";
 
 const idle = new AbortController().signal;
 
-/** An answer, read to its end. */
+/** A complete response. */
 export interface RigAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-/** A provider whose containers are this test's: a log that is given, a few commands, an echo on port 80. */
+/** A provider whose containers the test controls: a given log, a few commands, an echo server on port 80. */
 export class TestContainers implements ContainerAccess {
-  /** What `getContainerLogs` answers. */
+  /** Result of `getContainerLogs`. */
   logs: () => ContainerLogs = () => ({ data: chunks() });
   stats: StatsSummary | Error = { pods: [] };
-  /** What was called, with the reason it was aborted for, if it was. */
+  /** Calls, with the reason if they were aborted. */
   readonly aborted: string[] = [];
-  /** What attached containers read, until their input ended. */
+  /** Input of attached containers up to its end. */
   readonly attachedInputs: string[] = [];
 
   getContainerLogs: ContainerAccess["getContainerLogs"] = async (_pod, _container, _options, signal) => {
@@ -108,17 +108,17 @@ export class TestContainers implements ContainerAccess {
   };
 }
 
-/** Writes, and waits until there is room again. */
+/** Writes and waits for the drain event if needed. */
 async function write(stream: AttachIO["stdout"], data: string | Uint8Array): Promise<void> {
   if (stream && !stream.write(data)) await once(stream, "drain");
 }
 
-/** Chunks as a log. */
+/** Converts chunks to a log. */
 export async function* chunks(...parts: (string | Uint8Array)[]): AsyncGenerator<string | Uint8Array> {
   yield* parts;
 }
 
-/** An access control that lets everybody in as `alice`, but for whom a header says so. */
+/** Access control that authenticates everyone as `alice`, unless a header says otherwise. */
 class HeaderAccess implements AccessControl {
   readonly asked: AccessAttributes[] = [];
 
@@ -133,7 +133,7 @@ class HeaderAccess implements AccessControl {
   };
 }
 
-/** A node on the embedded API server, with its HTTPS server. */
+/** A node on the embedded API server with its HTTPS server. */
 export class KubeletRig implements AsyncDisposable {
   readonly containers: TestContainers = new TestContainers();
   readonly access: HeaderAccess = new HeaderAccess();
@@ -178,18 +178,18 @@ export class KubeletRig implements AsyncDisposable {
     return this.#server?.port ?? 0;
   }
 
-  /** Serving material of this rig's authority. */
+  /** Serving certificate of this rig's authority. */
   issue(name: string): ServingTls {
     return this.authority.issue({ commonName: name, names: ["localhost", "127.0.0.1"], usages: ["server"] });
   }
 
-  /** Puts another certificate in the place of the server's. */
+  /** Replaces the server's certificate. */
   replaceCertificate(tls: ServingTls): void {
     this.#tls = tls;
     for (const listener of this.#listeners) listener();
   }
 
-  /** Makes a pod and waits until it runs. */
+  /** Creates a pod and waits until it runs. */
   async run(name: string, spec: Partial<NonNullable<Pod["spec"]>> = {}): Promise<Pod> {
     const client = createKubeClient(this.#apiServer.transport());
     const containers = [{ name: "main", image: "test" }];
@@ -205,12 +205,12 @@ export class KubeletRig implements AsyncDisposable {
     });
   }
 
-  /** What a target of streaming's clients needs. */
+  /** Target for streaming's clients. */
   target(path: string, headers: Record<string, string> = {}): { url: string; headers: Record<string, string>; tls: { ca: string } } {
     return { url: `https://127.0.0.1:${this.port}${path}`, headers, tls: { ca: this.authority.certificate } };
   }
 
-  /** Asks, and reads the whole answer. */
+  /** Sends a request and reads the whole response. */
   get(path: string, options: { readonly method?: string; readonly headers?: Record<string, string> } = {}): Promise<RigAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<RigAnswer>();
     const { url, tls } = this.target(path);
@@ -228,14 +228,14 @@ export class KubeletRig implements AsyncDisposable {
     return promise;
   }
 
-  /** A TLS connection to the server. */
+  /** TLS connection to the server. */
   async connect(): Promise<TLSSocket> {
     const socket = connect({ host: "127.0.0.1", port: this.port, ca: this.authority.certificate, ALPNProtocols: ["h2", "http/1.1"] });
     await once(socket, "secureConnect");
     return socket;
   }
 
-  /** Writes bytes to a new connection, and reads what comes until it is closed. */
+  /** Writes bytes to a new connection and reads until it is closed. */
   async raw(bytes: string): Promise<string> {
     const socket = await this.connect();
     socket.write(bytes, "latin1");
@@ -254,7 +254,7 @@ export class KubeletRig implements AsyncDisposable {
     return node;
   }
 
-  /** The mock provider, with this rig's containers. */
+  /** The mock provider with this rig's containers. */
   #provider(): ProviderDefinition<MockConfig> {
     return { ...mock, create: async (host, config) => Object.assign(await mock.create(host, config), this.#access()) };
   }
@@ -278,7 +278,7 @@ export class KubeletRig implements AsyncDisposable {
   }
 }
 
-/** All that comes on a socket until it is closed, whoever does so and however. */
+/** Reads from a socket until either side closes it or it fails. */
 export async function readToEnd(socket: TLSSocket): Promise<string> {
   let text = "";
   socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));

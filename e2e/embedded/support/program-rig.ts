@@ -8,10 +8,10 @@ import { Program, type ProgramOptions } from "../../support/program.ts";
 
 const signal = new AbortController().signal;
 
-/** For {@link eventually}: programs start slowly on a busy machine. */
+/** Timeout for {@link eventually}: programs start slowly on a busy machine. */
 export const soon = { timeoutMs: 150_000 };
 
-/** An API server over HTTPS, a folder with a kubeconfig for it, and programs that run there. */
+/** An API server over HTTPS, a directory with its kubeconfig, and programs that run there. */
 export class ProgramRig implements AsyncDisposable {
   readonly server: ApiServer;
   readonly client: KubeClient;

@@ -8,14 +8,14 @@ import type { IncomingUpgrade } from "@virtual-kubelet/streaming";
 
 export const clock: Clock = systemClock;
 
-/** A server on loopback that hands every upgrade request on. */
+/** Server on loopback that passes every upgrade request to a handler. */
 export interface UpgradeServer extends AsyncDisposable {
   readonly url: string;
-  /** Sockets that are open. */
+  /** Open sockets. */
   readonly sockets: ReadonlySet<Duplex>;
 }
 
-/** Starts a server whose upgrade requests are handled; what a handler throws is kept from ending the process. */
+/** Starts a server for upgrade requests. An error of the handler does not end the process. */
 export async function serveUpgrades(
   handle: (upgrade: IncomingUpgrade, query: URLSearchParams) => Promise<unknown>,
 ): Promise<UpgradeServer> {
@@ -43,7 +43,7 @@ export async function serveUpgrades(
   };
 }
 
-/** A TCP server on loopback; each direction of a connection ends by itself. */
+/** TCP server on loopback with half-open connections. */
 export async function serveTcp(handle: (socket: Socket) => void): Promise<{ readonly port: number } & AsyncDisposable> {
   const sockets = new Set<Socket>();
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
@@ -64,7 +64,7 @@ export async function serveTcp(handle: (socket: Socket) => void): Promise<{ read
   };
 }
 
-/** Megabytes whose content depends on where they are, a chunk at a time. */
+/** Data of some megabytes in chunks, whose content depends on the position. */
 export function* megabytes(count: number): Generator<Buffer> {
   for (let index = 0; index < count * 16; index++) {
     const chunk = Buffer.alloc(64 * 1024, index % 251);
@@ -73,7 +73,7 @@ export function* megabytes(count: number): Generator<Buffer> {
   }
 }
 
-/** Digest of what a stream gives. */
+/** Digest of a stream's content. */
 export async function digestOf(stream: AsyncIterable<Buffer> | Iterable<Buffer> | Readable): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of stream) hash.update(chunk as Buffer);

@@ -1,27 +1,27 @@
 import { request as httpsRequest, Agent, type RequestOptions } from "node:https";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
-/** An API server and how to get in. */
+/** An API server and its credentials. */
 export interface ApiTarget {
   /** Such as `https://127.0.0.1:6443`. */
   readonly server: string;
-  /** PEM of what signed its certificate. */
+  /** PEM of the authority that signed its certificate. */
   readonly ca: string;
   readonly credentials: { readonly cert: string; readonly key: string } | { readonly token: string } | undefined;
 }
 
-/** What a request has besides its method and path. */
+/** Optional parts of a request. */
 export interface RequestInit {
-  /** Sent as JSON; text is sent as it is. */
+  /** Sent as JSON, except text, which is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer, whole. */
+/** A complete response. */
 export class Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The body if it is JSON, else its text. */
+  /** Parsed JSON, or the text if it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of every kind are looked into
   readonly body: any;
 
@@ -47,9 +47,9 @@ export class WatchEvent {
 /** An open watch. */
 export interface Watch extends Disposable {
   readonly status: number;
-  /** The next event; `undefined` once the server has ended the watch. */
+  /** Next event; `undefined` after the server has ended the watch. */
   next(): Promise<WatchEvent | undefined>;
-  /** So many events. @throws Error if the watch ends before */
+  /** Next events. @throws Error if the watch ends earlier */
   take(count: number): Promise<WatchEvent[]>;
   /** All events until the server ends the watch. */
   rest(): Promise<WatchEvent[]>;
@@ -61,7 +61,7 @@ const patchTypes = {
   strategic: "application/strategic-merge-patch+json",
 } as const;
 
-/** Speaks plain HTTP and JSON to an API server: no retries, no opinions, so that answers can be compared as they are. */
+/** Plain HTTP and JSON client without retries or defaults, so that responses can be compared unchanged. */
 export class Api implements Disposable {
   readonly #target: ApiTarget;
   readonly #agent: Agent;
@@ -72,12 +72,12 @@ export class Api implements Disposable {
     this.#agent = new Agent({ keepAlive: true, ca: target.ca, ...(credentials !== undefined && "cert" in credentials ? credentials : {}) });
   }
 
-  /** A client of the same server that does not say who it is. */
+  /** Client of the same server without credentials. */
   anonymous(): Api {
     return new Api({ ...this.#target, credentials: undefined });
   }
 
-  /** A client of the same server with a bearer token. */
+  /** Client of the same server with a bearer token. */
   withToken(token: string): Api {
     return new Api({ ...this.#target, credentials: { token } });
   }
@@ -108,14 +108,14 @@ export class Api implements Disposable {
     return this.request("DELETE", path, { body });
   }
 
-  /** POSTs what has to be there. @throws Error if it is refused */
+  /** Creates an object that the test depends on. @throws Error if it is refused */
   async create(path: string, body: unknown): Promise<Answer["body"]> {
     const answer = await this.post(path, body);
     if (answer.status >= 300) throw new Error(`POST ${path}: ${String(answer.status)} ${JSON.stringify(answer.body)}`);
     return answer.body;
   }
 
-  /** Opens a watch. @param path - with its query, without `watch` */
+  /** Opens a watch. @param path - path with its query, without `watch` */
   async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
     const response = await this.#open("GET", `${path}${path.includes("?") ? "&" : "?"}watch=true`, { headers });
     const events = readEvents(response);
@@ -157,7 +157,7 @@ export class Api implements Disposable {
       agent: this.#agent,
       headers: {
         ...(credentials !== undefined && "token" in credentials ? { authorization: `Bearer ${credentials.token}` } : {}),
-        // Of itself Node.js gives the body of a DELETE no length.
+        // Node.js adds no content-length to a DELETE on its own.
         ...(text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
         ...headers,
       },

@@ -1,4 +1,4 @@
-/** Certificate requests (PKCS#10, PEM), made with openssl; the keys are thrown away. */
+/** Certificate requests (PKCS#10, PEM), created with openssl. The private keys were not kept. */
 export const certificateRequests = {
   client: `-----BEGIN CERTIFICATE REQUEST-----
 MIHfMIGGAgEAMCQxEzARBgNVBAoMCmRldmVsb3BlcnMxDTALBgNVBAMMBGRhbmEw

@@ -1,4 +1,4 @@
-/** A pod that nobody schedules, so that it stays as it is written. */
+/** A pod with a scheduler that does not exist, so that it is not changed. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests add fields of every kind, wrong ones too
 export function podNamed(name: string, spec: Readonly<Record<string, any>> = {}, metadata: Readonly<Record<string, unknown>> = {}): any {
   return {
@@ -9,7 +9,6 @@ export function podNamed(name: string, spec: Readonly<Record<string, any>> = {},
   };
 }
 
-/** A config map. */
 export function configMapNamed(
   name: string,
   data: Readonly<Record<string, string>> = {},

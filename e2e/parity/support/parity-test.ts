@@ -5,41 +5,41 @@ import { expect, inject, test as base, type TestAPI } from "vitest";
 import { Api, WatchEvent, type ApiTarget } from "./api.ts";
 import { recorded } from "./recording.ts";
 
-/** The servers that every test runs on, each in a vitest project. */
+/** Servers on which every test runs, each in a Vitest project. */
 export type ServerName = "embedded" | "kube-apiserver";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The server that the project runs the tests on. */
+    /** Server of the current project. */
     parityServer: ServerName;
   }
 }
 
-/** What a user shows the server. */
+/** Credentials of a user. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** What a test is given. */
+/** Fixtures of a test. */
 export interface ParityFixtures {
-  /** What the other fixtures are made of. */
+  /** Server from which the other fixtures are made. */
   readonly openedServer: OpenServer;
   /** The server, as its administrator. */
   readonly api: Api;
-  /** The same server's address and authority. */
+  /** Address and authority of the same server. */
   readonly target: Pick<ApiTarget, "server" | "ca">;
-  /** A client certificate and its key for a user, PEM. */
+  /** Client certificate and key of a user, PEM. */
   readonly certificateOf: (user: string, groups: readonly string[]) => ClientCertificate;
   /** A new namespace in which pods can be created. */
   readonly namespace: string;
-  /** URL of the namespace's objects of the core group, such as `/api/v1/namespaces/parity-0a1b2c3d`. */
+  /** URL of the namespace's core objects, such as `/api/v1/namespaces/parity-0a1b2c3d`. */
   readonly core: string;
-  /** URL of its objects of the group apps. */
+  /** URL of the namespace's objects in the group apps. */
   readonly apps: string;
 }
 
-/** A behaviour that both servers have. */
+/** A test that runs on both servers. */
 export const test: TestAPI<ParityFixtures> = base.extend<ParityFixtures>({
   openedServer: [
     // oxlint-disable-next-line eslint/no-empty-pattern -- vitest reads from the pattern what a fixture needs
@@ -55,7 +55,8 @@ export const test: TestAPI<ParityFixtures> = base.extend<ParityFixtures>({
   namespace: async ({ api }, use) => {
     const name = `parity-${randomBytes(4).toString("hex")}`;
     await api.create("/api/v1/namespaces", { metadata: { name } });
-    // A pod is refused until its service account is there; the authority comes from another controller, sooner or later.
+    // Pods are refused until the service account exists. The config map with the authority comes from another controller and may take
+    // longer.
     for (const object of ["serviceaccounts/default", "configmaps/kube-root-ca.crt"])
       await eventually(async () => expect((await api.get(`/api/v1/namespaces/${name}/${object}`)).status).toBe(200), { timeoutMs: 60_000 });
     await use(name);
@@ -65,15 +66,15 @@ export const test: TestAPI<ParityFixtures> = base.extend<ParityFixtures>({
   apps: async ({ namespace }, use) => await use(`/apis/apps/v1/namespaces/${namespace}`),
 });
 
-/** What is expected where the servers knowingly differ; each difference is in the embedded server's README. */
+/** Expected value for accepted differences, which are listed in the embedded server's README. */
 export function perServer<T>(expected: Readonly<Record<ServerName, T>>): T {
   return expected[inject("parityServer")];
 }
 
-/** Changes that the embedded server keeps per kind: few, so that a test can outlive them. */
+/** Changes that the embedded server keeps per kind; few, so that a test can exceed the history. */
 export const embeddedWatchHistory = 200;
 
-/** A server that was opened. */
+/** An opened server. */
 export interface OpenServer extends AsyncDisposable, Pick<ParityFixtures, "api" | "target" | "certificateOf"> {}
 
 async function openServer(): Promise<OpenServer> {

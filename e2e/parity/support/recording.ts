@@ -2,7 +2,7 @@ import { Answer, WatchEvent } from "./api.ts";
 
 const lineWidth = 130;
 
-/** What differs from run to run, as a recording shows it. The order matters: names of namespaces hold digits. */
+/** Replacements for values that differ between runs. The order matters, because names of namespaces contain digits. */
 const placeholders: readonly (readonly [pattern: RegExp, placeholder: string])[] = [
   [/\bparity-[a-z0-9]{8}\b/g, "NAMESPACE"],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "UID"],
@@ -14,7 +14,7 @@ const placeholders: readonly (readonly [pattern: RegExp, placeholder: string])[]
   [/\bkube-api-access-[a-z0-9]{5}\b/g, "kube-api-access-SUFFIX"],
 ];
 
-/** Fields whose value differs from run to run, and what a recording shows in their place. */
+/** Fields whose value differs between runs, and their replacements. */
 const placeholderFields: Readonly<Record<string, string>> = {
   resourceVersion: "VERSION",
   nodePort: "PORT",
@@ -23,8 +23,8 @@ const placeholderFields: Readonly<Record<string, string>> = {
 };
 
 /**
- * Text of an answer, event or object that is the same in every run and on every server: keys sorted, what differs from
- * run to run replaced, and no `managedFields`.
+ * Text of a response, event or object that is the same in every run and on every server: sorted keys, replacements for values that differ
+ * between runs, and no `managedFields`.
  */
 export function recorded(value: unknown): string {
   const text =
@@ -36,14 +36,14 @@ export function recorded(value: unknown): string {
   return placeholders.reduce((result, [pattern, placeholder]) => result.replace(pattern, placeholder), text);
 }
 
-/** A failure without what every failure says. */
+/** Error without the parts that all errors have. */
 function printBody({ status, body }: Answer): string {
   const { kind, apiVersion, metadata, status: outcome, code, ...said } = (body ?? {}) as Record<string, unknown>;
   const isPlain = kind === "Status" && apiVersion === "v1" && print(metadata) === "{}" && outcome === "Failure" && code === status;
   return isPlain ? `Failure ${print(said)}` : print(body);
 }
 
-/** JSON, with what fits on one line on one line. */
+/** Formats JSON with short values on one line. */
 function print(value: unknown, indent = "", key?: string): string {
   if (value instanceof Answer || value instanceof WatchEvent) return `${indent === "" ? "" : "\n" + indent}${recorded(value)}`;
   if (typeof value !== "object" || value === null) return printScalar(value, key);
@@ -62,19 +62,19 @@ function print(value: unknown, indent = "", key?: string): string {
 
 function printScalar(value: unknown, key: string | undefined): string {
   const placeholder = key === undefined ? undefined : placeholderFields[key];
-  // An empty version is a version of its own.
+  // An empty version is a distinct value.
   if (placeholder !== undefined && value !== "" && value !== "0") return placeholder;
   if (typeof value === "string") return printText(withoutQuotations(value));
   return JSON.stringify(value) ?? "undefined";
 }
 
-/** The real server quotes objects and differences of objects as it holds them itself: as Go structs, with managed fields. */
+/** The real server prints objects and diffs as Go structs, with managed fields. */
 function withoutQuotations(text: string): string {
   return text.replace(/Invalid value: "(\{|map\[)(?:[^"\\]|\\.)*"/g, 'Invalid value: "OBJECT"').replace(/\n(@@[^]*)?$/, "\nDIFFERENCE");
 }
 
 function printText(value: string): string {
-  // Fewer backslashes to read.
+  // Avoids escaped quotes.
   if (value.includes('"') && !/['\\\n]/.test(value)) return `'${value}'`;
   return JSON.stringify(value);
 }

@@ -1,8 +1,8 @@
 import type { Api } from "./api.ts";
 
 /**
- * Waits until the server's watch cache has seen all writes so far: what may be of any age, such as a list at version 0,
- * then shows them.
+ * Waits until the server's watch cache has seen all writes so far, so that reads that accept any age, such as a list at version 0, show
+ * them.
  *
  * @param collection - path of the collection
  */

@@ -1,4 +1,4 @@
-/** A pod template that nobody schedules. */
+/** A pod template with a scheduler that does not exist. */
 export function templateOf(labels: Readonly<Record<string, string>> | undefined, spec: object = {}): object {
   return {
     ...(labels === undefined ? {} : { metadata: { labels } }),
@@ -8,18 +8,17 @@ export function templateOf(labels: Readonly<Record<string, string>> | undefined,
 
 const selector = { matchLabels: { app: "web" } };
 
-/** A Job. */
 export function jobNamed(name: string, spec: object = {}, podSpec: object = {}): object {
   return { metadata: { name }, spec: { template: templateOf(undefined, { restartPolicy: "Never", ...podSpec }), ...spec } };
 }
 
-/** A CronJob that is never due. */
+/** A CronJob that never becomes due. */
 export function cronJobNamed(name: string, spec: object = {}, jobSpec: object = {}): object {
   const template = templateOf(undefined, { restartPolicy: "OnFailure" });
   return { metadata: { name }, spec: { schedule: "0 0 29 2 *", jobTemplate: { spec: { template, ...jobSpec } }, ...spec } };
 }
 
-/** A DaemonSet for no node. */
+/** A DaemonSet that matches no node. */
 export function daemonSetNamed(name: string, spec: object = {}, podSpec: object = {}): object {
   return {
     metadata: { name },
@@ -27,12 +26,11 @@ export function daemonSetNamed(name: string, spec: object = {}, podSpec: object 
   };
 }
 
-/** A StatefulSet. */
 export function statefulSetNamed(name: string, spec: object = {}, podSpec: object = {}): object {
   return { metadata: { name }, spec: { serviceName: "web", selector, template: templateOf({ app: "web" }, podSpec), ...spec } };
 }
 
-/** A claim that no volume fits. */
+/** A claim that no volume satisfies. */
 export function claimNamed(name: string, spec: object = {}): object {
   return {
     metadata: { name },
@@ -40,7 +38,7 @@ export function claimNamed(name: string, spec: object = {}): object {
   };
 }
 
-/** A volume that no claim asks for. */
+/** A volume that no claim requests. */
 export function volumeNamed(name: string, spec: object = {}): object {
   return {
     metadata: { name },
@@ -54,7 +52,6 @@ export function volumeNamed(name: string, spec: object = {}): object {
   };
 }
 
-/** A disruption budget. */
 export function budgetNamed(name: string, spec: object = {}): object {
   return { metadata: { name }, spec: { selector, ...spec } };
 }
