@@ -3,7 +3,7 @@ import type { EventTime, PodEvent } from "../packages/core/src/pod/state/pod-eve
 import { nextAction } from "../packages/core/src/pod/state/next-action.ts";
 import { newPodState, type PodState, type ProviderCall } from "../packages/core/src/pod/state/pod-state.ts";
 import { step } from "../packages/core/src/pod/state/pod-step.ts";
-import type { ProviderPodStatus } from "../packages/core/src/provider/provider.ts";
+import type { ProviderPodStatus } from "../packages/core/src/provider/pod-lifecycle.ts";
 
 /** The pod on both sides. */
 interface Situation {

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { isOtherPod, podStatusPatch } from "../../packages/core/src/pod/status/pod-status-patch.ts";
 import { derivePodStatus, endedStatus, rejectedStatus } from "../../packages/core/src/pod/status/pod-status.ts";
-import type { ProviderPodStatus } from "../../packages/core/src/provider/provider.ts";
+import type { ProviderPodStatus } from "../../packages/core/src/provider/pod-lifecycle.ts";
 import { newPod, report } from "../../packages/core/src/test-support/pod-arbitraries.ts";
 
 const { signal } = new AbortController();

@@ -3,18 +3,10 @@
  *
  * @packageDocumentation
  */
-export type { Clock, Random } from "@virtual-kubelet/clock";
-export {
-  formatQuantity,
-  isSidecar,
-  milliUnits,
-  parseQuantity,
-  shouldRestart,
-  wholeUnits,
-  type Quantity,
-  type QuantityFormat,
-} from "@virtual-kubelet/kubernetes";
+
+// The contract of providers.
 export type { Capabilities } from "./provider/capabilities.ts";
+export type { ClaimedVolume, ClaimedVolumeSource } from "./provider/claimed-volume.ts";
 export type {
   AppliedLogOption,
   AttachIO,
@@ -24,28 +16,23 @@ export type {
   ExecResult,
   TerminalSize,
 } from "./provider/container-access.ts";
-export { expand } from "./env/expansion.ts";
-export { homeDirectory } from "./provider-helpers/home-directory.ts";
-export { makeDirectory } from "./provider-helpers/make-directory.ts";
-export { goDuration, tryDurationMs } from "./provider-helpers/duration.ts";
-export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";
-export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
-export { releaseOf } from "./api-server/api-server-version.ts";
-export { kubernetesVersion } from "./node/node-object.ts";
-export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node-preview.ts";
+export { NaiveNodeProvider, type NodeDescription, type NodeImage, type NodeProvider } from "./provider/node-provider.ts";
+export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
 export type {
-  ApiServerForPods,
-  InstanceOptions,
-  NodeOptions,
-  OrphanOptions,
-  PodOptions,
-  RegisteredNode,
-  UnsupportedPolicy,
-  VirtualNodeOptions,
-} from "./virtual-node/options.ts";
+  DeletePodOptions,
+  Owner,
+  PodChanges,
+  PodLifecycleHandler,
+  PodNotifier,
+  PodPart,
+  PodUpdate,
+  ProviderPod,
+  ProviderPodList,
+  ProviderPodStatus,
+} from "./provider/pod-lifecycle.ts";
 export type {
-  ContainerStats,
   CgroupStats,
+  ContainerStats,
   CpuStats,
   DiskIoStats,
   FsStats,
@@ -65,6 +52,19 @@ export type {
   SwapStats,
   VolumeStats,
 } from "./provider/pod-metrics.ts";
+export { podRef, type PodRef } from "./provider/pod-ref.ts";
+export type { ConfigSchema, ProviderDefinition } from "./provider/provider-definition.ts";
+export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
+export type { Provider } from "./provider/provider.ts";
+export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
+export type { VolumeFile, VolumePayload } from "./provider/volume-payload.ts";
+export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish } from "./provider/volume-provisioner.ts";
+
+// Functions for providers.
+export { waitingReasonOf } from "./env/config-error.ts";
+export { expand } from "./env/expansion.ts";
+export { changedParts } from "./pod/state/pod-changes.ts";
+export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/status/pod-phase.ts";
 export {
   checkPolicy,
   policyVerdict,
@@ -74,49 +74,41 @@ export {
   type PolicyVerdict,
 } from "./policy/check-policy.ts";
 export { baselineCapabilities, isAllowedHostPath, type PodPolicy, type PolicyAnnotation, type PolicyVolume } from "./policy/pod-policy.ts";
-export { podPolicySchema } from "./policy/policy-schema.ts";
 export { podSysctls } from "./policy/pod-sysctls.ts";
-export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
-export { changedParts, type PodPart } from "./pod/state/pod-changes.ts";
-export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./plan/plan-pod.ts";
-export type { KnownObjects } from "./plan/placeholder-resolver.ts";
-export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
-export { connectPort, joinConnection } from "./provider-helpers/port-connection.ts";
-export {
-  NaiveNodeProvider,
-  type ConfigSchema,
-  type DeletePodOptions,
-  type PodChanges,
-  type NodeDescription,
-  type NodeImage,
-  type NodeProvider,
-  type Owner,
-  type PodLifecycleHandler,
-  type PodNotifier,
-  type PodUpdate,
-  type Provider,
-  type ProviderDefinition,
-  type ProviderPod,
-  type ProviderPodList,
-  type ProviderPodStatus,
-} from "./provider/provider.ts";
-export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
+export { podPolicySchema } from "./policy/policy-schema.ts";
+export { goDuration, tryDurationMs } from "./provider-helpers/duration.ts";
+export { homeDirectory } from "./provider-helpers/home-directory.ts";
+export { makeDirectory } from "./provider-helpers/make-directory.ts";
 export { ObjectReader, problemOf, type ObjectReaderOptions } from "./provider-helpers/object-reader.ts";
-export { credentialsFor, pullSecretEntries } from "./registry/pull-secrets.ts";
-export { parseDockerConfig, type DockerConfig, type RegistryEntry } from "./registry/docker-config.ts";
-export { imageRepository } from "./registry/image-repository.ts";
-export type { RegistryCredentials } from "./registry/registry-credentials.ts";
-export { podRef, type PodRef } from "./provider/pod-ref.ts";
-export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/status/pod-phase.ts";
-export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
+export { connectPort, joinConnection } from "./provider-helpers/port-connection.ts";
+export { parseDockerConfig, type DockerConfig, type RegistryCredentials, type RegistryEntry } from "./image-registry/docker-config.ts";
+export { imageRepository } from "./image-registry/image-repository.ts";
+export { credentialsFor, pullSecretEntries } from "./image-registry/pull-secrets.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";
-export type { ClaimedVolume, ClaimedVolumeSource } from "./volumes/claimed-volume.ts";
-export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish } from "./provider/volume-provisioner.ts";
-export type { VolumeFile, VolumePayload } from "./volumes/volume-payload.ts";
-export { waitingReasonOf } from "./env/config-error.ts";
+
+// The node that runs a provider, and previews of both.
+export { releaseOf } from "./api-server/api-server-version.ts";
+export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
+export { kubernetesVersion } from "./node/node-object.ts";
+export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node-preview.ts";
+export type { KnownObjects } from "./plan/placeholder-resolver.ts";
+export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./plan/plan-pod.ts";
+export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
+export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";
+export type {
+  ApiServerForPods,
+  InstanceOptions,
+  NodeOptions,
+  OrphanOptions,
+  PodOptions,
+  RegisteredNode,
+  UnsupportedPolicy,
+  VirtualNodeOptions,
+} from "./virtual-node/options.ts";
 export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node/virtual-node.ts";
 
-// What a provider needs of the client, so that it depends on core alone.
+// Types and functions of other packages, so that a provider depends on core alone.
+export type { Clock, Random } from "@virtual-kubelet/clock";
 export type {
   ConfigMap,
   Container,
@@ -134,3 +126,13 @@ export type {
   PodStatus,
   Secret,
 } from "@virtual-kubelet/kube-client";
+export {
+  formatQuantity,
+  isSidecar,
+  milliUnits,
+  parseQuantity,
+  shouldRestart,
+  wholeUnits,
+  type Quantity,
+  type QuantityFormat,
+} from "@virtual-kubelet/kubernetes";

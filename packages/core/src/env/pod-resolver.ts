@@ -3,7 +3,7 @@ import type { ConfigMap, Container, DeepReadonly, Node, Pod, Secret, Service } f
 import type { ApiServerForPods } from "../virtual-node/options.ts";
 import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../provider/resolved-pod.ts";
 import type { ResolvedVolumes } from "../volumes/pod-volumes.ts";
-import type { VolumePayload } from "../volumes/volume-payload.ts";
+import type { VolumePayload } from "../provider/volume-payload.ts";
 import { resolveCommandLine } from "./command-line.ts";
 import { unreadableConfig, waitingReasonOf } from "./config-error.ts";
 import { ConfigSources } from "./config-sources.ts";

@@ -6,7 +6,7 @@ import { instanceAnnotation, leaseNamespace, NodeHeldError, startIdAnnotation } 
 import { NodeController, type NodeRunOptions } from "./node-controller.ts";
 import { cordonedAnnotation, isKubeletsLabel } from "./node-patch.ts";
 import type { NodeOptions } from "../virtual-node/options.ts";
-import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
+import type { NodeDescription, NodeProvider } from "../provider/node-provider.ts";
 import { FakeKubeClient, type FakeCall } from "../test-support/fake-kube-client.ts";
 import { FakeNodeWatch } from "../test-support/fake-node-watch.ts";
 

@@ -11,7 +11,7 @@ import { hostIPsOf, isNodeReady, wantedNode, type ProviderHealth } from "./node-
 import { deleteNode, quietNode } from "./node-shutdown.ts";
 import type { NodeOptions, RegisteredNode } from "../virtual-node/options.ts";
 import { HealthMonitor } from "./provider-health.ts";
-import type { NodeProvider } from "../provider/provider.ts";
+import type { NodeProvider } from "../provider/node-provider.ts";
 
 const defaultLeaseDurationSeconds = 40;
 const defaultPingIntervalMs = 10_000;

@@ -1,7 +1,7 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { NodeProvider } from "../provider/provider.ts";
+import type { NodeProvider } from "../provider/node-provider.ts";
 import { NodeDescriber } from "./node-describer.ts";
 
 interface Rig {

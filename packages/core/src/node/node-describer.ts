@@ -3,7 +3,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { backoffMs, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { providerMessage } from "../provider-calls/provider-message.ts";
-import type { NodeDescription, NodeProvider } from "../provider/provider.ts";
+import type { NodeDescription, NodeProvider } from "../provider/node-provider.ts";
 import { ExclusiveCall } from "./exclusive-call.ts";
 import { checkDescription } from "./node-description.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { checkDescription, rememberedDescription } from "./node-description.ts";
 import { wantedNode } from "./node-object.ts";
 import { planNode } from "./node-patch.ts";
-import type { NodeDescription } from "../provider/provider.ts";
+import type { NodeDescription } from "../provider/node-provider.ts";
 
 describe("checkDescription", () => {
   test("takes a good description as it is", () => {

@@ -1,6 +1,6 @@
 import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
 import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
-import type { NodeDescription, NodeImage } from "../provider/provider.ts";
+import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
 import { defaultCapacity, providerAvailableCondition } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
 

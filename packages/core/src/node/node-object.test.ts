@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NodeOptions } from "../virtual-node/options.ts";
-import type { NodeDescription } from "../provider/provider.ts";
+import type { NodeDescription } from "../provider/node-provider.ts";
 import { hostIPsOf, isNodeReady, kubernetesVersion, wantedNode, type NodeState } from "./node-object.ts";
 
 const options: NodeOptions = { name: "vk", instance: { identity: "a" } };

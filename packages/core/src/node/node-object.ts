@@ -1,7 +1,7 @@
 import type { DeepReadonly, Node, NodeAddress, Taint } from "@virtual-kubelet/kube-client";
 import { isIPv6 } from "node:net";
 import type { NodeOptions } from "../virtual-node/options.ts";
-import type { NodeDescription, NodeImage } from "../provider/provider.ts";
+import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
 
 /** Whether the back end answers, as far as the pings tell. */
 export type ProviderHealth =

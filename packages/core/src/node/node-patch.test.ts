@@ -5,7 +5,7 @@ import { wantedNode, type NodeState, type WantedNode } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
 import { cordonedAnnotation, isKubeletsLabel, planNode, planNodePatches, type NodePatchOptions } from "./node-patch.ts";
 import type { NodeOptions } from "../virtual-node/options.ts";
-import type { NodeDescription } from "../provider/provider.ts";
+import type { NodeDescription } from "../provider/node-provider.ts";
 import { applyPatch } from "../test-support/apply-patch.ts";
 
 const noonMs = Date.UTC(2026, 0, 1, 12);

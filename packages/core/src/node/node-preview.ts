@@ -3,7 +3,7 @@ import { instanceAnnotation, leaseNamespace } from "./instance.ts";
 import { wantedNode } from "./node-object.ts";
 import { changesTaints, isKubeletsLabel, planNode } from "./node-patch.ts";
 import type { NodeOptions } from "../virtual-node/options.ts";
-import type { NodeDescription } from "../provider/provider.ts";
+import type { NodeDescription } from "../provider/node-provider.ts";
 
 const defaultLeaseSeconds = 40;
 

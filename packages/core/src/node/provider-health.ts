@@ -3,7 +3,7 @@ import { isDeadlineExceeded, isUnavailable, messageOf } from "@virtual-kubelet/e
 import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { ProviderHealth } from "./node-object.ts";
 import { providerMessage } from "../provider-calls/provider-message.ts";
-import type { NodeProvider } from "../provider/provider.ts";
+import type { NodeProvider } from "../provider/node-provider.ts";
 import { ExclusiveCall } from "./exclusive-call.ts";
 
 /** How often the message of a provider that stays away may change: it is written to the node each time. */

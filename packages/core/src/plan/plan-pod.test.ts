@@ -2,7 +2,7 @@ import { TerminalError, UnavailableError, UnsupportedError } from "@virtual-kube
 import type { ConfigMap, Pod, Secret } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { planPod, type PlanPodOptions } from "./plan-pod.ts";
-import type { ProviderDefinition } from "../provider/provider.ts";
+import type { ProviderDefinition } from "../provider/provider-definition.ts";
 
 const { signal } = new AbortController();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

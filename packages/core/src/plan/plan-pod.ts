@@ -5,7 +5,7 @@ import { refusalText, type PolicyVerdict } from "../policy/check-policy.ts";
 import type { PlanContext, PlannedRequest } from "../provider/planned-request.ts";
 import { IgnoredFields } from "../unsupported/ignored-fields.ts";
 import { limitsOf } from "../unsupported/provider-limits.ts";
-import type { ProviderDefinition } from "../provider/provider.ts";
+import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { unsupportedFields } from "../unsupported/unsupported-fields.ts";
 
 /** What {@link planPod} is given. */

@@ -22,7 +22,7 @@ import type { PodOptions } from "../virtual-node/options.ts";
 import { MassLossBrake } from "./orphans/mass-loss-brake.ts";
 import { PodController } from "./pod-controller.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
-import type { Owner } from "../provider/provider.ts";
+import type { Owner } from "../provider/pod-lifecycle.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { ended, running, ScriptedProvider } from "../test-support/scripted-provider.ts";
 

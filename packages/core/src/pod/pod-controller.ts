@@ -16,7 +16,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import type { PodOptions, RegisteredNode } from "../virtual-node/options.ts";
 import type { ProviderLimits } from "../unsupported/provider-limits.ts";
-import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/provider.ts";
+import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/pod-lifecycle.ts";
 import { ProviderCalls } from "../provider-calls/provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 import type { MassLossBrake } from "./orphans/mass-loss-brake.ts";

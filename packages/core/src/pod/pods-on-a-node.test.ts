@@ -20,7 +20,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { missingConfig, unreadableConfig } from "../env/config-error.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
-import type { ProviderPodStatus } from "../provider/provider.ts";
+import type { ProviderPodStatus } from "../provider/pod-lifecycle.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 import { ended, running } from "../test-support/scripted-provider.ts";

@@ -3,7 +3,7 @@ import { isDeadlineExceeded, NotFoundError } from "@virtual-kubelet/errdefs";
 import { noMetrics, noTracer, silentLogger, type MetricLabels } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { PodRef } from "../provider/pod-ref.ts";
-import type { PodLifecycleHandler } from "../provider/provider.ts";
+import type { PodLifecycleHandler } from "../provider/pod-lifecycle.ts";
 import { ProviderCalls } from "./provider-calls.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 

@@ -12,7 +12,7 @@ import type {
   ProviderPod,
   ProviderPodList,
   ProviderPodStatus,
-} from "../provider/provider.ts";
+} from "../provider/pod-lifecycle.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 
 /** How long an aborted call may take to come back before it is left to itself. */

@@ -1,6 +1,6 @@
 /**
- * What a provider supports. A pod that needs more stays Pending with reason `ProviderUnsupported`; the capability
- * matrix in the docs is made from this. An absent entry is `false`.
+ * Features that a provider supports. A pod that needs more stays Pending with reason `ProviderUnsupported`. The capability
+ * matrix in the documentation is generated from this. Default of each field: `false`.
  */
 export interface Capabilities {
   readonly initContainers?: boolean;
@@ -22,9 +22,9 @@ export interface Capabilities {
   readonly securityContext?: boolean;
   readonly privileged?: boolean;
   readonly gpus?: boolean;
-  /** Volume sources that work, by their field's name: `emptyDir`, `configMap`, `secret`, `projected`, … */
+  /** Supported volume sources by field name: `emptyDir`, `configMap`, `secret`, `projected`, … */
   readonly volumes?: readonly string[];
   readonly operatingSystems?: readonly ("linux" | "windows")[];
-  /** Changes of a running pod's resources. Without, the provider is not told of them, and the pod says that they are Infeasible. */
+  /** Changes of a running pod's resources. If `false`, the provider is not told of them, and the pod's status reports them as Infeasible. */
   readonly resize?: boolean;
 }

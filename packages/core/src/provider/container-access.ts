@@ -1,41 +1,41 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { PodRef } from "./pod-ref.ts";
 
-/** What of a container's output is wanted. Defaults are filled in, and values checked. */
+/** Selection of a container's output. Defaults are filled in, and values checked. */
 export interface ContainerLogOptions {
-  /** Go on with what is written from now on, until the container has ended. */
+  /** Continue with later output until the container has ended. */
   readonly follow: boolean;
-  /** The output of the container's last instance that has ended, in place of the current one's. */
+  /** Output of the container's last terminated instance instead of the current one. */
   readonly previous: boolean;
-  /** Each line is to begin with its time. */
+  /** Begin each line with its time. */
   readonly timestamps: boolean;
-  /** Only lines written then or later; RFC 3339. */
+  /** Only lines written at this time or later; RFC 3339. */
   readonly sinceTime?: string | undefined;
-  /** Only that many of the last lines, counted before {@link sinceTime} takes any away; 0 or more. */
+  /** Maximum number of lines, taken from the end before {@link sinceTime} is applied; 0 or more. */
   readonly tailLines?: number | undefined;
-  /** No more bytes than that, times included; 1 or more. */
+  /** Maximum number of bytes, including times; 1 or more. */
   readonly limitBytes?: number | undefined;
 }
 
-/** An option of {@link ContainerLogOptions} that a back end may have applied by itself. */
+/** An option of {@link ContainerLogOptions} that a back end may have applied itself. */
 export type AppliedLogOption = "sinceTime" | "tailLines" | "limitBytes";
 
 /**
- * A container's output, standard output and standard error as they came. Where one chunk ends and the next begins means
- * nothing; a chunk stays as it was given. Reading drives it: nobody reads ahead of a slow client. Ending the iteration
- * early frees what it holds.
+ * A container's output: standard output and standard error in order of arrival. Chunk boundaries have no meaning, and a chunk must not be
+ * changed after it was yielded. The reader sets the pace: nothing is read ahead of a slow client. Ending the iteration
+ * early releases its resources.
  */
 export interface ContainerLogs {
-  /** What was written so far. With a back end that follows by itself, also all that comes after; then it must apply `tailLines`. */
+  /** The output so far. If the back end follows by itself, also all later output; it must then apply `tailLines`. */
   readonly data: AsyncIterable<Uint8Array | string>;
-  /** With `follow`: what is written from now on, where {@link data} ends before it. Ends when the container has ended. */
+  /** With `follow`: later output, if {@link data} ends before it. Ends when the container has ended. */
   readonly live?: AsyncIterable<Uint8Array | string> | undefined;
   /**
-   * Whether each line begins with its time, RFC 3339 with up to nine digits of a second, and a space, as logs of Docker
-   * and of Kubernetes do when asked for timestamps. Default `false`; then neither times nor `sinceTime` can be had.
+   * Whether each line begins with its time (RFC 3339 with up to nine fractional digits) and a space, as logs of Docker
+   * and Kubernetes do on request. Default: `false`; times and `sinceTime` are then not available.
    */
   readonly timestamps?: boolean | undefined;
-  /** What is applied already; the node's server applies the rest. Default: nothing. */
+  /** Options that are already applied; the node's server applies the others. Default: none. */
   readonly applied?: readonly AppliedLogOption[] | undefined;
 }
 
@@ -45,46 +45,46 @@ export interface TerminalSize {
   readonly height: number;
 }
 
-/** The streams of a command or of an attached container. What the client does not want is `undefined`. */
+/** Streams of a command or of an attached container. A stream that the client does not request is `undefined`. */
 export interface AttachIO {
   /**
-   * Ends where the client's input does, and then the process's is to be closed. When attaching it ends only where the
-   * container has `stdinOnce`: otherwise another client may come, and the container's input stays open.
+   * Ends with the client's input; close the input of the process then. In an attach it ends only if the
+   * container has `stdinOnce`: otherwise another client may follow, and the container's input stays open.
    */
   readonly stdin: Readable | undefined;
-  /** The provider writes, heeds back-pressure, and need not end them. */
+  /** The provider writes with back-pressure, and does not have to end the streams. */
   readonly stdout: Writable | undefined;
-  /** Never there with {@link tty}: a terminal has one output. */
+  /** Always `undefined` with {@link tty}, because a terminal has one output. */
   readonly stderr: Writable | undefined;
-  /** Whether it is a terminal. */
+  /** Whether the streams are a terminal. */
   readonly tty: boolean;
-  /** The terminal's sizes, the current one first; nothing without {@link tty}. */
+  /** Sizes of the terminal, the current one first; empty without {@link tty}. */
   readonly resizes: AsyncIterable<TerminalSize>;
 }
 
-/** How a command ended. */
+/** Result of a command. */
 export interface ExecResult {
-  /** 0 to 255; 128 + n where signal n ended it. */
+  /** 0 to 255; 128 + n if signal n ended the command. */
   readonly exitCode: number;
 }
 
 /**
- * What `kubectl logs`, `exec`, `cp`, `attach` and `port-forward` come to. The caller has checked that the pod is this
- * node's and has the container. `signal` aborts when the client is gone: what the call holds is then let go, and a
- * command it runs is ended; an attached container goes on.
+ * Implementation of `kubectl logs`, `exec`, `cp`, `attach` and `port-forward`. The caller has checked that the pod is on this
+ * node and has the container. `signal` aborts when the client is gone: release the resources of the call then, and
+ * end a command that it runs; an attached container continues.
  *
- * Errors: NotFoundError where the back end does not hold the container, or not any more; UnavailableError,
- * QuotaExceededError; any other is shown to the client as an internal error.
+ * Errors: NotFoundError when the back end does not, or no longer, hold the container; UnavailableError,
+ * QuotaExceededError; the client sees any other error as an internal error.
  */
 export interface ContainerAccess {
-  /** Resolves as soon as it is known that there is output, without waiting for any. */
+  /** Resolves as soon as the output is known to exist, without waiting for the first of it. */
   getContainerLogs(pod: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs>;
   /** Runs a command; resolves when it has ended and all its output is written to `io`. */
   runInContainer(pod: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult>;
-  /** Joins the streams of the container's main process, without what it wrote before; resolves when it or the output has ended. */
+  /** Attaches to the container's main process, without its earlier output; resolves when the process or its output has ended. */
   attachToContainer(pod: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void>;
   /**
-   * Joins a stream with a TCP port of the pod, each direction ending by itself; resolves when both have ended.
+   * Connects a stream to a TCP port of the pod. Each direction ends independently; resolves when both have ended.
    *
    * @throws UnavailableError if nothing listens on the port
    */

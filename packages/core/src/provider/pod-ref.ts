@@ -1,13 +1,13 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 
-/** Names one pod. The UID is the identity; namespace and name are for people and for back ends that show names. */
+/** Reference to one pod. The UID is its identity; namespace and name are for people and for back ends that show names. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** What names a pod of the API server. */
+/** Returns the reference to a pod of the API server. */
 export function podRef(pod: DeepReadonly<Pod>): PodRef {
   return { namespace: pod.metadata?.namespace ?? "default", name: pod.metadata?.name ?? "", uid: pod.metadata?.uid ?? "" };
 }

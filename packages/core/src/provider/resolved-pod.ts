@@ -1,5 +1,5 @@
-import type { ClaimedVolume } from "../volumes/claimed-volume.ts";
-import type { VolumePayload } from "../volumes/volume-payload.ts";
+import type { ClaimedVolume } from "./claimed-volume.ts";
+import type { VolumePayload } from "./volume-payload.ts";
 
 /** One environment variable, resolved. */
 export interface ResolvedEnvVar {
@@ -7,68 +7,66 @@ export interface ResolvedEnvVar {
   readonly value: string;
 }
 
-/** What the provider may know of a pod before the API server does. */
+/** Facts about a pod that the provider may know before the API server does. */
 export interface KnownOfPod {
-  /** The pod's addresses, its main one first. Default: those in the pod's status. */
+  /** The pod's addresses, the main one first. Default: those in the pod's status. */
   readonly podIPs?: readonly string[] | undefined;
 }
 
 /**
- * What a pod's references come to. All of it is lazy: nothing is fetched unless asked for, and asking twice fetches
- * once. What it returns may hold secrets; it is never logged, and never sent to the API server.
+ * A pod's references, resolved. All methods are lazy: nothing is fetched before a method is called, and a second call fetches nothing. The
+ * values may hold secrets; they are never logged, and never sent to the API server.
  *
- * What cannot be resolved is thrown; let it pass through `createPod` and `updatePod`, as it is or as a `cause`. The pod
+ * A reference that cannot be resolved throws. Let the error pass through `createPod` and `updatePod`, as it is or as a `cause`. The pod
  * then waits, as `CreateContainerConfigError` for its environment and as `ContainerCreating` for its volumes, and is
- * tried again, at once when what is missing comes:
- * - InvalidInputError: a mandatory secret, config map or key is missing, or a field is none;
- * - UnavailableError: the API server cannot be reached, or the pod asks for an address it does not have yet;
- * - ForbiddenError: the node may not read it.
+ * retried, at once when the missing object appears:
+ * - InvalidInputError: a mandatory secret, config map or key is missing, or a field path does not exist;
+ * - UnavailableError: the API server cannot be reached, or the pod refers to an address that it does not have yet;
+ * - ForbiddenError: the node may not read the object.
  *
- * One that is handed to `createPod` or `updatePod` shows the pod as it was then. {@link ProviderHost.resolvePod} makes
- * another, such as for a container that is started anew, or after a restart of the program.
+ * The object passed to `createPod` or `updatePod` shows the pod at the time of the call. {@link ProviderHost.resolvePod} returns a newer
+ * one, for example for a restart of a container, or after a restart of the program.
  */
 export interface ResolvedPod {
   /**
-   * The container's environment: `env`, `envFrom` and service variables with every reference resolved, in the order
-   * a kubelet gives them.
+   * Returns the container's environment: `env`, `envFrom` and service variables with every reference resolved, in a kubelet's order.
    *
    * @param container - name of a container, init container or ephemeral container of the pod
-   * @param known - what to use in place of what the API server knows; such as an address the pod has only just got
+   * @param known - facts that replace the API server's, such as an address that the pod has only just received
    */
   environment(container: string, signal: AbortSignal, known?: KnownOfPod): Promise<readonly ResolvedEnvVar[]>;
-  /** The container's command and arguments with `$(VAR)` expanded from its {@link environment}. */
+  /** Returns the container's command and arguments with `$(VAR)` expanded from its {@link environment}. */
   commandLine(
     container: string,
     signal: AbortSignal,
     known?: KnownOfPod,
   ): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }>;
   /**
-   * The files of a volume of type configMap, secret, downwardAPI or projected. What other volumes hold is the
-   * provider's affair.
+   * Returns the files of a volume of type configMap, secret, downwardAPI or projected. The provider itself fills volumes of other types.
    *
    * @param name - of the volume in the pod's spec
-   * @throws InvalidInputError also for a name that is none of such a volume; UnsupportedError for a source that is not
+   * @throws InvalidInputError also if there is no such volume of one of these types; UnsupportedError for a source that is not
    * supported, which leaves the pod waiting as `ProviderUnsupported`
    */
   volume(name: string, signal: AbortSignal): Promise<VolumePayload>;
   /**
-   * The same, followed: gives the files as soon as they can be had, and again whenever they differ from those before,
-   * which is seconds after a change. Service account tokens come anew before they expire. While the content cannot be
-   * had (a secret was deleted, say) nothing comes, and an event on the pod tells why: what was written stays. Ends when
-   * the pod has ended or is gone. Who reads slowly gets the latest only.
+   * Follows a volume of {@link volume}: yields the files as soon as they can be read, and again whenever they differ from the previous
+   * ones, seconds after a change. Service account tokens are renewed before they expire. While the content cannot be
+   * read (because a secret was deleted, for example) nothing is yielded, an event on the pod gives the reason, and the written files stay.
+   * Ends when the pod has ended or is gone. A slow reader gets only the latest files.
    *
    * @throws as {@link volume} for a volume that can never be read; `signal.reason` when aborted
    */
   watchVolume(name: string, signal: AbortSignal): AsyncIterable<VolumePayload>;
   /**
-   * The PersistentVolume behind a volume of type persistentVolumeClaim or ephemeral, read anew each time. While the claim is missing or not
-   * bound, or the volume cannot be reached from the node, it throws and an event on the pod says why, as a kubelet does; ask again
-   * later. Nothing tells when it can be had: a node may not watch claims.
+   * Reads the PersistentVolume behind a volume of type persistentVolumeClaim or ephemeral, anew on each call. While the claim is missing or not
+   * bound, or the volume cannot be reached from the node, it throws, and an event on the pod gives the reason, as with a kubelet; call it
+   * again later. No notification follows, because a node may not watch claims.
    *
-   * Absent where there is no cluster to ask, such as in a plan.
+   * Absent when there is no cluster, such as in a plan.
    *
    * @param name - of the volume in the pod's spec
-   * @throws InvalidInputError also for a name that is none of such a volume
+   * @throws InvalidInputError also if there is no such volume of one of these types
    */
   claimedVolume?(name: string, signal: AbortSignal): Promise<ClaimedVolume>;
 }

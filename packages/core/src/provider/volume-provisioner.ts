@@ -1,47 +1,48 @@
-import type { ClaimedVolumeSource } from "../volumes/claimed-volume.ts";
+import type { ClaimedVolumeSource } from "./claimed-volume.ts";
 
 /** A volume that a claim waits for. */
 export interface VolumeWish {
-  /** Name of the PersistentVolume to be: `pvc-` and the claim's UID. */
+  /** Name of the future PersistentVolume: `pvc-` and the claim's UID. */
   readonly name: string;
-  /** One of those that `ProviderDefinition.provisioners` gives. */
+  /** One of the names that `ProviderDefinition.provisioners` returns. */
   readonly provisioner: string;
   readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };
-  /** The StorageClass's, whose keys mean what the provisioner says. */
+  /** Parameters of the StorageClass; the provisioner defines their keys. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Such as `ReadWriteOnce`. */
   readonly accessModes: readonly string[];
 }
 
-/** A volume that was made for a claim, which is gone. */
+/** A provisioned volume whose claim is gone. */
 export interface ReleasedVolume {
   /** Name of the PersistentVolume. */
   readonly name: string;
   readonly provisioner: string;
-  /** Whose it was. */
+  /** The former claim. */
   readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly source: ClaimedVolumeSource;
 }
 
-/** Source of a volume that a provider makes. */
+/** Source of a volume that a provider creates. */
 export type ProvisionedSource = Exclude<ClaimedVolumeSource, { readonly kind: "other" }>;
 
 /**
- * A provider that makes volumes for claims whose pods were scheduled to its node, and removes them. Core knows when: it has the rights and looks
- * at the API server. Calls for one volume come one after the other.
+ * A provider that creates volumes for claims whose pods were scheduled to its node, and removes them. The core decides when, because it can
+ * read the API server. Calls for one volume never overlap.
  */
 export interface VolumeProvisioner {
   /**
-   * Makes a volume, which can be reached from this node alone. Must be idempotent by name: it is called again after an unclear outcome.
+   * Creates a volume that only this node can reach. Must be idempotent by name: it is called again after an unclear outcome.
    *
-   * @throws InvalidInputError or UnsupportedError for what can never be made so, in words for who made the claim; any other error is tried again
+   * @throws InvalidInputError or UnsupportedError for a volume that can never be created, with a message for the claim's author; any other
+   * error is retried
    */
   provisionVolume(wish: VolumeWish, signal: AbortSignal): Promise<ProvisionedSource>;
   /**
-   * Removes a volume with all that is in it, for ever. Must be idempotent, and must remove nothing that it cannot tell to be its own and that
+   * Removes a volume with all its content, permanently. Must be idempotent, and must remove nothing that is not provably its own and the
    * claim's.
    *
-   * @throws if anything is in doubt, such as a pod that still uses it: the volume stays, and it is called again
+   * @throws if anything is in doubt, for example when a pod still uses it: the volume stays, and the call is repeated
    */
   removeVolume(volume: ReleasedVolume, signal: AbortSignal): Promise<void>;
 }

@@ -16,7 +16,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { isGoneObject } from "../api-server/gone-object.ts";
 import { readObject } from "../api-server/read-object.ts";
-import { sourceOf } from "../volumes/claimed-volume.ts";
+import { sourceOf } from "../volumes/read-claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
 import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
 

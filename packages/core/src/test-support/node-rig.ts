@@ -4,7 +4,9 @@ import type { NodeOptions, VirtualNodeOptions } from "../virtual-node/options.ts
 import type { Capabilities } from "../provider/capabilities.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
-import type { Owner, Provider, ProviderDefinition } from "../provider/provider.ts";
+import type { Owner } from "../provider/pod-lifecycle.ts";
+import type { Provider } from "../provider/provider.ts";
+import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { VirtualNode, type RunOptions } from "../virtual-node/virtual-node.ts";
 import { FakeKubeClient } from "./fake-kube-client.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";

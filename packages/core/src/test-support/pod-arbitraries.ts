@@ -1,6 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod, PodCondition } from "@virtual-kubelet/kube-client";
 import fc from "fast-check";
-import type { ProviderPodStatus } from "../provider/provider.ts";
+import type { ProviderPodStatus } from "../provider/pod-lifecycle.ts";
 
 const names = ["app", "b", "side", "setup", "debug"] as const;
 

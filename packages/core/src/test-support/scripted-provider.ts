@@ -10,7 +10,7 @@ import type {
   ProviderPod,
   ProviderPodList,
   ProviderPodStatus,
-} from "../provider/provider.ts";
+} from "../provider/pod-lifecycle.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 
 /** A method whose calls can be made to wait or fail. */

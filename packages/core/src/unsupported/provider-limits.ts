@@ -1,7 +1,7 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { policyVerdict, type PolicyRefusal, type PolicyVerdict } from "../policy/check-policy.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
-import type { ProviderDefinition } from "../provider/provider.ts";
+import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { unsupportedFields } from "./unsupported-fields.ts";
 
 /** What a pod may ask of a node: what its provider can do, and what the provider's configuration allows. */

@@ -4,7 +4,8 @@ import type { Duplex } from "node:stream";
 import type { AttachIO, ContainerAccess, ContainerLogOptions, ContainerLogs, ExecResult } from "../provider/container-access.ts";
 import type { MetricFamily, StatsSummary } from "../provider/pod-metrics.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
-import type { Provider, ProviderPodList } from "../provider/provider.ts";
+import type { ProviderPodList } from "../provider/pod-lifecycle.ts";
+import type { Provider } from "../provider/provider.ts";
 
 /** What a {@link NodeAccess} reaches once its node runs. */
 export interface RunningNode {

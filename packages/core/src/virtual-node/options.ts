@@ -1,6 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { DeepReadonly, KubeClient, Logger, Metrics, Node, Taint, Tracer } from "@virtual-kubelet/kube-client";
-import type { ProviderDefinition } from "../provider/provider.ts";
+import type { ProviderDefinition } from "../provider/provider-definition.ts";
 
 /** What the node object looks like; the provider's own description goes over the defaults, and these go over both. */
 export interface NodeOptions {

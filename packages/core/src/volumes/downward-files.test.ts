@@ -1,7 +1,7 @@
 import type { Pod } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { downwardFiles, type DownwardContext } from "./downward-files.ts";
-import type { VolumeFile } from "./volume-payload.ts";
+import type { VolumeFile } from "../provider/volume-payload.ts";
 
 const pod: Pod = {
   metadata: { name: "web", namespace: "shop", uid: "uid-1", labels: { b: "2", a: 'say "1"' }, annotations: {} },

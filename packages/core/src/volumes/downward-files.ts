@@ -3,7 +3,7 @@ import { resolveFieldRef } from "../env/field-ref.ts";
 import { resolveResourceFieldRef } from "../env/resource-field-ref.ts";
 import { collectAll } from "./collect-all.ts";
 import { bytesOfText } from "./key-files.ts";
-import type { VolumeFile } from "./volume-payload.ts";
+import type { VolumeFile } from "../provider/volume-payload.ts";
 
 type DownwardItem = DeepReadonly<NonNullable<NonNullable<NonNullable<PodSpec["volumes"]>[number]["downwardAPI"]>["items"]>[number]>;
 

@@ -1,7 +1,7 @@
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import { configMapFiles, secretFiles } from "./key-files.ts";
-import type { VolumeFile } from "./volume-payload.ts";
+import type { VolumeFile } from "../provider/volume-payload.ts";
 
 const all = { defaultMode: 0o644, optional: false };
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, DeepReadonly, Secret } from "@virtual-kubelet/kube-client";
-import type { VolumeFile } from "./volume-payload.ts";
+import type { VolumeFile } from "../provider/volume-payload.ts";
 
 /** Which keys become files, and how. */
 export interface KeySelection {

@@ -18,7 +18,7 @@ import { waitingReasonOf } from "../env/pod-resolver.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { PodSources } from "../pod-sources/pod-sources.ts";
 import { PodVolumes } from "./pod-volumes.ts";
-import type { VolumePayload } from "./volume-payload.ts";
+import type { VolumePayload } from "../provider/volume-payload.ts";
 
 const { signal } = new AbortController();
 const trustBundles = resource<KubernetesObject & { spec: { trustBundle: string } }>({

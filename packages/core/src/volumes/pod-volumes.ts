@@ -4,11 +4,13 @@ import { InvalidInputError, isUnsupported, messageOf } from "@virtual-kubelet/er
 import type { DeepReadonly, EventRecorder, Node, Pod } from "@virtual-kubelet/kube-client";
 import { Memo } from "../env/memo.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import { claimNameOf, readClaimedVolume, type ClaimedVolume, type ClaimReader } from "./claimed-volume.ts";
+import type { ClaimedVolume } from "../provider/claimed-volume.ts";
+import { claimNameOf, readClaimedVolume, type ClaimReader } from "./read-claimed-volume.ts";
 import { mountError, mountEventReason, waitingForVolumes } from "./mount-error.ts";
 import type { PodSources } from "../pod-sources/pod-sources.ts";
 import { hasPayload, readVolume, type Volume, type VolumeContent } from "./volume-content.ts";
-import { isSamePayload, type VolumePayload } from "./volume-payload.ts";
+import type { VolumePayload } from "../provider/volume-payload.ts";
+import { isSamePayload } from "./same-payload.ts";
 
 /** A watched volume is looked at this often where nothing gives cause to, less a quarter by chance. Source: the kubelet's syncFrequency. */
 const resyncMs = 60_000;

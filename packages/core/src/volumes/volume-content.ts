@@ -8,7 +8,7 @@ import type { HeldToken } from "../pod-sources/service-account-tokens.ts";
 import type { TokenWish } from "../pod-sources/token-request.ts";
 import type { TrustAnchorsQuery } from "../pod-sources/trust-bundles.ts";
 import { tokenOwner } from "./token-owner.ts";
-import type { VolumeFile, VolumePayload } from "./volume-payload.ts";
+import type { VolumeFile, VolumePayload } from "../provider/volume-payload.ts";
 
 /** A volume of a pod's spec. */
 export type Volume = DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>;

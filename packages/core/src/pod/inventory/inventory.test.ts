@@ -2,7 +2,7 @@ import { SeededRandom, VirtualClock, type Random } from "@virtual-kubelet/clock"
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { silentLogger } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { ProviderPodList } from "../../provider/provider.ts";
+import type { ProviderPodList } from "../../provider/pod-lifecycle.ts";
 import { Inventory } from "./inventory.ts";
 
 test("the first inventory is in within ten seconds of the back end's return, however long it was away", async () => {

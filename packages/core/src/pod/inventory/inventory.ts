@@ -1,7 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, type Backoff, type Logger } from "@virtual-kubelet/kube-client";
-import type { ProviderPodList } from "../../provider/provider.ts";
+import type { ProviderPodList } from "../../provider/pod-lifecycle.ts";
 
 /** Nothing goes on before the first inventory, so a back end that is back is not left waiting. */
 const loadRetry: Backoff = { initialMs: 1_000, maxMs: 10_000 };

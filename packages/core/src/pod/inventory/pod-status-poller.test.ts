@@ -2,7 +2,7 @@ import { untilAborted } from "@virtual-kubelet/async";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import type { PodRef } from "../../provider/pod-ref.ts";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { NodeRig } from "../../test-support/node-rig.ts";
 import { ended, running } from "../../test-support/scripted-provider.ts";
 

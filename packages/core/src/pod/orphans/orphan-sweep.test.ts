@@ -6,7 +6,7 @@ import type { OrphanOptions } from "../../virtual-node/options.ts";
 import { MassLossBrake } from "./mass-loss-brake.ts";
 import { OrphanSweep } from "./orphan-sweep.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
-import type { Owner, ProviderPod } from "../../provider/provider.ts";
+import type { Owner, ProviderPod } from "../../provider/pod-lifecycle.ts";
 import { FakeKubeClient } from "../../test-support/fake-kube-client.ts";
 
 const owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };

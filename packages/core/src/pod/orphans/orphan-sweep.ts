@@ -6,7 +6,7 @@ import type { MassLossBrake } from "./mass-loss-brake.ts";
 import { isPodGone } from "../../api-server/pod-presence.ts";
 import { isPodNotFound } from "../../provider-calls/not-found.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
-import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../../provider/provider.ts";
+import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../../provider/pod-lifecycle.ts";
 
 /** A back-end pod that no pod of this node stands behind. */
 interface Suspect {

@@ -1,6 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { deletionDeadline } from "./end-deadline.ts";
 import { mayChangeAction, nextAction as action, type PodAction } from "./next-action.ts";
 import { newPodState, type Backend, type Operation, type PodState } from "./pod-state.ts";

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import type { Operation, ProviderCall, Verdict } from "./pod-state.ts";
 import type { PodResize } from "../resize/resize.ts";
 

@@ -2,7 +2,7 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics, silentLogger, type Pod, type Store, type StoreChange } from "@virtual-kubelet/kube-client";
 import { beforeEach, describe, expect, test } from "vitest";
 import { podRef } from "../../provider/pod-ref.ts";
-import type { Owner } from "../../provider/provider.ts";
+import type { Owner } from "../../provider/pod-lifecycle.ts";
 import { running } from "../../test-support/scripted-provider.ts";
 import { needsUpdate } from "./pod-changes.ts";
 import type { PodState, ProviderCall } from "./pod-state.ts";

@@ -3,7 +3,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
 import { podRef, type PodRef } from "../../provider/pod-ref.ts";
 import { checkFits, checkReport } from "../../provider-calls/provider-output.ts";
-import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../../provider/provider.ts";
+import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { activeDeadlineMs } from "./end-deadline.ts";
 import { NodeUsage } from "../admission/node-usage.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";

@@ -1,7 +1,7 @@
 import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../../provider/pod-ref.ts";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { isTerminalPhase } from "../status/pod-phase.ts";
 import type { PodResize } from "../resize/resize.ts";
 

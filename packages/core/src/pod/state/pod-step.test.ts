@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { nextAction, type PodAction } from "./next-action.ts";
 import { isOver, newPodState, type PodState, type ProviderCall } from "./pod-state.ts";

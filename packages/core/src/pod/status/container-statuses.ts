@@ -1,6 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
 import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { canonicalState, canonicalContainerStatus } from "./canonical-status.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { containerMessageBytes } from "./status-text.ts";

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 
 /** The addresses of a pod's status. */
 export type PodAddresses = Pick<PodStatus, "podIP" | "podIPs" | "hostIP" | "hostIPs">;

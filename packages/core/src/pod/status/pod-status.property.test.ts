@@ -3,7 +3,7 @@ import { shouldRestart } from "@virtual-kubelet/kubernetes";
 import { isIPv4 } from "node:net";
 import { describe, expect, test } from "vitest";
 import { isSameJson } from "../../api-server/json-equality.ts";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { applyPatch } from "../../test-support/apply-patch.ts";
 import { newPod, report } from "../../test-support/pod-arbitraries.ts";
 import { ownedStatusFields } from "./owned-status.ts";

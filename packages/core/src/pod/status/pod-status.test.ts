@@ -2,7 +2,7 @@ import type { Container, ContainerStatus, Pod, PodStatus } from "@virtual-kubele
 import { describe, expect, test } from "vitest";
 import { podStatusPatch } from "./pod-status-patch.ts";
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus } from "./pod-status.ts";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 
 const nowMs = Date.parse("2026-05-01T12:00:00.750Z");
 const now = "2026-05-01T12:00:00Z";

@@ -1,7 +1,7 @@
 import type { ContainerStatus, DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { toSeconds } from "../../api-server/api-time.ts";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { canonicalQuantities, canonicalResources } from "./canonical-status.ts";
 import { containerStatuses, type ContainerEnding, type ContainerStatusLists } from "./container-statuses.ts";
 import { ownedStatusFields } from "./owned-status.ts";

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
-import type { ProviderPodStatus } from "../../provider/provider.ts";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { deadlineExceeded, isPastActiveDeadline } from "../state/end-deadline.ts";
 import type { EventTime } from "../state/pod-event.ts";
 import { isTerminalPhase } from "./pod-phase.ts";

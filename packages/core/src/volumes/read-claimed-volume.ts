@@ -1,35 +1,10 @@
 import { InvalidInputError, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { matchesNodeSelector } from "@virtual-kubelet/kubernetes";
+import type { ClaimedVolume, ClaimedVolumeSource } from "../provider/claimed-volume.ts";
 import { withCodeOf } from "./collect-all.ts";
 
 type Volume = DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>;
-
-/** What a PersistentVolume is made of. */
-export type ClaimedVolumeSource =
-  /** `type` is such as `DirectoryOrCreate`; empty: whatever is there. */
-  | { readonly kind: "hostPath"; readonly path: string; readonly type: string }
-  /** A folder, or a block device, that an administrator has set up. */
-  | { readonly kind: "local"; readonly path: string }
-  | { readonly kind: "nfs"; readonly server: string; readonly path: string }
-  /** A driver by its name; `options` mean what the driver says. */
-  | { readonly kind: "flexVolume"; readonly driver: string; readonly options: Readonly<Record<string, string>> }
-  /** Any other; `type` is the field's name, such as `csi`, and `driver` the driver's, where the type has drivers. */
-  | { readonly kind: "other"; readonly type: string; readonly driver: string | undefined };
-
-/** The PersistentVolume behind a pod's volume of type persistentVolumeClaim or ephemeral. */
-export interface ClaimedVolume {
-  /** Name of the PersistentVolume; unique in the cluster. */
-  readonly name: string;
-  readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };
-  readonly source: ClaimedVolumeSource;
-  /** Such as `ReadWriteOnce` and `ReadWriteOncePod`. */
-  readonly accessModes: readonly string[];
-  /** Whether the pod, or the volume itself, wants it read-only for all containers. */
-  readonly isReadOnly: boolean;
-  /** As of mount(8), such as `nfsvers=4.2`. */
-  readonly mountOptions: readonly string[];
-}
 
 /** A pod, and one of its volumes. */
 export interface ClaimOfPod {

@@ -1,20 +1,25 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { RegistryCredentials } from "./registry-credentials.ts";
 import { registryKey } from "./registry-key.ts";
 
-/** A credential, and which images it is for. It is a secret. */
+/** Name and password, or a token, for a registry. It is a secret. */
+export type RegistryCredentials =
+  | { readonly username: string; readonly password: string }
+  | { readonly identityToken: string }
+  | { readonly registryToken: string };
+
+/** A credential and the images that it is for. It is a secret. */
 export interface RegistryEntry {
   /** A key of `auths` without scheme and version, such as `quay.io/coreos` or `*.example.com:5000`. */
   readonly key: string;
   readonly credentials: RegistryCredentials;
 }
 
-/** What a docker configuration file tells of registries. */
+/** The credentials in a Docker configuration file. */
 export interface DockerConfig {
   readonly entries: readonly RegistryEntry[];
   /** Program of one registry, by key: `docker-credential-NAME`. */
   readonly helpers: ReadonlyMap<string, string>;
-  /** Program of all registries that have none of their own. */
+  /** Program for all registries without one of their own. */
   readonly store: string | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isSamePayload, type VolumeFile } from "./volume-payload.ts";
+import type { VolumeFile } from "../provider/volume-payload.ts";
+import { isSamePayload } from "./same-payload.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const file: VolumeFile = { path: "a", mode: 0o644, content: bytes("x"), uid: 7 };

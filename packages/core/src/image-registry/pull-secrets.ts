@@ -1,8 +1,7 @@
 import type { DeepReadonly, Pod, Secret } from "@virtual-kubelet/kube-client";
 import { podRef } from "../provider/pod-ref.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
-import { parseDockerConfig, parseLegacyDockerConfig, type RegistryEntry } from "./docker-config.ts";
-import type { RegistryCredentials } from "./registry-credentials.ts";
+import { parseDockerConfig, parseLegacyDockerConfig, type RegistryCredentials, type RegistryEntry } from "./docker-config.ts";
 import { compareKeys, matchesImage } from "./registry-key.ts";
 
 /**
