@@ -1,15 +1,32 @@
 import { labelNames } from "@virtual-kubelet/pod-runtime";
-import { eventually } from "@virtual-kubelet/testing";
+import { apiRequest, eventually } from "@virtual-kubelet/testing";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { replaceRegion } from "../../tools/marked-region.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { DockerNode, podTimeout } from "./support/docker-node.ts";
+import { EngineProxy } from "./support/engine-proxy.ts";
+import { scrapeTable, timeScrape, type Scrape } from "./support/scrapes.ts";
 
 const api = sharedApi();
 const patience = { timeoutMs: 300_000, intervalMs: 1_000 };
+const page = join(import.meta.dirname, "../../docs/guides/docker.md");
+let proxy: EngineProxy;
 let node: DockerNode;
 
+/** As many pods as a node takes. */
+const podsOfNode = 110;
+
+/** A summary is kept for ten seconds: who asks later has a new one measured. */
+const keptMs = 11_000;
+
+/** metrics-server waits for so long. */
+const hangingMs = 10_000;
+
 /** With the most replicas of the other Deployment as many pods as a node takes. */
-const others = 106;
+const others = podsOfNode - 4;
 
 /** Keeps one CPU busy until somebody says otherwise. */
 const busy = "trap 'exit 0' TERM; while [ ! -e /tmp/idle ]; do :; done; while :; do sleep 1 & wait $!; done";
@@ -35,18 +52,48 @@ async function readyPods(name: string): Promise<readonly string[]> {
 }
 
 beforeAll(async () => {
-  node = await DockerNode.start("docker-autoscaling");
+  proxy = await EngineProxy.start(api);
+  node = await DockerNode.start("docker-autoscaling", { providerConfig: { host: proxy.host }, isScraped: false });
 });
 
 afterAll(async () => {
   await node[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
   const ids = await api.containers({ [labelNames.node]: node.name });
   await Promise.all(ids.map((id) => api.remove(id)));
 });
 
+test("the first scrape of a node full of pods, and each later one, measures all of them and asks the engine nothing for each", async () => {
+  await node.apply(JSON.stringify(deployment("other", podsOfNode, { image: "registry.k8s.io/pause:3.10" })));
+  await node.say("rollout", "status", "deployment/other", "--timeout=900s");
+  const get = async (path: string): Promise<string> => {
+    const { status, body } = await apiRequest(node.controlPlane.target, "GET", `/api/v1/nodes/${node.name}/proxy${path}`);
+    expect(status, body).toBe(200);
+    return body;
+  };
+
+  const scrapes: Scrape[] = [];
+  for (const path of ["/metrics/resource", "/metrics/resource", "/stats/summary", "/metrics/cadvisor"]) {
+    if (scrapes.length > 0) await delay(keptMs);
+    scrapes.push(await timeScrape(proxy, path, get));
+  }
+
+  console.log(`scrapes with ${podsOfNode} pods:\n${scrapeTable(scrapes)}`);
+  if (process.env["VK_TEST_WRITE_FIGURES"] === "1")
+    await writeFile(page, replaceRegion(await readFile(page, "utf8"), "scrapes", scrapeTable(scrapes)));
+  for (const { path, tookMs, pods, callsForContainers, callsForAll } of scrapes) {
+    expect(tookMs, path).toBeLessThan(hangingMs);
+    expect(pods, path).toBe(podsOfNode);
+    expect(callsForContainers, path).toBe(0);
+    // Sizes on the disk, by one call for all of a kind.
+    expect(callsForAll, path).toBeLessThanOrEqual(6);
+  }
+});
+
 test("on a node full of pods an autoscaler makes four of one by what they use, and one again", async () => {
-  await node.apply(JSON.stringify(deployment("other", others, { image: "registry.k8s.io/pause:3.10" })));
-  await node.say("rollout", "status", "deployment/other", "--timeout=600s");
+  await node.say("scale", "deployment/other", `--replicas=${others}`);
+  await eventually(async () => expect(await readyPods("other")).toHaveLength(others), patience);
+  await node.startMetricsServer();
   const resources = { requests: { cpu: "50m" }, limits: { cpu: "100m" } };
   await node.apply(JSON.stringify(deployment("web", 1, { image: "busybox:1.37", command: ["sh", "-c", busy], resources })));
   await node.say("rollout", "status", "deployment/web", `--timeout=${podTimeout}`);

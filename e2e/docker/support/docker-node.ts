@@ -75,7 +75,7 @@ export class DockerNode implements AsyncDisposable {
       node.run();
       await node.say("wait", `node/${node.name}`, "--for=create", `--timeout=${podTimeout}`);
       await node.say("wait", `node/${node.name}`, "--for=condition=Ready", `--timeout=${podTimeout}`);
-      node.#resources.use(await startMetricsServer(controlPlane));
+      if (options.isScraped !== false) await node.startMetricsServer();
       return node;
     } catch (error) {
       await node[Symbol.asyncDispose]();
@@ -91,6 +91,11 @@ export class DockerNode implements AsyncDisposable {
   /** Starts the program again. */
   run(): void {
     this.program = this.#start();
+  }
+
+  /** Has metrics-server scrape it. */
+  async startMetricsServer(): Promise<void> {
+    this.#resources.use(await startMetricsServer(this.controlPlane));
   }
 
   #words(): readonly string[] {
@@ -131,6 +136,8 @@ export interface DockerNodeOptions {
   readonly providerConfig?: object | undefined;
   /** Whether the program is `system:node:NAME` under the Node authorizer, with the rights that it prints; default: an administrator. */
   readonly isNodeUser?: boolean | undefined;
+  /** Whether metrics-server scrapes it from the start; default: it does. */
+  readonly isScraped?: boolean | undefined;
 }
 
 interface Made {

@@ -104,3 +104,22 @@ test("figures of an incomplete summary are shown, and it is said that some are m
   expect(text).toContain('container_cpu_usage_seconds_total{container="main",namespace="default",pod="web"} 1.5');
   expect(text).toContain("resource_scrape_error 1\n");
 });
+
+test("of two pods of one name, one of which is still ending, the one that began last is shown: a series stands once", () => {
+  const summary = summaryOf({ cpu: { time, usageCoreNanoSeconds: 1.5e9 } });
+  const [pod] = summary.pods;
+  if (!pod) throw new Error("there is no pod");
+  const successor: PodStats = {
+    ...pod,
+    podRef: { ...pod.podRef, uid: "u2" },
+    startTime: "2026-01-02T03:04:06Z",
+    cpu: { time, usageCoreNanoSeconds: 7e9 },
+  };
+  const podSeconds = (...pods: PodStats[]): (number | undefined)[] =>
+    resourceMetrics({ ...summary, pods })
+      .filter(({ name }) => name === "pod_cpu_usage_seconds_total")
+      .flatMap(({ samples }) => samples.map(({ value }) => value));
+
+  expect(podSeconds(pod, successor)).toEqual([7]);
+  expect(podSeconds(successor, pod)).toEqual([7]);
+});

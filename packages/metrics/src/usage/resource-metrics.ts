@@ -15,7 +15,8 @@ type Samples = readonly MetricSample[];
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/metrics/collectors/resource_metrics.go.
  */
-export function resourceMetrics({ node, pods, incomplete }: FullStatsSummary): readonly MetricFamily[] {
+export function resourceMetrics({ node, pods: all, incomplete }: FullStatsSummary): readonly MetricFamily[] {
+  const pods = lastOfEachName(all);
   const ofContainers = (sample: (container: ContainerStats, labels: Labels) => Samples): Samples =>
     pods.flatMap((pod) => pod.containers.flatMap((container) => sample(container, { container: container.name, ...podLabels(pod) })));
   const ofPods = (sample: (pod: PodStats, labels: Labels) => Samples): Samples => pods.flatMap((pod) => sample(pod, podLabels(pod)));
@@ -70,6 +71,13 @@ function scrapeError(hasFailed: boolean): MetricFamily {
   return gauge("resource_scrape_error", "STABLE", "1 if there was an error while getting container metrics, 0 otherwise", [
     { value: hasFailed ? 1 : 0 },
   ]);
+}
+
+/** The labels have no UID: of a pod that is still ending and its successor of the same name, the one that began last. */
+function lastOfEachName(pods: readonly PodStats[]): readonly PodStats[] {
+  const byStart = pods.toSorted((one, other) => Date.parse(one.startTime) - Date.parse(other.startTime));
+  const last = new Map(byStart.map((pod) => [`${pod.podRef.namespace}/${pod.podRef.name}`, pod]));
+  return last.size === pods.length ? pods : [...last.values()];
 }
 
 type Measured = Pick<NodeStats, "cpu" | "memory" | "swap">;

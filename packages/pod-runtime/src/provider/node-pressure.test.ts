@@ -58,6 +58,25 @@ test("a pod that runs is evicted with a kubelet's status, and one that comes is 
   await creating();
 });
 
+test("a pod that began while another measurement was under way is measured, and not evicted for lack of figures", async () => {
+  const rig = new NodeRig();
+  const left = { mebibytes: 500 };
+  rig.start(nodeWith(left));
+  const pod = podWith({ containers: [{ name: "app", image: "app:1" }] });
+  await rig.create(pod);
+  await rig.clock.advance(1_000);
+  const gate = rig.runtime.holdNext("stats");
+  const scrape = rig.provider.getStatsSummary(rig.signal);
+  await rig.create({ ...pod, metadata: { ...pod.metadata, uid: "u2" } });
+  left.mebibytes = 50;
+  await rig.clock.advance(10_000);
+  gate.resolve();
+  await rig.clock.advance(0);
+  await scrape;
+
+  expect([rig.status("u1").reason, rig.status("u2").phase]).toEqual(["Evicted", "Running"]);
+});
+
 test("an evicted pod's volumes go with it, and those of a pod that has failed by itself stay", async () => {
   const rig = new NodeRig({ "own/0": { afterMs: 1_000, exitCode: 1 } });
   const storage = new FakeStorage();

@@ -57,9 +57,14 @@ export class StatsReader {
     return await untilAborted(Promise.race([done, late.promise]), signal);
   }
 
-  /** Waits for a complete measurement. @throws `signal.reason` when aborted */
+  /**
+   * Begins a measurement and waits until it is complete. One in progress is not enough: it lacks the pods that came after it began.
+   *
+   * @throws `signal.reason` when aborted
+   */
   async measured(signal: AbortSignal): Promise<StatsSummary> {
     signal.throwIfAborted();
+    await untilAborted(Promise.allSettled([this.#measuring?.done]), signal);
     return untilAborted((this.#measuring ??= this.#begin()).done, signal);
   }
 
