@@ -1,6 +1,6 @@
 /**
- * Startup, readiness and liveness probes, for providers whose back ends have none: when they are made, what their results come to, and
- * how HTTP, TCP and gRPC are asked. It needs no container runtime.
+ * Startup, readiness and liveness probes for providers whose back ends have none: their schedule, their results, and HTTP, TCP and gRPC
+ * checks. Needs no container runtime.
  *
  * @packageDocumentation
  */

@@ -4,12 +4,11 @@ import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import { cpuQuotaOf, cpuSharesOf, exactBytes } from "./cpu-amounts.ts";
 
 /**
- * What all containers of a pod together may use. A limit that only some of its containers have is none of the pod's, unless the
- * pod has it as a whole.
- * Source: ResourceConfigForPod in kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
+ * Limits of all containers of a pod together. The pod has a limit if it sets one itself, or each of its containers does. Source:
+ * ResourceConfigForPod in kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
  *
  * @param cpuQuota - whether CPU limits are enforced
- * @throws InvalidInputError for a quantity that is none
+ * @throws InvalidInputError for a malformed quantity
  */
 export function podCgroupLimits(
   pod: DeepReadonly<Pod>,
@@ -28,7 +27,7 @@ export function podCgroupLimits(
   };
 }
 
-/** Whether the pod as a whole, or each of its containers, has a limit. An init container's counts with the sidecars before it. */
+/** Whether the pod or each of its containers has a limit. An init container counts together with the sidecars before it. */
 function isLimited({ spec }: DeepReadonly<Pod>, name: "cpu" | "memory"): boolean {
   const limit = (held: { readonly limits?: Readonly<Record<string, string>> | undefined } | undefined): bigint =>
     readAmounts(held?.limits).get(name) ?? 0n;

@@ -19,31 +19,30 @@ import { TierWeights } from "./tier-weights.ts";
 
 const qualities: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
-/** How often a cgroup is tried to be removed in which processes are ending, and how long apart, in milliseconds. */
+/** Number and interval, in milliseconds, of the tries to remove a cgroup whose processes are ending. */
 const removalTries = 10;
 const removalPauseMs = 50;
 
-/** What {@link PodCgroups} needs. */
 export interface PodCgroupsOptions {
   /**
-   * Who makes the runtime's cgroups; asked before the first pod. `undefined`: pods have no cgroups of their own.
+   * The runtime's cgroup driver, requested before the first pod. `undefined`: pods have no cgroups of their own.
    *
-   * @throws what keeps the first pod from being begun, until it can be told
+   * @throws an error that delays the first pod until the driver is known
    */
   driver(signal: AbortSignal): Promise<CgroupDriver | undefined>;
-  /** What all pods' cgroups are in: a path, or a slice with the systemd driver. Default `/vkpods`. */
+  /** Parent of all pods' cgroups: a path, or a slice with the systemd driver. Default: `/vkpods`. */
   readonly prefix?: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether CPU limits are enforced. Default `true`. */
+  /** Whether CPU limits are enforced. Default: true. */
   readonly cpuQuota?: boolean | undefined;
-  /** Where the machine's cgroups are. Default `/sys/fs/cgroup`. */
+  /** The machine's cgroup file system. Default: `/sys/fs/cgroup`. */
   readonly root?: string | undefined;
-  /** CPUs of the machine, which the weight of all pods together follows from. Default: what the system says. */
+  /** Number of CPUs, from which the weight of all pods together is computed. Default: the machine's. */
   readonly cpus?: number | undefined;
-  /** How an empty cgroup is removed. Default: the system's rmdir. */
+  /** Removes an empty cgroup. Default: rmdir. */
   readonly removeFolder?: RemoveFolder | undefined;
-  /** How systemctl is run, with the systemd driver. Default: as a program of the machine. */
+  /** Runs systemctl, with the systemd driver. Default: the program of the machine. */
   readonly systemctl?: Systemctl | undefined;
 }
 
@@ -54,16 +53,15 @@ interface Opened {
 }
 
 /**
- * A cgroup for each pod, in which its sandbox and its containers are: what they may use together. Nothing is kept but on the
- * machine, so that the next program goes on with the same. Where the machine's cgroups cannot be written, that is said once, and
- * pods go without.
+ * A cgroup for each pod, which contains its sandbox and containers and limits them together. The only state is on the machine, so the next
+ * program continues with it. If the machine's cgroups cannot be written, pods have none, and one warning says so.
  */
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
   readonly #meter: CgroupMeter;
   #opened: Promise<Opened | undefined> | undefined;
   #isOff = false;
-  /** Pods that the last sweep found nobody to know. */
+  /** Pods that were unknown to the last sweep. */
   #unknown: ReadonlySet<string> = new Set();
 
   constructor(options: PodCgroupsOptions) {
@@ -72,9 +70,9 @@ export class PodCgroups {
   }
 
   /**
-   * Makes the pod's cgroup, with the limits of its spec; idempotent.
+   * Creates the pod's cgroup with the limits of its spec. Idempotent.
    *
-   * @returns what a runtime is to be told for the sandbox's parent; `undefined`: the pod has no cgroup of its own
+   * @returns the cgroup parent for the pod's sandbox; `undefined`: the pod has no cgroup of its own
    */
   async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<string | undefined> {
     const opened = await this.#open(signal);
@@ -92,13 +90,13 @@ export class PodCgroups {
       await tree.write(name, this.#limitsOf(pod));
       await weights.follow(quality);
     } catch (error) {
-      // A kubelet, too, begins such a pod.
+      // Like a kubelet, starts such a pod.
       this.#options.logger.warn({ uid: podRef(pod).uid, err: error }, "a pod's cgroup does not have all of the pod's limits");
     }
     return name.parent;
   }
 
-  /** Raises what is less than the pod's spec says, before its containers grow. A pod without a cgroup stays without. */
+  /** Raises limits that are below the pod's spec, before its containers grow. Does nothing for a pod without a cgroup. */
   async grow(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
     await this.#change(pod, signal, (held, wanted) => ({
       ...(isMore(wanted.cpuShares, held.cpuShares) && { cpuShares: wanted.cpuShares }),
@@ -110,12 +108,12 @@ export class PodCgroups {
     }));
   }
 
-  /** Sets what the pod's spec says, after its containers have shrunk. @throws an Error for less memory than is in use */
+  /** Sets the limits of the pod's spec, after its containers have shrunk. @throws an Error if more memory is in use */
   async fit(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
     await this.#change(pod, signal, async (held, wanted, { tree }, name) => {
       const { memoryBytes } = wanted;
       if (memoryBytes !== undefined && memoryBytes < (held.memoryBytes ?? Infinity)) {
-        // Version 2 would end a process at once. Source: validateMemoryResizeAction in kubernetes v1.36.3 kuberuntime_manager.go.
+        // Version 2 would kill a process at once. Source: validateMemoryResizeAction in kubernetes v1.36.3 kuberuntime_manager.go.
         const usage = await tree.memoryUsage(name);
         if (usage > memoryBytes) throw new Error(`attempting to set pod memory limit (${memoryBytes}) below current usage (${usage})`);
       }
@@ -124,11 +122,11 @@ export class PodCgroups {
   }
 
   /**
-   * Limits what all pods use together. The cgroup that pods' are in has to be ours: nothing is limited if something else is in it.
+   * Limits all pods together. Does nothing if the parent of the pods' cgroups contains anything else.
    *
    * @returns whether pods have cgroups of their own
-   * @throws ConflictError if there is something else in it; an Error if the kernel does not take the limit, as version 1 of cgroups does not
-   * where more memory is in use
+   * @throws ConflictError if the parent contains anything else; an Error if the kernel refuses the limit, as version 1 does while more
+   * memory is in use
    */
   async limit(limits: CgroupLimits, signal: AbortSignal): Promise<boolean> {
     const opened = await this.#open(signal);
@@ -148,19 +146,22 @@ export class PodCgroups {
     return true;
   }
 
-  /** What all that has run in the pod's cgroup has used, also containers that are gone; `undefined`: the pod has no cgroup of its own. */
+  /**
+   * Usage of everything that has run in the pod's cgroup, including containers that are gone; `undefined`: the pod has no cgroup of its
+   * own.
+   */
   async usage(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<CgroupUsage | undefined> {
     const opened = await this.#open(signal);
     return opened && this.#meter.ofPath(opened.names.pod(podRef(pod).uid, qosClass(pod)).path);
   }
 
-  /** What all pods use together; `undefined`: they have no cgroups. */
+  /** Usage of all pods together; `undefined`: they have no cgroups. */
   async totalUsage(signal: AbortSignal): Promise<CgroupUsage | undefined> {
     const opened = await this.#open(signal);
     return opened && this.#meter.ofPath(opened.names.root.path);
   }
 
-  /** Removes the pod's cgroup; idempotent. Processes that are still in it are not ended: then it is left to {@link sweep}. */
+  /** Removes the pod's cgroup. Idempotent. Processes in it are not killed: {@link sweep} removes it later. */
   async release({ uid }: PodRef, signal: AbortSignal): Promise<void> {
     const opened = await this.#open(signal);
     if (!opened) return;
@@ -175,10 +176,10 @@ export class PodCgroups {
   }
 
   /**
-   * Removes what pods have left that nobody knows any more, not now and not at the call before. Of others below the same prefix
-   * those stay in which something runs, for the kernel removes none of them.
+   * Removes cgroups of pods that were unknown now and at the call before. The kernel does not remove cgroups with processes, so those of
+   * other programs with the same prefix stay.
    *
-   * @param isKnown - asked for each pod after the cgroups were listed
+   * @param isKnown - called for each pod after the cgroups were listed
    * @returns UIDs of the pods whose cgroups were removed
    */
   async sweep(isKnown: (uid: string) => boolean | Promise<boolean>, signal: AbortSignal): Promise<readonly string[]> {
@@ -190,7 +191,7 @@ export class PodCgroups {
       const folders = await opened.tree.children(opened.names.tier(quality));
       for (const uid of folders.flatMap((folder) => opened.names.tryUid(folder, quality) ?? [])) {
         if (await isKnown(uid)) continue;
-        // Another program's may be about to be used: on another engine of this machine, nobody here knows of it.
+        // It may belong to another program, with another engine of this machine, that is about to use it.
         if (!this.#unknown.has(uid)) unknown.add(uid);
         else if (await this.#tryRemove(opened, opened.names.pod(uid, quality))) removed.push(uid);
         else unknown.add(uid);
@@ -219,7 +220,7 @@ export class PodCgroups {
     return podCgroupLimits(pod, { cpuQuota: this.#options.cpuQuota });
   }
 
-  /** @returns whether there was one */
+  /** @returns whether it existed */
   async #remove({ tree }: Opened, name: CgroupName, signal: AbortSignal): Promise<boolean> {
     const [held, children] = await Promise.all([tree.tryRead(name), tree.children(name)]);
     if (!held && children.length === 0) return false;
@@ -245,7 +246,7 @@ export class PodCgroups {
     }
   }
 
-  /** Opened once; a driver that could not be asked is asked again. */
+  /** Opened once. If the driver is unknown, the next call asks again. */
   async #open(signal: AbortSignal): Promise<Opened | undefined> {
     if (this.#isOff) return undefined;
     this.#opened ??= this.#openAll(signal).catch((error: unknown) => {
@@ -277,7 +278,7 @@ export class PodCgroups {
   }
 }
 
-/** Absent is without limit. */
+/** `undefined` means no limit. */
 function isMore(wanted: number | undefined, held: number | undefined): boolean {
   return wanted !== undefined && held !== undefined && wanted > held;
 }

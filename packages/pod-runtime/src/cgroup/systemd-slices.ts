@@ -5,10 +5,9 @@ import type { CgroupName } from "./cgroup-names.ts";
 import type { CgroupLimits, CgroupTree } from "./cgroup-tree.ts";
 import { weightOf } from "./cgroup-v2-tree.ts";
 
-/** Runs `systemctl`; a test has its own. */
+/** Runs `systemctl`. */
 export type Systemctl = (args: readonly string[]) => Promise<ToolResult>;
 
-/** What {@link SystemdSlices} needs. */
 export interface SystemdSlicesOptions {
   /** The same cgroups as files, which are only read. */
   readonly files: Pick<CgroupTree, "tryRead" | "memoryUsage" | "children">;
@@ -17,8 +16,8 @@ export interface SystemdSlicesOptions {
 }
 
 /**
- * Slices of systemd. They are systemd's alone to write: their limits are set by `systemctl set-property --runtime`, which holds
- * also for a slice that begins later, with the first of its containers. Without systemd's program, none are set.
+ * Slices of systemd. Only systemd may write them: limits are set by `systemctl set-property --runtime`, which also works for a slice that
+ * starts later, with its first container. Without systemctl no limits are set.
  */
 export class SystemdSlices implements CgroupTree {
   readonly #files: SystemdSlicesOptions["files"];
@@ -31,12 +30,12 @@ export class SystemdSlices implements CgroupTree {
     this.#systemctl = systemctl;
   }
 
-  /** Whether systemd can be asked. @throws an Error that says why it cannot */
+  /** Checks that systemd answers. @throws an Error with the reason */
   async check(): Promise<void> {
     await this.#run(["show", "--property=Version"]);
   }
 
-  /** As `CgroupTree.make`; a slice begins when something is put in it. */
+  /** As `CgroupTree.make`. systemd starts a slice when something is put into it. */
   async make(name: CgroupName): Promise<boolean> {
     return (await this.#files.tryRead(name)) === undefined;
   }
@@ -62,7 +61,7 @@ export class SystemdSlices implements CgroupTree {
     return this.#files.children(name);
   }
 
-  /** As `CgroupTree.remove`. A slice with something in it is left: stopping would end it. */
+  /** As `CgroupTree.remove`. A slice that is not empty is left, because stopping it would kill its processes. */
   async remove(name: CgroupName): Promise<void> {
     if ((await this.#files.children(name)).length > 0)
       throw Object.assign(new Error(`stop slice ${name.parent}: there is something in it`), { code: "EBUSY" });
@@ -80,8 +79,8 @@ export class SystemdSlices implements CgroupTree {
 }
 
 /**
- * Limits as properties of a slice. systemd keeps CPU quotas in whole percents.
- * Source: genV1ResourcesProperties, genV2ResourcesProperties and addCPUQuota in opencontainers/cgroups v0.0.6 systemd.
+ * Limits as properties of a slice. systemd keeps CPU quotas in whole percents. Source: genV1ResourcesProperties, genV2ResourcesProperties
+ * and addCPUQuota in opencontainers/cgroups v0.0.6 systemd.
  */
 export function slicePropertiesOf(
   { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes, processes }: CgroupLimits,

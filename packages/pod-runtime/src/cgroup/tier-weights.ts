@@ -3,23 +3,22 @@ import type { CgroupNames } from "./cgroup-names.ts";
 import type { CgroupTree } from "./cgroup-tree.ts";
 import { maxShares, minShares } from "./cpu-amounts.ts";
 
-/** What {@link TierWeights} needs. */
 export interface TierWeightsOptions {
   readonly names: CgroupNames;
   readonly tree: CgroupTree;
-  /** CPU shares of all pods together, beside what else the machine runs. */
+  /** CPU shares of all pods together, relative to the rest of the machine. */
   readonly rootShares: number;
 }
 
 /**
- * CPU weights of the cgroups that pods' are in: best effort pods together have the least, burstable ones what they ask for
- * together, also those of other programs. The cgroup that all are in has the machine's CPUs, if it was made here.
- * Source: kubernetes v1.36.3 pkg/kubelet/cm/qos_container_manager_linux.go.
+ * CPU weights of the cgroups that contain the pods' cgroups: best effort pods together have the minimum, burstable pods together the sum of
+ * their requests, including those of other programs. The parent of all has the machine's CPUs, if this program created it. Source:
+ * kubernetes v1.36.3 pkg/kubelet/cm/qos_container_manager_linux.go.
  */
 export class TierWeights {
   readonly #options: TierWeightsOptions;
   readonly #made = new Set<QosClass>();
-  /** The look that has not begun yet: it will do for all who ask until then. */
+  /** An update that has not started yet, which serves all callers until then. */
   #next: Promise<void> | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -27,7 +26,7 @@ export class TierWeights {
     this.#options = options;
   }
 
-  /** Makes the cgroup that pods of a quality are in; at once where this has been done. @throws as the file system */
+  /** Creates the cgroup for pods of a QoS class. Returns at once after the first time. @throws as the file system */
   async makeTier(quality: QosClass): Promise<void> {
     if (this.#made.has(quality)) return;
     const { names, tree, rootShares } = this.#options;
@@ -36,7 +35,7 @@ export class TierWeights {
     this.#made.add(quality);
   }
 
-  /** A pod of a quality has come, changed or gone. */
+  /** Updates the weights after a pod of a QoS class was added, changed or removed. */
   follow(quality: QosClass): Promise<void> {
     if (quality !== "Burstable") return Promise.resolve();
     if (this.#next) return this.#next;

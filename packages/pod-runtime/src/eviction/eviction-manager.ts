@@ -23,17 +23,17 @@ import { exceededStorageLimit, hasStorageLimit } from "./storage-limits.ts";
 
 // Source of all: kubernetes v1.36.3 pkg/kubelet/eviction/eviction_manager.go, and evictionMonitoringPeriod of pkg/kubelet/kubelet.go.
 
-/** How often the node is looked at, in milliseconds. */
+/** Interval of the checks, in milliseconds. */
 const lookMs = 10_000;
 
-/** How long the end of an evicted pod is waited for, and how often it is looked for, in milliseconds. */
+/** Maximum wait for the end of an evicted pod, and interval of its checks, in milliseconds. */
 const cleanupMs = 30_000;
 const cleanupPollMs = 1_000;
 
-/** Grace of a pod that is evicted at once, in milliseconds. */
+/** Grace period of a pod that a hard threshold evicts, in milliseconds. */
 const immediateGraceMs = 1_000;
 
-/** A condition of a node, as a provider describes it. */
+/** A condition of the node. */
 export interface PressureStatus {
   readonly type: PressureCondition;
   readonly status: "True" | "False";
@@ -41,7 +41,6 @@ export interface PressureStatus {
   readonly message: string;
 }
 
-/** How a pod is evicted. */
 export interface PodEviction {
   readonly message: string;
   readonly graceMs: number;
@@ -49,30 +48,29 @@ export interface PodEviction {
   readonly isDisruption: boolean;
 }
 
-/** What {@link EvictionManager} needs. */
 export interface EvictionManagerOptions extends EvictionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** What the node uses now. */
+  /** Measures the node. */
   nodeStats(signal: AbortSignal): Promise<NodeStats>;
-  /** What its pods use, as last measured. */
+  /** Usage of the pods, as last measured. */
   podStats(signal: AbortSignal): Promise<readonly PodStats[]>;
   /** Removes the containers of pods that have ended. Default: they stay. @returns of how many pods */
   reclaimContainers?(signal: AbortSignal): Promise<number>;
   /** Pods that run and are not ending. */
   pods(): readonly DeepReadonly<Pod>[];
-  /** @returns whether the pod is ending now */
+  /** @returns whether this call started the pod's end */
   evict(pod: PodRef, eviction: PodEviction): boolean;
-  /** Whether all of an evicted pod has ended. */
+  /** Whether an evicted pod has ended completely. */
   hasEnded(pod: PodRef): boolean;
-  /** Tells people of the node. */
+  /** Records an event of the node. */
   recordNodeEvent?(event: Omit<PodEvent, "container">): void;
-  /** The conditions have changed. Returns at once. */
+  /** Called when the conditions have changed. Returns at once. */
   onConditions(): void;
 }
 
-/** Measures the node, tells its conditions, and evicts pods when something runs out. */
+/** Measures the node, sets its pressure conditions, and evicts pods when a resource runs out. */
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   #state: EvictionState = calmState;
@@ -81,7 +79,10 @@ export class EvictionManager {
     this.#options = options;
   }
 
-  /** MemoryPressure, DiskPressure and PIDPressure; all are `False` before the first look. Source of the words: pkg/kubelet/nodestatus/setters.go. */
+  /**
+   * MemoryPressure, DiskPressure and PIDPressure; all `False` before the first check. Source of the words:
+   * pkg/kubelet/nodestatus/setters.go.
+   */
   get conditions(): readonly PressureStatus[] {
     return conditionWords.map(({ type, isMet, isNot }) => {
       const holds = this.#state.conditions.includes(type);
@@ -91,8 +92,8 @@ export class EvictionManager {
   }
 
   /**
-   * Refuses a new pod while the node is short of something: with a shortage of memory those of the class BestEffort that do not tolerate it, else all.
-   * Critical pods are always taken.
+   * Refuses a new pod while the node is under pressure: under memory pressure alone only BestEffort pods that do not tolerate it, else all.
+   * Critical pods are always admitted.
    *
    * @throws TerminalError with the reason `Evicted`
    */
@@ -105,7 +106,7 @@ export class EvictionManager {
     throw new TerminalError(`Pod was rejected: The node had condition: [${conditions.join(" ")}]. `, { reason: "Evicted" });
   }
 
-  /** Looks from time to time. @throws `signal.reason` when aborted, and nothing else */
+  /** Checks at intervals. @throws only `signal.reason` */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, logger } = this.#options;
     for (;;) {
@@ -121,7 +122,7 @@ export class EvictionManager {
     }
   }
 
-  /** Looks once. @returns pods that were evicted: all that exceed a limit of their own, else one at most */
+  /** Checks once. @returns evicted pods: all that exceed a limit of their own, else at most one */
   async look(signal: AbortSignal): Promise<readonly PodRef[]> {
     const { rules, clock, metrics, nodeStats, recordNodeEvent } = this.#options;
     const observations = observationsOf(await nodeStats(signal));
@@ -129,7 +130,7 @@ export class EvictionManager {
     const overLimit = await this.#evictOverLimit(signal);
     if (overLimit.length > 0) return overLimit;
     const { due } = this.#state;
-    // One that is kept by its minimum reclaim alone may have lost its measurement.
+    // A threshold that is due only because of its minimum reclaim may have no measurement.
     const threshold = due.find(({ signal: name }) => observations.has(name));
     if (!threshold) return [];
     const { resource } = signalFacts[threshold.signal];
@@ -174,7 +175,7 @@ export class EvictionManager {
     });
   }
 
-  /** @returns whether that was enough */
+  /** @returns whether enough was freed */
   async #reclaim({ signal: name }: Threshold, signal: AbortSignal): Promise<boolean> {
     const { reclaimContainers, reclaimImages, hasImageFs, nodeStats, rules, logger } = this.#options;
     if (signalFacts[name].condition !== "DiskPressure") return false;
@@ -227,7 +228,7 @@ export class EvictionManager {
       if (clock.monotonic() >= untilMs) return logger.warn({ pods }, "evicted pods have not ended in time");
       await clock.sleep(cleanupPollMs, signal);
     }
-    // What they used is counted a moment longer.
+    // Usage figures still contain the pod for a moment.
     await clock.sleep(cleanupPollMs, signal);
   }
 }

@@ -2,52 +2,54 @@ import type { Clock, Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { afterProbe, newProbe, timeoutMs, type ProbeKind, type ProbeOutcome, type ProbeSpec } from "./probe-schedule.ts";
 
-/** How often an attempt that cannot be made is made again at once. Source: maxProbeRetries of kubernetes v1.36.3 prober. */
+/** Immediate repetitions of an attempt that could not be made. Source: maxProbeRetries of kubernetes v1.36.3 prober. */
 const maxTries = 3;
 
-/** How long after a command without an answer it may show that the runtime was going away: one that is being stopped answers no more, at first. */
+/**
+ * Time in which a runtime may still announce its shutdown after a command got no answer, in milliseconds: a runtime that is being stopped
+ * first stops answering.
+ */
 const leavingMs = 2_000;
 
-/** A probe that is to run as long as it is wanted. */
+/** A probe that runs for as long as it is wanted. */
 export interface WantedProbe {
   readonly container: string;
   /** The runtime's id of the instance. */
   readonly id: string;
   readonly kind: ProbeKind;
   readonly spec: ProbeSpec;
-  /** When the instance started, in wall-clock milliseconds since the epoch; the initial delay counts from then. */
+  /** Start of the instance, in wall-clock milliseconds since the epoch. The initial delay counts from it. */
   readonly startedAtMs: number;
-  /** Whether the container counts as ready when the probe begins. */
+  /** Whether the container is ready when the probe starts. */
   readonly isReady: boolean;
 }
 
-/** What one attempt found. */
+/** Result of one attempt. */
 export interface ProbeAttempt {
   readonly isSuccess: boolean;
-  /** What the container answered, for people. */
+  /** The container's answer, for users. */
   readonly output: string;
-  /** It succeeded, and people should know of the output nevertheless. */
+  /** Whether a success should be reported with its output. */
   readonly isWarning?: boolean;
 }
 
-/** An attempt that may have been cut off because its time was over. */
+/** An attempt that may have been cut off by its time-out. */
 interface TimedAttempt extends ProbeAttempt {
   readonly isLate?: boolean;
 }
 
-/** Makes one attempt; ends with `signal` when the time is over. Rejects if it cannot be made at all. */
+/** Makes one attempt, which ends with `signal` at its time-out. Rejects if the attempt is impossible. */
 export type ProbeAction = (probe: WantedProbe, signal: AbortSignal) => Promise<ProbeAttempt>;
 
-/** What a prober needs. */
 export interface ProberOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Begins to watch the runtime. What it returns tells whether the runtime is away, or was at any time since: then a command in a
-   * container comes to nothing. Default: the runtime never is away.
+   * Starts to watch the runtime. The returned function tells whether the runtime is away or has been since; a command in a container has no
+   * result then. Default: the runtime is never away.
    */
   readonly watchPresence?: (() => () => boolean) | undefined;
-  /** Asks the runtime for a sign of life; rejects if it gives none in time. Default: it always gives one. */
+  /** Pings the runtime; rejects if it does not answer in time. Default: it always answers. */
   readonly pingRuntime?: ((signal: AbortSignal) => Promise<void>) | undefined;
   readonly attempt: ProbeAction;
   /**
@@ -58,25 +60,25 @@ export interface ProberOptions {
    */
   readonly admit?: (probe: WantedProbe, attempt: () => Promise<void>, signal: AbortSignal) => Promise<void>;
   /**
-   * Looks at a failed attempt, whose time is over. Rejects if the failure may be that of the way to the container, as when its machine
-   * is out of reach: then nothing is known. Default: every failure is the container's.
+   * Checks a failed attempt after its time-out. Rejects if the way to the container may have failed, such as when its machine is
+   * unreachable: the result is unknown then. Default: every failure is the container's.
    */
   readonly confirm?: (probe: WantedProbe, signal: AbortSignal) => Promise<void>;
   /**
-   * An attempt was made, or could not be made.
+   * Called after each attempt, whether it could be made or not.
    *
-   * @param seconds - how long it took, without the time that it waited for room
+   * @param seconds - its duration, without the wait for admission
    */
   onAttempt?(probe: WantedProbe, outcome: ProbeOutcome, seconds: number): void;
-  /** A probe has another result now. */
+  /** Called when a probe's result has changed. */
   onResult(probe: WantedProbe, isSuccess: boolean): void;
-  /** A single attempt has failed. */
+  /** Called after each failed attempt. */
   onFailure(probe: WantedProbe, output: string): void;
-  /** A single attempt has succeeded with a warning. */
+  /** Called after each successful attempt with a warning. */
   onWarning(probe: WantedProbe, output: string): void;
 }
 
-/** Runs the probes of one pod: those that are wanted, each until it is no longer. */
+/** Runs the wanted probes of one pod. */
 export class Prober implements Disposable {
   readonly #options: ProberOptions;
   readonly #running = new Map<string, AbortController>();
@@ -85,7 +87,7 @@ export class Prober implements Disposable {
     this.#options = options;
   }
 
-  /** Starts what is newly wanted and stops the rest; what goes on is not disturbed. */
+  /** Sets the wanted probes: starts new ones, stops others, and does not disturb those that stay. */
   want(probes: readonly WantedProbe[]): void {
     const wanted = new Map(probes.map((probe) => [keyOf(probe), probe]));
     for (const [key, abort] of this.#running) {
@@ -128,7 +130,7 @@ export class Prober implements Disposable {
     }
   }
 
-  /** @param onBegin - called when there is room for the attempt; again for each repetition */
+  /** @param onBegin - called when the attempt is admitted, and again for each repetition */
   async #attempt(probe: WantedProbe, onBegin: () => void, signal: AbortSignal): Promise<ProbeOutcome> {
     const { logger, watchPresence, onFailure, onWarning, confirm } = this.#options;
     const wasAway = probe.spec.exec && watchPresence?.();
@@ -150,7 +152,7 @@ export class Prober implements Disposable {
     return "error";
   }
 
-  /** Makes an attempt once there is room for it. The room stays taken while an attempt whose time is over still ends. */
+  /** Makes an attempt once it is admitted. It counts as admitted until it has ended, which may be after its time-out. */
   #admitted(probe: WantedProbe, onBegin: () => void, signal: AbortSignal): Promise<TimedAttempt> {
     const { admit } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<TimedAttempt>();
@@ -164,7 +166,7 @@ export class Prober implements Disposable {
     return promise;
   }
 
-  /** Whether the runtime of a command without an answer goes away, or gives no answer to anybody. */
+  /** Whether the runtime is shutting down or answers nobody, after a command got no answer. */
   async #isLeaving(wasAway: () => boolean, signal: AbortSignal): Promise<boolean> {
     const { clock, logger, pingRuntime } = this.#options;
     await clock.sleep(leavingMs, signal);
@@ -179,7 +181,7 @@ export class Prober implements Disposable {
     return wasAway();
   }
 
-  /** An attempt that takes too long has failed. */
+  /** Starts an attempt, which fails at its time-out. */
   #begin(probe: WantedProbe, outer: AbortSignal): { readonly inTime: Promise<TimedAttempt>; readonly settled: Promise<void> } {
     const { clock, attempt } = this.#options;
     const limit = new AbortController();

@@ -6,25 +6,22 @@ import { hasFsCode } from "./fs-code.ts";
 const dataName = "..data";
 const newDataName = "..data_tmp";
 
-/** Where a payload is written to, and how. */
 export interface PayloadTarget {
-  /** The volume's folder. It has to be there, and containers must not be able to write to it. */
+  /** The volume's folder. It must exist, and containers must not be able to write to it. */
   readonly path: string;
-  /** Group that owns all files and may read them; absent: the program's own. */
+  /** Group that owns and may read all files. Default: the program's own group. */
   readonly fsGroup?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /**
- * Makes a volume hold a payload. Readers see the old files or the new ones, never some of each: the files are in a folder
- * named by the time, the link `..data` leads to it, each file's name in the volume leads through that link, and a change is
- * one rename of it. What is as it should be is left alone; what an earlier attempt has left is removed.
- * Source: AtomicWriter in kubernetes v1.36.3 pkg/volume/util/atomic_writer.go.
+ * Writes a payload to a volume. Readers see either the old files or the new ones: the files are in a folder named by the time, the link
+ * `..data` points to it, each file's name in the volume is a link through `..data`, and a change renames `..data` once. Correct files are
+ * left alone; leftovers of an earlier attempt are removed. Source: AtomicWriter in kubernetes v1.36.3 pkg/volume/util/atomic_writer.go.
  *
- * @returns whether something was changed
- * @throws InvalidInputError for a file that would lie outside; an Error with the code of the file system, and then the old
- * files are all there
+ * @returns whether something changed
+ * @throws InvalidInputError for a file outside of the volume; an Error with the file system's code, and then all old files are still there
  */
 export async function writePayload(target: PayloadTarget, payload: VolumePayload): Promise<boolean> {
   const files = payload.files.map((file) => ({ ...file, path: volumeFilePath(file.path), mode: modeOf(file, target) }));
@@ -35,7 +32,7 @@ export async function writePayload(target: PayloadTarget, payload: VolumePayload
   return !isSame || hasChangedLinks;
 }
 
-/** The folder that `..data` leads to. */
+/** Target of the link `..data`. */
 async function currentFolder(path: string): Promise<string | undefined> {
   try {
     const name = await readlink(join(path, dataName));
@@ -50,7 +47,7 @@ function modeOf({ mode }: VolumeFile, { fsGroup }: PayloadTarget): number {
   return fsGroup === undefined ? mode : mode | 0o440;
 }
 
-/** Whether a folder holds these files and no others. */
+/** Whether a folder contains exactly these files. */
 async function holds(folder: string, files: readonly VolumeFile[], { fsGroup }: PayloadTarget): Promise<boolean> {
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -69,7 +66,7 @@ async function holds(folder: string, files: readonly VolumeFile[], { fsGroup }: 
   }
 }
 
-/** Writes the files to a new folder, and makes `..data` lead there. @returns the folder's name */
+/** Writes the files to a new folder, and points `..data` to it. @returns the folder's name */
 async function swapIn({ path, fsGroup, clock, random }: PayloadTarget, files: readonly VolumeFile[]): Promise<string> {
   const name = folderNameAt(clock.now(), random);
   const folder = join(path, name);
@@ -86,7 +83,7 @@ async function swapIn({ path, fsGroup, clock, random }: PayloadTarget, files: re
   }
 }
 
-/** As `..2026_01_31_23_59_59.1234567890`. */
+/** Such as `..2026_01_31_23_59_59.1234567890`. */
 function folderNameAt(wallMs: number, random: Random): string {
   const time = new Date(wallMs).toISOString().slice(0, 19).replaceAll(/[-:T]/g, "_");
   return `..${time}.${Math.floor(random.next() * 1e10)}`;
@@ -101,7 +98,7 @@ async function writeFile(folder: string, { path, mode, content, uid }: VolumeFil
   await handle.chmod(mode);
 }
 
-/** Makes a folder that everybody may look into, unless it is there. */
+/** Creates a world-readable folder, unless it exists. */
 async function makeFolder(path: string, fsGroup: number | undefined): Promise<void> {
   try {
     await mkdir(path);
@@ -113,7 +110,7 @@ async function makeFolder(path: string, fsGroup: number | undefined): Promise<vo
   await chmod(path, fsGroup === undefined ? 0o755 : 0o2755);
 }
 
-/** Makes each name in the volume lead to its file, and removes all else that is ours. @returns whether something was changed */
+/** Links each name in the volume to its file, and removes links and folders that are not needed. @returns whether something changed */
 async function arrangeLinks(path: string, folder: string, names: ReadonlySet<string>): Promise<boolean> {
   const entries = await readdir(path, { withFileTypes: true });
   const present = new Set(entries.map(({ name }) => name));

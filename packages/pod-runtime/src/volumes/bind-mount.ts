@@ -5,8 +5,8 @@ import type { HostMounts } from "./host-mounts.ts";
 import { mountedAt } from "./mount-table.ts";
 
 /**
- * Mounts what a handle has open at a target, unless it is there; another thing that is mounted there is taken away.
- * Source: doBindSubPath of kubernetes v1.36.3 pkg/volume/util/subpath/subpath_linux.go.
+ * Mounts the open file or folder at the target. Idempotent; replaces a different mount there. Source: doBindSubPath of kubernetes v1.36.3
+ * pkg/volume/util/subpath/subpath_linux.go.
  */
 export async function bindMount(
   source: FileHandle,
@@ -24,7 +24,7 @@ export async function bindMount(
   await mounts.bind(source, target, options);
 }
 
-/** A folder can only be mounted on a folder, and all else on a file. */
+/** A folder can only be mounted on a folder, everything else only on a file. */
 async function makeTarget(target: string, isFolder: boolean): Promise<void> {
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   const held = await lstat(target).catch((error: unknown) => {

@@ -11,15 +11,14 @@ import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
 import { isRecursivelyReadOnly } from "./recursive-read-only.ts";
 import { canBeReplaced, openSubPath, subPathOf, type VolumeMount } from "./sub-path.ts";
 
-/** What of a container's start its mounts follow from. */
+/** Facts about a container's start that its mounts depend on. */
 export interface MountFacts {
   /** For `subPathExpr`. */
   readonly environment: readonly ResolvedEnvVar[];
-  /** The images of its volumes that are some, by content, by the volumes' names. Default: it has none. */
+  /** Images of the volumes of type image: volume name ▶ image id by content. Default: none. */
   readonly volumeImages?: ReadonlyMap<string, string> | undefined;
 }
 
-/** What {@link containerMounts} needs. */
 export interface ContainerMountsOptions {
   readonly pod: DeepReadonly<Pod>;
   readonly container: DeepReadonly<Container>;
@@ -27,15 +26,15 @@ export interface ContainerMountsOptions {
   /** The pod's volumes on the disk, by name. */
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
   readonly directory: PodDirectory;
-  /** Absent where nothing can be mounted. */
+  /** `undefined` where mounting is impossible. */
   readonly mounts: HostMounts | undefined;
   readonly recursiveReadOnly: boolean;
   readonly logger: Logger;
 }
 
 /**
- * What a container mounts of its pod's volumes, in the order of its spec.
- * Source: makeMounts of kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ * Mounts of a container for its pod's volumes, in the order of its spec. Source: makeMounts of kubernetes v1.36.3
+ * pkg/kubelet/kubelet_pods.go.
  *
  * @throws InvalidInputError in a kubelet's words; UnsupportedError
  */
@@ -62,7 +61,7 @@ export async function containerMounts(options: ContainerMountsOptions): Promise<
   return mounts;
 }
 
-/** An image is read-only whatever the mount says, and nothing is mounted in it. */
+/** An image is always read-only, and nothing is mounted inside it. */
 function imageMount(
   mount: VolumeMount,
   id: string,
@@ -86,7 +85,7 @@ function propagationOf({ mountPropagation = "None" }: VolumeMount): NonNullable<
 
 type Place = ContainerMountsOptions & { readonly volume: ReadyVolume; readonly index: number };
 
-/** What the runtime is to mount: nobody but us can put another thing in its place. */
+/** Path for the runtime to mount. Containers cannot replace what it names. */
 async function hostPathOf(mount: VolumeMount, place: Place): Promise<string> {
   const subPath = subPathOf(mount, place.facts.environment);
   if (subPath !== "") return placeSubPath(mount, subPath, place);
@@ -99,7 +98,7 @@ async function placeHostPath(
   { volume, directory, container, index, mounts }: Place,
 ): Promise<string> {
   const found = await findHostPath({ path: volume.path, type: "", policy: { hostPaths } });
-  // What a privileged container mounts for the node has to come out of a mount of the node's own.
+  // With `Bidirectional`, mounts of the container must propagate through a mount of the node.
   if (found.isFixed || mount.mountPropagation === "Bidirectional") return found.path;
   if (!mounts) throw notSafe(mount, `${volume.path} is below a folder that other pods may write to`);
   await using handle = await openHostPath(found);
@@ -124,7 +123,7 @@ async function placeSubPath(mount: VolumeMount, subPath: string, place: Place): 
     await bindMount(opened.handle, target, mounts);
     return target;
   } catch (error) {
-    // A kubelet keeps this from users, too: it tells of the node's disk.
+    // Like a kubelet, the error hides the details from users, because they describe the node's disk.
     logger.warn({ container: container.name, volume: mount.name, err: error }, "a subPath could not be mounted");
     const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
     throw isInvalidInput(error) ? new InvalidInputError(message) : new Error(message);

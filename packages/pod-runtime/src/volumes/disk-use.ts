@@ -2,10 +2,9 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { statfs } from "node:fs/promises";
 import { runTool } from "./run-tool.ts";
 
-/** How long one folder may take, in milliseconds, before the others' turn has come. */
+/** Maximum time for one folder, in milliseconds. */
 const turnMs = 10_000;
 
-/** What {@link diskUse} needs. */
 export interface DiskUseOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -14,9 +13,9 @@ export interface DiskUseOptions {
 }
 
 /**
- * Bytes that folders take up on their disks; what is mounted within does not count. Those that are not there are left out,
- * and those that a pod fills with so many files that counting them has no end: they must not keep it from the others.
- * Measured by the program du, outside of this one: a tree may be huge.
+ * Bytes that folders occupy, without mounts inside them. Folders that do not exist are left out, and so are folders that a pod has filled
+ * with so many files that counting them takes too long: they must not delay the others. Measured by the program du in its own process,
+ * because a tree may be huge.
  *
  * @param paths - without newlines
  */
@@ -25,8 +24,8 @@ export async function diskUse(paths: readonly string[], options: DiskUseOptions)
 }
 
 /**
- * Inodes that folders take up on their disks, without what is mounted within; empty where the program du cannot count them. A folder that takes
- * longer than ten seconds is left out.
+ * Inodes that folders occupy, without mounts inside them; empty if du cannot count them. A folder that takes longer than ten seconds is
+ * left out.
  *
  * @param paths - without newlines
  */
@@ -49,13 +48,13 @@ async function measure(
       if (amount !== undefined && path !== undefined) used.set(path, Number(amount));
     }
     if (!turn.signal.aborted) break;
-    // It goes in order: the first without a figure is the one it was at.
+    // du works in order: the first folder without a figure is the one that took too long.
     left = left.slice(left.findLastIndex((path) => used.has(path)) + 2);
   }
   return used;
 }
 
-/** A file system; `usedBytes` is what everybody uses of it. */
+/** A file system; `usedBytes` counts all its users. */
 interface FileSystemRoom {
   readonly capacityBytes: number;
   readonly availableBytes: number;
@@ -65,9 +64,9 @@ interface FileSystemRoom {
 }
 
 /**
- * What the file system of a folder has and what is left of it.
+ * Capacity and free space of a folder's file system.
  *
- * @throws what `statfs` throws where the folder cannot be seen
+ * @throws errors of `statfs`
  */
 export async function fileSystemRoom(path: string): Promise<FileSystemRoom> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);

@@ -6,17 +6,16 @@ import { hasFsCode } from "./fs-code.ts";
 import type { HostMounts } from "./host-mounts.ts";
 import { mountedAt } from "./mount-table.ts";
 
-/** What a folder in memory is made with; see {@link makeMemoryDir}. */
 export interface MemoryDir {
   readonly path: string;
-  /** Absent: half of the machine's memory. */
+  /** Default: half of the machine's memory. */
   readonly sizeBytes?: number | undefined;
   readonly fsGroup?: number | undefined;
 }
 
 /**
- * Makes a folder everybody may write to, unless it is there. What is in one that is there belongs to the containers, and stays.
- * Source: setupDir of kubernetes v1.36.3 pkg/volume/emptydir/empty_dir.go.
+ * Creates a world-writable folder, unless it exists. Contents of an existing folder belong to the containers, and stay. Source: setupDir of
+ * kubernetes v1.36.3 pkg/volume/emptydir/empty_dir.go.
  */
 export async function makeOpenDir(path: string, fsGroup: number | undefined): Promise<void> {
   const isThere = await lstat(path).then(
@@ -27,7 +26,7 @@ export async function makeOpenDir(path: string, fsGroup: number | undefined): Pr
     },
   );
   if (isThere) return;
-  // Whoever finds it by its name finds it finished.
+  // The final name exists only once the folder is complete.
   const unfinished = `${path}.unfinished`;
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   await rm(unfinished, { recursive: true, force: true });
@@ -38,8 +37,7 @@ export async function makeOpenDir(path: string, fsGroup: number | undefined): Pr
 }
 
 /**
- * Makes a folder in memory that everybody may write to, unless it is there.
- * Source: setupTmpfs of kubernetes v1.36.3 pkg/volume/emptydir/empty_dir.go.
+ * Creates a world-writable folder in memory, unless it exists. Source: setupTmpfs of kubernetes v1.36.3 pkg/volume/emptydir/empty_dir.go.
  */
 export async function makeMemoryDir({ path, sizeBytes, fsGroup }: MemoryDir, mounts: HostMounts): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o750 });
@@ -52,24 +50,24 @@ export async function makeMemoryDir({ path, sizeBytes, fsGroup }: MemoryDir, mou
 }
 
 /**
- * How large a folder in memory may become: no larger than its limit, and than the pod's memory; absent: no limit is known.
- * Source: calculateEmptyDirMemorySize of kubernetes v1.36.3 pkg/volume/emptydir/empty_dir.go.
+ * Maximum size of a folder in memory: the smaller of its limit and the pod's memory; `undefined` without a limit. Source:
+ * calculateEmptyDirMemorySize of kubernetes v1.36.3 pkg/volume/emptydir/empty_dir.go.
  *
- * @throws InvalidInputError for a limit that is no quantity
+ * @throws InvalidInputError for a malformed limit
  */
 export function memoryDirBytes(sizeLimit: string | undefined, pod: DeepReadonly<Pod>): number | undefined {
   const limits = [sizeLimitBytes(sizeLimit), podMemoryBytes(pod)].filter((bytes) => bytes !== undefined && bytes > 0);
   return limits.length > 0 ? Math.min(...(limits as number[])) : undefined;
 }
 
-/** A volume's limit in bytes; absent where there is none. @throws InvalidInputError for one that is no quantity */
+/** A volume's limit in bytes; `undefined` without one. @throws InvalidInputError for a malformed limit */
 export function sizeLimitBytes(sizeLimit: string | undefined): number | undefined {
   if (sizeLimit === undefined) return undefined;
   const bytes = Number(wholeUnits(parseQuantity(sizeLimit)));
   return bytes > 0 ? bytes : undefined;
 }
 
-/** Memory of all the pod's containers together; `undefined` as soon as one has no limit. */
+/** Sum of the containers' memory limits; `undefined` if one has no limit. */
 function podMemoryBytes({ spec }: DeepReadonly<Pod>): number | undefined {
   const ofPod = spec?.resources?.limits?.["memory"];
   if (ofPod !== undefined) return sizeLimitBytes(ofPod);

@@ -2,26 +2,26 @@ import type { FileHandle } from "node:fs/promises";
 import { readMountTable, type MountPoint } from "./mount-table.ts";
 import { runTool } from "./run-tool.ts";
 
-/** The mounts of a machine. It takes root with CAP_SYS_ADMIN to change them. */
+/** Mounts of a machine. Changes require root with CAP_SYS_ADMIN. */
 export interface HostMounts {
-  /** All that is mounted, in order. */
+  /** All mounts, in order. */
   list(): Promise<readonly MountPoint[]>;
-  /** Mounts a file system in memory. @param options - as of mount(8), such as `size=1048576` */
+  /** Mounts a tmpfs. @param options - of mount(8), such as `size=1048576` */
   mountTmpfs(target: string, options: readonly string[]): Promise<void>;
-  /** Mounts what an NFS server exports. @param source - such as `nfs.example.com:/exports` @param options - as of nfs(5) */
+  /** Mounts an NFS export. @param source - such as `nfs.example.com:/exports` @param options - of nfs(5) */
   mountNfs(source: string, target: string, options: readonly string[]): Promise<void>;
   /**
-   * Mounts what a handle has open at a target of its kind, so that nobody can put another thing in its place on the way.
+   * Mounts an open file or folder on a target of the same kind. A path could be replaced in between; an open file cannot.
    *
-   * @param options - `isWhole`: with all that is mounted below; what is mounted later below the source comes, too, never the
-   * other way round
+   * @param options - `isWhole`: includes mounts below the source; later mounts below the source propagate to the target, but not the other
+   * way round
    */
   bind(source: FileHandle, target: string, options?: { readonly isWhole?: boolean }): Promise<void>;
-  /** Takes away what was mounted last at a path; at once out of sight where it is still in use. */
+  /** Removes the newest mount at a path; lazily if it is still in use. */
   unmount(target: string): Promise<void>;
 }
 
-/** The mounts of this machine, changed by the programs mount and umount of util-linux. */
+/** Mounts of this machine, changed by mount and umount of util-linux. */
 export const systemMounts: HostMounts = {
   list: readMountTable,
 
@@ -33,7 +33,7 @@ export const systemMounts: HostMounts = {
 
   bind: (source, target, { isWhole = false } = {}) => {
     const how = isWhole ? ["--rbind", "--make-rslave"] : ["--bind"];
-    // The descriptor is the thing itself: its path must not be looked up again.
+    // `--no-canonicalize` keeps the descriptor, so that its path is not resolved again.
     return mount(`mount an open file at ${target}`, ["--no-canonicalize", ...how, "/proc/self/fd/3", target], source.fd);
   },
 

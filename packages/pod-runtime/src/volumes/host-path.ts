@@ -6,28 +6,28 @@ import { InvalidInputError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { hasFsCode } from "./fs-code.ts";
 import { openResolved, resolveWithin, type ResolvedPath } from "./safe-path.ts";
 
-/** A path of the node that a pod asks for, and who says whether it may. */
+/** A path of the node that a pod asks for, and the policy that may allow it. */
 export interface HostPathWish {
   readonly path: string;
-  /** Such as `DirectoryOrCreate`; empty: whatever is there, and a folder where nothing is. */
+  /** Such as `DirectoryOrCreate`; empty: anything that exists, else a new folder. */
   readonly type: string;
   readonly policy: Pick<PodPolicy, "hostPaths">;
 }
 
-/** A path of the node, allowed and with its links resolved. */
+/** An allowed path of the node, with its links resolved. */
 export interface HostPath extends ResolvedPath {
   readonly path: string;
-  /** Whether it may be handed on by its name: only the administrator can put another thing there. */
+  /** Whether it can be mounted by name, because only the administrator can replace it. */
   readonly isFixed: boolean;
 }
 
-/** Folders that are made. Source: makeDir of kubernetes v1.36.3 pkg/volume/hostpath/host_path.go. */
+/** Mode of new folders. Source: makeDir of kubernetes v1.36.3 pkg/volume/hostpath/host_path.go. */
 const folderMode = 0o755;
 
 /**
- * Where a path of the node leads, whether it is there or not.
+ * Resolves a path of the node, whether it exists or not.
  *
- * @throws InvalidInputError, UnsupportedError for one that is not allowed, or that leads where it is not
+ * @throws InvalidInputError, UnsupportedError for a path that is not allowed, or whose links lead out of the allowed folders
  */
 export async function findHostPath({ path, policy }: HostPathWish): Promise<HostPath> {
   if (path.split("/").includes("..")) throw new InvalidInputError(`invalid HostPath \`${path}\`: must not contain '..'`);
@@ -36,13 +36,13 @@ export async function findHostPath({ path, policy }: HostPathWish): Promise<Host
   if (!isAllowedHostPath(path, policy)) throw notAllowed(path, path, hostPaths);
   const resolved = await resolveWithin("/", path);
   const at = join(resolved.existing, ...resolved.missing);
-  // The administrator may have named links: what they lead to is meant.
+  // The policy may name links: their targets are allowed.
   const folders = await Promise.all(outermost(hostPaths).map((folder) => realpath(folder).catch(() => folder)));
   if (!isAllowedHostPath(at, { hostPaths: folders })) throw notAllowed(path, at, hostPaths);
   return { ...resolved, path: at, isFixed: folders.includes("/") || folders.includes(at) };
 }
 
-/** Without folders within others of them, where pods may put links in their place. */
+/** Leaves out folders within others of the list, in which pods may create links. */
 function outermost(folders: readonly string[]): readonly string[] {
   const isIn = (inner: string, outer: string): boolean => isAllowedHostPath(inner, { hostPaths: [outer] });
   return folders.filter((folder, index) =>
@@ -51,8 +51,8 @@ function outermost(folders: readonly string[]): readonly string[] {
 }
 
 /**
- * Makes sure that a path of the node is what the pod takes it for, and makes it where that is asked for.
- * Source: checkTypeInternal of kubernetes v1.36.3 pkg/volume/hostpath/host_path.go; a folder in place of nothing is containerd's.
+ * Makes sure that a path of the node has the type that the pod expects, and creates it if the type says so. Source: checkTypeInternal of
+ * kubernetes v1.36.3 pkg/volume/hostpath/host_path.go; without a type, a missing path becomes a folder as with containerd.
  *
  * @throws as {@link findHostPath}; InvalidInputError in a kubelet's words
  */
@@ -85,7 +85,7 @@ export async function makeHostPath(wish: HostPathWish): Promise<void> {
   }
 }
 
-/** Opens a path of the node as it was found; what was put in its place since is refused. */
+/** Opens a resolved path of the node. Fails if it was replaced by a link in the meantime. */
 export function openHostPath(found: ResolvedPath): Promise<FileHandle> {
   return openResolved("/", found, folderMode);
 }

@@ -1,14 +1,14 @@
 import { isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 
-/** The reason of containers that wait for their pod's volumes. */
+/** Waiting reason of containers while their pod's volumes are prepared. */
 export const waitingReason = "ContainerCreating";
 
-/** The reason of the event that tells why a volume is not there. */
+/** Reason of the event about a volume that could not be prepared. */
 export const mountEventReason = "FailedMount";
 
-/** Why a volume is not there, where another step than setting it up has failed. */
+/** Failure of a step other than the set-up of a volume. */
 export class MountStepError extends Error {
-  /** In a kubelet's words, such as `MountVolume.NewMounter initialization failed`. */
+  /** The step in a kubelet's words, such as `MountVolume.NewMounter initialization failed`. */
   readonly step: string;
 
   constructor(step: string, message: string) {
@@ -18,9 +18,9 @@ export class MountStepError extends Error {
 }
 
 /**
- * Why a volume is not there, in a kubelet's words; its code is its cause's. The pod's containers wait as `ContainerCreating`.
- * What is not supported stays as it is: it names its field.
- * Source: GenerateError in kubernetes v1.36.3 pkg/volume/util/operationexecutor/operation_executor.go.
+ * Wraps the failure of a volume in a kubelet's words, with the code of its cause. The pod's containers wait as `ContainerCreating`. An
+ * UnsupportedError is returned unchanged, because it names its field. Source: GenerateError in kubernetes v1.36.3
+ * pkg/volume/util/operationexecutor/operation_executor.go.
  */
 export function mountError(volume: string, cause: unknown): unknown {
   if (isUnsupported(cause)) return cause;

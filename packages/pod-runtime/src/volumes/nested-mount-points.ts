@@ -3,9 +3,8 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { allContainers } from "./volume-source.ts";
 
 /**
- * Folders a volume needs for what containers mount within it: a volume that is mounted read-only cannot get them later.
- * They are relative, without `..`.
- * Source: MakeNestedMountpoints in kubernetes v1.36.3 pkg/volume/util/nested_volumes.go.
+ * Folders that a volume needs for mounts inside it, because they cannot be created in a read-only mount. Relative, without `..`. Source:
+ * MakeNestedMountpoints in kubernetes v1.36.3 pkg/volume/util/nested_volumes.go.
  */
 export function nestedMountPoints(volume: string, pod: DeepReadonly<Pod>): readonly string[] {
   const found = new Set<string>();

@@ -7,10 +7,10 @@ import { isFolderName, PodDirectory } from "./pod-directory.ts";
 import { removeTree } from "./remove-tree.ts";
 import type { VolumesRoot } from "./volumes-root.ts";
 
-/** How a folder is called while it is being removed, so that the next program goes on with it. */
+/** Prefix of a folder that is being removed. The next program continues the removal. */
 const removingPrefix = ".removing-";
 
-/** UIDs of all pods that have, or had, a folder. */
+/** UIDs of all pods that have a folder, or whose folder is being removed. */
 export async function listPodFolders({ path }: VolumesRoot): Promise<ReadonlySet<string>> {
   const names = await Promise.all(["pods", "memory"].map((folder) => readdir(join(path, folder))));
   const uids = names.flat().map((name) => (name.startsWith(removingPrefix) ? name.slice(removingPrefix.length) : name));
@@ -18,9 +18,9 @@ export async function listPodFolders({ path }: VolumesRoot): Promise<ReadonlySet
 }
 
 /**
- * Unmounts and removes all that a pod has on the disk; idempotent. What stays mounted is not entered.
+ * Unmounts and removes all data of a pod. Idempotent. Mounts that stay are not entered.
  *
- * @throws an Error if something could not be unmounted or removed; the rest stays for the next time
+ * @throws an Error if something could not be unmounted or removed; call again for the rest
  */
 export async function removePodFolder(root: VolumesRoot, uid: string, signal: AbortSignal): Promise<void> {
   const { path, memoryPath } = new PodDirectory(root.path, uid);

@@ -14,32 +14,31 @@ import { PodDirectory } from "./pod-directory.ts";
 import { usedVolumes, volumeSource, type Volume, type VolumeSource } from "./volume-source.ts";
 import type { VolumesRoot } from "./volumes-root.ts";
 
-/** How long after files could not be written they are written again, in milliseconds, and what it grows to. */
+/** Initial and maximum delay before a failed write of files is retried, in milliseconds. */
 const rewriteMs = { first: 500, most: 60_000 };
 
-/** What a volume that is there was made of. */
+/** Source of a volume that is ready. */
 export type ReadySource =
   | Exclude<VolumeSource, { readonly kind: "claim" }>
   | { readonly kind: "claim"; readonly of: ClaimedVolume["source"]["kind"]; readonly claim: ClaimedVolume["claim"] };
 
-/** A volume that is there. */
+/** A volume that is ready to be mounted. */
 export interface ReadyVolume {
   readonly source: ReadySource;
-  /** Its folder, or the path of the node. */
+  /** Its folder, or a path of the node. */
   readonly path: string;
-  /** Whether it is a file system of its own, in memory. */
+  /** Whether it is a tmpfs of its own. */
   readonly isMemory: boolean;
-  /** Bytes it must not exceed, which somebody has to look at. */
+  /** Maximum size in bytes that the size watch checks. */
   readonly watchedLimitBytes: number | undefined;
-  /** Folders of the node that it may be in; absent: it is in the pod's own folder. */
+  /** Folders of the node that allow the path. Default: the pod's own folder. */
   readonly nodePaths?: readonly string[] | undefined;
-  /** What the runtime mounts instead of a path; the path is empty then. */
+  /** Volume that the runtime mounts in place of the path, which is empty then. */
   readonly driverVolume?: DriverVolume | undefined;
-  /** Whether no container may write to it. Default: `false`. */
+  /** Whether containers can only read it. Default: false. */
   readonly isReadOnly?: boolean | undefined;
 }
 
-/** What {@link PodVolumesOnDisk} needs. */
 export interface PodVolumesOnDiskOptions {
   readonly uid: string;
   readonly root: VolumesRoot;
@@ -47,13 +46,13 @@ export interface PodVolumesOnDiskOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly policy: Pick<PodPolicy, "hostPaths">;
-  /** Those of all pods. */
+  /** Claimed volumes of all pods. */
   readonly claims: ClaimedVolumes;
   resolve(): ResolvedPod;
   onEvent(event: PodEvent): void;
 }
 
-/** The volumes of one pod: made once, and those with files from the API server kept up to date. */
+/** Volumes of one pod: created once; files from the API server are kept up to date. */
 export class PodVolumesOnDisk implements AsyncDisposable {
   readonly directory: PodDirectory;
   readonly #options: PodVolumesOnDiskOptions;
@@ -66,12 +65,12 @@ export class PodVolumesOnDisk implements AsyncDisposable {
     this.directory = new PodDirectory(options.root.path, options.uid);
   }
 
-  /** By name. */
+  /** By volume name. */
   get ready(): ReadonlyMap<string, ReadyVolume> {
     return this.#ready;
   }
 
-  /** Makes what is not there yet. @throws the first failure; the others go on */
+  /** Creates volumes that are missing. @throws the first failure, after all others have been tried */
   async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
     await this.#makeFolder();
     const missing = usedVolumes(pod).filter(({ name }) => !this.#ready.has(name));
@@ -101,14 +100,14 @@ export class PodVolumesOnDisk implements AsyncDisposable {
   ): Promise<void> {
     const source = volumeSource(volume);
     if (source.kind === "claim") return this.#makeClaimed(volume.name, { pod, resolved }, signal);
-    // What cannot be read of it, core tells by an event of its own.
+    // Core records the event if a payload cannot be read.
     const payload = source.kind === "payload" ? await resolved.volume(volume.name, signal) : undefined;
     try {
       if (source.kind === "emptyDir") this.#ready.set(volume.name, await this.#makeEmptyDir(volume.name, source, pod));
       else if (source.kind === "hostPath") this.#ready.set(volume.name, await this.#makeHostPath(source));
       else if (payload) {
         const path = await this.#makePayload(volume.name, { source, pod, payload });
-        // As with a kubelet, what comes from the API server is written by nobody else.
+        // Like with a kubelet, containers cannot write to files from the API server.
         this.#ready.set(volume.name, { source, path, isMemory: false, watchedLimitBytes: undefined, isReadOnly: true });
         this.#follow(volume.name, { resolved, path, fsGroup: fsGroupOf(pod) });
       }
@@ -142,7 +141,7 @@ export class PodVolumesOnDisk implements AsyncDisposable {
     return { source, path: source.path, isMemory: false, watchedLimitBytes: undefined, nodePaths };
   }
 
-  /** What cannot be found out of a claim, core tells by an event of its own. */
+  /** Core records the event if a claim cannot be resolved. */
   async #makeClaimed(
     name: string,
     { pod, resolved }: { readonly pod: DeepReadonly<Pod>; readonly resolved: ResolvedPod },
@@ -190,7 +189,7 @@ export class PodVolumesOnDisk implements AsyncDisposable {
     void task.then(() => this.#following.delete(task));
   }
 
-  /** Writes a change, and does not give up: a disk that is full may have room again. */
+  /** Writes a change. Retries for ever, because a full disk may have space again. */
   async #writeUntilDone(
     name: string,
     { path, fsGroup, payload }: { readonly path: string; readonly fsGroup: number | undefined; readonly payload: VolumePayload },
@@ -209,14 +208,14 @@ export class PodVolumesOnDisk implements AsyncDisposable {
     }
   }
 
-  /** Tells people of a failure. @returns what to throw */
+  /** Records an event about a failure. @returns the error to throw */
   #failed(name: string, cause: unknown): unknown {
     const error = mountError(name, cause);
     if (error !== cause) this.#options.onEvent({ type: "Warning", reason: mountEventReason, message: messageOf(error) });
     return error;
   }
 
-  /** Nothing is written any more when it resolves. What is on the disk stays. */
+  /** Stops updates and waits for writes in progress. Files stay on the disk. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error("the pod's volumes are not followed any more"));
     await Promise.all(this.#following);

@@ -2,10 +2,10 @@ import type { Container, DeepReadonly, Pod, PodRef } from "@virtual-kubelet/core
 import type { ContainerMount } from "../runtime/runtime-spec.ts";
 import type { MountFacts } from "./container-mounts.ts";
 
-/** The pods' volumes on the node's disk, and their folders. A pod's volumes are ready before its sandbox is made. */
+/** The part of the volume manager that prepares containers. A pod's volumes are ready before its sandbox is created. */
 export interface PreparedVolumes {
   /**
-   * What the container mounts of them, in the order of its spec.
+   * Mounts of a container for its pod's volumes, in the order of its spec.
    *
    * @throws InvalidInputError
    */
@@ -15,8 +15,8 @@ export interface PreparedVolumes {
     facts: MountFacts,
     signal: AbortSignal,
   ): Promise<readonly ContainerMount[]>;
-  /** The pod's folder on the node, for files such as `etc-hosts`; it goes with the pod. */
+  /** The pod's folder on the node, for files such as `etc-hosts`. It is removed with the pod. */
   podFolder(pod: DeepReadonly<Pod>): string;
-  /** Makes the empty file that one start of a container may write its termination message to, for all users. @returns its path */
+  /** Creates an empty, world-writable file for the termination message of one start of a container. @returns its path */
   createTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string>;
 }

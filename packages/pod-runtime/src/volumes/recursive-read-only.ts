@@ -2,8 +2,7 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { VolumeMount } from "./sub-path.ts";
 
 /**
- * Whether all that is mounted below is to be read-only, too.
- * Source: resolveRecursiveReadOnly of kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ * Whether mounts below it are read-only, too. Source: resolveRecursiveReadOnly of kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  *
  * @throws InvalidInputError in a kubelet's words
  */

@@ -2,29 +2,27 @@ import { mkdir, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { hasFsCode } from "./fs-code.ts";
 
-/** How many files are removed at once. */
+/** Number of files that are removed at once. */
 const batchSize = 32;
 
 /**
- * Removes a folder and all in it, however deep and however named, and follows no link. What is mounted within is never
- * entered: it stops it, and the rest stays for the next time.
+ * Removes a folder with everything in it, of any depth and with any names, without following links. A mount inside is never entered: it
+ * fails the removal, and the rest stays for the next call.
  *
- * It goes by moving each folder into `workshop` before it is looked at, so that no path grows too long; and the system
- * refuses to move a mount.
+ * Each folder is moved into `workshop` before it is listed. So no path grows too long, and the system refuses to move a mount.
  *
- * @param workshop - a folder of its own on the same file system; made if it is not there, and gone in the end. What it holds
- * is removed, too
+ * @param workshop - a folder on the same file system for this call alone; created if needed, and removed with all its contents at the end
  */
 export async function removeTree(path: string | undefined, workshop: string, signal: AbortSignal): Promise<void> {
   await mkdir(workshop, { recursive: true, mode: 0o700 });
   let moved = 0;
-  /** Moves a folder to where its path is short. */
+  /** Moves a folder into the workshop. */
   const takeIn = async (folder: string | Buffer): Promise<void> => {
     for (;;) {
       try {
         return await rename(folder, join(workshop, String(moved++)));
       } catch (error) {
-        // A name that an earlier attempt has left: the next one is free some time.
+        // The name is a leftover of an earlier attempt; a later one is free.
         if (!hasFsCode(error, "ENOTEMPTY", "EEXIST", "ENOTDIR")) throw error;
       }
     }
@@ -46,20 +44,20 @@ export async function removeTree(path: string | undefined, workshop: string, sig
   await rmdir(workshop);
 }
 
-/** Removes a folder whose own folders are taken in. */
+/** Removes a folder after its subfolders were moved out. */
 async function removeFolder(path: Buffer, removeEntry: (entry: Entry) => Promise<void>, signal: AbortSignal): Promise<void> {
   for await (const batch of entriesOf(path)) {
     signal.throwIfAborted();
     await Promise.all(batch.map(removeEntry));
   }
   await rmdir(path).catch((error: unknown) => {
-    // A listing may leave out what came meanwhile; it is looked at again.
+    // A listing can miss new entries: list again.
     if (!hasFsCode(error, "ENOTEMPTY", "EEXIST")) throw error;
   });
 }
 
 interface Entry {
-  /** Bytes: a container may give names that are no text. */
+  /** Names are bytes, because containers can create names that are not valid text. */
   readonly path: Buffer;
   readonly isFolder: boolean;
 }
@@ -68,7 +66,7 @@ async function* entriesOf(folder: string | Buffer): AsyncGenerator<readonly Entr
   const prefix = Buffer.concat([typeof folder === "string" ? Buffer.from(folder) : folder, Buffer.from("/")]);
   let batch: Entry[] = [];
   for await (const entry of await opendir(folder, { encoding: "buffer" as BufferEncoding })) {
-    // Its types know of texts only.
+    // The types only allow strings.
     const name: unknown = entry.name;
     batch.push({ path: Buffer.concat([prefix, name as Buffer]), isFolder: entry.isDirectory() });
     if (batch.length < batchSize) continue;

@@ -2,32 +2,31 @@ import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 
-/** How a program of the machine is run; see {@link runTool}. */
 export interface ToolRun {
   readonly args: readonly string[];
-  /** A file it finds open as its descriptor 3. */
+  /** A file that the program inherits as descriptor 3. */
   readonly fd?: number | undefined;
-  /** Ends it. */
+  /** Kills the program. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends it early: what it wrote by then is given. */
+  /** Kills the program early: the output so far is returned. */
   readonly until?: AbortSignal | undefined;
 }
 
-/** How it ended, and what it wrote. */
+/** Exit and output of a program. */
 export interface ToolResult {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Most that is kept of what a program complains of, in characters. */
+/** Maximum characters kept of standard error. */
 const maxErrorLength = 4096;
 
-/** Where mount, umount and du are; the program's own environment has no say in it. */
+/** The path for mount, umount and du, independent of this program's environment. */
 const environment = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 
 /**
- * Runs a program of the machine to its end.
+ * Runs a program of the machine.
  *
  * @throws an Error if it cannot be run, `signal.reason` when aborted
  */
@@ -54,7 +53,7 @@ export async function runTool(name: string, { args, fd, signal, until }: ToolRun
   }
 }
 
-/** A container can have du complain of as many files as it likes. */
+/** Limited, because a container can make du complain about any number of files. */
 async function beginningOf(stream: Readable): Promise<string> {
   let kept = "";
   stream.setEncoding("utf8");

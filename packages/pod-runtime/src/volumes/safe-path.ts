@@ -4,27 +4,27 @@ import { join, relative } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { hasFsCode } from "./fs-code.ts";
 
-/** Opens a place without reading it, so also what may not be read. It is the same number on all that Node runs on. */
+/** Opens a path without read permission. The number is the same on all platforms of Node. */
 const O_PATH = 0o10000000;
 
 /** A path within a folder, with all links resolved. */
 export interface ResolvedPath {
-  /** The longest part of it that exists. */
+  /** The longest part that exists. */
   readonly existing: string;
-  /** The names below that do not. */
+  /** Names below it that do not exist. */
   readonly missing: readonly string[];
 }
 
-/** Whether a path is a folder or within it. Both have to be resolved. */
+/** Whether a path is the folder or is inside it. Both must be resolved. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }
 
 /**
- * Follows a path from a folder, through links as long as they stay in it.
+ * Resolves a path inside a folder. Links may not lead out of the folder.
  *
- * @param folder - has to be resolved
- * @throws InvalidInputError if it leads out of the folder, or to a link that leads nowhere
+ * @param folder - must be resolved
+ * @throws InvalidInputError if the path leads out of the folder, or to a dangling link
  */
 export async function resolveWithin(folder: string, path: string): Promise<ResolvedPath> {
   const names = path.split("/").filter((name) => name !== "" && name !== ".");
@@ -45,12 +45,12 @@ export async function resolveWithin(folder: string, path: string): Promise<Resol
 }
 
 /**
- * Opens a resolved path, name by name and following no link, so that one that was put there since is refused. What is
- * missing is made, as folders.
+ * Opens a resolved path, name by name without following links, so that a link that was put there since is refused. Missing folders are
+ * created.
  *
  * @param anchor - a folder above it whose own path nobody else can change
- * @param mode - of folders that are made
- * @throws an Error, whose code is of the file system
+ * @param mode - mode of new folders
+ * @throws an Error with the file system's code
  */
 export async function openResolved(anchor: string, { existing, missing }: ResolvedPath, mode: number): Promise<FileHandle> {
   let handle = await open(anchor, O_PATH | constants.O_DIRECTORY);
@@ -66,9 +66,9 @@ export async function openResolved(anchor: string, { existing, missing }: Resolv
   }
 }
 
-/** Opens what is in an open folder, and closes the folder. Where it fails, the folder stays open. */
+/** Opens a name in an open folder, and closes the folder on success. */
 async function enter(folder: FileHandle, name: string): Promise<FileHandle> {
-  // The system resolves the first part to the open folder itself, whatever became of its path.
+  // `/proc/self/fd` names the open folder itself, even if its path has changed.
   const next = await open(`/proc/self/fd/${folder.fd}/${name}`, O_PATH | constants.O_NOFOLLOW);
   if ((await next.stat()).isSymbolicLink()) {
     await next.close();
@@ -89,7 +89,7 @@ async function makeFolder(folder: FileHandle, name: string, mode: number): Promi
   const made = await enter(folder, name);
   if (!isNew) return made;
   try {
-    // The program's umask had a say.
+    // The umask may have removed bits.
     await chmod(`/proc/self/fd/${made.fd}`, mode);
     return made;
   } catch (error) {

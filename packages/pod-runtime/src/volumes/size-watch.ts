@@ -1,24 +1,23 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
 import { diskUse } from "./disk-use.ts";
 
-/** A folder that must not grow without limit. */
+/** A folder with a size limit. */
 export interface LimitedFolder {
   readonly path: string;
   readonly limitBytes: number;
-  /** Called each time it is found larger. */
+  /** Called each time the folder is found to be too large. */
   onExceeded(): void;
 }
 
-/** What {@link SizeWatch} needs. */
 export interface SizeWatchOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly intervalMs: number;
-  /** All that is to be watched now. */
+  /** The folders to watch now. */
   folders(): readonly LimitedFolder[];
 }
 
-/** Measures folders with a limit from time to time; idle while there are none. */
+/** Measures folders with a limit at intervals. Idle while there are none. */
 export class SizeWatch implements Disposable {
   readonly #options: SizeWatchOptions;
   readonly #stop = new AbortController();
@@ -28,7 +27,7 @@ export class SizeWatch implements Disposable {
     this.#options = options;
   }
 
-  /** To be called when there is something new to watch. */
+  /** Must be called after a folder was added. */
   wake(): void {
     const { clock, intervalMs, folders } = this.#options;
     if (this.#timer || this.#stop.signal.aborted || folders().length === 0) return;

@@ -5,14 +5,13 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { isWithin, openResolved, resolveWithin } from "./safe-path.ts";
 import { allContainers } from "./volume-source.ts";
 
-/** One entry of a container's `volumeMounts`. */
 export type VolumeMount = NonNullable<DeepReadonly<Container>["volumeMounts"]>[number];
 
 /**
- * The path within a volume that a container mounts; empty: all of it.
- * Source: makeMounts of kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
+ * The path within a volume that a container mounts; empty: the whole volume. Source: makeMounts of kubernetes v1.36.3
+ * pkg/kubelet/kubelet_pods.go.
  *
- * @throws InvalidInputError in a kubelet's words, for one that leads out of the volume, or names a variable without value
+ * @throws InvalidInputError in a kubelet's words, if it leads out of the volume, or a variable has no value
  */
 export function subPathOf({ subPath = "", subPathExpr = "" }: VolumeMount, environment: readonly ResolvedEnvVar[]): string {
   const path = subPathExpr === "" ? subPath : expandPath(subPathExpr, environment);
@@ -35,20 +34,19 @@ function expandPath(expression: string, environment: readonly ResolvedEnvVar[]):
   return path;
 }
 
-/** A path within a volume, opened. */
+/** An open path within a volume. */
 export interface OpenSubPath extends AsyncDisposable {
   readonly handle: FileHandle;
-  /** By its name, with links resolved. */
+  /** The path with links resolved. */
   readonly path: string;
 }
 
 /**
- * Opens a path within a volume, through links as long as they stay in it. What is missing is made: folders of the volume's
- * own mode.
+ * Opens a path within a volume. Links may not lead out of the volume. Missing folders are created with the volume's mode.
  *
  * @param volume - the volume's folder, resolved
  * @param anchor - a folder above it whose own path no container can change
- * @throws InvalidInputError if it leads out of the volume; an Error with a code of the file system
+ * @throws InvalidInputError if it leads out of the volume; an Error with the file system's code
  */
 export async function openSubPath(volume: string, subPath: string, anchor: string): Promise<OpenSubPath> {
   const resolved = await resolveWithin(volume, subPath);
@@ -58,14 +56,14 @@ export async function openSubPath(volume: string, subPath: string, anchor: strin
 }
 
 /**
- * Whether a container of the pod could put another thing in a subPath's place after it was looked at: it may write to a
- * folder above it. Where subPaths cannot be mounted by what was opened, such a one cannot be had safely.
+ * Whether a container of the pod could replace a subPath after it was checked, because it can write to a folder above it. Such a subPath is
+ * unsafe where an open file cannot be mounted.
  */
 export function canBeReplaced(pod: DeepReadonly<Pod>, mount: VolumeMount, subPath: string): boolean {
   return allContainers(pod).some(({ volumeMounts = [] }) =>
     volumeMounts.some((other) => {
       if (other === mount || other.name !== mount.name || other.readOnly === true) return false;
-      // What it expands to is not known here.
+      // The expansion is not known here.
       if (other.subPathExpr) return true;
       const folder = join("/", other.subPath ?? "");
       const path = join("/", subPath);

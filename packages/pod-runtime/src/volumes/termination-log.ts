@@ -3,10 +3,10 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { hasFsCode } from "./fs-code.ts";
 
-/** Most that is read of a termination message, in bytes. Source: MaxContainerTerminationMessageLength of kubernetes v1.36.3. */
+/** Maximum bytes read of a termination message. Source: MaxContainerTerminationMessageLength of kubernetes v1.36.3. */
 const maxMessageBytes = 4096;
 
-/** Makes an empty file that every user may write to, unless it is there. */
+/** Creates an empty, world-writable file, unless it exists. */
 export async function createTerminationLog(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   const { O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
@@ -14,7 +14,7 @@ export async function createTerminationLog(path: string): Promise<void> {
   await file.chmod(0o666);
 }
 
-/** The end of what a container wrote, at most 4096 bytes; empty if there is none. */
+/** Last 4,096 bytes of a termination message; empty if there is none. */
 export async function readTerminationLog(path: string): Promise<string> {
   const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
   try {

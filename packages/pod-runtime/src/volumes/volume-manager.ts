@@ -30,48 +30,46 @@ import { closeRoot, mountAnew, openRoot, type MountedFolder, type VolumesRoot } 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;
 
-/** What {@link VolumeManager} needs. */
 export interface VolumeManagerOptions {
-  /** Where the pods' folders are: an absolute path, on a file system that the runtime sees at the same path. */
+  /** Folder of the pods' folders: an absolute path that the runtime sees at the same place. */
   readonly root: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Which paths of the node pods may mount. */
+  /** Paths of the node that pods may mount. */
   readonly policy: Pick<PodPolicy, "hostPaths">;
-  /** Whether the runtime can make a mount read-only with all that is mounted below it; asked for each container. Default `false`. */
+  /** Whether the runtime can make mounts recursively read-only; read for each container. Default: false. */
   readonly recursiveReadOnly?: boolean | undefined;
   /**
-   * Whether the runtime sees what this program mounts, which it does in the same mount namespace, or where mounts are shared.
-   * Default `true`. Without, as without the right to mount, secrets and volumes with medium Memory are on the disk, and an event of
-   * the pod says so.
+   * Whether the runtime sees mounts of this program: it is in the same mount namespace, or mounts are shared. Default: true. If not, or
+   * without the right to mount, secrets and volumes with medium Memory are on the disk, and an event of the pod says so.
    */
   readonly isMountSeen?: boolean | undefined;
-  /** How often the size of volumes with a `sizeLimit` is looked at, in milliseconds; default 10,000. */
+  /** Interval of the size checks of volumes with a `sizeLimit`, in milliseconds. Default: 10,000. */
   readonly sizeCheckMs?: number | undefined;
-  /** Default: those of this machine. */
+  /** Default: the mounts of this machine. */
   readonly mounts?: HostMounts | undefined;
   /**
-   * The volume of one of the runtime's own drivers behind a PersistentVolume; `undefined` where it is none. Default: none is.
+   * Volume of one of the runtime's own drivers for a PersistentVolume; `undefined` if it has none. Default: none have one.
    *
-   * @throws an Error that says why it may not be had
+   * @throws an Error with the reason of a refusal
    */
   readonly driverVolume?: ((claimed: ClaimedVolume) => DriverVolume | undefined) | undefined;
   /** As `ProviderHost.resolvePod`. */
   resolvePod(pod: PodRef): ResolvedPod;
   /** As `ProviderHost.recordEvent`. */
   recordEvent(pod: PodRef, event: PodEvent): void;
-  /** Told, again and again as long as it is so, that a pod has to be evicted: without grace, with reason `Evicted` and this message. */
+  /** Called repeatedly while a pod has to be evicted: without grace, with reason `Evicted` and this message. */
   evict(pod: PodRef, message: string): void;
 }
 
 /**
- * The volumes of a node's pods on its disk, and all else a pod has there. Everything is idempotent, and survives the
- * program: the next one takes over what it finds, and changes nothing that is as it should be.
+ * Volumes and other data of the node's pods on its disk. Every call is idempotent, and the data survives the program: the next one adopts
+ * it, and changes only what differs.
  *
- * Volumes of type emptyDir, configMap, secret, downwardAPI, projected and hostPath, and claims to PersistentVolumes of type
- * hostPath, local and nfs; those of type image are the runtime's. `fsGroupChangePolicy` has a say in local PersistentVolumes alone, as with a
- * kubelet: the others are new with each pod, or not the pod's own.
+ * Supports emptyDir, configMap, secret, downwardAPI, projected and hostPath, and claims to PersistentVolumes of type hostPath, local and
+ * nfs; the runtime mounts images. Like with a kubelet, `fsGroupChangePolicy` affects only local PersistentVolumes: the other volumes are
+ * new with each pod, or do not belong to it.
  */
 export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposable {
   readonly #options: VolumeManagerOptions;
@@ -90,21 +88,21 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   }
 
   /**
-   * Makes what all pods share on the disk, which is else done by itself, and mounts something for the runtime to look at.
+   * Prepares the root, and mounts a new file system so that it can be checked whether the runtime sees it.
    *
-   * @returns the folder with the mount, which goes when it is disposed; `undefined` where this program mounts nothing
-   * @throws an Error for a root that cannot be written
+   * @returns the folder with the mount, which is removed by disposing it; `undefined` if this program mounts nothing
+   * @throws an Error if the root cannot be written
    */
   async mountAnew(): Promise<MountedFolder | undefined> {
     return mountAnew(await this.#openRoot());
   }
 
   /**
-   * Makes the volumes that the pod's containers use, and fills them. From then on those with files from the API server
-   * follow it until {@link release}. Returns at once where all is there.
+   * Creates and fills the volumes that the pod's containers use. Files from the API server are kept up to date until {@link release}.
+   * Returns at once if everything is ready.
    *
-   * @throws an Error that names the volume in a kubelet's words, and carries `waitingReason: "ContainerCreating"`; an event
-   * FailedMount was recorded. UnsupportedError for volumes of other types, and for paths of the node that are not allowed.
+   * @throws an Error that names the volume in a kubelet's words, with `waitingReason: "ContainerCreating"`, after an event FailedMount;
+   * UnsupportedError for volumes of other types, and for paths of the node that are not allowed
    */
   async prepare(pod: DeepReadonly<Pod>, signal: AbortSignal): Promise<void> {
     const ref = podRef(pod);
@@ -117,8 +115,8 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   }
 
   /**
-   * What a container mounts of its pod's volumes, in the order of its spec. Volumes that are not there yet, as of a container
-   * that came later, are made.
+   * Mounts of a container for its pod's volumes, in the order of its spec. Creates missing volumes, such as those of a container that was
+   * added later.
    *
    * @throws as {@link prepare}; InvalidInputError in a kubelet's words; UnsupportedError for a subPath that cannot be mounted safely
    */
@@ -139,37 +137,37 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     });
   }
 
-  /** UIDs of the pods whose folders say that they use the PersistentVolume of that name. @throws an Error if they cannot be looked at */
+  /** UIDs of the pods whose folders record a use of the PersistentVolume. @throws an Error if the folders cannot be read */
   async usersOf(persistentVolume: string): Promise<readonly string[]> {
     return usersOfVolume((await this.#openRoot()).path, persistentVolume);
   }
 
-  /** The pod's folder: below it are `volumes`, `volume-subpaths` and `containers`, and room for files of others. */
+  /** The pod's folder, with `volumes`, `volume-subpaths` and `containers`. Others may add files. */
   podFolder(pod: DeepReadonly<Pod>): string {
     return new PodDirectory(this.#options.root, podRef(pod).uid).path;
   }
 
-  /** Makes the empty file that one start of a container may write its termination message to, mode 0666. @returns its path */
+  /** Creates an empty file of mode 0666 for the termination message of one start of a container. @returns its path */
   async createTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string> {
     const path = new PodDirectory(this.#options.root, pod.uid).terminationLog(container, attempt);
     await createTerminationLog(path);
     return path;
   }
 
-  /** The end of what it wrote there, at most 4096 bytes; empty if nothing. */
+  /** Last 4,096 bytes of the termination message; empty if there is none. */
   async terminationMessage(pod: PodRef, container: string, attempt: number, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     return readTerminationLog(new PodDirectory(this.#options.root, pod.uid).terminationLog(container, attempt));
   }
 
-  /** What each of the pod's volumes uses, measured at most once a minute. Those of a pod that is newer are left out. */
+  /** Usage of each of the pod's volumes, measured at most once a minute. Volumes that were not measured yet are left out. */
   async stats(pod: PodRef, signal: AbortSignal): Promise<readonly VolumeStats[]> {
     const volumes = this.#pods.get(pod.uid)?.volumes.ready;
     return volumes ? this.#use.of(volumes, signal) : [];
   }
 
   /**
-   * Stops following, unmounts and removes all that the pod has on the disk. Idempotent. Its containers must have ended.
+   * Stops updates, and unmounts and removes all data of the pod. Idempotent. Its containers must have ended.
    *
    * @throws an Error if something could not be unmounted or removed: call again
    */
@@ -184,9 +182,9 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
   }
 
   /**
-   * Removes what pods have left that nobody knows any more. What cannot be removed is logged, and tried again the next time.
+   * Removes data of unknown pods. Failures are logged, and retried by the next sweep.
    *
-   * @param isKnown - asked after the folders were listed, for each of them; a pod must be known before it is prepared
+   * @param isKnown - called for each folder after all were listed; a pod must be known before it is prepared
    * @returns UIDs of the pods whose folders were removed
    */
   async sweep(isKnown: (uid: string) => boolean | Promise<boolean>, signal: AbortSignal): Promise<readonly string[]> {
@@ -204,7 +202,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
     return removed;
   }
 
-  /** Stops following. What is on the disk stays. */
+  /** Stops updates. Data stays on the disk. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sizes[Symbol.dispose]();
     await this.#use[Symbol.asyncDispose]();
@@ -214,7 +212,7 @@ export class VolumeManager implements PreparedVolumes, PodStorage, AsyncDisposab
       await closeRoot(root).catch((error: unknown) => this.#options.logger.warn({ err: error }, "the folder for secrets stays mounted"));
   }
 
-  /** Opened once; a failure is tried again. */
+  /** Opened once. A failure is retried by the next call. */
   #openRoot(): Promise<VolumesRoot> {
     const { root: path, mounts = systemMounts, isMountSeen = true, logger } = this.#options;
     this.#root ??= openRoot({ path, mounts, isMountSeen, logger }).catch((error: unknown) => {

@@ -1,20 +1,19 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 
-/** A volume of a pod's spec. */
 export type Volume = NonNullable<NonNullable<DeepReadonly<Pod>["spec"]>["volumes"]>[number];
 
-/** What a volume is made of, as far as it is on the node's disk. */
+/** Source of a volume, if it is on the node's disk. */
 export type VolumeSource =
   | { readonly kind: "emptyDir"; readonly medium: string; readonly sizeLimit: string | undefined }
-  /** Files from the API server; `folder` is a kubelet's name for the kind. */
+  /** Files from the API server. `folder` is a kubelet's name for the kind. */
   | { readonly kind: "payload"; readonly folder: string; readonly isSecret: boolean }
   | { readonly kind: "hostPath"; readonly path: string; readonly type: string }
-  /** What a claim is bound to; absent: the claim of a generic ephemeral volume. */
+  /** A claim; without `claimName`: that of a generic ephemeral volume. */
   | { readonly kind: "claim"; readonly claimName: string | undefined };
 
 /**
- * Reads what a volume is made of. As with a kubelet, all that has files from the API server but a config map counts as secret.
+ * Reads the source of a volume. Like with a kubelet, all files from the API server except config maps count as secret.
  *
  * @throws UnsupportedError for every other type
  */
@@ -40,7 +39,7 @@ export function allContainers({ spec }: DeepReadonly<Pod>): readonly DeepReadonl
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])];
 }
 
-/** The volumes that some container mounts; the others are not made. Images are the runtime's, and left out. */
+/** Volumes that a container mounts. Others are not created. Images are left out, because the runtime mounts them. */
 export function usedVolumes(pod: DeepReadonly<Pod>): readonly Volume[] {
   const names = new Set(allContainers(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
   return (pod.spec?.volumes ?? []).filter(({ name, image }) => names.has(name) && !image);

@@ -4,25 +4,24 @@ import { diskUse, fileSystemRoom, inodeUse } from "./disk-use.ts";
 import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
 import type { runTool } from "./run-tool.ts";
 
-/** How long a measurement counts, in milliseconds. Source: VolumeStatsAggPeriod of a kubelet. */
+/** Maximum age of a measurement, in milliseconds. Source: VolumeStatsAggPeriod of a kubelet. */
 const measureMs = 60_000;
 
-/** How long somebody who asks waits for a measurement, in milliseconds: a scrape is to take less than a second. */
+/** Maximum time that a caller waits for a measurement, in milliseconds, because a scrape should take less than a second. */
 const waitMs = 500;
 
-/** What {@link VolumeUse} needs. */
 export interface VolumeUseOptions {
   readonly clock: Clock;
-  /** All volumes of all pods: they are measured in one go. */
+  /** All volumes of all pods, which are measured together. */
   volumes(): readonly ReadyVolume[];
   /** Default: {@link runTool}. */
   readonly run?: typeof runTool | undefined;
 }
 
 /**
- * What volumes use, by what was measured last. Of a claim that is what its file system has, as with a kubelet; those of NFS are left out, as a
- * server that is away would hold the measurement up. It is measured aside: a pod with a great many files must not keep the figures
- * of the whole node from those who ask.
+ * Usage of volumes, according to the last measurement. As with a kubelet, a claim's usage is that of its file system; NFS is left out,
+ * because a server that does not answer would delay the measurement. Measured in the background, because a pod with very many files must
+ * not delay the figures of the whole node.
  */
 export class VolumeUse implements AsyncDisposable {
   readonly #options: VolumeUseOptions;
@@ -34,7 +33,7 @@ export class VolumeUse implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Figures of these volumes, by name; without those that have come since the last measurement, and those that are the node's own. */
+  /** Figures of these volumes that were part of the last measurement. Paths of the node are left out. */
   async of(volumes: ReadonlyMap<string, ReadyVolume>, signal: AbortSignal): Promise<readonly VolumeStats[]> {
     const byPath = await this.#measured(signal);
     return [...volumes].flatMap(([name, { path, source }]) => {
@@ -59,7 +58,7 @@ export class VolumeUse implements AsyncDisposable {
     return this.#last?.byPath ?? new Map();
   }
 
-  /** Ends what is being measured. */
+  /** Ends the measurement in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error("nobody measures any more"));
     await this.#measuring?.catch(() => {});
@@ -78,7 +77,7 @@ export class VolumeUse implements AsyncDisposable {
       const { path } = volume;
       const usedBytes = used.get(path);
       if (usedBytes === undefined && counted.includes(volume)) continue;
-      // A pod may go meanwhile.
+      // The pod may have been removed in the meantime.
       const room = await fileSystemRoom(path).catch(() => undefined);
       if (!room) continue;
       const own = usedBytes === undefined ? { inodesUsed: room.inodes - room.inodesFree } : { usedBytes, inodesUsed: inodes.get(path) };

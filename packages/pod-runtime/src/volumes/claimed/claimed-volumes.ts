@@ -17,7 +17,7 @@ import { giveToGroup, needsGroup } from "./volume-group.ts";
 /** As `VolumeManagerOptions.driverVolume`. */
 export type DriverVolumeOf = (claimed: ClaimedVolume) => DriverVolume | undefined;
 
-/** Who wants a claimed volume. */
+/** The pod that mounts a claimed volume. */
 export interface ClaimUser {
   readonly pod: DeepReadonly<Pod>;
   readonly directory: PodDirectory;
@@ -26,7 +26,7 @@ export interface ClaimUser {
 
 type MountedSource = Exclude<ClaimedVolume["source"], { readonly kind: "other" }>;
 
-/** A kubelet's names for the kinds of volumes, as folders. */
+/** A kubelet's folder names for the kinds of volumes. */
 const folders: Readonly<Record<MountedSource["kind"], string>> = {
   hostPath: "kubernetes.io~host-path",
   local: "kubernetes.io~local-volume",
@@ -34,12 +34,12 @@ const folders: Readonly<Record<MountedSource["kind"], string>> = {
   flexVolume: "kubernetes.io~flexvolume",
 };
 
-/** How long it may take to give a volume to a group before people are told, in milliseconds. Source: as {@link giveToGroup}. */
+/** Time after which a pending change of the group is reported by an event, in milliseconds. Source: as {@link giveToGroup}. */
 const slowGroupMs = 30_000;
 
 /**
- * The persistent volumes of all pods of a node. Which pods use one is on the disk: each has a folder named after it among its volumes, which
- * is made when all else is done, and goes with the pod.
+ * PersistentVolumes of all the node's pods. Their users are recorded on the disk: each pod has a folder with the volume's name among its
+ * volumes. It is created last and removed with the pod.
  */
 export class ClaimedVolumes {
   readonly #root: VolumesRoot;
@@ -55,11 +55,10 @@ export class ClaimedVolumes {
   }
 
   /**
-   * Makes a volume ready for a pod; idempotent.
-   * Source: GenerateMountVolumeFunc of kubernetes v1.36.3 pkg/volume/util/operationexecutor/operation_generator.go, and SetUpAt of
-   * pkg/volume/{local,nfs,hostpath}.
+   * Prepares a volume for a pod. Idempotent. Source: GenerateMountVolumeFunc of kubernetes v1.36.3
+   * pkg/volume/util/operationexecutor/operation_generator.go, and SetUpAt of pkg/volume/{local,nfs,hostpath}.
    *
-   * @param name - of the volume in the pod's spec
+   * @param name - the volume's name in the pod's spec
    * @throws UnsupportedError for a type that cannot be mounted; an Error in a kubelet's words
    */
   async make(name: string, claimed: ClaimedVolume, user: ClaimUser, signal: AbortSignal): Promise<ReadyVolume> {
@@ -72,7 +71,7 @@ export class ClaimedVolumes {
       const isNew = !(await isListed(folder));
       const others = isNew ? await this.#others(folder, user) : [];
       const [mode, ...otherModes] = claimed.accessModes;
-      // With several modes nobody knows which one the pod means.
+      // With several modes it is unknown which one the pod means.
       if (mode === "ReadWriteOncePod" && otherModes.length === 0 && others.length > 0)
         throw new Error("volume uses the ReadWriteOncePod access mode and is already in use by another pod");
       const use = { user, folder, isFirst: isNew && others.length === 0, isNew };
@@ -94,7 +93,7 @@ export class ClaimedVolumes {
         throw new MountStepError("MountVolume.MountOptionSupport check failed", "mount options are not supported for this volume type");
       return { ...ready, path: "", driverVolume: this.#driverVolume?.(claimed) };
     }
-    // Its path is an administrator's: that it is allowed follows from who may make PersistentVolumes.
+    // Every path is allowed, because only administrators can create PersistentVolumes.
     const nodePaths = [source.path];
     if (source.kind === "hostPath") {
       if (mountOptions.length > 0)
@@ -112,7 +111,7 @@ export class ClaimedVolumes {
     return { ...ready, path: source.path, nodePaths };
   }
 
-  /** Once, for the first pod that uses the volume; a kubelet does so for local volumes, and for none of the other types here. */
+  /** Only for the first pod that uses the volume. A kubelet does so for local volumes, and for none of the other types here. */
   async #shareWithGroup(claimed: ClaimedVolume, path: string, { user, isFirst, isNew }: Use, signal: AbortSignal): Promise<void> {
     const { fsGroup, fsGroupChangePolicy } = user.pod.spec?.securityContext ?? {};
     if (fsGroup === undefined || !isNew) return;
@@ -139,9 +138,9 @@ export class ClaimedVolumes {
 }
 
 /**
- * UIDs of the pods that use a PersistentVolume of any type, also of those that nobody knows any more and whose folders are still there.
+ * UIDs of the pods that use a PersistentVolume of any type, including unknown pods whose folders still exist.
  *
- * @param root - of all pods' folders, with links resolved
+ * @param root - folder of all pods' folders, with links resolved
  */
 export function usersOfVolume(root: string, name: string): Promise<readonly string[]> {
   return podsWith(
@@ -150,7 +149,7 @@ export function usersOfVolume(root: string, name: string): Promise<readonly stri
   );
 }
 
-/** UIDs of the pods whose folders hold something at one of these places; those that are being removed use nothing. */
+/** UIDs of the pods whose folders contain one of these places. Pods that are being removed use nothing. */
 async function podsWith(root: string, places: readonly string[]): Promise<readonly string[]> {
   const pods = join(root, "pods");
   const uids = (await readdir(pods)).filter((uid) => !uid.startsWith("."));
@@ -158,14 +157,13 @@ async function podsWith(root: string, places: readonly string[]): Promise<readon
   return uids.filter((_, index) => uses[index]?.includes(true));
 }
 
-/** One pod's use of a volume. */
 interface Use {
   readonly user: ClaimUser;
-  /** The folder that says so. */
+  /** The folder that records the use. */
   readonly folder: string;
-  /** Whether the pod does not use it yet. */
+  /** Whether the pod did not use the volume before. */
   readonly isNew: boolean;
-  /** Whether, besides, no other pod does. */
+  /** Whether in addition no other pod uses it. */
   readonly isFirst: boolean;
 }
 
@@ -189,7 +187,7 @@ function notSupported(volume: string, { name, source }: ClaimedVolume): Unsuppor
   );
 }
 
-/** Whether its folder has an entry of that name; the entry itself, which may be mounted from a server that is away, is not looked at. */
+/** Whether the parent folder lists the name. The path itself is not opened, because the server of a mount may not answer. */
 async function isListed(path: string): Promise<boolean> {
   try {
     return (await readdir(dirname(path))).includes(basename(path));

@@ -4,23 +4,21 @@ import { isIPv6 } from "node:net";
 import type { HostMounts } from "../host-mounts.ts";
 import { mountedAt } from "../mount-table.ts";
 
-/** What is mounted, and where; see {@link ensureNfsMount}. */
 export interface NfsMount {
   readonly server: string;
-  /** What the server exports. */
+  /** Path that the server exports. */
   readonly path: string;
   readonly options: readonly string[];
   readonly isReadOnly: boolean;
-  /** A folder that is made. */
+  /** Folder of the mount; created if needed. */
   readonly target: string;
 }
 
 /**
- * Mounts what an NFS server exports, unless it is mounted.
- * Source: SetUpAt of kubernetes v1.36.3 pkg/volume/nfs/nfs.go.
+ * Mounts an NFS export, unless it is mounted. Source: SetUpAt of kubernetes v1.36.3 pkg/volume/nfs/nfs.go.
  *
- * @param mounts - absent where nothing can be mounted
- * @throws UnsupportedError without mounts; an Error with what mount(8) says
+ * @param mounts - `undefined` where mounting is impossible
+ * @throws UnsupportedError without mounts; an Error with the words of mount(8)
  */
 export async function ensureNfsMount(
   { server, path, options, isReadOnly, target }: NfsMount,
@@ -37,7 +35,7 @@ export async function ensureNfsMount(
   try {
     await mounts.mountNfs(`${host}:${path}`, target, [...new Set([...options, ...(isReadOnly ? ["ro"] : [])])].sort());
   } catch (error) {
-    // The folder would say that the pod uses the volume.
+    // The folder would record a use of the volume.
     await rmdir(target).catch(() => {});
     throw error;
   }

@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { chmod, lchown, lstat, opendir, stat } from "node:fs/promises";
 
-/** How many files are changed at once. */
+/** Number of files that are changed at once. */
 const batchSize = 32;
 
 const { S_IRGRP, S_IWGRP, S_IRUSR, S_IWUSR, S_IXUSR, S_IXGRP } = constants;
@@ -10,8 +10,8 @@ const fileBits = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
 const folderBits = fileBits | S_IXUSR | S_IXGRP;
 
 /**
- * Whether a volume's own folder does not show that it was given to the group before.
- * Source: requiresPermissionChange of kubernetes v1.36.3 pkg/volume/volume_linux.go.
+ * Whether the volume's folder shows that it was not given to the group before. Source: requiresPermissionChange of kubernetes v1.36.3
+ * pkg/volume/volume_linux.go.
  */
 export async function needsGroup(path: string, group: number): Promise<boolean> {
   const { gid, mode } = await stat(path);
@@ -19,8 +19,8 @@ export async function needsGroup(path: string, group: number): Promise<boolean> 
 }
 
 /**
- * Gives all that is in a volume to a group, which may read and write it; its own folder comes last. Files that cannot be changed are left.
- * Source: changePermissionsRecursively of kubernetes v1.36.3 pkg/volume/volume_linux.go.
+ * Gives everything in a volume to a group with read and write permission, the volume's own folder last. Files that cannot be changed are
+ * left. Source: changePermissionsRecursively of kubernetes v1.36.3 pkg/volume/volume_linux.go.
  *
  * @throws an Error for a folder that cannot be listed; `signal.reason`
  */
@@ -33,7 +33,7 @@ async function giveEntry(path: Buffer, group: number, signal: AbortSignal): Prom
   if (found.isDirectory()) {
     for await (const batch of entriesOf(path)) {
       signal.throwIfAborted();
-      // One folder at a time, so that a deep tree does not open them all.
+      // One folder at a time, because a deep tree would exhaust the open files.
       await Promise.all(batch.filter(({ isFolder }) => !isFolder).map((entry) => giveEntry(entry.path, group, signal)));
       for (const entry of batch) if (entry.isFolder) await giveEntry(entry.path, group, signal);
     }
@@ -44,21 +44,21 @@ async function giveEntry(path: Buffer, group: number, signal: AbortSignal): Prom
 async function change(path: Buffer, found: Stats, group: number): Promise<void> {
   try {
     await lchown(path, -1, group);
-    // A link has no mode of its own: what it leads to would be changed.
+    // chmod would follow the link.
     if (found.isSymbolicLink()) return;
     const bits = found.isDirectory() ? folderBits | setGid : fileBits;
     await chmod(path, (found.mode & 0o7777) | bits);
   } catch {
-    // A kubelet goes on, too: the file system may know no groups.
+    // Like a kubelet, continues: the file system may not support groups.
   }
 }
 
-/** Entries by their bytes: a container may give names that are no text. */
+/** Names are bytes, because containers can create names that are not valid text. */
 async function* entriesOf(folder: Buffer): AsyncGenerator<readonly { readonly path: Buffer; readonly isFolder: boolean }[]> {
   const prefix = Buffer.concat([folder, Buffer.from("/")]);
   let batch: { path: Buffer; isFolder: boolean }[] = [];
   for await (const entry of await opendir(folder, { encoding: "buffer" as BufferEncoding })) {
-    // Its types know of texts only.
+    // The types only allow strings.
     const name: unknown = entry.name;
     batch.push({ path: Buffer.concat([prefix, name as Buffer]), isFolder: entry.isDirectory() });
     if (batch.length < batchSize) continue;

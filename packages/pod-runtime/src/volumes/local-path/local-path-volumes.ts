@@ -17,32 +17,31 @@ import { mountedWithin } from "../mount-table.ts";
 import { isFolderName } from "../pod-directory.ts";
 import { removeTree } from "../remove-tree.ts";
 
-/** What {@link LocalPathVolumes} needs. */
 export interface LocalPathOptions {
-  /** Folder of all volumes: an absolute path, which pods do not reach. Made when the first volume is. */
+  /** Folder of all volumes: an absolute path that pods cannot reach. Created with the first volume. */
   readonly root: string;
-  /** Whose volumes they are. */
+  /** Owner of the volumes. */
   readonly owner: Owner;
   readonly logger: Logger;
-  /** UIDs of the pods on the node that use the PersistentVolume of that name, as `VolumeManager.usersOf`. */
+  /** UIDs of the node's pods that use the PersistentVolume, as `VolumeManager.usersOf`. */
   usersOf(volume: string): Promise<readonly string[]>;
   /** Default: those of this machine. */
   readonly mounts?: Pick<HostMounts, "list"> | undefined;
 }
 
-/** Says in the root that it is the folder it was, and not the empty place where a disk is not mounted. */
+/** A file that distinguishes the root from the empty mount point of a disk that is not mounted. */
 const rootMark = ".local-path-volumes";
-/** What a volume's folder says of itself, and what of it pods get. */
+/** The mark of a volume's folder, and the part of the folder that pods get. */
 const [markName, dataName] = ["volume.json", "data"];
 const [makingPrefix, removingPrefix] = [".making-", ".removing-"];
 
-/** Most that is read of a mark, in bytes. */
+/** Maximum bytes read of a mark. */
 const maxMarkBytes = 4_096;
 
-/** Modes that a folder of one node can have. */
+/** Access modes that a folder of one node supports. */
 const accessModes: ReadonlySet<string> = new Set(["ReadWriteOnce", "ReadWriteOncePod"]);
 
-/** Whose a volume's folder is. */
+/** Owner of a volume's folder. */
 interface VolumeMark {
   readonly clusterId: string;
   readonly nodeName: string;
@@ -50,8 +49,8 @@ interface VolumeMark {
 }
 
 /**
- * Volumes for claims, each a folder `ROOT/NAME/data` of the node. Beside `data`, where pods cannot write, stands whose it is. A folder has
- * its name once it is finished, and loses it before it is emptied, so that whatever a program that was killed has left is told apart.
+ * Volumes for claims, each a folder `ROOT/NAME/data` of the node, with a mark of its owner beside `data`, where pods cannot write. A folder
+ * gets its name last, and loses it before its contents are removed, so leftovers of a killed program are recognized.
  *
  * A folder has no limit: its size is that of its file system.
  */
@@ -62,7 +61,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
     this.#options = options;
   }
 
-  /** As `VolumeProvisioner.provisionVolume`. Everybody may write to the folder, as to an emptyDir. */
+  /** As `VolumeProvisioner.provisionVolume`. The folder is world-writable, like an emptyDir. */
   async provisionVolume({ name, claim, accessModes: wanted, parameters }: VolumeWish, signal: AbortSignal): Promise<ProvisionedSource> {
     const wrong = wanted.find((mode) => !accessModes.has(mode));
     if (wrong !== undefined)
@@ -80,9 +79,9 @@ export class LocalPathVolumes implements VolumeProvisioner {
   }
 
   /**
-   * As `VolumeProvisioner.removeVolume`. What is not plainly that claim's own folder stays.
+   * As `VolumeProvisioner.removeVolume`. Keeps everything that is not provably the claim's own folder.
    *
-   * @throws ConflictError naming what speaks against it
+   * @throws ConflictError with the reason
    */
   async removeVolume({ name, claim, source }: ReleasedVolume, signal: AbortSignal): Promise<void> {
     const root = await this.#openRoot();
@@ -111,8 +110,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
     await makeDirectory(root, 0o711);
     const mark = join(root, rootMark);
     if (await isThere(mark)) return realpath(root);
-    // A disk that is not mounted looks like this, and would have the data of others.
-    // What a new file system has of its own.
+    // The root may be the empty mount point of a disk. A new file system contains only `lost+found`.
     if ((await readdir(root)).some((name) => name !== "lost+found"))
       throw new UnavailableError(`make a volume in ${root}: there is something in it and no file ${rootMark}; expected an empty folder`);
     await writeFile(mark, "Volumes of virtual-kubelet's local-path provisioner. Without this file it removes and makes none here.\n", {
@@ -121,7 +119,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
     return realpath(root);
   }
 
-  /** @throws UnavailableError where the root is not what it was when volumes were made in it */
+  /** @throws UnavailableError if the root has lost its mark */
   async #openRoot(): Promise<string> {
     const { root } = this.#options;
     if (await isThere(join(root, rootMark))) return realpath(root);
@@ -131,7 +129,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
   async #make(root: string, name: string, claimUid: string): Promise<void> {
     const { clusterId, nodeName } = this.#options.owner;
     const unfinished = join(root, `${makingPrefix}${name}`);
-    // It never had anything of a pod's.
+    // No pod has used it.
     await rm(unfinished, { recursive: true, force: true });
     await mkdir(join(unfinished, dataName), { recursive: true, mode: 0o711 });
     await chmod(unfinished, 0o711);
@@ -141,7 +139,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
     await rename(unfinished, join(root, name));
   }
 
-  /** @throws ConflictError for a folder that is not this node's volume of the claim */
+  /** @throws ConflictError for a folder that is not this node's volume for the claim */
   async #check(folder: string, claimUid: string): Promise<void> {
     const { clusterId, nodeName } = this.#options.owner;
     const notOurs = (problem: string): never => {
@@ -157,7 +155,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
   }
 }
 
-/** @throws an Error for a file that is no mark */
+/** @throws an Error for a malformed mark */
 async function readMark(path: string): Promise<Partial<Record<keyof VolumeMark, unknown>>> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(maxMarkBytes), 0, maxMarkBytes, 0);
@@ -166,7 +164,7 @@ async function readMark(path: string): Promise<Partial<Record<keyof VolumeMark, 
   return mark;
 }
 
-/** One folder in the root and no other place. */
+/** The folder of a volume. Its name must not lead out of the root. */
 function volumeFolder(name: string): string {
   if (name.startsWith("pvc-") && isFolderName(name)) return name;
   throw new InvalidInputError(`find the folder of volume ${JSON.stringify(name)}: expected a name such as pvc-UID`);
