@@ -24,7 +24,7 @@ function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 }
 
-test("a token names its service account, pod and node, and lets its holder in", async () => {
+test("a token contains its service account, pod and node, and authenticates requests", async () => {
   await using server = await startTestServer();
   await server.request("POST", "/api/v1/nodes", { metadata: { name: "n1" } });
   const { body: pod } = await server.request("POST", podsPath, boundPod("a"));
@@ -47,7 +47,7 @@ test("a token names its service account, pod and node, and lets its holder in", 
   expect(await statusWith(server, token)).toBe(200);
 });
 
-test("a token ends with its time, and with the pod it is bound to", async () => {
+test("a token is valid until it expires or its pod is deleted", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
   const token = await podToken(server);
@@ -62,7 +62,7 @@ test("a token ends with its time, and with the pod it is bound to", async () => 
   expect(body.status.expirationTimestamp).toBe("2026-01-01T00:10:00Z");
 });
 
-test("a token for another audience does not open the API server, but its review tells whose it is", async () => {
+test("a token for another audience is refused as a credential, but a review identifies its user", async () => {
   await using server = await startTestServer();
   const { body } = await server.request("POST", tokenPath, { spec: { audiences: ["vault"] } });
   const token: string = body.status.token;
@@ -105,7 +105,7 @@ test.each([
   expect(body.message).toContain(message);
 });
 
-test("access reviews deny what no role gives", async () => {
+test("access reviews deny access that no role grants", async () => {
   await using server = await startTestServer();
 
   const { status, body } = await server.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {

@@ -32,7 +32,7 @@ test("a server starts with the objects it is given, in their order, and with the
   expect(server.cluster.get(deploymentKind, "default", "web")?.metadata.uid).toBeDefined();
 });
 
-test("objects to start with may be given to many servers, and hold what JSON has not", async () => {
+test("initial objects can be shared by servers, and may contain values that JSON does not have", async () => {
   const { status: _status, ...unused } = pod;
   const given = { ...unused, metadata: { ...pod.metadata, deletionTimestamp: undefined, annotations: { at: new Date(0) } } };
   const before = structuredClone(given);
@@ -45,7 +45,7 @@ test("objects to start with may be given to many servers, and hold what JSON has
   expect(given).toEqual(before);
 });
 
-test("a server does not start with objects it does not know or does not allow", async () => {
+test("a server does not start with unknown or invalid objects", async () => {
   const unknown = { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "w" } };
   const start = (object: object): Promise<ApiServer> => startApiServer({ listen: false, objects: [object] });
 
@@ -56,7 +56,7 @@ test("a server does not start with objects it does not know or does not allow", 
   await expect(start(pod)).rejects.toThrow('namespaces "shop" not found');
 });
 
-test("a transport acts for the administrator, or for the user it is made for", async () => {
+test("a transport sends requests as the administrator or as its user", async () => {
   await using server = await startApiServer({ listen: false });
   const whoAmI = async (transport: ReturnType<ApiServer["transport"]>): Promise<unknown> => {
     const { body } = await transport.request({

@@ -8,7 +8,7 @@ import { podKind } from "./kinds/pod/pod.ts";
 import { startApiServer } from "./start-api-server.ts";
 import { boundPod, startTestServer } from "./test-support/test-server.ts";
 
-test("a server follows it: a node that says nothing is tainted after 50 s, and loses its pods 300 s later", async () => {
+test("the server uses it: a silent node is tainted after 50 s and loses its pods 300 s later", async () => {
   const clock = new VirtualClock();
   await using server = await startApiServer({ clock, listen: false });
   const { cluster } = server;
@@ -32,7 +32,7 @@ test("a server follows it: a node that says nothing is tainted after 50 s, and l
   expect(performance.now() - beganMs).toBeLessThan(60_000);
 });
 
-test("events are gone after their hour", async () => {
+test("events are deleted after one hour", async () => {
   const clock = new VirtualClock();
   await using server = await startApiServer({ clock, listen: false });
   const involvedObject = { kind: "Namespace", name: "default", namespace: "default" };
@@ -45,7 +45,7 @@ test("events are gone after their hour", async () => {
   expect(server.cluster.get(eventKind, "default", "e")).toBeUndefined();
 });
 
-test("a token expires when its time on the server's clock is over", async () => {
+test("a token expires by the server's clock", async () => {
   const clock = new VirtualClock();
   await using world = await startTestServer({ clock, authorization: "AlwaysAllow" });
   const { body } = await world.request("POST", "/api/v1/namespaces/default/serviceaccounts/default/token", {

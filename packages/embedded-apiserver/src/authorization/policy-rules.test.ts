@@ -42,7 +42,7 @@ describe("a rule allows", () => {
   });
 });
 
-test("rules that are not covered are told one by one, and described together", () => {
+test("uncovered rules are listed one by one and described together", () => {
   const lacking = uncoveredRules(
     [rule({ resources: ["pods", "*/log"] })],
     [rule({ verbs: ["get", "list", "watch"] }), rule({ resources: ["pods/log"] }), { verbs: ["get"], nonResourceURLs: ["/metrics"] }],

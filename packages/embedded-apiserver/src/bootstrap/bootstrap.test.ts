@@ -17,7 +17,7 @@ test("a new cluster has its namespaces and the service kubernetes", async () => 
   expect(authentication.body.data["client-ca-file"]).toBe(server.server.caPem);
 });
 
-test("each namespace has its default service account and the cluster's authority, and gets them back", async () => {
+test("each namespace has its default service account and the cluster's authority, which are recreated when deleted", async () => {
   await using server = await startTestServer();
   await server.request("POST", "/api/v1/namespaces", { metadata: { name: "new" } });
 

@@ -6,7 +6,7 @@ import { toKubeconfig, writePrivateFile } from "./kubeconfig.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-test("a kubeconfig leads to the server, with its authority and the token", () => {
+test("a kubeconfig has the server's URL, its authority and the token", () => {
   const config = JSON.parse(toKubeconfig({ server: "https://127.0.0.1:1", caPem: "PEM", credentials: { token: "t" }, name: "x" }));
 
   expect(config).toMatchObject({
@@ -25,7 +25,7 @@ test("a kubeconfig may hold a client certificate", () => {
   expect(config.users).toEqual([{ name: "x", user: { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") } }]);
 });
 
-test("a private file is its owner's only, also where a file was that others could read", async () => {
+test("a private file is readable by its owner only, even if it replaces a file that others could read", async () => {
   const folder = await mkdtemp(join(tmpdir(), "kubeconfig-"));
   try {
     const [fresh, old] = [join(folder, "fresh"), join(folder, "old")];

@@ -39,7 +39,7 @@ const schema: JsonSchema = {
   },
 };
 
-test("defaults are filled in at every depth, nulls that may not be are none, and what is unknown goes", () => {
+test("defaults are applied at every depth, nulls that are not allowed and unknown fields are removed", () => {
   const value: JsonValue = { a: null, list: [{ e: 1 }], free: { any: 1 }, stray: 2 };
   const unknown: string[] = [];
   pruneNulls(value, schema);
@@ -50,7 +50,7 @@ test("defaults are filled in at every depth, nulls that may not be are none, and
   expect(unknown).toEqual(["list[0].e", "stray"]);
 });
 
-test("what has been pruned and filled in stays as it is when that is done again", () => {
+test("pruning and defaulting are idempotent", () => {
   const once = (value: JsonValue): JsonValue => {
     const copy = cloneJson(value);
     pruneNulls(copy, schema);

@@ -51,7 +51,7 @@ describe("discovery", () => {
     expect(body(ask("/apis/apps/v1"))).toMatchObject({ groupVersion: "apps/v1" });
   });
 
-  test("names what can only be created: bindings and reviews", () => {
+  test("lists resources that can only be created: bindings and reviews", () => {
     const list = body(ask("/apis/authorization.k8s.io/v1")) as { resources: { name: string; verbs: string[] }[] };
     const core = body(ask("/api/v1")) as { resources: { name: string; verbs: string[] }[] };
 
@@ -80,7 +80,7 @@ describe("discovery", () => {
     });
   });
 
-  test("leaves group and version of a kind out where the list has them", () => {
+  test("omits group and version of a kind if they equal the list's", () => {
     const list = body(ask("/apis", v2)) as { items: { versions: { resources: { resource: string; subresources: unknown[] }[] }[] }[] };
     const deployments = list.items[0]?.versions[0]?.resources.find(({ resource }) => resource === "deployments");
 
@@ -104,7 +104,7 @@ describe("discovery", () => {
 });
 
 describe("OpenAPI", () => {
-  test("is found through the index, under a hash that may be kept", () => {
+  test("is found through the index under a cacheable hash", () => {
     const index = body(ask("/openapi/v3")) as { paths: Record<string, { serverRelativeURL: string }> };
     const url = index.paths["apis/apps/v1"]?.serverRelativeURL ?? "";
 
@@ -115,7 +115,7 @@ describe("OpenAPI", () => {
     expect(ask("/openapi/v3/apis/apps/v1")?.headers["cache-control"]).toBe("no-cache, private");
   });
 
-  test("says that every kind takes fieldValidation", () => {
+  test("declares fieldValidation for every kind", () => {
     const document = body(ask("/openapi/v3/api/v1")) as {
       paths: Record<string, { patch?: { parameters: { name: string }[]; "x-kubernetes-group-version-kind": unknown } }>;
     };
@@ -125,7 +125,7 @@ describe("OpenAPI", () => {
     expect(patch?.parameters.map(({ name }) => name)).toContain("fieldValidation");
   });
 
-  test("has every schema it refers to", () => {
+  test("has every schema that it references", () => {
     const text = Buffer.from(ask("/openapi/v3/apis/apps/v1")?.body ?? []).toString();
     const { components } = JSON.parse(text) as { components: { schemas: object } };
     const referred = new Set(Array.from(text.matchAll(/"#\/components\/schemas\/([^"]+)"/g), ([, name]) => name));

@@ -13,7 +13,7 @@ async function create({ request }: TestServer, name: string): Promise<number> {
   return (await request("POST", configMaps, configMap(name))).status;
 }
 
-test("a status fault answers as an API server would, as many times as asked for, and nothing is stored", async () => {
+test("a status fault responds like an API server, the given number of times, and nothing is stored", async () => {
   await using world = await startTestServer();
   const rule = world.server.faults.inject(
     { verb: "create", resource: "configmaps", times: 1 },
@@ -51,7 +51,7 @@ test.for([
   if (passed !== undefined) expect((await world.request(passed[0], passed[1])).status).not.toBe(599);
 });
 
-test("what is created is known by the name in its body", async () => {
+test("a create request is matched by the name in its body", async () => {
   await using world = await startTestServer();
   world.server.faults.inject({ verb: "create", name: "a" }, { kind: "status", status: 500 });
 
@@ -72,7 +72,7 @@ test("the first rule is applied, until it is disposed; clear disposes all", asyn
   expect(await statusOfList()).toBe(200);
 });
 
-test("a rule with a probability goes by the server's random numbers", async () => {
+test("a rule with a probability uses the server's random numbers", async () => {
   const numbers = [0.6, 0.4, 0.5];
   const random = { next: () => numbers.shift() ?? 0.9, uuid: () => crypto.randomUUID() };
   await using world = await startTestServer({ random });
@@ -84,7 +84,7 @@ test("a rule with a probability goes by the server's random numbers", async () =
   expect(statuses).toEqual([200, 500, 200]);
 });
 
-test("a delayed request is acted on later, by the server's clock", async () => {
+test("a delayed request is executed later by the server's clock", async () => {
   await using world = await startTestServer();
   world.server.faults.inject({ verb: "create", times: 1 }, { kind: "delay", ms: 5_000 });
 
@@ -96,7 +96,7 @@ test("a delayed request is acted on later, by the server's clock", async () => {
   expect(await creating).toBe(201);
 });
 
-test("a connection breaks before or after the server acted", async () => {
+test("a connection breaks before or after the request is executed", async () => {
   await using world = await startTestServer();
   const { faults, cluster } = world.server;
   faults.inject({ name: "before" }, { kind: "reset" });
@@ -109,7 +109,7 @@ test("a connection breaks before or after the server acted", async () => {
   expect(cluster.get(configMapKind, "default", "after")).toBeDefined();
 });
 
-test("a dropped request is never answered, and ends with its caller or with the server", async () => {
+test("a dropped request gets no response, and ends with its caller or with the server", async () => {
   const world = await startTestServer();
   world.server.faults.inject({ verb: "create" }, { kind: "drop", forward: true });
   const caller = new AbortController();
@@ -132,7 +132,7 @@ test("a dropped request is never answered, and ends with its caller or with the 
   expect(isUnavailable(await waiting)).toBe(true);
 });
 
-test("a watch is cut after so many lines, with a proper end or a broken connection", async () => {
+test("a watch is cut after a number of lines, with a regular end or a broken connection", async () => {
   await using world = await startTestServer();
   const { faults } = world.server;
   const url = `${configMaps}?watch=true&resourceVersion=0&fieldSelector=metadata.name!=kube-root-ca.crt`;
@@ -189,7 +189,7 @@ test("a watch expires", async () => {
   expect(await watch.next()).toBeUndefined();
 });
 
-test("what a watch would say is held back until the rule is disposed", async () => {
+test("lines of a watch are held back until the rule is disposed", async () => {
   await using world = await startTestServer();
   const watch = await world.watch(`${configMaps}?watch=true&resourceVersion=1`);
   await watch.take(1);
@@ -207,7 +207,7 @@ test("what a watch would say is held back until the rule is disposed", async () 
   watch.stop();
 });
 
-test("what a watch says comes late, in its order, and what is late comes at once when the rule is disposed", async () => {
+test("lines of a watch are delayed in order, and released when the rule is disposed", async () => {
   await using world = await startTestServer();
   const { clock, server } = world;
   const watch = await world.watch(`${configMaps}?watch=true&resourceVersion=1`);

@@ -30,7 +30,7 @@ test.each([
   });
 });
 
-test("a protobuf body is refused with 415 that names JSON", async () => {
+test("a protobuf body is refused with a 415 that names JSON", async () => {
   await using server = await startTestServer();
 
   const { status, body } = await server.request("POST", podsPath, "k8s", "application/foo");
@@ -39,7 +39,7 @@ test("a protobuf body is refused with 415 that names JSON", async () => {
   expect(body.message).toContain("accepted media types include: application/json");
 });
 
-test("a patch of a type that there is none of is refused with 415", async () => {
+test("a patch of an unknown type is refused with 415", async () => {
   await using server = await startTestServer();
 
   expect(await server.request("PATCH", podPath("a"), {}, "application/json")).toMatchObject({
@@ -48,7 +48,7 @@ test("a patch of a type that there is none of is refused with 415", async () => 
   });
 });
 
-test("a body of another kind is refused with words for kinds there are, and for those there are not", async () => {
+test("a body of another kind is refused, with different messages for known and unknown kinds", async () => {
   await using server = await startTestServer();
   const path = "/api/v1/namespaces/default/configmaps";
 
@@ -60,7 +60,7 @@ test("a body of another kind is refused with words for kinds there are, and for 
   );
 });
 
-test("fields that are there twice are warned of, refused or let be, as fieldValidation says", async () => {
+test("duplicate fields cause a warning, an error or nothing, depending on fieldValidation", async () => {
   await using server = await startTestServer();
   const body = '{"metadata":{"name":"a"},"data":{"a":"1","a":"2"}}';
   const create = (query: string): ReturnType<typeof server.request> =>
@@ -105,13 +105,13 @@ test("a body of more than 3 MiB is refused with 413", async () => {
   expect(body.reason).toBe("RequestEntityTooLarge");
 });
 
-test("an answer nobody can read is not given: 406", async () => {
+test("a request that accepts no served format gets 406", async () => {
   await using server = await startTestServer();
 
   expect(await server.getAs(podsPath, "text/plain")).toMatchObject({ status: 406, body: { reason: "NotAcceptable" } });
 });
 
-test("callers with wrong credentials get 401, those without 403; health and version are for everybody", async () => {
+test("wrong credentials get 401, missing ones 403; health and version are public", async () => {
   await using server = await startTestServer();
   const transport = server.server.transport();
   const statusOf = async (path: string, authorization: string): Promise<number> =>

@@ -50,7 +50,7 @@ test("HTTPS answers over HTTP/1.1, with a certificate of the server's authority"
   await expect(overHttp1(server, "/version", { ca: "" })).rejects.toThrow();
 });
 
-test("HTTPS answers over HTTP/2, many at once, and streams a watch line by line", async () => {
+test("HTTPS serves concurrent requests over HTTP/2, and streams a watch line by line", async () => {
   await using server = await startApiServer({ controllers: false });
   const session = connect(server.url, { ca: server.caPem });
   const watch = open(
@@ -82,7 +82,7 @@ test("a caller with a wrong token gets 401, a body beyond 3 MiB 413", async () =
   expect(tooLarge.status).toBe(413);
 });
 
-test("a client certificate of the server's authority lets its user in, another's does not", async () => {
+test("a client certificate is accepted only if the server's authority has signed it", async () => {
   await using server = await startApiServer({ controllers: false });
   await using other = await startApiServer({ controllers: false });
   const whoAmI = async ({ certificatePem, privateKeyPem }: ReturnType<ApiServer["issueClientCertificate"]>): Promise<Answer> => {
@@ -111,7 +111,7 @@ test("a client certificate of the server's authority lets its user in, another's
   expect(foreign.status).toBe(401);
 });
 
-test("closing the server cuts its watches and frees its port", async () => {
+test("closing the server ends its watches and frees its port", async () => {
   const server = await startApiServer({ controllers: false });
   const session = connect(server.url, { ca: server.caPem });
   const watch = open(session, server, "/api/v1/pods?watch=1");

@@ -45,11 +45,11 @@ describe("toTable", () => {
     expect(toTable(namespaceKind, [namespace], {}, options).rows[0]?.object).toEqual(object);
   });
 
-  test("leaves the columns out when they were sent before", () => {
+  test("omits column definitions that were sent before", () => {
     expect(toTable(namespaceKind, [namespace], {}, { nowMs, noHeaders: true }).columnDefinitions).toBeNull();
   });
 
-  test("every kind has columns, but for those that the real server shows with name and time only", () => {
+  test("every kind has columns, except those that the real server shows with name and age only", () => {
     const plain = ["clusterroles", "csistoragecapacities", "roles"];
     expect(
       kinds
@@ -61,7 +61,7 @@ describe("toTable", () => {
 });
 
 describe("cells", () => {
-  test("of a node say what it is, its roles and its addresses", () => {
+  test("of a node show its status, roles and addresses", () => {
     const status = {
       conditions: [{ type: "Ready", status: "True" }],
       addresses: [{ type: "InternalIP", address: "192.0.2.1" }],
@@ -80,7 +80,7 @@ describe("cells", () => {
     expect(cells(nodeKind, { spec: {}, status: { nodeInfo: {} } })?.slice(1, 3)).toEqual(["Unknown", "<none>"]);
   });
 
-  test("of a service say where it is reached", () => {
+  test("of a service show its addresses and ports", () => {
     const spec = {
       type: "NodePort",
       clusterIPs: ["10.96.0.7"],
@@ -109,7 +109,7 @@ describe("cells", () => {
     );
   });
 
-  test("of a deployment say how far it is", () => {
+  test("of a deployment show its progress", () => {
     const spec = {
       replicas: 3,
       selector: { matchLabels: { app: "web" }, matchExpressions: [{ key: "tier", operator: "In", values: ["b", "a"] }] },
@@ -135,7 +135,7 @@ describe("cells", () => {
     ]);
   });
 
-  test("of an event say when it was seen, and of what", () => {
+  test("of an event show its age and object", () => {
     const event = {
       involvedObject: { kind: "Pod", name: "web", fieldPath: "spec.containers{main}" },
       reason: "Pulled",

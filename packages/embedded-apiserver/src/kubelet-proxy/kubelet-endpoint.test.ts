@@ -36,7 +36,7 @@ test("a node without a usable address is an error that names what it has", async
   });
 });
 
-test("a node that is not there is said as the real server says it", async () => {
+test("a missing node is reported with the real server's message", async () => {
   const world = startKubeletWorld([boundPod("a")]);
 
   expect(await world.refusal(log)).toMatchObject({ code: 404, message: 'pods "n1" not found' });

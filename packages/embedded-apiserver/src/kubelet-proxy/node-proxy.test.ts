@@ -58,7 +58,7 @@ test("a service at an IPv6 address is reached", async () => {
   expect(world.sent[0]?.url.href).toBe("http://[fd00::7]:8080/a");
 });
 
-test.each(["ftp:n1:21", ":8080", "n1:http"])("the node %s is none", async (name) => {
+test.each(["ftp:n1:21", ":8080", "n1:http"])("the node %s is invalid", async (name) => {
   const world = startWithNode();
 
   expect(await world.refusal(`/api/v1/nodes/${name}/proxy/`)).toMatchObject({
@@ -67,7 +67,7 @@ test.each(["ftp:n1:21", ":8080", "n1:http"])("the node %s is none", async (name)
   });
 });
 
-test("method, body and headers are passed on, but for credentials and what belongs to a connection", async () => {
+test("method, body and headers are forwarded, except credentials and connection headers", async () => {
   const world = startWithNode();
   const own = {
     authorization: "Bearer secret",
@@ -89,7 +89,7 @@ test("method, body and headers are passed on, but for credentials and what belon
   expect(Object.keys(world.sent[0]?.headers ?? {}).toSorted()).toEqual(Object.keys(passed).toSorted());
 });
 
-test("the kubelet's answer is passed on as it is, refusals too", async () => {
+test("the kubelet's response is forwarded unchanged, including errors", async () => {
   const world = startWithNode();
   world.answer = { statusCode: 404, headers: { "content-type": "text/html", connection: "close", "set-cookie": ["a", "b"] }, body: "no" };
 

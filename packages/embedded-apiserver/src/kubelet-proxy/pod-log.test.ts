@@ -11,7 +11,7 @@ function startWithPod(): KubeletWorld {
   return startKubeletWorld([node, boundPod("a")]);
 }
 
-test("a log is what the pod's kubelet has", async () => {
+test("a log comes from the pod's kubelet", async () => {
   const world = startWithPod();
   world.answer = { headers: { "content-type": "text/html", "x-secret": "1" }, body: "one\ntwo\n" };
 
@@ -51,7 +51,7 @@ test.each([
   expect(world.sent).toEqual([]);
 });
 
-test("names are data in the kubelet's path", async () => {
+test("names are escaped in the kubelet's path", async () => {
   const world = startKubeletWorld([node, boundPod("a.b", { initContainers: [{ name: "i", image: "x" }] })]);
 
   await world.ask(`${podPath("a.b")}/log?container=i`);
@@ -112,14 +112,14 @@ test.each([
   expect(await world.refusal(`${podPath("a")}/log`)).toMatchObject(told);
 });
 
-test("of a kubelet's refusal so much is told as is reasonable", async () => {
+test("a kubelet's error message is truncated", async () => {
   const world = startWithPod();
   world.answer = { statusCode: 400, body: "x".repeat(100_000) };
 
   expect((await world.refusal(`${podPath("a")}/log`)).message).toHaveLength(50_000);
 });
 
-test("a kubelet that cannot be reached is an error that says where it was looked for", async () => {
+test("an unreachable kubelet is an error that names its address", async () => {
   const world = startWithPod();
   world.answer = new Error("connect ECONNREFUSED 10.0.0.7:1234");
 
@@ -136,7 +136,7 @@ test("a pod without a node has no log yet", async () => {
   expect(world.sent).toEqual([]);
 });
 
-test("a client that leaves lets go of the kubelet, also while that is silent", async () => {
+test("a client that disconnects ends the request to the kubelet, even if that is silent", async () => {
   const world = startWithPod();
   world.answer = { isSilent: true };
   const { body } = await world.ask(`${podPath("a")}/log?follow=true`);
@@ -150,7 +150,7 @@ test("a client that leaves lets go of the kubelet, also while that is silent", a
   expect(await next).toMatchObject({ done: true });
 });
 
-test("a client that never begins to read lets go of the kubelet as well", async () => {
+test("a client that disconnects before reading ends the request to the kubelet as well", async () => {
   const world = startWithPod();
   world.answer = { isSilent: true };
   const { body } = await world.ask(`${podPath("a")}/log?follow=true`);
@@ -161,7 +161,7 @@ test("a client that never begins to read lets go of the kubelet as well", async 
   expect(world.messages[0]?.destroyed).toBe(true);
 });
 
-test("a kubelet that goes away ends the log", async () => {
+test("a kubelet that disappears ends the log", async () => {
   const world = startWithPod();
   world.answer = { isSilent: true };
   const response = await world.ask(`${podPath("a")}/log?follow=true`);
@@ -173,7 +173,7 @@ test("a kubelet that goes away ends the log", async () => {
   expect(await text).toBe("before\n");
 });
 
-test("the kubelet is asked for as long as somebody waits", async () => {
+test("the request to the kubelet lasts as long as the client waits", async () => {
   const world = startWithPod();
   const { signal } = new AbortController();
 

@@ -56,7 +56,7 @@ test.each<[string, JsonValue]>([
   );
 });
 
-test("a JSON patch that is no list is refused with 400", () => {
+test("a JSON patch that is not a list is refused with 400", () => {
   expect(() => applyJsonPatch({}, { op: "add" })).toThrow(expect.objectContaining({ status: expect.objectContaining({ code: 400 }) }));
 });
 

@@ -110,7 +110,7 @@ test("$patch: delete removes an item by its key", () => {
   expect(result).toEqual({ podIPs: [{ ip: "10.0.0.2" }], conditions: [{ type: "B", status: "True" }] });
 });
 
-test("$patch: replace in a list replaces the list, in a map the map", () => {
+test("$patch: replace replaces the list or map that contains it", () => {
   const spec = { containers: [{ name: "a" }, { name: "b" }], nodeSelector: { a: "1" }, securityContext: { runAsUser: 1, fsGroup: 2 } };
 
   const result = patchedSpec(spec, {
@@ -145,7 +145,7 @@ test("$retainKeys that does not name a field of the patch is refused with 400", 
   );
 });
 
-test("finalizers are united, and $deleteFromPrimitiveList takes one out", () => {
+test("finalizers are united, and $deleteFromPrimitiveList removes one", () => {
   const metadata = { finalizers: ["a/x", "a/y"] };
 
   const added = applyStrategicMergePatch({ metadata }, { metadata: { finalizers: ["a/z", "a/x"] } }, podSchema);
@@ -155,7 +155,7 @@ test("finalizers are united, and $deleteFromPrimitiveList takes one out", () => 
   expect(removed).toEqual({ metadata: { finalizers: ["a/y"] } });
 });
 
-test("$setElementOrder decides the order; items it does not name stay before what they stood before", () => {
+test("$setElementOrder determines the order; items it does not name keep their position before the same item", () => {
   const spec = { containers: [{ name: "a" }, { name: "sidecar" }, { name: "b" }] };
 
   const result = patchedSpec(spec, {
@@ -180,7 +180,7 @@ test("an item without its merge key is refused with 500, as by the real server",
   );
 });
 
-test("nulls and directives mean nothing where there was no value", () => {
+test("nulls and directives have no effect on an absent value", () => {
   expect(
     patchedSpec(
       {},

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseArguments, usage } from "./arguments.ts";
 
-test("a kubeconfig's path is all that must be said", () => {
+test("only the kubeconfig's path is required", () => {
   expect(parseArguments(["--kubeconfig", "k"])).toEqual({
     settings: {
       kubeconfig: "k",
@@ -34,7 +34,7 @@ test("every flag reaches the server", () => {
   });
 });
 
-test("help and version are shown whatever else is said", () => {
+test("help and version take precedence over other flags", () => {
   expect(parseArguments(["-h"])).toEqual({ show: "help" });
   expect(parseArguments(["--version", "--port", "x"])).toEqual({ show: "version" });
   expect(usage).toContain("--no-controllers");

@@ -12,7 +12,7 @@ function errorOf(work: () => void): unknown {
 }
 
 describe("Disposables", () => {
-  test("are disposed once, the last one first", () => {
+  test("are disposed once, in reverse order", () => {
     const order: string[] = [];
     const disposables = new Disposables();
     disposables.use({ [Symbol.dispose]: () => void order.push("first") });
@@ -24,7 +24,7 @@ describe("Disposables", () => {
     expect(order).toEqual(["second", "first"]);
   });
 
-  test("give back what they take over", () => {
+  test("return the added resource", () => {
     const resource = { [Symbol.dispose]() {}, name: "timer" };
 
     expect(new Disposables().use(resource)).toBe(resource);
@@ -40,7 +40,7 @@ describe("Disposables", () => {
     expect(isDisposed).toBe(true);
   });
 
-  test("are all disposed although one throws, and its error is told", () => {
+  test("are all disposed even if one throws, and its error is rethrown", () => {
     const failure = new Error("the socket is gone");
     let isDisposed = false;
     const disposables = new Disposables();
@@ -53,7 +53,7 @@ describe("Disposables", () => {
     expect(isDisposed).toBe(true);
   });
 
-  test("tell the errors of all that throw", () => {
+  test("throw the errors of all resources that fail", () => {
     const disposables = new Disposables();
     for (const what of ["one", "two"])
       disposables.defer(() => {
@@ -66,7 +66,7 @@ describe("Disposables", () => {
     expect((error as AggregateError).errors).toEqual([new Error("two"), new Error("one")]);
   });
 
-  test("take over nothing once they are disposed", () => {
+  test("accept nothing after they are disposed", () => {
     const disposables = new Disposables();
     disposables.dispose();
 

@@ -13,7 +13,7 @@ test("a new object gets a UID, a resourceVersion, a generation and the time", as
   expect((await server.request("GET", podPath("a"))).body).toEqual(body);
 });
 
-test("what only the server may set is ignored in a new object", async () => {
+test("fields that only the server may set are ignored in a new object", async () => {
   await using server = await startTestServer();
   const metadata = {
     uid: "mine",
@@ -58,7 +58,7 @@ test("a second object of the same name is refused with 409", async () => {
   });
 });
 
-test("an object in a namespace that is not there is refused with 404", async () => {
+test("an object in a missing namespace is refused with 404", async () => {
   await using server = await startTestServer();
 
   const { status, body } = await server.request("POST", "/api/v1/namespaces/nope/pods", boundPod("a"));
@@ -110,7 +110,7 @@ test.each([
   expect(body.message).toContain(message);
 });
 
-test("a dry run answers as if, and stores nothing", async () => {
+test("a dry run responds as usual and stores nothing", async () => {
   await using server = await startTestServer();
 
   const { status, body } = await server.request("POST", `${podsPath}?dryRun=All`, boundPod("a"));
@@ -140,7 +140,7 @@ test("an unknown field is dropped with a warning, refused if validation is stric
   expect(silent.headers).not.toHaveProperty("warning");
 });
 
-test("an event owns nothing, and a node's pods live in ranges of addresses", async () => {
+test("events cannot be owners, and podCIDRs of nodes are validated", async () => {
   await using server = await startTestServer();
   const ownerReferences = [{ apiVersion: "v1", kind: "Event", name: "a", uid: "u" }];
   const owned = await server.request("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "a", ownerReferences } });

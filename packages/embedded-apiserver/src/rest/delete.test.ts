@@ -11,7 +11,7 @@ async function metadataOf(server: TestServer): Promise<Record<string, unknown> |
   return status === 404 ? undefined : body.metadata;
 }
 
-test("a running pod stays for its grace period, marked", async () => {
+test("a running pod stays for its grace period with a deletionTimestamp", async () => {
   await using server = await startTestServer();
   await createPod(server, { terminationGracePeriodSeconds: 45 });
 
@@ -22,7 +22,7 @@ test("a running pod stays for its grace period, marked", async () => {
   expect(await metadataOf(server)).toEqual(body.metadata);
 });
 
-test("the caller's grace period wins over the pod's", async () => {
+test("the request's grace period takes precedence over the pod's", async () => {
   await using server = await startTestServer();
   await createPod(server);
 
@@ -67,7 +67,7 @@ test("grace 0 removes the pod; watchers see it marked first", async () => {
   expect(await metadataOf(server)).toBeUndefined();
 });
 
-test("a second deletion can shorten the grace period, and only that", async () => {
+test("a second deletion can only shorten the grace period", async () => {
   await using server = await startTestServer();
   await createPod(server);
   await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 30 });
@@ -83,7 +83,7 @@ test("a second deletion can shorten the grace period, and only that", async () =
   expect(shorter.body.metadata).toMatchObject({ deletionTimestamp: "2026-01-01T00:00:10Z", deletionGracePeriodSeconds: 10, generation: 2 });
 });
 
-test("a shortened grace period that is over already leaves one second, for somebody to see it", async () => {
+test("a shortened grace period that has already passed becomes one second", async () => {
   await using server = await startTestServer();
   await createPod(server);
   await server.request("DELETE", podPath("a"), { gracePeriodSeconds: 30 });
@@ -135,7 +135,7 @@ test("a second deletion of an object that waits for its finalizers changes nothi
   expect((await server.request("DELETE", `${path}/c`)).body).toEqual(first.body);
 });
 
-test("an object that goes at once is answered with a Status that names it", async () => {
+test("an immediate deletion returns a Status that names the object", async () => {
   await using server = await startTestServer();
   const { body: node } = await server.request("POST", "/api/v1/nodes", { metadata: { name: "n" } });
 
@@ -150,7 +150,7 @@ test("an object that goes at once is answered with a Status that names it", asyn
   });
 });
 
-test("preconditions on UID and resourceVersion are kept", async () => {
+test("preconditions on UID and resourceVersion are checked", async () => {
   await using server = await startTestServer();
   const { uid, resourceVersion } = await createPod(server);
 
@@ -169,7 +169,7 @@ test("preconditions on UID and resourceVersion are kept", async () => {
   expect(await metadataOf(server)).toBeUndefined();
 });
 
-test("what is not there cannot be deleted", async () => {
+test("deleting a missing object is a 404", async () => {
   await using server = await startTestServer();
 
   expect(await server.request("DELETE", podPath("a"))).toMatchObject({ status: 404, body: { message: 'pods "a" not found' } });
@@ -185,7 +185,7 @@ test("a dry run of a deletion deletes nothing", async () => {
   expect(await metadataOf(server)).not.toHaveProperty("deletionTimestamp");
 });
 
-test("a collection is deleted as far as it is selected", async () => {
+test("only the selected objects of a collection are deleted", async () => {
   await using server = await startTestServer();
   for (const [name, app] of [
     ["a", "x"],
@@ -199,7 +199,7 @@ test("a collection is deleted as far as it is selected", async () => {
   expect((await server.request("GET", podsPath)).body.items.map((pod: { metadata: { name: string } }) => pod.metadata.name)).toEqual(["b"]);
 });
 
-test("the propagation policy is told to the garbage collector by a finalizer", async () => {
+test("the propagation policy becomes a finalizer for the garbage collector", async () => {
   await using server = await startTestServer();
   await server.request("POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "c" } });
 

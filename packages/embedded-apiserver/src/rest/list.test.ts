@@ -22,7 +22,7 @@ test("a list is ordered by namespace and name, its items carry no kind", async (
   expect(Object.keys(list.body.items[0])).toEqual(["metadata", "spec", "status"]);
 });
 
-test("a list of nothing has no items, also in a namespace there is none of", async () => {
+test("an empty list has no items, even in a missing namespace", async () => {
   await using server = await startTestServer();
 
   const { status, body } = await server.request("GET", "/api/v1/namespaces/nope/pods");
@@ -31,7 +31,7 @@ test("a list of nothing has no items, also in a namespace there is none of", asy
   expect(body.items).toEqual([]);
 });
 
-test("pages show the state of the first, whatever happens between", async () => {
+test("all pages show the state of the first", async () => {
   await using server = await startTestServer();
   await createPods(server, "a", "b", "d", "e");
 
@@ -50,7 +50,7 @@ test("pages show the state of the first, whatever happens between", async () => 
   expect(second.body.items[1].metadata).not.toHaveProperty("labels");
 });
 
-test("a continue token has a version of its own: no other may be named", async () => {
+test("a continue token cannot be combined with a resourceVersion", async () => {
   await using server = await startTestServer();
   await createPods(server, "a", "b");
   const first = await server.request("GET", `${podsPath}?limit=1`);
@@ -63,7 +63,7 @@ test("a continue token has a version of its own: no other may be named", async (
   expect((await server.request("GET", `${page}&resourceVersion=0`)).status).toBe(200);
 });
 
-test("a page from before the history is refused with 410, and a token for what is left now", async () => {
+test("a page older than the history is refused with a 410 that has a token to continue from the current state", async () => {
   await using server = await startTestServer({ watchHistory: 5 });
   await createPods(server, "a", "b");
   const first = await server.request("GET", `${podsPath}?limit=1`);
@@ -104,7 +104,7 @@ test("version 0 ignores the limit", async () => {
   expect(list.body.metadata).not.toHaveProperty("continue");
 });
 
-test("a version that is not reached yet is answered with 504 and a time to wait", async () => {
+test("a version that has not been reached yet gets a 504 with a time to wait", async () => {
   await using server = await startTestServer();
 
   const { status, body, headers } = await server.request("GET", `${podsPath}?resourceVersion=99999`);
@@ -133,7 +133,7 @@ test.each([
   expect(body.message).toContain(message);
 });
 
-test("lists come as tables and as metadata alone where the caller likes them best", async () => {
+test("lists are returned as tables or as metadata according to the client's preference", async () => {
   await using server = await startTestServer();
   await createPods(server, "a");
 

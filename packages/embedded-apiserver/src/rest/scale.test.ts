@@ -33,7 +33,7 @@ test("scale reads and writes the number of replicas", async () => {
   expect((await server.request("GET", `${path}/d`)).body).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 3 } });
 });
 
-test("a body that is no Scale, or another's, is refused with 400", async () => {
+test("a body that is not the object's Scale is refused with 400", async () => {
   await using server = await startTestServer();
   const path = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 

@@ -80,7 +80,7 @@ test("PUT with another UID is refused with 409, a patch with another UID with 42
   });
 });
 
-test("an update that changes nothing keeps the resourceVersion and tells no watcher", async () => {
+test("an update that changes nothing keeps the resourceVersion and causes no event", async () => {
   await using server = await startTestServer();
   const { body: pod } = await server.request("POST", podsPath, boundPod("a", {}, { labels: { x: "1" } }));
   const watch = await server.watch(`${podsPath}?watch=1&resourceVersion=${pod.metadata.resourceVersion}`);
@@ -92,7 +92,7 @@ test("an update that changes nothing keeps the resourceVersion and tells no watc
   expect((await watch.next())?.object.metadata.labels).toEqual({ x: "2" });
 });
 
-test("the object leaves the status alone, and the status the object", async () => {
+test("an update of the object keeps the status, and an update of the status keeps the object", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 
@@ -147,7 +147,7 @@ test("the generation counts changes of the spec, not of status or metadata", asy
   expect(after.body.metadata.generation).toBe(2);
 });
 
-test("an update cannot take back a deletion, nor add finalizers to what is being deleted", async () => {
+test("an update can neither cancel a deletion nor add finalizers to an object that is being deleted", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
   const { body: deleting } = await server.request("DELETE", podPath("a"));
@@ -211,7 +211,7 @@ test("micro-times must have six fractional digits", async () => {
   expect(accepted).toMatchObject({ status: 201, body: { spec: { renewTime: "2026-01-01T00:00:00.123456Z" } } });
 });
 
-test("a dry run of an update answers as if, and stores nothing", async () => {
+test("a dry run of an update responds as usual and stores nothing", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 

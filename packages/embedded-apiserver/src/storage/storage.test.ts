@@ -56,7 +56,7 @@ test("objects are ordered as etcd orders their keys", () => {
   expect(statesOf(objects.list())).toEqual(["a-b/x=", "a/B=", "a/z=", "b/a="]);
 });
 
-test("the state of an earlier version can be had back", () => {
+test("the state of an earlier version can be listed", () => {
   const objects = collection();
   objects.put(object("a", "1"));
   const removed = objects.put(object("b", "1"));
@@ -71,7 +71,7 @@ test("the state of an earlier version can be had back", () => {
   expect(statesOf(objects.list())).toEqual(["ns/a=3", "ns/c=1", "x/other=1"]);
 });
 
-test("the history is bounded, and says so to who asks for more", () => {
+test("the history is bounded, and older versions get a 410", () => {
   const objects = collection(10);
   const { resourceVersion } = objects.put(object("a"));
   for (let index = 0; index < 50; index++) objects.put(object("a", String(index)));
@@ -82,7 +82,7 @@ test("the history is bounded, and says so to who asks for more", () => {
   ]);
 });
 
-test("an object's JSON is made once while it is the latest", () => {
+test("an object's JSON is encoded once while it is the latest version", () => {
   const objects = collection();
   const first = objects.put(object("a", "1"));
 
@@ -95,7 +95,7 @@ test("an object's JSON is made once while it is the latest", () => {
   expect(JSON.parse(json.toString())).toEqual(first.object);
 });
 
-test("a listener that writes in its turn does not let the others see the second change first", () => {
+test("if a listener writes, the other listeners still see the first change first", () => {
   const objects = collection();
   const seen: string[] = [];
   objects.subscribe(({ type, current }) => {

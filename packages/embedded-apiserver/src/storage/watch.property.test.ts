@@ -53,7 +53,7 @@ async function follow(
   return { version: latest, held: world };
 }
 
-test("whoever follows a selecting watch, with any interruptions, holds what the list holds", async () => {
+test("a client that follows a selective watch with interruptions ends up with the contents of the list", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 4 }), async (bursts) => {
       await using server = await startTestServer();

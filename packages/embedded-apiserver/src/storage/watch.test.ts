@@ -17,7 +17,7 @@ test("the path /watch is a watch, of a collection or of one object", async () =>
   expect(await (await server.watch(`${path}/b`)).take(1)).toEqual(["ADDED b"]);
 });
 
-test("a watch from a resourceVersion begins with the change after it", async () => {
+test("a watch from a resourceVersion starts with the next change", async () => {
   await using server = await startTestServer();
   await createPod(server, "a");
   const version = await createPod(server, "b");
@@ -54,7 +54,7 @@ test("events carry kind, version and the resourceVersion of the change", async (
   expect(Number(deleted?.object.metadata.resourceVersion)).toBe(Number(version) + 2);
 });
 
-test("sendInitialEvents ends what is there with a bookmark that says so", async () => {
+test("with sendInitialEvents a bookmark marks the end of the initial objects", async () => {
   await using server = await startTestServer();
   const version = await createPod(server, "a");
 
@@ -75,7 +75,7 @@ test("sendInitialEvents ends what is there with a bookmark that says so", async 
   expect(await watch.take(1)).toEqual(["ADDED b"]);
 });
 
-test("sendInitialEvents=false leaves out what is there", async () => {
+test("with sendInitialEvents=false the initial objects are omitted", async () => {
   await using server = await startTestServer();
   await createPod(server, "a");
 
@@ -85,7 +85,7 @@ test("sendInitialEvents=false leaves out what is there", async () => {
   expect(await watch.take(1)).toEqual(["ADDED b"]);
 });
 
-test("an object that comes to match is ADDED, one that ceases to is DELETED with its last matching state", async () => {
+test("an object that starts to match is ADDED, one that stops matching is DELETED with its last matching state", async () => {
   await using server = await startTestServer();
   const version = await createPod(server, "a", {}, { labels: { app: "x" } });
   const watch = await server.watch(`${podsPath}?watch=1&resourceVersion=${version}&labelSelector=app%3Dy`);
@@ -101,7 +101,7 @@ test("an object that comes to match is ADDED, one that ceases to is DELETED with
   });
 });
 
-test("a field selector selects a node's pods, also once they are bound", async () => {
+test("a field selector selects a node's pods, including those bound later", async () => {
   await using server = await startTestServer();
   const watch = await server.watch(`/api/v1/pods?watch=1&fieldSelector=spec.nodeName%3Dn1`);
 
@@ -112,7 +112,7 @@ test("a field selector selects a node's pods, also once they are bound", async (
   expect(await watch.take(1)).toEqual(["ADDED a"]);
 });
 
-test("a watch of one namespace sees nothing of another", async () => {
+test("a watch of one namespace gets no events of another", async () => {
   await using server = await startTestServer();
   const watch = await server.watch(
     "/api/v1/namespaces/kube-system/configmaps?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
@@ -124,7 +124,7 @@ test("a watch of one namespace sees nothing of another", async () => {
   expect(await watch.take(1)).toEqual(["ADDED b"]);
 });
 
-test("a watch from before the history gets a 410 as an event, and ends", async () => {
+test("a watch from a version older than the history gets a 410 as an event and ends", async () => {
   await using server = await startTestServer({ watchHistory: 10 });
   const version = await createPod(server, "a");
   for (let index = 0; index < 20; index++)
@@ -140,7 +140,7 @@ test("a watch from before the history gets a 410 as an event, and ends", async (
   expect(await watch.next()).toBeUndefined();
 });
 
-test("a watch from the future is silent until then", async () => {
+test("a watch from a future version is silent until it is reached", async () => {
   await using server = await startTestServer();
   const version = Number(await createPod(server, "a"));
   const watch = await server.watch(`${podsPath}?watch=1&resourceVersion=${version + 1}`);
@@ -169,7 +169,7 @@ test("a bookmark comes every minute, with the latest resourceVersion of all kind
   expect(await watch.take(1)).toEqual(["BOOKMARK"]);
 });
 
-test("a watch ends at its time-out, two seconds after a last bookmark", async () => {
+test("a watch ends at its timeout, two seconds after a last bookmark", async () => {
   await using server = await startTestServer();
   const watch = await server.watch(`${podsPath}?watch=1&timeoutSeconds=10&allowWatchBookmarks=true`);
 
@@ -182,7 +182,7 @@ test("a watch ends at its time-out, two seconds after a last bookmark", async ()
   expect(server.clock.pending).toBe(0);
 });
 
-test("a watch without a time-out lasts 30 to 60 minutes", async () => {
+test("a watch without a timeout lasts 30 to 60 minutes", async () => {
   await using server = await startTestServer();
   const watch = await server.watch(`${podsPath}?watch=1`);
   const ended = watch.next();
@@ -238,7 +238,7 @@ test.each([
   expect(body.message).toContain(message);
 });
 
-test("a watch may last longer than the 24 days that Node.js sets a timer to", async () => {
+test("a watch may last longer than the 24 days of a Node.js timer", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     await using server = await startApiServer({ listen: false, controllers: false });
@@ -262,7 +262,7 @@ test("a watch may last longer than the 24 days that Node.js sets a timer to", as
   }
 });
 
-test("a watch as tables describes the columns once", async () => {
+test("a watch of tables sends the column definitions once", async () => {
   await using server = await startTestServer();
   await createPod(server, "a");
   await createPod(server, "b");

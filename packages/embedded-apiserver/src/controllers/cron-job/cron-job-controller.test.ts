@@ -23,7 +23,7 @@ async function finishPods(world: World): Promise<void> {
   await world.settle();
 }
 
-test("a CronJob creates a Job whenever it is due, and tells of it", async () => {
+test("a CronJob creates a Job on schedule and records an event", async () => {
   await using world = await startWorld();
   createCronJob(world);
   await world.pass(119);
@@ -49,7 +49,7 @@ test("a CronJob creates a Job whenever it is due, and tells of it", async () => 
   ]);
 });
 
-test("the oldest Jobs that ended are deleted beyond the limit", async () => {
+test("the oldest finished Jobs beyond the limit are deleted", async () => {
   await using world = await startWorld();
   createCronJob(world, { successfulJobsHistoryLimit: 1 });
   for (let run = 0; run < 3; run++) {
@@ -73,7 +73,7 @@ test.each<[string, number]>([
   expect(jobs(world).at(-1)?.metadata.name).toBe(`nightly-${minute + (concurrencyPolicy === "Forbid" ? 2 : 4)}`);
 });
 
-test("a suspended CronJob creates none", async () => {
+test("a suspended CronJob creates no Jobs", async () => {
   await using world = await startWorld();
   createCronJob(world, { suspend: true });
   await world.pass(200);

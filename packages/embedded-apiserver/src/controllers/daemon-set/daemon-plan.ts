@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { DaemonSetSpec } from "../../kinds/workload/workload-fields.ts";
 import { scaledValue } from "../../kinds/validation/int-or-percent.ts";
-import { availableInMs, isReady } from "../shared/pod-facts.ts";
+import { availableInMs, isReady } from "../shared/pod-state.ts";
 import { isUpdated } from "./daemon-pod.ts";
 import type { NodeVerdict } from "./daemon-nodes.ts";
 

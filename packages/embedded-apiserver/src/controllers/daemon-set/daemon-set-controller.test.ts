@@ -30,7 +30,7 @@ const imagesByNode = (world: World): string[] =>
     .map(({ spec }) => `${spec.nodeName} ${spec.containers[0].image}`)
     .toSorted();
 
-test("a DaemonSet has a pod on each node, cordoned ones included, and says how they are", async () => {
+test("a DaemonSet has a pod on each node, including cordoned ones, and reports their state", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   world.addNode("n2", { spec: { unschedulable: true } });
@@ -57,7 +57,7 @@ test("a DaemonSet has a pod on each node, cordoned ones included, and says how t
   });
 });
 
-test("nodes that come get a pod, and those whose labels no longer fit lose theirs", async () => {
+test("new nodes get a pod, and nodes whose labels no longer match lose theirs", async () => {
   await using world = await startWorld();
   world.playKubelet();
   createDaemonSet(world, {}, { nodeSelector: { disk: "ssd" } });
@@ -74,7 +74,7 @@ test("nodes that come get a pod, and those whose labels no longer fit lose their
   expect(imagesByNode(world)).toEqual(["n2 one"]);
 });
 
-test("a new template is rolled out node by node, and is a new revision", async () => {
+test("a new template is rolled out node by node as a new revision", async () => {
   await using world = await startWorld();
   for (const name of ["n1", "n2", "n3"]) world.addNode(name);
   createDaemonSet(world);
@@ -108,7 +108,7 @@ test("a new template is rolled out node by node, and is a new revision", async (
   ).toEqual([2, 3]);
 });
 
-test("with OnDelete a new template waits for somebody to delete the pods", async () => {
+test("with OnDelete a new template is used only after the pods are deleted", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   world.playKubelet();
@@ -123,7 +123,7 @@ test("with OnDelete a new template waits for somebody to delete the pods", async
   expect(imagesByNode(world)).toEqual(["n1 two"]);
 });
 
-test("with a surge the new pod is there before the old one goes", async () => {
+test("with a surge the new pod exists before the old one is deleted", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   createDaemonSet(world, { updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } });
@@ -140,7 +140,7 @@ test("with a surge the new pod is there before the old one goes", async () => {
   expect(imagesByNode(world)).toEqual(["n1 two"]);
 });
 
-test("a pod that fails is replaced, the second time only after a while", async () => {
+test("a failed pod is replaced at once, the second time with a delay", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   createDaemonSet(world);

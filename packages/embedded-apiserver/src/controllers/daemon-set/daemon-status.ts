@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../kinds/workload/workload-fields.ts";
-import { availableInMs, isReady } from "../shared/pod-facts.ts";
+import { availableInMs, isReady } from "../shared/pod-state.ts";
 import { byAge, type DaemonView, isAvailable } from "./daemon-plan.ts";
 import { isUpdated } from "./daemon-pod.ts";
 

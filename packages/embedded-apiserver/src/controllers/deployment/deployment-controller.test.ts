@@ -4,7 +4,7 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import { startWorld, type World } from "../../test-support/cluster-world.ts";
-import { isActive, isReady } from "../shared/pod-facts.ts";
+import { isActive, isReady } from "../shared/pod-state.ts";
 
 function deployment(image: string, spec: object = {}): object {
   const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main", image }] } };
@@ -47,7 +47,7 @@ async function startRunning(spec: object = {}): Promise<World> {
 }
 
 describe("Deployment", () => {
-  test("gets a ReplicaSet with a hash label, and pods, and becomes available", async () => {
+  test("gets a ReplicaSet with a hash label and pods, and becomes available", async () => {
     await using world = await startRunning();
 
     const [set] = sets(world);
@@ -112,7 +112,7 @@ describe("Deployment", () => {
     expect(condition(world, "Progressing")).toMatchObject({ reason: "ReplicaSetUpdated" });
   });
 
-  test("goes back to an earlier template by its old set, with a new revision", async () => {
+  test("reuses the old ReplicaSet of an earlier template with a new revision", async () => {
     await using world = await startRunning();
     change(world, (spec) => (spec.template.spec.containers[0].image = "two"));
     await world.settle();
@@ -143,7 +143,7 @@ describe("Deployment", () => {
     expect(sets(world)).toHaveLength(1);
   });
 
-  test("with strategy Recreate starts no new pod before the last old one is gone", async () => {
+  test("with strategy Recreate creates no new pod before the last old one is gone", async () => {
     await using world = await startRunning({ strategy: { type: "Recreate" } });
     let mixed = 0;
     world.cluster.watch(podKind, () => {
@@ -175,7 +175,7 @@ describe("Deployment", () => {
     expect(sizes(world)).toEqual({ one: 0, two: 4 });
   });
 
-  test("keeps as many old sets as its history is long", async () => {
+  test("keeps old ReplicaSets up to the history limit", async () => {
     await using world = await startRunning({ revisionHistoryLimit: 1 });
 
     for (const image of ["two", "three", "four"]) {
@@ -186,7 +186,7 @@ describe("Deployment", () => {
     expect(sizes(world)).toEqual({ three: 0, four: 4 });
   });
 
-  test("says so when a rollout does not get on within its deadline", async () => {
+  test("reports a rollout that exceeds its progress deadline", async () => {
     await using world = await startWorld();
     world.cluster.create(deploymentKind, deployment("one", { progressDeadlineSeconds: 30 }));
 
@@ -198,7 +198,7 @@ describe("Deployment", () => {
     expect(condition(world, "Progressing")).toMatchObject({ status: "False", reason: "ProgressDeadlineExceeded" });
   });
 
-  test("takes in a ReplicaSet that matches and has no controller", async () => {
+  test("adopts a matching ReplicaSet without a controller", async () => {
     await using world = await startWorld();
     const { spec } = deployment("one") as ApiObject;
     world.cluster.create(replicaSetKind, {
@@ -214,7 +214,7 @@ describe("Deployment", () => {
     expect(sizes(world)).toEqual({ one: 4 });
   });
 
-  test("takes everything with it when it is deleted", async () => {
+  test("is deleted together with its ReplicaSets and pods", async () => {
     await using world = await startRunning();
 
     world.cluster.delete(deploymentKind, "default", "web");

@@ -6,7 +6,7 @@ import { selectsEverything } from "../../selectors/label-selector-text.ts";
 import { deploymentKind } from "../../kinds/workload/deployment.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import type { DeploymentSpec } from "../../kinds/workload/workload-fields.ts";
-import { claimObjects } from "../shared/claim.ts";
+import { claimObjects } from "../shared/claim-objects.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { isScalingEvent, planRecreate, planRollingUpdate, planScale, type Sets } from "./deployment-plan.ts";
 import { createdMs, sizesOf, type Rollout } from "./deployment-rollout.ts";
@@ -15,7 +15,7 @@ import { DeploymentWrites } from "./deployment-writes.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf } from "../shared/ownership.ts";
-import { isTerminal } from "../shared/pod-facts.ts";
+import { isTerminal } from "../shared/pod-state.ts";
 import { isSameTemplate } from "../shared/template-hash.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 

@@ -32,7 +32,7 @@ describe("fenceposts", () => {
 });
 
 describe("a rolling update", () => {
-  test("takes unhealthy old pods first", () => {
+  test("removes unhealthy old pods first", () => {
     const sizes = planRollingUpdate(specOf(10, 3, 2), set("new", 5, { available: 0 }), [set("old", 8, { available: 4 })]);
 
     // There are 13 pods, of which 8 must be available and 5 new ones are not, so none can be removed.
@@ -81,7 +81,7 @@ describe("scaling in the middle of a rollout", () => {
     );
   });
 
-  test("takes all to zero", () => {
+  test("scales every ReplicaSet to zero", () => {
     const sets = { current: set("new", 5, { mostThen: 13 }), old: [set("old", 8, { mostThen: 13 })] };
 
     expect(planScale(specOf(0, 3, 2), sets, 13)).toEqual(

@@ -30,7 +30,7 @@ async function runDeployment(world: World, replicas: number): Promise<void> {
 const statusOf = (world: Pick<World, "cluster">): ApiObject["status"] =>
   world.cluster.get(podDisruptionBudgetKind, "default", "web")?.["status"];
 
-test("a budget says how many pods may go", async () => {
+test("a budget reports how many pods may be evicted", async () => {
   await using world = await startWorld();
   createBudget(world, { maxUnavailable: "30%" });
   await runDeployment(world, 4);
@@ -54,7 +54,7 @@ test("a budget says how many pods may go", async () => {
   });
 });
 
-test("pods of a controller without a size cannot be counted in percent", async () => {
+test("a percentage needs a controller with a number of replicas", async () => {
   await using world = await startWorld();
   const template = { metadata: { labels }, spec: { restartPolicy: "Never", containers: [{ name: "main", image: "one" }] } };
   world.cluster.create(jobKind, { metadata: { name: "work", namespace: "default" }, spec: { template } });
@@ -72,7 +72,7 @@ function evict(server: TestServer, name: string): Promise<TestResponse> {
   return server.request("POST", path, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name } });
 }
 
-test("an eviction is refused if the budget allows none, and counted before the controller sees it", async () => {
+test("an eviction is refused if the budget allows none, and is counted before the controller has seen it", async () => {
   await using server = await startTestServer();
   const { cluster } = server.server;
   for (const name of ["a", "b"]) {

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { DisruptionBudgetSpec, DisruptionBudgetStatus } from "../../kinds/policy/disruption-budget-fields.ts";
 import { scaledValue } from "../../kinds/validation/int-or-percent.ts";
-import { isReady } from "../shared/pod-facts.ts";
+import { isReady } from "../shared/pod-state.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/disruption/disruption.go. */
 

@@ -17,7 +17,7 @@ function names(world: World): string[] {
 }
 
 describe("events", () => {
-  test("go an hour after they were last written", async () => {
+  test("are deleted an hour after their last write", async () => {
     await using world = await startWorld();
     createEvent(world, "a");
     await world.clock.advance(10 * 60_000);
@@ -36,7 +36,7 @@ describe("events", () => {
     expect(names(world)).toEqual([]);
   });
 
-  test("that repeat are counted up", async () => {
+  test("that repeat increment a count", async () => {
     await using world = await startWorld();
     const recorder = createEventRecorder(world);
     const about = {

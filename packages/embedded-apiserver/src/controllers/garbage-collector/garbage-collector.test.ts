@@ -44,7 +44,7 @@ async function startFamily(): Promise<Family> {
 }
 
 describe("garbage collector", () => {
-  test("deletes the dependents of what is deleted, and theirs", async () => {
+  test("deletes the dependents of a deleted object, and their dependents", async () => {
     await using family = await startFamily();
     const parent = family.create("parent");
     const child = family.create("child", parent);
@@ -56,7 +56,7 @@ describe("garbage collector", () => {
     expect(family.names()).toEqual(["stranger"]);
   });
 
-  test("keeps a dependent as long as one of its owners is there", async () => {
+  test("keeps a dependent while one of its owners exists", async () => {
     await using family = await startFamily();
     const [a, b] = [family.create("a"), family.create("b")];
     family.create("child", a, b);
@@ -69,7 +69,7 @@ describe("garbage collector", () => {
     expect(family.names()).toEqual([]);
   });
 
-  test("deletes what is created with an owner that is not there, or no longer the same", async () => {
+  test("deletes an object that is created with a missing or replaced owner", async () => {
     await using family = await startFamily();
     const old = family.create("parent");
     await family.remove("parent");
@@ -81,7 +81,7 @@ describe("garbage collector", () => {
     expect(family.names()).toEqual(["parent"]);
   });
 
-  test("lets dependents stay if the deletion says so", async () => {
+  test("keeps dependents if the deletion orphans them", async () => {
     await using family = await startFamily();
     family.create("child", family.create("parent"));
 
@@ -91,7 +91,7 @@ describe("garbage collector", () => {
     expect(family.ownersOf("child")).toBeUndefined();
   });
 
-  test("deletes dependents first if the deletion says so", async () => {
+  test("deletes dependents first in a foreground deletion", async () => {
     await using family = await startFamily();
     family.create("child", family.create("parent"));
 

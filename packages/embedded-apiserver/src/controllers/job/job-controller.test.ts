@@ -27,7 +27,7 @@ async function endPods(world: World, phase: "Succeeded" | "Failed"): Promise<voi
 const isAlive = ({ metadata, status }: Readonly<ApiObject>): boolean =>
   metadata.deletionTimestamp === undefined && status.phase !== "Failed" && status.phase !== "Succeeded";
 
-test("a Job runs a pod, holds on to it until it is counted, and is complete when it has succeeded", async () => {
+test("a Job runs a pod, keeps it until it is counted, and is complete when the pod has succeeded", async () => {
   await using world = await startWorld();
   createJob(world);
   await world.settle();
@@ -60,7 +60,7 @@ test("a Job runs a pod, holds on to it until it is counted, and is complete when
   expect(world.eventsOf("work")).toEqual([`Created pod: ${pod?.metadata.name}`, "Job completed"]);
 });
 
-test("as many pods run at once as the Job says, until it has its completions", async () => {
+test("a Job runs pods up to its parallelism until its completions are reached", async () => {
   await using world = await startWorld();
   createJob(world, { completions: 5, parallelism: 2 });
   await world.settle();
@@ -75,7 +75,7 @@ test("as many pods run at once as the Job says, until it has its completions", a
   expect(conditionsOf(world).at(-1)).toBe("Complete=True CompletionsReached");
 });
 
-test("a pod that fails is replaced, later each time, until the limit is reached", async () => {
+test("a failed pod is replaced with exponential back-off until the limit is reached", async () => {
   await using world = await startWorld();
   createJob(world, { backoffLimit: 1 });
   await world.settle();
@@ -94,7 +94,7 @@ test("a pod that fails is replaced, later each time, until the limit is reached"
   expect(world.eventsOf("work")).toContain("Job has reached the specified backoff limit");
 });
 
-test("a Job that takes too long fails, and is over once its pods are gone", async () => {
+test("a Job that exceeds its deadline fails, and is finished once its pods are gone", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   createJob(world, { activeDeadlineSeconds: 30 });
@@ -110,7 +110,7 @@ test("a Job that takes too long fails, and is over once its pods are gone", asyn
   expect(conditionsOf(world)).toEqual(["FailureTarget=True DeadlineExceeded", "Failed=True DeadlineExceeded"]);
 });
 
-test("a suspended Job has no pods; resumed it starts anew", async () => {
+test("a suspended Job has no pods, and starts again when it is resumed", async () => {
   await using world = await startWorld();
   createJob(world, { suspend: true });
   await world.settle();
@@ -133,7 +133,7 @@ test("a suspended Job has no pods; resumed it starts anew", async () => {
   expect(statusOf(world).failed).toBeUndefined();
 });
 
-test("numbered pods know their number, and each number succeeds once", async () => {
+test("indexed pods know their index, and each index succeeds once", async () => {
   await using world = await startWorld();
   createJob(world, { completionMode: "Indexed", completions: 3, parallelism: 3 });
   await world.settle();
@@ -159,7 +159,7 @@ test("numbered pods know their number, and each number succeeds once", async () 
   expect(statusOf(world)).toMatchObject({ succeeded: 3, completedIndexes: "0-2" });
 });
 
-test("with a limit for each number, a number that fails too often fails alone", async () => {
+test("with a limit per index, an index that fails too often fails alone", async () => {
   await using world = await startWorld();
   createJob(world, { completionMode: "Indexed", completions: 2, parallelism: 2, backoffLimitPerIndex: 0 });
   await world.settle();
@@ -174,7 +174,7 @@ test("with a limit for each number, a number that fails too often fails alone", 
   expect(conditionsOf(world).at(-1)).toBe("Failed=True FailedIndexes");
 });
 
-test("a policy for failures can fail the Job at once", async () => {
+test("a failure policy can fail the Job at once", async () => {
   await using world = await startWorld();
   const rules = [{ action: "FailJob", onPodConditions: [{ type: "DisruptionTarget" }] }];
   createJob(world, { podFailurePolicy: { rules } });
@@ -191,7 +191,7 @@ test("a policy for failures can fail the Job at once", async () => {
   });
 });
 
-test("pods of a deleted Job stay if they are orphaned, and go otherwise; neither is held by a finalizer", async () => {
+test("pods of a deleted Job stay if they are orphaned and are deleted otherwise; no finalizer keeps them", async () => {
   await using world = await startWorld();
   createJob(world);
   await world.settle();
@@ -207,7 +207,7 @@ test("pods of a deleted Job stay if they are orphaned, and go otherwise; neither
   expect(world.pods()).toHaveLength(1);
 });
 
-test("a Job that ended is deleted with its pods after the time it asks for", async () => {
+test("a finished Job is deleted with its pods after its TTL", async () => {
   await using world = await startWorld();
   createJob(world, { ttlSecondsAfterFinished: 60 });
   await world.settle();

@@ -5,14 +5,14 @@ import { isJobFinished, type JobCondition, type JobSpec, type JobStatus } from "
 import { trackingFinalizer } from "../../kinds/batch/job-labels.ts";
 import { jobKind } from "../../kinds/batch/job.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
-import { claimObjects } from "../shared/claim.ts";
+import { claimObjects } from "../shared/claim-objects.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import type { EventText } from "../shared/event-recorder.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf } from "../shared/ownership.ts";
 import { createPods, deletePod } from "../shared/pod-control.ts";
-import { isReady } from "../shared/pod-facts.ts";
+import { isReady } from "../shared/pod-state.ts";
 import { replaceStatus } from "../shared/status-write.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 import { type Backoff, nextBackoff, noBackoff } from "./job-backoff.ts";

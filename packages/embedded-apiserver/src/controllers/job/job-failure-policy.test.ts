@@ -35,7 +35,7 @@ describe("a rule on exit codes", () => {
     expect(judge([failJob(onExitCodes)], { containerStatuses: [ended("main", exitCode)] })).toEqual(verdict);
   });
 
-  test("looks at all containers, init containers last, and at none that has not ended", () => {
+  test("evaluates all terminated containers, init containers last", () => {
     const rules = [failJob({ operator: "In", values: [42] })];
     const initContainerStatuses = [ended("init", 42)];
 
@@ -44,7 +44,7 @@ describe("a rule on exit codes", () => {
     expect(judge(rules, { containerStatuses: [{ name: "main", state: { running: {} } }] })).toEqual(counted);
   });
 
-  test("is decided by them alone, whatever the pod's conditions are", () => {
+  test("does not depend on the pod's conditions", () => {
     const rule = { ...failJob({ operator: "In", values: [42] }), onPodConditions: [{ type: "DisruptionTarget", status: "True" }] };
 
     expect(judge([rule], { conditions: [{ type: "DisruptionTarget", status: "True" }], containerStatuses: [ended("main", 1)] })).toEqual(
@@ -80,7 +80,7 @@ test.each<[string, FailureVerdict]>([
   expect(judge(rules, { containerStatuses: [ended("main", 42)] })).toEqual(verdict);
 });
 
-test("without a rule that fits a failure counts", () => {
+test("without a matching rule a failure counts", () => {
   expect(judge(null, { containerStatuses: [ended("main", 42)] })).toEqual(counted);
   expect(judge([], {})).toEqual(counted);
 });

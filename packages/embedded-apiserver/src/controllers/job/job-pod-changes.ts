@@ -1,5 +1,5 @@
 import { podsToDelete } from "../shared/pod-deletion-order.ts";
-import { isTerminating } from "../shared/pod-facts.ts";
+import { isTerminating } from "../shared/pod-state.ts";
 import { backoffMs, type Backoff } from "./job-backoff.ts";
 import { completionIndexOf, earlierFailures, finishedMs, type JobPod, replacesOnlyFailed } from "./job-pods.ts";
 import { isValidIndex, type JobView } from "./job-view.ts";

@@ -3,7 +3,7 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import type { JobSpec } from "../../kinds/batch/batch-fields.ts";
 import { completionIndexKey, trackingFinalizer } from "../../kinds/batch/job-labels.ts";
 import type { PodSpec, PodStatus } from "../../kinds/pod/pod-fields.ts";
-import { podCondition } from "../shared/pod-facts.ts";
+import { podCondition } from "../shared/pod-state.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/job/{job_controller,indexed_job_utils,backoff_utils}.go. */
 

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../kinds/kind.ts";
 import { isIndexed, type JobSpec, type JobStatus } from "../../kinds/batch/batch-fields.ts";
 import { parseIndexes } from "../../kinds/batch/job-indexes.ts";
-import { isActive, isReady, isTerminating } from "../shared/pod-facts.ts";
+import { isActive, isReady, isTerminating } from "../shared/pod-state.ts";
 import { judgeFailure } from "./job-failure-policy.ts";
 import { completionIndexOf, earlierFailures, finishedMs, hasFailed, isTracked, type JobPod } from "./job-pods.ts";
 

@@ -9,7 +9,7 @@ async function startWithNamespace(controllers: boolean): Promise<TestServer> {
   return server;
 }
 
-test("a namespace that is deleted is Terminating first, then gone with all that is in it", async () => {
+test("a deleted namespace is first Terminating, then gone with its contents", async () => {
   await using server = await startWithNamespace(true);
   await server.request("POST", `${path}/configmaps`, { metadata: { name: "c" } });
 
@@ -46,7 +46,7 @@ test("a namespace waits for a pod's grace period", async () => {
   expect((await server.request("GET", path)).status).toBe(404);
 });
 
-test("without controllers a namespace stays until somebody finalizes it", async () => {
+test("without controllers a namespace stays until it is finalized by a client", async () => {
   await using server = await startWithNamespace(false);
   await server.request("DELETE", path);
   await server.clock.advance(60_000);
@@ -59,7 +59,7 @@ test("without controllers a namespace stays until somebody finalizes it", async 
   expect((await server.request("GET", path)).status).toBe(404);
 });
 
-test("the namespaces every cluster needs cannot be deleted", async () => {
+test("system namespaces cannot be deleted", async () => {
   await using server = await startTestServer();
 
   expect(await server.request("DELETE", "/api/v1/namespaces/kube-system")).toMatchObject({

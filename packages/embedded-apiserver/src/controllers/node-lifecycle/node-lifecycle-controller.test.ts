@@ -4,7 +4,7 @@ import { nodeKind } from "../../kinds/node/node.ts";
 import type { NodeCondition, Taint } from "../../kinds/node/node-fields.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { startWorld, type World } from "../../test-support/cluster-world.ts";
-import { podCondition } from "../shared/pod-facts.ts";
+import { podCondition } from "../shared/pod-state.ts";
 import { evictionDueMs } from "../taint-eviction/taint-eviction.ts";
 
 function taints(world: World): string[] {
@@ -40,7 +40,7 @@ async function startWithPod(): Promise<World> {
 }
 
 describe("node lifecycle", () => {
-  test("takes the taint of a new node away when it is ready", async () => {
+  test("removes the taint of a new node when it is ready", async () => {
     await using world = await startWorld();
     world.cluster.create(nodeKind, { metadata: { name: "n1" } });
     await world.settle();
@@ -53,7 +53,7 @@ describe("node lifecycle", () => {
     expect(taints(world)).toEqual([]);
   });
 
-  test("tells of a new node", async () => {
+  test("records an event for a new node", async () => {
     await using world = await startWorld();
 
     world.addNode("n1");
@@ -63,7 +63,7 @@ describe("node lifecycle", () => {
     expect(events).toEqual(["RegisteredNode: Node n1 event: Registered Node n1 in Controller"]);
   });
 
-  test("leaves a node alone that renews its lease", async () => {
+  test("does not change a node that renews its lease", async () => {
     await using world = await startWithPod();
 
     for (let round = 0; round < 8; round++) {
@@ -75,7 +75,7 @@ describe("node lifecycle", () => {
     expect(taints(world)).toEqual([]);
   });
 
-  test("calls a silent node unknown, its pods not ready, and evicts them in the end", async () => {
+  test("marks a silent node Unknown and its pods not ready, and finally evicts them", async () => {
     await using world = await startWithPod();
 
     await world.pass(49);
@@ -95,7 +95,7 @@ describe("node lifecycle", () => {
     expect(podCondition(world.pods()[0]!, "DisruptionTarget")).toMatchObject({ status: "True", reason: "DeletionByTaintManager" });
   });
 
-  test("a pod that is bound to a node that has long been away has all of its patience", async () => {
+  test("a pod bound to a node that is long unreachable gets its full tolerationSeconds", async () => {
     await using world = await startWithPod();
     await world.pass(60 + 400);
 
@@ -112,7 +112,7 @@ describe("node lifecycle", () => {
     expect(deletionOfB()).toBeDefined();
   });
 
-  test("forgives a node that comes back in time", async () => {
+  test("does not evict from a node that recovers in time", async () => {
     await using world = await startWithPod();
     await world.pass(60);
 
@@ -126,7 +126,7 @@ describe("node lifecycle", () => {
     expect(world.pods()[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test("taints a node that says it is not ready", async () => {
+  test("taints a node that reports it is not ready", async () => {
     await using world = await startWithPod();
 
     setReady(world, "False");
@@ -136,7 +136,7 @@ describe("node lifecycle", () => {
     expect(podCondition(world.pods()[0]!, "Ready")?.status).toBe("False");
   });
 
-  test("taints a cordoned node, keeps what others have tainted", async () => {
+  test("taints a cordoned node and keeps taints set by others", async () => {
     await using world = await startWithPod();
     const custom = { key: "example.com/mine", effect: "NoSchedule" };
     const cordon = (unschedulable: boolean): unknown =>
@@ -152,7 +152,7 @@ describe("node lifecycle", () => {
     expect(taints(world)).toEqual(["example.com/mine:NoSchedule"]);
   });
 
-  test("removes the pods of a node that is gone for good", async () => {
+  test("deletes the pods of a deleted node", async () => {
     await using world = await startWithPod();
 
     world.cluster.delete(nodeKind, undefined, "n1");
@@ -164,7 +164,7 @@ describe("node lifecycle", () => {
     expect(world.pods()).toEqual([]);
   });
 
-  test("keeps the pods of a node that is created again", async () => {
+  test("keeps the pods of a node that is recreated", async () => {
     await using world = await startWithPod();
 
     world.cluster.delete(nodeKind, undefined, "n1");
@@ -198,7 +198,7 @@ describe("evictionDueMs", () => {
     expect(due(tolerations)).toBe(expected);
   });
 
-  test("is never without taints", () => {
+  test("is undefined without taints", () => {
     expect(due([], [])).toBeUndefined();
   });
 });

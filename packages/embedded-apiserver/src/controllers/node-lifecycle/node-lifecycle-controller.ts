@@ -10,7 +10,7 @@ import type { ControllerContext } from "../shared/controller-context.ts";
 import { nodeTaints } from "./node-taints.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
-import { podCondition } from "../shared/pod-facts.ts";
+import { podCondition } from "../shared/pod-state.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "node-controller";

@@ -6,7 +6,7 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
-import { isTerminal } from "../shared/pod-facts.ts";
+import { isTerminal } from "../shared/pod-state.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 /** Time after a node's deletion until its pods are deleted. Source: Kubernetes v1.36.3 pkg/controller/podgc, `quarantineTime`. */

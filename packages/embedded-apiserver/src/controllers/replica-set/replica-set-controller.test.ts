@@ -19,7 +19,7 @@ function status(world: World): ApiObject["status"] {
 }
 
 describe("ReplicaSet", () => {
-  test("has the pods it wants, owned by it, and says how they are", async () => {
+  test("has its number of pods, owns them, and reports their state", async () => {
     await using world = await startWorld();
     createSet(world);
     await world.settle();
@@ -42,7 +42,7 @@ describe("ReplicaSet", () => {
     });
   });
 
-  test("replaces pods that are deleted or have ended, and counts neither", async () => {
+  test("replaces deleted and finished pods, and does not count them", async () => {
     await using world = await startWorld();
     world.addNode("n1");
     createSet(world);
@@ -57,7 +57,7 @@ describe("ReplicaSet", () => {
     expect(status(world)).toMatchObject({ replicas: 3, terminatingReplicas: 1 });
   });
 
-  test("takes in pods that match, and lets go those that no longer do", async () => {
+  test("adopts matching pods, and releases those that no longer match", async () => {
     await using world = await startWorld();
     world.cluster.create(podKind, { metadata: { name: "stray", namespace: "default", labels }, spec: podSpec });
     createSet(world, { replicas: 1 });
@@ -72,7 +72,7 @@ describe("ReplicaSet", () => {
     expect(world.pods().find(({ metadata }) => metadata.name === "stray")?.metadata.ownerReferences).toBeUndefined();
   });
 
-  test("counts a pod as available only after it has been ready for long enough", async () => {
+  test("counts a pod as available only after minReadySeconds", async () => {
     await using world = await startWorld();
     createSet(world, { replicas: 1, minReadySeconds: 10 });
     await world.settle();
@@ -86,7 +86,7 @@ describe("ReplicaSet", () => {
     expect(status(world)).toMatchObject({ readyReplicas: 1, availableReplicas: 1 });
   });
 
-  test("says why it cannot create pods, and goes on when it can", async () => {
+  test("reports why it cannot create pods, and continues when it can", async () => {
     await using world = await startWorld();
     createSet(world, { template: { metadata: { labels }, spec: { ...podSpec, serviceAccountName: "robot" } } });
     await world.settle();
@@ -107,7 +107,7 @@ describe("ReplicaSet", () => {
     expect(status(world).conditions).toBeUndefined();
   });
 
-  test("creates many pods without holding up everybody else", async () => {
+  test("creates many pods without blocking requests", async () => {
     await using world = await startWorld();
 
     createSet(world, { replicas: 250 });

@@ -5,14 +5,14 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { replicaSetKind } from "../../kinds/workload/replica-set.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus } from "../../kinds/workload/workload-fields.ts";
-import { claimObjects } from "../shared/claim.ts";
+import { claimObjects } from "../shared/claim-objects.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { controllerOf, controllerReference } from "../shared/ownership.ts";
 import { createPods, deletePod } from "../shared/pod-control.ts";
 import { podsToDelete } from "../shared/pod-deletion-order.ts";
-import { isActive, isTerminating } from "../shared/pod-facts.ts";
+import { isActive, isTerminating } from "../shared/pod-state.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 

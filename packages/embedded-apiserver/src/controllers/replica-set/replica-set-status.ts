@@ -1,7 +1,7 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { ReplicaSetSpec, ReplicaSetStatus, WorkloadCondition } from "../../kinds/workload/workload-fields.ts";
-import { availableInMs, isReady } from "../shared/pod-facts.ts";
+import { availableInMs, isReady } from "../shared/pod-state.ts";
 
 /** Input of {@link replicaSetStatus}. */
 export interface ReplicaSetFacts {

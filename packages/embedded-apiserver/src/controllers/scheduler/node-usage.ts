@@ -4,7 +4,7 @@ import type { ApiObject } from "../../kinds/kind.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import { keyOf } from "../shared/object-key.ts";
-import { isTerminal } from "../shared/pod-facts.ts";
+import { isTerminal } from "../shared/pod-state.ts";
 
 export interface HostPort {
   readonly ip: string;
@@ -13,7 +13,7 @@ export interface HostPort {
 }
 
 /** Resources and host ports that a pod uses on its node. */
-export interface Footprint {
+export interface PodUsage {
   /** Requests in units of 10⁻⁹, by resource name. */
   readonly nanos: ReadonlyMap<string, bigint>;
   readonly ports: readonly HostPort[];
@@ -28,7 +28,7 @@ export interface Usage {
 
 const nothing: Usage = { pods: 0, nanos: new Map(), ports: [] };
 
-export function footprintOf(spec: PodSpec): Footprint {
+export function podUsageOf(spec: PodSpec): PodUsage {
   const ports = (spec.containers ?? []).flatMap((container) => container.ports ?? []);
   return {
     nanos: new Map([...podRequests(spec)].map(([name, { nano }]) => [name, nano])),
@@ -40,7 +40,7 @@ export function footprintOf(spec: PodSpec): Footprint {
 
 /** Tracks the use of each node as pods come and go. Finished pods use nothing. */
 export class NodeUsage implements Disposable {
-  readonly #byPod = new Map<string, { readonly node: string; readonly footprint: Footprint }>();
+  readonly #byPod = new Map<string, { readonly node: string; readonly podUsage: PodUsage }>();
   readonly #byNode = new Map<string, { pods: number; nanos: Map<string, bigint>; ports: HostPort[] }>();
   readonly #watch: Disposable;
 
@@ -64,15 +64,15 @@ export class NodeUsage implements Disposable {
     const known = this.#byPod.get(key);
     const node = isGone || isTerminal(pod) ? undefined : spec.nodeName;
     if (known !== undefined && known.node === node) return;
-    if (known !== undefined) this.#add(known.node, known.footprint, -1);
+    if (known !== undefined) this.#add(known.node, known.podUsage, -1);
     this.#byPod.delete(key);
     if (node === undefined) return;
-    const footprint = footprintOf(spec);
-    this.#byPod.set(key, { node, footprint });
-    this.#add(node, footprint, 1);
+    const podUsage = podUsageOf(spec);
+    this.#byPod.set(key, { node, podUsage });
+    this.#add(node, podUsage, 1);
   }
 
-  #add(node: string, { nanos, ports }: Footprint, sign: 1 | -1): void {
+  #add(node: string, { nanos, ports }: PodUsage, sign: 1 | -1): void {
     const usage = this.#byNode.get(node) ?? { pods: 0, nanos: new Map<string, bigint>(), ports: [] };
     usage.pods += sign;
     for (const [name, amount] of nanos) usage.nanos.set(name, (usage.nanos.get(name) ?? 0n) + BigInt(sign) * amount);

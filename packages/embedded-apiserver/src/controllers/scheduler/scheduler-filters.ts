@@ -2,23 +2,23 @@ import { matchesNodeAffinity, parseQuantity, toleratesTaint } from "@virtual-kub
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { NodeSpec, NodeStatus, Taint } from "../../kinds/node/node-fields.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
-import type { Footprint, HostPort, Usage } from "./node-usage.ts";
+import type { PodUsage, HostPort, Usage } from "./node-usage.ts";
 
 /**
  * Reasons why a pod does not fit on a node, in kube-scheduler's words; empty if it fits.
  * Source: Kubernetes v1.36.3 pkg/scheduler/framework/plugins. Not evaluated: inter-pod affinity, topology spread, volumes and resource
  * claims.
  */
-export function misfits(spec: PodSpec, footprint: Footprint, node: Readonly<ApiObject>, usage: Usage): string[] {
+export function unschedulableReasons(spec: PodSpec, podUsage: PodUsage, node: Readonly<ApiObject>, usage: Usage): string[] {
   const { unschedulable, taints = [] }: NodeSpec = node["spec"];
   const unschedulableTaint: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
   if (unschedulable && !toleratesTaint(spec.tolerations, unschedulableTaint)) return ["node(s) were unschedulable"];
   const repelling = taints.filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute");
   if (repelling.some((taint) => !toleratesTaint(spec.tolerations, taint))) return ["node(s) had untolerated taint(s)"];
   if (!matchesNodeAffinity(spec, node)) return ["node(s) didn't match Pod's node affinity/selector"];
-  if (footprint.ports.some((port) => usage.ports.some((taken) => collides(port, taken))))
+  if (podUsage.ports.some((port) => usage.ports.some((taken) => collides(port, taken))))
     return ["node(s) didn't have free ports for the requested pod ports"];
-  return shortages(footprint, node, usage);
+  return shortages(podUsage, node, usage);
 }
 
 function collides(a: HostPort, b: HostPort): boolean {
@@ -26,10 +26,10 @@ function collides(a: HostPort, b: HostPort): boolean {
   return sameAddress && a.port === b.port && a.protocol === b.protocol;
 }
 
-function shortages(footprint: Footprint, node: Readonly<ApiObject>, usage: Usage): string[] {
+function shortages(podUsage: PodUsage, node: Readonly<ApiObject>, usage: Usage): string[] {
   const problems: string[] = [];
   if (BigInt(usage.pods + 1) * 1_000_000_000n > allocatable(node, "pods")) problems.push("Too many pods");
-  for (const [name, nanos] of footprint.nanos) {
+  for (const [name, nanos] of podUsage.nanos) {
     if (nanos > 0n && nanos + (usage.nanos.get(name) ?? 0n) > allocatable(node, name)) problems.push(`Insufficient ${name}`);
   }
   return problems;

@@ -5,9 +5,9 @@ import type { NodeSpec } from "../../kinds/node/node-fields.ts";
 import { podKind } from "../../kinds/pod/pod.ts";
 import type { PodSpec } from "../../kinds/pod/pod-fields.ts";
 import { startWorld, type World } from "../../test-support/cluster-world.ts";
-import { footprintOf } from "./node-usage.ts";
-import { podCondition } from "../shared/pod-facts.ts";
-import { misfits, unschedulableMessage } from "./scheduler-filters.ts";
+import { podUsageOf } from "./node-usage.ts";
+import { podCondition } from "../shared/pod-state.ts";
+import { unschedulableReasons, unschedulableMessage } from "./scheduler-filters.ts";
 
 function createPod(world: World, name: string, spec: object = {}): void {
   world.cluster.create(podKind, {
@@ -25,7 +25,7 @@ function nodeOf(world: World, name: string): string | undefined {
 }
 
 describe("scheduler", () => {
-  test("binds a pod, says so in a condition and an event", async () => {
+  test("binds a pod and reports it in a condition and an event", async () => {
     await using world = await startWorld();
     world.addNode("n1");
 
@@ -50,7 +50,7 @@ describe("scheduler", () => {
     expect(nodes.filter((node) => node === "n2")).toHaveLength(2);
   });
 
-  test("leaves a pod that fits nowhere, says why, and binds it when a node comes", async () => {
+  test("leaves a pod that fits nowhere unbound, reports why, and binds it when a node is added", async () => {
     await using world = await startWorld();
     createPod(world, "a");
     await world.settle();
@@ -73,7 +73,7 @@ describe("scheduler", () => {
     expect(world.eventsOf("a")).toContain("0/1 nodes are available: 1 Too many pods.");
   });
 
-  test("uses what ended and deleted pods leave", async () => {
+  test("reuses the resources of finished and deleted pods", async () => {
     await using world = await startWorld();
     world.addNode("n1", { allocatable: { cpu: "1", memory: "1Gi", pods: "10" } });
     createPod(world, "a", requesting("1"));
@@ -89,7 +89,7 @@ describe("scheduler", () => {
     expect(nodeOf(world, "b")).toBe("n1");
   });
 
-  test("uses a node again that is no longer cordoned", async () => {
+  test("uses a node again after it is uncordoned", async () => {
     await using world = await startWorld();
     world.addNode("n1", { spec: { unschedulable: true } });
     createPod(world, "a");
@@ -117,7 +117,7 @@ describe("scheduler", () => {
     expect(world.eventsOf("a")).toEqual([]);
   });
 
-  test("lets a pod with a node be", async () => {
+  test("does not change a pod that has a node", async () => {
     await using world = await startWorld();
     world.addNode("n1");
 
@@ -128,7 +128,7 @@ describe("scheduler", () => {
   });
 });
 
-describe("misfits", () => {
+describe("unschedulableReasons", () => {
   const usage = { pods: 1, nanos: new Map([["cpu", 1_000_000_000n]]), ports: [{ ip: "0.0.0.0", protocol: "TCP", port: 80 }] };
   const noTaint: NodeSpec = {};
   const node = (spec: NodeSpec): ApiObject => ({
@@ -188,7 +188,7 @@ describe("misfits", () => {
   ])("of %s", (_, spec, nodeSpec, expected) => {
     const whole: PodSpec = { containers: [], ...spec };
 
-    expect(misfits(whole, footprintOf(whole), node(nodeSpec), usage)).toEqual(expected);
+    expect(unschedulableReasons(whole, podUsageOf(whole), node(nodeSpec), usage)).toEqual(expected);
   });
 
   test("of sidecars and init containers count as they run", () => {
@@ -200,7 +200,7 @@ describe("misfits", () => {
       ],
     };
 
-    expect(footprintOf(spec).nanos.get("cpu")).toBe(1_200_000_000n);
+    expect(podUsageOf(spec).nanos.get("cpu")).toBe(1_200_000_000n);
   });
 
   test("are counted over all nodes", () => {

@@ -10,11 +10,11 @@ import { persistentVolumeClaimKind } from "../../kinds/volume/persistent-volume-
 import { persistentVolumeKind } from "../../kinds/volume/persistent-volume.ts";
 import { storageClassKind } from "../../kinds/volume/storage-class.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
-import { type Footprint, footprintOf, NodeUsage, type Usage } from "./node-usage.ts";
+import { type PodUsage, podUsageOf, NodeUsage, type Usage } from "./node-usage.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { isTerminal, podCondition } from "../shared/pod-facts.ts";
-import { allocatable, misfits, unschedulableMessage } from "./scheduler-filters.ts";
-import { bindDelayed, podVolumeClaims, type PodVolumeClaims, volumeMisfit } from "./volume-binding.ts";
+import { isTerminal, podCondition } from "../shared/pod-state.ts";
+import { allocatable, unschedulableReasons, unschedulableMessage } from "./scheduler-filters.ts";
+import { bindDelayed, podVolumeClaims, type PodVolumeClaims, volumeProblem } from "./volume-binding.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 const schedulerName = "default-scheduler";
@@ -63,7 +63,7 @@ export function startScheduler(context: ControllerContext): Disposable {
     waiting.delete(key);
     if (pod === undefined || !isPending(pod)) return;
     const spec: PodSpec = pod["spec"];
-    const footprint = footprintOf(spec);
+    const podUsage = podUsageOf(spec);
     const nodes = [...seen.values()];
     const volumes = podVolumeClaims(cluster, pod);
     if (typeof volumes === "string") {
@@ -71,9 +71,9 @@ export function startScheduler(context: ControllerContext): Disposable {
       refuse(pod, nodes.length === 0 ? unschedulableMessage([]) : `0/${nodes.length} nodes are available: ${volumes}.`);
       return;
     }
-    const problems = nodes.map((node) => problemsOf(spec, footprint, volumes, node));
+    const problems = nodes.map((node) => problemsOf(spec, podUsage, volumes, node));
     const fitting = nodes.filter((_, index) => problems[index]?.length === 0);
-    const best = roomiest(fitting, footprint);
+    const best = roomiest(fitting, podUsage);
     if (best === undefined) {
       waiting.add(key);
       refuse(pod, unschedulableMessage(problems));
@@ -92,17 +92,17 @@ export function startScheduler(context: ControllerContext): Disposable {
     });
   }
 
-  function problemsOf(spec: PodSpec, footprint: Footprint, volumes: PodVolumeClaims, node: Readonly<ApiObject>): readonly string[] {
-    const problems = misfits(spec, footprint, node, usage.of(node.metadata.name));
-    const misfit = problems.length > 0 ? undefined : volumeMisfit(cluster, volumes, node);
-    return misfit === undefined ? problems : [misfit];
+  function problemsOf(spec: PodSpec, podUsage: PodUsage, volumes: PodVolumeClaims, node: Readonly<ApiObject>): readonly string[] {
+    const problems = unschedulableReasons(spec, podUsage, node, usage.of(node.metadata.name));
+    const problem = problems.length > 0 ? undefined : volumeProblem(cluster, volumes, node);
+    return problem === undefined ? problems : [problem];
   }
 
-  function roomiest(nodes: readonly Readonly<ApiObject>[], footprint: Footprint): Readonly<ApiObject> | undefined {
+  function roomiest(nodes: readonly Readonly<ApiObject>[], podUsage: PodUsage): Readonly<ApiObject> | undefined {
     let best: { readonly node: Readonly<ApiObject>; readonly room: number; readonly pods: number } | undefined;
     for (const node of nodes) {
       const taken = usage.of(node.metadata.name);
-      const room = roomOf(node, taken, footprint);
+      const room = roomOf(node, taken, podUsage);
       if (best === undefined || room > best.room || (room === best.room && taken.pods < best.pods)) best = { node, room, pods: taken.pods };
     }
     return best?.node;
@@ -142,10 +142,10 @@ function matters(before: Readonly<ApiObject>, after: Readonly<ApiObject>): boole
 }
 
 /** Fraction of CPU and memory that would remain free, between 0 and 1. */
-function roomOf(node: Readonly<ApiObject>, usage: Usage, footprint: Footprint): number {
+function roomOf(node: Readonly<ApiObject>, usage: Usage, podUsage: PodUsage): number {
   const parts = Object.entries(defaultNanos).map(([name, byDefault]) => {
     const total = allocatable(node, name);
-    const taken = (usage.nanos.get(name) ?? 0n) + (footprint.nanos.get(name) ?? byDefault);
+    const taken = (usage.nanos.get(name) ?? 0n) + (podUsage.nanos.get(name) ?? byDefault);
     return total === 0n ? 0 : Math.max(0, Number(total - taken) / Number(total));
   });
   return parts.reduce((sum, part) => sum + part, 0) / parts.length;

@@ -44,7 +44,7 @@ export function podVolumeClaims(cluster: Cluster, pod: Readonly<ApiObject>): Pod
 }
 
 /** Reason why the pod's claims exclude the node; `undefined` if they do not. Source: binder.go, FindPodVolumes. */
-export function volumeMisfit(cluster: Cluster, { bound, delayed }: PodVolumeClaims, node: Readonly<ApiObject>): string | undefined {
+export function volumeProblem(cluster: Cluster, { bound, delayed }: PodVolumeClaims, node: Readonly<ApiObject>): string | undefined {
   if (!bound.every((volume) => reachesNode(volume, node))) return "node(s) didn't match PersistentVolume's node affinity";
   const volumes = cluster.list(persistentVolumeKind);
   const fits = delayed.every(

@@ -1,6 +1,6 @@
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { PodStatus } from "../../kinds/pod/pod-fields.ts";
-import { isActive, isReady, readySinceMs } from "./pod-facts.ts";
+import { isActive, isReady, readySinceMs } from "./pod-state.ts";
 
 const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 const costAnnotation = "controller.kubernetes.io/pod-deletion-cost";

@@ -3,7 +3,7 @@ import { equalJson } from "../../json/json-value.ts";
 import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import type { PodTemplate } from "../../kinds/workload/workload-fields.ts";
-import { claimObjects } from "./claim.ts";
+import { claimObjects } from "./claim-objects.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { controllerOf, controllerReference } from "./ownership.ts";
 

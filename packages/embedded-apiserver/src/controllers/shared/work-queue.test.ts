@@ -25,7 +25,7 @@ function startQueue(process: (key: string) => number | undefined | void): {
 }
 
 describe("work queue", () => {
-  test("works a key once, however often it was added, and not before its caller is done", async () => {
+  test("processes a key once, however often it was added, and not before its caller has returned", async () => {
     const { queue, worked } = startQueue(() => undefined);
 
     queue.add("a");
@@ -37,7 +37,7 @@ describe("work queue", () => {
     expect(worked).toEqual(["a", "b"]);
   });
 
-  test("works a key again that was added while it was worked", async () => {
+  test("processes a key again if it was added while it was processed", async () => {
     let isFirst = true;
     const { queue, worked } = startQueue((key) => {
       if (isFirst) queue.add(key);
@@ -50,7 +50,7 @@ describe("work queue", () => {
     expect(worked).toEqual(["a", "a"]);
   });
 
-  test("requests have their turn while controllers give each other work without end", async () => {
+  test("serves requests while controllers trigger each other endlessly", async () => {
     const { queue, worked, clock } = startQueue(() => {
       if (worked.length < 1_200) queueMicrotask(() => queue.add("a"));
     });
@@ -64,7 +64,7 @@ describe("work queue", () => {
     expect(worked).toHaveLength(1_200);
   });
 
-  test("looks again after the time the work asks for", async () => {
+  test("processes a key again after the delay that process returns", async () => {
     const { queue, worked, clock } = startQueue(() => (worked.length === 1 ? 5000 : undefined));
 
     queue.add("a");
@@ -79,7 +79,7 @@ describe("work queue", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("of several delays keeps the shortest", async () => {
+  test("keeps the shortest of several delays", async () => {
     const { queue, worked, clock } = startQueue(() => undefined);
 
     queue.addAfter("a", 5000);
@@ -92,7 +92,7 @@ describe("work queue", () => {
     expect(worked).toEqual(["a"]);
   });
 
-  test("tries failed work again, later each time, and tells of it", async () => {
+  test("retries failed work with exponential back-off and reports the error", async () => {
     const { queue, worked, clock, errors } = startQueue(() => {
       throw new Error("no");
     });
@@ -110,7 +110,7 @@ describe("work queue", () => {
     expect(errors).toHaveLength(4);
   });
 
-  test("lets others have their turn after a batch", async () => {
+  test("pauses after a batch", async () => {
     const { queue, worked, clock } = startQueue(() => undefined);
     for (let index = 0; index < 120; index++) queue.add(String(index));
 
@@ -123,7 +123,7 @@ describe("work queue", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("does nothing any more once disposed", async () => {
+  test("does nothing after it is disposed", async () => {
     const { queue, worked, clock } = startQueue(() => undefined);
     queue.add("a");
     queue.addAfter("b", 10);

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../kinds/kind.ts";
 import type { PodStatus } from "../../kinds/pod/pod-fields.ts";
 import type { StatefulSetSpec } from "../../kinds/workload/workload-fields.ts";
-import { availableInMs, isReady } from "../shared/pod-facts.ts";
+import { availableInMs, isReady } from "../shared/pod-state.ts";
 import { ordinalOf, podRevisionOf } from "./stateful-pod.ts";
 
 type Pod = Readonly<ApiObject>;

@@ -37,7 +37,7 @@ async function makeReady(world: World, name: string): Promise<void> {
   await world.settle();
 }
 
-test("pods come one after another, each when the one before is ready, with a name of their own", async () => {
+test("pods with ordinal names are created one after another, each when the previous one is ready", async () => {
   await using world = await startWorld();
   createSet(world);
   await world.settle();
@@ -70,7 +70,7 @@ test("pods come one after another, each when the one before is ready, with a nam
   expect(world.eventsOf("db")[0]).toBe("Create Pod db-0 in StatefulSet db successful");
 });
 
-test("in parallel all pods come at once", async () => {
+test("with podManagementPolicy Parallel all pods are created at once", async () => {
   await using world = await startWorld();
   createSet(world, { podManagementPolicy: "Parallel", ordinals: { start: 5 } });
   await world.settle();
@@ -78,7 +78,7 @@ test("in parallel all pods come at once", async () => {
   expect(names(world)).toEqual(["db-5", "db-6", "db-7"]);
 });
 
-test("scaled down, the pod with the highest number goes first, and the next when that is gone", async () => {
+test("scaling down deletes the pod with the highest ordinal first, and the next one when that is gone", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   createSet(world);
@@ -102,7 +102,7 @@ test("scaled down, the pod with the highest number goes first, and the next when
   expect(names(world)).toEqual(["db-0"]);
 });
 
-test("a new template replaces pods from the highest number down, as far as the partition", async () => {
+test("a new template replaces pods from the highest ordinal down to the partition", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   world.playKubelet();
@@ -126,7 +126,7 @@ test("a new template replaces pods from the highest number down, as far as the p
   expect(world.cluster.list(controllerRevisionKind, "default").map(({ revision }) => revision)).toEqual(expect.arrayContaining([1, 2]));
 });
 
-test("with OnDelete pods are new only after somebody deletes them", async () => {
+test("with OnDelete pods are replaced only after they are deleted", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   world.playKubelet();
@@ -140,7 +140,7 @@ test("with OnDelete pods are new only after somebody deletes them", async () => 
   expect(images(world)).toEqual(["db-0 two"]);
 });
 
-test("each pod has claims of its own, which stay when it goes", async () => {
+test("each pod has its own claims, which outlive it", async () => {
   await using world = await startWorld();
   createSet(world, { replicas: 2, podManagementPolicy: "Parallel", volumeClaimTemplates: [claimTemplate] });
   await world.settle();
@@ -156,7 +156,7 @@ test("each pod has claims of its own, which stay when it goes", async () => {
   expect(claims(world)).toEqual(["data-db-0", "data-db-1"]);
 });
 
-test("claims go with the set, or with the pods that are too many, if the set says so", async () => {
+test("claims are deleted with the set or with surplus pods if the retention policy says so", async () => {
   await using world = await startWorld();
   createSet(world, {
     replicas: 2,
@@ -176,7 +176,7 @@ test("claims go with the set, or with the pods that are too many, if the set say
   expect(claims(world)).toEqual([]);
 });
 
-test("a pod that ends is replaced by one of the same name", async () => {
+test("a finished pod is replaced by one with the same name", async () => {
   await using world = await startWorld();
   createSet(world, { replicas: 1 });
   await world.settle();

@@ -5,7 +5,7 @@ import { podKind } from "../../kinds/pod/pod.ts";
 import { controllerRevisionKind } from "../../kinds/workload/controller-revision.ts";
 import { statefulSetKind } from "../../kinds/workload/stateful-set.ts";
 import type { PodTemplate, StatefulSetSpec, StatefulSetStatus } from "../../kinds/workload/workload-fields.ts";
-import { claimObjects } from "../shared/claim.ts";
+import { claimObjects } from "../shared/claim-objects.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";

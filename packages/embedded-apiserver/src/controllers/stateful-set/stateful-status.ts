@@ -1,5 +1,5 @@
 import type { StatefulSetStatus } from "../../kinds/workload/workload-fields.ts";
-import { availableInMs } from "../shared/pod-facts.ts";
+import { availableInMs } from "../shared/pod-state.ts";
 import { podRevisionOf } from "./stateful-pod.ts";
 import { isAvailable, isRunningAndReady, type StatefulView } from "./stateful-plan.ts";
 

@@ -10,7 +10,7 @@ import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
 import { withPodCondition } from "../../kinds/pod/pod-conditions.ts";
-import { isActive } from "../shared/pod-facts.ts";
+import { isActive } from "../shared/pod-state.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
 const component = "taint-eviction-controller";

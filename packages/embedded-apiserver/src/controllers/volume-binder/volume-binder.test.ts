@@ -35,7 +35,7 @@ const claim = (world: World, name: string): Readonly<ApiObject> | undefined =>
 const nodeOf = (world: World): string | undefined => world.pods()[0]?.["spec"].nodeName;
 const whyNot = (world: World): string | undefined => world.pods()[0]?.["status"].conditions?.[0]?.message;
 
-test("a claim gets the smallest volume that is large enough", async () => {
+test("a claim is bound to the smallest volume that is large enough", async () => {
   await using world = await startWorld();
   createVolume(world, "large", { capacity: { storage: "10Gi" } });
   createVolume(world, "small", { capacity: { storage: "512Mi" } });
@@ -57,7 +57,7 @@ test("a claim gets the smallest volume that is large enough", async () => {
   expect(volume(world, "large")?.["status"].phase).toBe("Available");
 });
 
-test("a claim waits for a volume of its class, and with its labels", async () => {
+test("a claim waits for a volume with its class and labels", async () => {
   await using world = await startWorld();
   createClass(world, "fast");
   createClaim(world, "data", { storageClassName: "fast", selector: { matchLabels: { disk: "ssd" } } });
@@ -71,7 +71,7 @@ test("a claim waits for a volume of its class, and with its labels", async () =>
   expect(claim(world, "data")?.["spec"].volumeName).toBe("fitting");
 });
 
-test("a volume can be set aside for a claim, and a claim can ask for a volume", async () => {
+test("a volume can be reserved for a claim, and a claim can request a volume", async () => {
   await using world = await startWorld();
   createVolume(world, "kept", { capacity: { storage: "50Gi" }, claimRef: { namespace: "default", name: "later" } });
   createVolume(world, "asked", { capacity: { storage: "60Gi" } });
@@ -129,7 +129,7 @@ test("a claim that a pod on a node uses is deleted only after the pod", async ()
   expect(volume(world, "v1")?.["status"].phase).toBe("Released");
 });
 
-test("a pod waits for its claim, and runs where its volume is", async () => {
+test("a pod waits for its claim, and runs on a node that its volume allows", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   world.addNode("n2");
@@ -146,7 +146,7 @@ test("a pod waits for its claim, and runs where its volume is", async () => {
   expect(nodeOf(world)).toBe("n2");
 });
 
-test("a class can have claims wait for their pod's node", async () => {
+test("a class can delay binding until the pod's node is known", async () => {
   await using world = await startWorld();
   createClass(world, "local", { volumeBindingMode: "WaitForFirstConsumer" });
   const onNode = (node: string): object => ({
@@ -172,7 +172,7 @@ test("a class can have claims wait for their pod's node", async () => {
   expect(claim(world, "data")?.["spec"].volumeName).toBe("v2");
 });
 
-test("the server's own provisioner makes volumes, and takes them away with their claims", async () => {
+test("the built-in provisioner creates volumes, and deletes them with their claims", async () => {
   await using world = await startWorld();
   createClass(world, "standard", {
     provisioner: builtInProvisioner,
@@ -189,7 +189,7 @@ test("the server's own provisioner makes volumes, and takes them away with their
   expect(volume(world, name)).toBeUndefined();
 });
 
-test("with a class that waits, the server's own provisioner makes the volume for the pod's node", async () => {
+test("with delayed binding, the built-in provisioner creates the volume for the pod's node", async () => {
   await using world = await startWorld();
   world.addNode("n1");
   createClass(world, "late", { provisioner: builtInProvisioner, volumeBindingMode: "WaitForFirstConsumer" });

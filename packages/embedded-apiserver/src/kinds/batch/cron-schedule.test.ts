@@ -20,12 +20,12 @@ test.each<[schedule: string, after: string, next: string]>([
   expect(nextOf(schedule, after)).toBe(next);
 });
 
-test("a schedule holds in its time zone, across the change of clocks", () => {
+test("a schedule follows its time zone across daylight saving changes", () => {
   expect(nextOf("30 2 * * *", "2026-03-28T12:00:00Z", "Europe/Berlin")).toBe("2026-03-30T00:30:00.000Z");
   expect(nextOf("0 9 * * *", "2026-07-01T00:00:00Z", "America/New_York")).toBe("2026-07-01T13:00:00.000Z");
 });
 
-test("a day that never comes is never due", () => {
+test("a schedule for a date that does not exist is never due", () => {
   expect(nextOf("0 0 31 2 *", "2026-01-01T00:00:00Z")).toBeUndefined();
 });
 

@@ -36,6 +36,6 @@ test.each([
   expect(humanDuration(durationMs)).toBe(text);
 });
 
-test("the age of what has no time stamp is unknown", () => {
+test("the age without a timestamp is unknown", () => {
   expect(ageOf(null, 0)).toBe("<unknown>");
 });

@@ -145,7 +145,7 @@ describe("summarizePod", () => {
     expect(summarizePod(pod(status, { initContainers: [sidecar] }))).toMatchObject({ ready: 2, total: 2, status: "Running", restarts: 2 });
   });
 
-  test("calls a pod that is deleted Terminating until it has ended", () => {
+  test("shows a deleted pod as Terminating until it has finished", () => {
     const deleted = { deletionTimestamp: "2026-01-01T11:59:00Z" };
 
     expect(summarizePod(pod({ phase: "Running" }, {}, deleted)).status).toBe("Terminating");

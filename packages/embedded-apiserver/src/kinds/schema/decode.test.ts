@@ -28,7 +28,7 @@ describe("decode", () => {
     expect(unknownFields).toEqual(["metadata.x", "spec.y", "spec.containers[0].Image"]);
   });
 
-  test("keeps an empty value where the type tells it from an absent one", () => {
+  test("keeps an empty value if the type distinguishes it from an absent one", () => {
     const { object } = decode(
       pod,
       podWith({ terminationGracePeriodSeconds: 0, enableServiceLinks: false, securityContext: {}, containers: [] }),
@@ -91,7 +91,7 @@ describe("decode", () => {
     );
   });
 
-  test("refuses text that is no base64", () => {
+  test("refuses text that is not base64", () => {
     expect(() => decode("io.k8s.api.core.v1.Secret", { metadata: { name: "a" }, data: { a: "&&" } })).toThrow(
       "illegal base64 data at input byte 0",
     );

@@ -15,7 +15,7 @@ test.each([
   expect(duplicateFields(text)).toEqual(paths);
 });
 
-test("what JSON.stringify writes has no field twice", () => {
+test("the output of JSON.stringify has no duplicate fields", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(duplicateFields(JSON.stringify(value))).toEqual([]);

@@ -9,7 +9,7 @@ import {
   type TestServer,
 } from "../../test-support/test-server.ts";
 
-test("a binding gives a pod its node, and says that it is scheduled", async () => {
+test("a binding sets a pod's node and its condition PodScheduled", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a", { nodeName: "" }));
 
@@ -43,7 +43,7 @@ test("a binding can be posted to the collection, too", async () => {
   expect((await server.request("GET", podPath("a"))).body.spec.nodeName).toBe("n2");
 });
 
-test("a pod is bound once, and not while it is deleted", async () => {
+test("a pod is bound only once, and not while it is being deleted", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
   await server.request("POST", podsPath, { ...boundPod("b", { nodeName: "" }), metadata: { name: "b", finalizers: ["x/y"] } });
@@ -83,7 +83,7 @@ test("an eviction marks the pod as disrupted and deletes it", async () => {
   });
 });
 
-test("ephemeral containers can be added, and then neither changed nor removed", async () => {
+test("ephemeral containers can be added, but neither changed nor removed", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
   const path = `${podPath("a")}/ephemeralcontainers`;
@@ -205,7 +205,7 @@ test("a resize needs the pod's node", async () => {
   expect(body.message).toBe('pods "a" is forbidden: node "n1" not found');
 });
 
-test("the network of pods is not served, and says so", async () => {
+test("requests for the pod network get 501", async () => {
   await using server = await startTestServer();
   await server.request("POST", podsPath, boundPod("a"));
 

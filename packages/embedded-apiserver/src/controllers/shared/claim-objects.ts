@@ -4,7 +4,7 @@ import type { ApiObject, Kind } from "../../kinds/kind.ts";
 import { controllerReference, withOwner, withoutOwners } from "./ownership.ts";
 
 /** Input of {@link claimObjects}. */
-export interface Claim {
+export interface ClaimOptions {
   readonly owner: Readonly<ApiObject>;
   readonly ownerKind: Kind;
   readonly kind: Kind;
@@ -26,7 +26,7 @@ export interface Claim {
  */
 export function claimObjects(
   cluster: Cluster,
-  { owner, ownerKind, kind, owned, orphans, canChange, finalizer }: Claim,
+  { owner, ownerKind, kind, owned, orphans, canChange, finalizer }: ClaimOptions,
 ): Readonly<ApiObject>[] {
   const selector: LabelSelector | null = owner["spec"].selector;
   const { namespace, uid, deletionTimestamp } = owner.metadata;
