@@ -6,7 +6,6 @@ import { isGoneObject } from "./gone-object.ts";
 /** The Node authorizer learns of a pod no sooner than we do: its first refusals are not believed. In milliseconds. */
 const forbiddenRetriesMs: readonly number[] = [100, 200, 400, 800];
 
-/** What {@link readObject} needs. */
 export interface ReadObjectOptions<T extends KubernetesObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;

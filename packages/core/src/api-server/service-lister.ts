@@ -10,7 +10,6 @@ import {
   type Service,
 } from "@virtual-kubelet/kube-client";
 
-/** What {@link ServiceLister} needs. */
 export interface ServiceListerOptions {
   readonly client: KubeClient;
   readonly clock: Clock;

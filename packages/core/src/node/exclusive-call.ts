@@ -2,8 +2,8 @@ import { withDeadline, type Deadline } from "@virtual-kubelet/async";
 import { DeadlineExceededError } from "@virtual-kubelet/errdefs";
 
 /**
- * Calls something that may not keep to its signal: each call has a deadline, and while one has not come back no other
- * is begun.
+ * A call that may ignore its signal. Each call has a deadline, and no other call begins before the previous one has
+ * returned.
  */
 export class ExclusiveCall<T> {
   readonly #deadline: Deadline;
@@ -19,7 +19,7 @@ export class ExclusiveCall<T> {
    * Calls, and waits for the answer until the deadline.
    *
    * @throws `signal.reason` when aborted; DeadlineExceededError when the deadline passes, and at once if an earlier
-   * call has still not come back; else what the call throws
+   * call has not returned; otherwise the error of the call
    */
   async run(signal: AbortSignal): Promise<T> {
     if (this.#isUnderWay) throw new DeadlineExceededError(`${this.#deadline.what}: the last call has still not come back`);

@@ -4,13 +4,13 @@ import type { DeepReadonly, Lease } from "@virtual-kubelet/kube-client";
 /** Annotation of a node's Lease: the identity of the instance that runs the node, stable across its restarts. */
 export const instanceAnnotation = "virtual-kubelet.io/instance";
 
-/** Annotation of a node's Lease: a random id of each start, which tells two copies of one instance apart. */
+/** Annotation of a node's Lease: a random id of each start, which distinguishes two copies of one instance. */
 export const startIdAnnotation = "virtual-kubelet.io/start-id";
 
 /** Namespace of the nodes' Leases. */
 export const leaseNamespace = "kube-node-lease";
 
-/** Who wants to run a node. */
+/** A program that wants to run a node. */
 export interface Instance {
   readonly nodeName: string;
   readonly identity: string;
@@ -18,15 +18,15 @@ export interface Instance {
 }
 
 /**
- * Another instance runs the node. The program ends with exit code 78, so that it is not simply started again.
+ * Another instance runs the node. The program exits with code 78, so that it is not simply restarted.
  */
 export class NodeHeldError extends ConflictError {
-  /** The node both want. */
+  /** Name of the contested node. */
   readonly nodeName: string;
-  /** Identity of the instance that holds it; absent if its Lease does not say. */
+  /** Identity of the instance that holds the node; absent if its Lease does not have it. */
   readonly holder: string | undefined;
 
-  /** @param reason - how we know, such as `it renewed its lease while we watched` */
+  /** @param reason - the evidence, such as `it renewed its lease while we watched` */
   constructor(instance: Instance, lease: DeepReadonly<Lease>, reason: string) {
     const holder = holderOf(lease);
     const { nodeName, identity } = instance;
@@ -40,40 +40,39 @@ export class NodeHeldError extends ConflictError {
   }
 }
 
-/** What has been seen of another instance's Lease. */
+/** An observation of another instance's Lease. */
 export interface Observation {
   /** Changes with every renewal; `undefined` when the Lease was deleted. */
   readonly renewal: string | undefined;
-  /** When it was first seen like this, on our own monotonic clock, in milliseconds. */
+  /** Time at which this state was first seen, on our own monotonic clock, in milliseconds. */
   readonly sinceMs: number;
 }
 
-/** What an instance that wants the node does next. */
+/** Next step of an instance that wants the node. */
 export type Claim =
-  /** There is no Lease, and nobody who would make it again. */
+  /** There is no Lease, and nobody recreates it. */
   | { readonly kind: "create" }
-  /** It is ours, or nobody renews it. */
+  /** The Lease is ours, or nobody renews it. */
   | { readonly kind: "take" }
-  /** Somebody else's: look again within `remainingMs`. */
+  /** The Lease is another instance's: look again within `remainingMs`. */
   | { readonly kind: "watch"; readonly observation: Observation; readonly remainingMs: number }
-  /** Somebody else renewed it while we watched. */
+  /** Another instance renewed the Lease while we watched. */
   | { readonly kind: "held"; readonly observation: Observation };
 
-/** What a claim is decided on. */
 export interface ClaimInput {
   readonly lease: DeepReadonly<Lease> | undefined;
   readonly instance: Instance;
-  /** The latest observation; absent if none was made, or if it does not count. */
+  /** The latest observation; absent if there is none, or if it is not valid. */
   readonly previous: Observation | undefined;
   /** On our own monotonic clock. */
   readonly nowMs: number;
-  /** How long the Lease must stand still, in milliseconds, if it does not say itself. A deleted one must be absent for half of that. */
+  /** Time without renewal after which the Lease is free, in milliseconds, if it has no duration itself. A deleted Lease must be absent for half of it. */
   readonly durationMs: number;
 }
 
 /**
- * Decides whether an instance may take the node. Only our own clock counts: the Lease's times are another machine's,
- * and are looked at for whether they move.
+ * Decides whether an instance may take the node. Only our own clock is used: the Lease's times are from another machine,
+ * and only their changes matter.
  */
 export function decideClaim({ lease, instance, previous, nowMs, durationMs }: ClaimInput): Claim {
   if (!lease) return previous ? decideOnAbsent(previous, nowMs, durationMs) : { kind: "create" };
@@ -98,8 +97,8 @@ function decideOnAbsent(previous: Observation, nowMs: number, durationMs: number
 }
 
 /**
- * Whether a Lease that is not as we left it is still ours. One without a start id was edited by somebody who is no
- * instance; another's start id means that another instance took the node.
+ * Whether a Lease that differs from our last write is still ours. A Lease without a start id was edited by something other than an
+ * instance; a different start id means that another instance took the node.
  */
 export function isOurs(lease: DeepReadonly<Lease>, instance: Instance): boolean {
   const startId = lease.metadata?.annotations?.[startIdAnnotation];

@@ -27,36 +27,35 @@ import {
   type Observation,
 } from "./instance.ts";
 
-/** Tries that follow each other at once before the back-off sets in. Source: component-helpers v0.36.3 apimachinery/lease. */
+/** Number of immediate retries before the back-off begins. Source: component-helpers v0.36.3 apimachinery/lease. */
 const immediateTries = 5;
 
-/** How much longer than the interval a renewal may wait, by chance. Source: as above. */
+/** Maximum jitter of a renewal, as a fraction of the interval. Source: as above. */
 const jitter = 0.04;
 
-/** How often another instance's Lease is looked at: often enough to see a renewal soon, and no more. */
+/** Interval of looks at another instance's Lease: short enough to see a renewal soon. */
 const watchIntervalMs = 2_000;
 
-/** A wall clock that runs this far ahead of the monotonic one says that the machine slept. */
+/** A wall clock that is this far ahead of the monotonic one shows that the machine slept. */
 const suspendedMs = 2_000;
 
-/** A Lease whose last renewal lies further in the future than this was renewed by no clock. */
+/** A renewal time further in the future than this cannot come from a clock. */
 const maxAheadMs = 86_400_000;
 
-/** By how much more than the server asks for a retry may wait, by chance: many nodes are asked at once. */
+/** Maximum jitter of a wait for Retry-After, because the server throttles many nodes at once. */
 const askedJitter = 0.1;
 
-/** Of failures in a row every tenth is logged, and the first. */
+/** Of consecutive failures the first and every tenth are logged. */
 const logEvery = 10;
 
-/** What {@link LeaseController} needs. */
 export interface LeaseControllerOptions {
   readonly client: KubeClient;
   readonly instance: Instance;
-  /** Wait for another instance to go instead of failing. */
+  /** Whether to wait until another instance has gone, instead of failing. */
   readonly standby: boolean;
-  /** Seconds; renewed every quarter of it. */
+  /** In seconds; the Lease is renewed every quarter of it. */
   readonly durationSeconds: number;
-  /** Called when a renewal succeeds after others failed: the API server was away. Returns at once. */
+  /** Called when a renewal succeeds after failures, because the API server was away. Returns at once. */
   readonly onRecovered?: (() => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -65,8 +64,8 @@ export interface LeaseControllerOptions {
 }
 
 /**
- * Holds the node's Lease: it tells the cluster that the node is alive, and other instances that the node is taken.
- * Every write carries the resourceVersion of what was read, so that of two instances that want the Lease one fails.
+ * Holds the node's Lease, which shows the cluster that the node is alive, and other instances that the node is taken.
+ * Every write carries the resourceVersion that was read, so that one of two competing instances fails.
  */
 export class LeaseController {
   readonly #options: LeaseControllerOptions;
@@ -83,12 +82,12 @@ export class LeaseController {
     this.#intervalMs = this.#durationMs / 4;
   }
 
-  /** When the Lease was last renewed, on the monotonic clock; absent before it is held. */
+  /** Time of the last renewal, on the monotonic clock; absent before the Lease is held. */
   get renewedMs(): number | undefined {
     return this.#renewedMs;
   }
 
-  /** Makes the node the Lease's owner, so that it goes with it; renews at once if it was another one. */
+  /** Makes the node the Lease's owner, so that both are deleted together; renews at once if the owner was another node. */
   setNodeUid(uid: string | undefined): void {
     if (uid === this.#nodeUid) return;
     this.#nodeUid = uid;
@@ -96,7 +95,7 @@ export class LeaseController {
   }
 
   /**
-   * Takes the Lease, and with it the node. An API server that does not answer is waited for.
+   * Takes the Lease, and with it the node. Waits for an API server that does not answer.
    *
    * @throws NodeHeldError if another instance renews it, unless standing by; `signal.reason` when aborted
    */
@@ -128,8 +127,8 @@ export class LeaseController {
   }
 
   /**
-   * Renews the Lease until aborted, and throws `signal.reason` then. A Lease that was deleted is made again, one that
-   * was edited is put right.
+   * Renews the Lease until aborted, and throws `signal.reason` then. A deleted Lease is recreated, and one that
+   * was edited is corrected.
    *
    * @throws NodeHeldError if another instance has taken it
    */
@@ -142,7 +141,7 @@ export class LeaseController {
     }
   }
 
-  /** Whether no other instance has taken the Lease: asks the API server. */
+  /** Asks the API server whether no other instance has taken the Lease. */
   async isFreeOrOurs(signal: AbortSignal): Promise<boolean> {
     const lease = await this.#get(signal);
     return lease === undefined || isOurs(lease, this.#options.instance);
@@ -159,7 +158,7 @@ export class LeaseController {
     this.#lease = undefined;
   }
 
-  /** @param blindSinceMs - when the Lease was last seen, if looks at it have failed since */
+  /** @param blindSinceMs - time at which the Lease was last seen, if looks at it have failed since */
   async #tryClaim(
     observed: Observation | undefined,
     blindSinceMs: number | undefined,
@@ -168,7 +167,7 @@ export class LeaseController {
     const { clock, instance, logger, standby } = this.#options;
     const lease = await this.#get(signal);
     const nowMs = clock.monotonic();
-    // While nobody reaches the API server the other one cannot renew either: that time does not count.
+    // The other instance cannot renew while the API server is unreachable, so that time does not count.
     const blindMs = blindSinceMs === undefined ? 0 : nowMs - blindSinceMs;
     const previous = observed && { ...observed, sinceMs: observed.sinceMs + blindMs };
     const claim = decideClaim({ lease, instance, previous, nowMs, durationMs: this.#durationMs });
@@ -183,7 +182,7 @@ export class LeaseController {
     return claim;
   }
 
-  /** Waits for a time on the monotonic clock; ends early, with `true`, when woken or when the machine has slept. */
+  /** Waits until a time on the monotonic clock; ends early, with `true`, when woken or when the machine has slept. */
   async #waitUntil(dueMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock, logger } = this.#options;
     for (;;) {
@@ -218,7 +217,7 @@ export class LeaseController {
           logger.warn({}, "the lease was deleted; making it again");
         } else {
           if (isConflict(error)) cause = (await this.#reread(signal)) ?? error;
-          // One conflict is an everyday thing: somebody edited the Lease.
+          // A single conflict is normal: somebody edited the Lease.
           const isWorthTelling = failures > 1 || !isConflict(error);
           if (failures % logEvery === 1 && isWorthTelling) {
             logger.warn({ err: messageOf(error), attempt: failures }, "cannot renew the lease; trying again");
@@ -231,8 +230,8 @@ export class LeaseController {
   }
 
   /**
-   * How long to wait before a renewal is tried again. A server that has too much to do gets the rest it asks for, as far as the
-   * Lease lasts: one try is left before it expires. An expired one is tried as often as a renewal is due.
+   * Delay before a renewal is retried. A Retry-After of the server is respected as long as the
+   * Lease is valid, with one try before it expires. An expired Lease is retried at the interval of renewals.
    */
   #retryDelayMs(error: unknown, failures: number): number {
     const { clock, random } = this.#options;
@@ -243,13 +242,13 @@ export class LeaseController {
     return Math.max(backOffMs, this.#askedMs(error, leftMs > 0 ? leftMs : this.#intervalMs));
   }
 
-  /** How long the server asked to be left alone, within `maxMs`; 0 if it did not. */
+  /** The server's Retry-After, at most `maxMs`; 0 if there is none. */
   #askedMs(error: unknown, maxMs: number): number {
     const askedMs = retryAfterMsOf(error);
     return askedMs === undefined ? 0 : Math.min(maxMs, askedMs * (1 + askedJitter * this.#options.random.next()));
   }
 
-  /** After a conflict: somebody else wrote the Lease, or seems to have. @returns why it could not be read, if it could not */
+  /** Reads the Lease after a conflict. @returns the error if it could not be read */
   async #reread(signal: AbortSignal): Promise<unknown> {
     const { instance, logger } = this.#options;
     let lease: Lease | undefined;
@@ -276,7 +275,7 @@ export class LeaseController {
     }
   }
 
-  /** @throws ConflictError also where the answer is a success, and its Lease is not as it was written: then nothing is held */
+  /** @throws ConflictError also for a successful answer whose Lease differs from the one written, because the Lease is then not held */
   async #write(base: Lease | undefined, isClaim: boolean, signal: AbortSignal): Promise<Lease> {
     const { client, instance } = this.#options;
     const lease = this.#wanted(base, isClaim);
@@ -297,7 +296,7 @@ export class LeaseController {
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {
     const { clock, durationSeconds, instance } = this.#options;
-    // The node life-cycle controller takes no renewal that is not later than the one before, whoever's clock that was.
+    // The node life-cycle controller ignores a renewal that is not later than the previous one, whichever clock that came from.
     const aheadMs = Date.parse(base?.spec?.renewTime ?? "") - clock.now();
     const renewTime = microTime(clock.now() + (aheadMs > 0 && aheadMs < maxAheadMs ? aheadMs + 1 : 0));
     const { managedFields: _, ...metadata } = base?.metadata ?? {};
@@ -322,8 +321,8 @@ export class LeaseController {
   }
 
   /**
-   * The node as it is now owns the Lease. A reference to a node that is gone would have the garbage collector delete the
-   * Lease, so until the node is known there is none.
+   * Owner reference to the current node. With a reference to a node that is gone the garbage collector would delete the
+   * Lease, so there is none until the node is known.
    */
   #owners(present: readonly OwnerReference[]): OwnerReference[] | undefined {
     const { instance } = this.#options;
@@ -339,7 +338,7 @@ export class LeaseController {
   }
 }
 
-/** Who holds a Lease, and when it was renewed, by field. */
+/** The fields of a Lease that name its holder and its last renewal. */
 function claimIn({ metadata, spec }: Lease): Readonly<Record<string, string | undefined>> {
   return {
     "spec.holderIdentity": spec?.holderIdentity,

@@ -19,7 +19,6 @@ const defaultPingTimeoutMs = 10_000;
 const defaultReportIntervalMs = 300_000;
 const defaultShutdownTimeoutMs = 30_000;
 
-/** What {@link NodeController} needs. */
 export interface NodeControllerOptions {
   readonly client: KubeClient;
   readonly provider: NodeProvider;
@@ -35,31 +34,31 @@ export interface NodeControllerOptions {
 
 /** Options of {@link NodeController.run}. */
 export interface NodeRunOptions {
-  /** How long the `onShutdown` policy may take, in milliseconds; default 30,000. */
+  /** Time limit of the `onShutdown` policy in milliseconds; default: 30,000. */
   readonly shutdownTimeoutMs?: number | undefined;
 }
 
 interface Shutdown {
   readonly stopTasks: () => Promise<void>;
   readonly timeoutMs: number;
-  /** Rejects where the node is lost meanwhile. */
+  /** Rejects if the node is lost meanwhile. */
   readonly failure: Promise<never>;
 }
 
 /**
- * Keeps one node object, and its Lease, true: registered, adopted where it was there before, put right where somebody
- * changed what is ours, registered again where it was deleted, and as ready as its provider is.
+ * Maintains one node object and its Lease: registers the node, adopts an existing one, corrects changes that somebody
+ * made to our fields, registers a deleted node again, and reports its readiness according to the provider.
  */
 export class NodeController {
   /**
-   * Resolves when the node exists at the API server and this instance holds it. Rejects with what {@link run} rejects
-   * with, or with the abort's reason, if that comes first.
+   * Resolves when the node exists at the API server and this instance holds it. Rejects with the error of {@link run},
+   * or with the abort's reason, if that comes first.
    */
   readonly registered: Promise<void>;
 
   /**
-   * Aborts as soon as another instance is seen to have taken the node, with the NodeHeldError as its reason: from then on
-   * neither the API server nor the provider may be written to. {@link run} rejects somewhat later.
+   * Aborts as soon as another instance is found to have taken the node, with the NodeHeldError as its reason: from then on
+   * nothing may be written to the API server or to the provider. {@link run} rejects somewhat later.
    */
   readonly lost: AbortSignal;
 
@@ -86,7 +85,7 @@ export class NodeController {
     this.#pingTimeoutMs = nodeOptions.pingTimeoutMs ?? defaultPingTimeoutMs;
     this.registered = this.#registered.promise;
     this.lost = this.#lost.signal;
-    // Whoever only awaits run() learns of a failure there.
+    // A caller that only awaits run() gets the failure there.
     this.registered.catch(() => {});
     this.#lease = new LeaseController({
       ...common,
@@ -123,12 +122,12 @@ export class NodeController {
     return this.#keeper.node;
   }
 
-  /** What pods report as their host's addresses: one, or one of each IP family; empty where the node has none. */
+  /** Host addresses for the status of pods: one, or one of each IP family; empty if the node has none. */
   get hostIPs(): readonly string[] {
     return hostIPsOf(this.node?.status?.addresses ?? []);
   }
 
-  /** Whether the provider answers its pings, or its failures to are tolerated. */
+  /** Whether the provider answers pings, or its failures are tolerated. */
   get providerUp(): boolean {
     return this.#health.health.kind === "up";
   }
@@ -139,15 +138,15 @@ export class NodeController {
     return renewedMs === undefined ? undefined : this.#options.clock.monotonic() - renewedMs;
   }
 
-  /** Says that the provider's pods have been listed: the node may become Ready. */
+  /** Marks the first inventory as complete, which allows the node to become Ready. */
   markInventoryLoaded(): void {
     this.#inventoryLoaded = true;
     this.#keeper.refresh();
   }
 
   /**
-   * Calls back when the provider answers again after it had been away, and when the node was registered again or its
-   * labels, addresses or allocatable resources changed: what was refused or failed before may go now. The listener
+   * Calls the listener when the provider answers again after an outage, and when the node was registered again or its
+   * labels, addresses or allocatable resources changed, because refused or failed work may succeed now. The listener
    * returns at once.
    */
   onProviderRecovered(listener: () => void): Disposable {
@@ -156,8 +155,8 @@ export class NodeController {
   }
 
   /**
-   * Calls back when the API server takes the Lease again after it had not: whoever waits to try it again need not wait
-   * on. The listener returns at once.
+   * Calls the listener when the API server accepts the Lease again after failures, so that retries need not wait.
+   * The listener returns at once.
    */
   onApiServerRecovered(listener: () => void): Disposable {
     this.#apiServerListeners.add(listener);
@@ -165,9 +164,9 @@ export class NodeController {
   }
 
   /**
-   * Holds the node, registers it and keeps it true until aborted; may be called once. Before the node is held, neither
-   * the node object nor the provider is touched. After the abort, and for as long as the policy takes, everything goes
-   * on, so that a drain's pods can end; resolves then.
+   * Holds the node, registers it and maintains it until aborted; may be called once. Before the node is held, neither
+   * the node object nor the provider is touched. After the abort everything continues while the shutdown policy runs,
+   * so that a drain's pods can end.
    *
    * @throws NodeHeldError if another instance runs the node, at the start or later
    */
@@ -224,10 +223,10 @@ export class NodeController {
     const shutdown = { client, clock, logger, nodeName: nodeOptions.name };
     await quietNode(policy, shutdown, node, limit.signal);
     if (policy !== "delete") return;
-    // Else the node would be registered, and the Lease made, again.
+    // Otherwise the node and its Lease would be created again.
     await stopTasks();
     try {
-      // Who could not renew it may have lost the node without having seen it.
+      // An instance that could not renew the Lease may have lost the node without noticing.
       if (!(await this.#lease.isFreeOrOurs(limit.signal))) return logger.warn({}, "another instance runs the node, which is not deleted");
       await deleteNode(shutdown, node, limit.signal);
       await this.#lease.release(limit.signal);
@@ -241,7 +240,7 @@ export class NodeController {
     const { health } = this.#health;
     const state = { health, answered: this.#hasAnswered, inventoryLoaded: this.#inventoryLoaded };
     const node = wantedNode(nodeOptions, this.#describer.description ?? (current ? rememberedDescription(current) : {}), state);
-    // A node that was Ready stays so for as long as a first ping may take: a quick restart does not make it flap.
+    // A node that was Ready stays so during the first ping, so that a quick restart does not make it flap.
     this.#readyHeldUntilMs ??= clock.monotonic() + (isNodeReady(current) ? this.#pingTimeoutMs : 0);
     const heldMs = this.#readyHeldUntilMs - clock.monotonic();
     const isStarting = health.kind !== "down" && !(state.answered && state.inventoryLoaded);
@@ -287,7 +286,7 @@ export class NodeController {
   }
 }
 
-/** What the admission and the status of pods depend on. */
+/** The fields of a node on which admission and status of pods depend. */
 function whatPodsSee(node: RegisteredNode | undefined): unknown {
   return [node?.metadata?.uid, node?.metadata?.labels, node?.status?.addresses, node?.status?.allocatable];
 }

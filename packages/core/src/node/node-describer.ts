@@ -7,13 +7,12 @@ import type { NodeDescription, NodeProvider } from "../provider/node-provider.ts
 import { ExclusiveCall } from "./exclusive-call.ts";
 import { checkDescription } from "./node-description.ts";
 
-/** A provider that asks all the time to be asked is asked this often. */
+/** Minimum interval between descriptions, whatever the provider notifies. */
 const minIntervalMs = 1_000;
 
-/** A description that cannot be had is asked for again within these bounds, besides when the provider comes back. */
+/** Back-off after a failed description, which is also retried when the provider recovers. */
 const retryBounds = { initialMs: 1_000, maxMs: 60_000 };
 
-/** What {@link NodeDescriber} needs. */
 export interface NodeDescriberOptions {
   readonly provider: NodeProvider;
   /** Deadline of one call in milliseconds. */
@@ -26,7 +25,7 @@ export interface NodeDescriberOptions {
   readonly metrics: Metrics;
 }
 
-/** Knows what the provider says of its node, and asks again when it should. */
+/** Holds the provider's description of its node, and updates it. */
 export class NodeDescriber {
   readonly #options: NodeDescriberOptions;
   readonly #configure: ExclusiveCall<unknown> | undefined;
@@ -44,17 +43,17 @@ export class NodeDescriber {
     );
   }
 
-  /** What the provider said last; `undefined` if it was asked in vain so far. One that is never asked says nothing, `{}`. */
+  /** The last description; `undefined` if all attempts have failed so far; `{}` for a provider without `configureNode`. */
   get description(): NodeDescription | undefined {
     return this.#description;
   }
 
-  /** Asks for a new description soon. */
+  /** Requests a new description soon. */
   refresh(): void {
     this.#wake.notify();
   }
 
-  /** Subscribes to the provider and asks it once, for as long as the deadline allows; a failure is logged and tried again by {@link run}. */
+  /** Subscribes to the provider and asks it once, within the deadline; a failure is logged, and {@link run} retries it. */
   async start(signal: AbortSignal): Promise<void> {
     const { logger, provider } = this.#options;
     try {
@@ -65,7 +64,7 @@ export class NodeDescriber {
     await this.#ask(signal);
   }
 
-  /** Asks when told to, and again after a failure; throws `signal.reason` when aborted, and nothing else ever. */
+  /** Asks after each notification, and again after a failure. @throws `signal.reason` when aborted, and nothing else */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, random } = this.#options;
     for (;;) {

@@ -4,14 +4,14 @@ import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
 import { defaultCapacity, providerAvailableCondition } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
 
-/** A description that the API server takes, and what had to be left out of it. */
+/** A description that the API server accepts, and the problems in the original. */
 export interface CheckedDescription {
   readonly description: NodeDescription;
-  /** One sentence for each part left out, naming the field and what was expected. */
+  /** One sentence for each omitted part, with the field and the expected value. */
   readonly problems: readonly string[];
 }
 
-/** The longest message a condition is given. */
+/** Maximum length of a condition's message. */
 const maxMessageLength = 1024;
 
 const maxNameLength = 63;
@@ -20,10 +20,10 @@ const namePattern = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 /**
- * Copies what a provider said of its node, and leaves out what the API server would refuse: one bad label must not
- * keep the node from being updated. Afterwards the provider may change its own.
+ * Copies a provider's description of its node without the parts that the API server would refuse, because one bad label must not
+ * prevent updates of the node. The provider may change its own object afterwards.
  *
- * @param value - what `configureNode` returned; anything at all
+ * @param value - the result of `configureNode`, unchecked
  */
 export function checkDescription(value: unknown): CheckedDescription {
   if (!isRecord(value)) return { description: {}, problems: [`the description is ${describe(value)}, expected an object`] };
@@ -63,14 +63,14 @@ export function checkDescription(value: unknown): CheckedDescription {
 }
 
 /**
- * What an existing node says of itself: stands in for a provider that cannot be asked, so that a restart while the
- * back end is away does not take away the node's capacity, addresses and labels.
+ * Reads the description from an existing node. It replaces that of a provider that does not answer, so that a restart during an outage of the
+ * back end does not remove the node's capacity, addresses and labels.
  */
 export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription {
   const { status, metadata, spec } = node;
   const owned = parseOwnedKeys(metadata?.annotations?.[ownedKeysAnnotation]);
   const resources = [...Object.keys(defaultCapacity), ...owned.resources];
-  // The API server writes what nobody says as the empty text.
+  // The API server writes an unset value as an empty string.
   type Told = "architecture" | "containerRuntimeVersion" | "osImage" | "kernelVersion" | "machineID" | "systemUUID" | "bootID";
   const told = (name: Told): string | undefined => status?.nodeInfo?.[name] || undefined;
   const remembered = {

@@ -17,32 +17,32 @@ import type { RegisteredNode } from "../virtual-node/options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
 
-/** How often the node is looked at where nothing gives cause to. Source: kubelet's nodeStatusUpdateFrequency. */
+/** Interval of checks without a change. Source: kubelet's nodeStatusUpdateFrequency. */
 const syncIntervalMs = 10_000;
 
-/** For how long after an outage the watch is not relied on: it may come back late, and much happens to a node then. */
+/** Time after an outage during which the node is also read, because the watch may resume late while others change the node. */
 const distrustMs = 60_000;
 
-/** How often the node is read meanwhile. */
+/** Interval of these reads. */
 const distrustIntervalMs = 5_000;
 
-/** Somebody who changes the node back each time we write it is answered no more often than this. */
+/** Minimum interval between writes if somebody reverts each of them. */
 const contestedIntervalMs = 1_000;
 
-/** Bounds for a node that somebody deletes again and again. */
+/** Back-off for a node that somebody deletes repeatedly. */
 const reregisterRetry = { initialMs: 500, maxMs: 7_000 };
 
-/** A node that stood this long is not being deleted again and again. */
+/** A node that has existed for this long resets that back-off. */
 const settledMs = 120_000;
 
-/** How long to wait after the API server found the node itself wrong: the same again cannot succeed. */
+/** Delay after the API server refused the node as invalid, because the same request cannot succeed. */
 const invalidRetryMs = 60_000;
 
-/** An API server that asks to be left alone for longer than this is asked again all the same. */
+/** Maximum Retry-After that is respected. */
 const maxRetryAfterMs = 60_000;
 
 /**
- * Reasons of the events that tell of a condition's new status.
+ * Event reasons by condition and its new status.
  * Source: kubernetes v1.36.3 pkg/kubelet/nodestatus/setters.go.
  */
 const conditionReasons: Readonly<Record<string, { readonly True: string; readonly False: string }>> = {
@@ -52,37 +52,36 @@ const conditionReasons: Readonly<Record<string, { readonly True: string; readonl
   PIDPressure: { True: "NodeHasInsufficientPID", False: "NodeHasSufficientPID" },
 };
 
-/** Where the node's events go. */
+/** Sink for the node's events. */
 export interface NodeEventRecorder {
   /** Records an event on an object; returns at once. */
   event(ref: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
 }
 
-/** Follows the node object; a `Reflector` is one. */
+/** Follows the node object, as a `Reflector` does. */
 export interface NodeWatch {
-  /** Holds the node, while there is one. */
+  /** Contains the node while it exists. */
   readonly store: Store<Node>;
-  /** Resolves when the store holds what was there at the start. */
+  /** Resolves when the store holds the initial state. */
   readonly synced: Promise<void>;
   /** Follows until aborted. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What the node is to be, for as long as nothing else happens. */
+/** Desired state of the node until something changes. */
 export interface Want {
   readonly node: WantedNode;
-  /** Milliseconds after which it is to be asked for again; absent: no need. */
+  /** Milliseconds after which it has to be computed again. Default: never. */
   readonly validForMs?: number | undefined;
 }
 
-/** What {@link NodeKeeper} needs. */
 export interface NodeKeeperOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
   readonly watch: NodeWatch;
-  /** Milliseconds between heartbeats where nothing changed. */
+  /** Milliseconds between heartbeats without changes. */
   readonly reportIntervalMs: number;
-  /** What is wanted, given what is there. */
+  /** Computes the desired state from the current one. */
   readonly want: (current: RegisteredNode | undefined) => Want;
   /** Called with each newer state of the node, and with `undefined` when it is gone; returns at once. */
   readonly onNode: (node: RegisteredNode | undefined, previous: RegisteredNode | undefined) => void;
@@ -94,8 +93,8 @@ export interface NodeKeeperOptions {
 }
 
 /**
- * Keeps the node object what is wanted: makes it, or adopts what is there, follows it, and writes what differs, whether
- * the wish changed or somebody changed the node.
+ * Keeps the node object in its desired state: creates or adopts it, follows it, and writes the difference, whether
+ * the desired state changed or somebody changed the node.
  */
 export class NodeKeeper {
   readonly #options: NodeKeeperOptions;
@@ -125,23 +124,23 @@ export class NodeKeeper {
     return this.#options.clock.monotonic() < this.#distrustUntilMs;
   }
 
-  /** Says that something else may be wanted now. */
+  /** Requests a comparison, because the desired state may have changed. */
   refresh(): void {
     this.#wake.notify();
   }
 
-  /** Says that the API server was away: for a minute the node is read, and not only followed. */
+  /** Called after an outage of the API server: for a minute the node is also read, not only followed. */
   distrustWatch(): void {
     this.#distrustUntilMs = this.#options.clock.monotonic() + distrustMs;
     this.#wake.notify();
   }
 
-  /** From now on a cordon of ours stays. */
+  /** From now on our own cordon is not undone. */
   leaveCordoned(): void {
     this.#uncordons = false;
   }
 
-  /** Keeps the node until aborted, and throws `signal.reason` then. An API server that does not answer is waited for. */
+  /** Maintains the node until aborted. Waits for an API server that does not answer. @throws `signal.reason` when aborted */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await Promise.all([this.#follow(signal), this.#keep(signal)]);
@@ -150,7 +149,7 @@ export class NodeKeeper {
     }
   }
 
-  /** Takes what the watch says of the node. */
+  /** Processes the watch of the node. */
   async #follow(signal: AbortSignal): Promise<void> {
     const { watch } = this.#options;
     using _changes = watch.store.subscribe((change) => {
@@ -190,7 +189,7 @@ export class NodeKeeper {
     const fields = { err: messageOf(error), attempt: failures, delayMs: Math.round(delayMs) };
     if (isInvalid) {
       logger.error(fields, "the API server refuses the node as configured or described");
-      // A better wish may follow.
+      // A changed desired state ends the wait.
       await this.#wake.wait(delayMs, clock, signal);
     } else {
       logger.warn(fields, "cannot update the node; trying again");
@@ -198,9 +197,9 @@ export class NodeKeeper {
     }
   }
 
-  /** @returns after how many milliseconds to look again */
+  /** @returns milliseconds until the next look */
   async #sync(signal: AbortSignal): Promise<number | undefined> {
-    // The watch may be behind or refused: what is written now and then is compared with what is there.
+    // The watch may be late or refused, so a heartbeat compares with a fresh read.
     const mayBeStale = this.#mustRead || this.#isDistrustful || !this.#isWatching || this.#writer.reportDueInMs === 0;
     const current = mayBeStale ? await this.#writer.read(signal) : this.#node;
     const hadConflict = this.#mustRead;
@@ -220,7 +219,7 @@ export class NodeKeeper {
     return validForMs;
   }
 
-  /** @param hadConflict - whether the node was there when it was to be made before, and is not there */
+  /** @param hadConflict - whether the previous creation met an existing node that a read does not find */
   async #register(hadConflict: boolean, signal: AbortSignal): Promise<number | undefined> {
     const { clock, logger, nodeName, random, recorder, want } = this.#options;
     const isAgain = this.#registrations > 0;
@@ -234,7 +233,7 @@ export class NodeKeeper {
       node = await this.#writer.create(wanted, signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // Somebody was quicker: the next look adopts it. One that does not see it either is no cause for haste.
+      // Another client created it first, and the next look adopts it. If that does not find it either, the retry backs off.
       this.#mustRead = true;
       if (hadConflict) throw error;
       return 0;
@@ -273,7 +272,7 @@ export class NodeKeeper {
     this.#wake.notify();
   }
 
-  /** Takes a newer state of the node; answers and watch events may overtake each other. */
+  /** Accepts only a newer state of the node, because answers and watch events can overtake each other. */
   #accept(node: RegisteredNode): void {
     const previous = this.#node;
     if (previous && previous.metadata?.uid === node.metadata?.uid && isNewer(previous, node)) return;
@@ -281,7 +280,7 @@ export class NodeKeeper {
     this.#options.onNode(node, previous);
   }
 
-  /** Tells people of conditions that are not as they were, and of a reboot of the machine. */
+  /** Records events for changed conditions and for a reboot of the machine. */
   #noteChanges(node: RegisteredNode, previous: RegisteredNode | undefined): void {
     const { logger, nodeName, recorder } = this.#options;
     const bootID = node.status?.nodeInfo?.bootID ?? "";
@@ -297,13 +296,13 @@ export class NodeKeeper {
   }
 }
 
-/** Status of a condition of the node. One that is not there is not met. */
+/** Returns the status of a condition of the node. An absent condition is False. */
 function statusOf(node: RegisteredNode | undefined, type: string): "True" | "False" | "Unknown" {
   const status = node?.status?.conditions?.find((condition) => condition.type === type)?.status;
   return status === "True" || status === "Unknown" ? status : "False";
 }
 
-/** What an event on the node refers to. */
+/** Returns the reference to the node for events. */
 export function nodeReference(node: RegisteredNode): ObjectReference {
   return { apiVersion: "v1", kind: "Node", name: node.metadata?.name, uid: node.metadata?.uid };
 }

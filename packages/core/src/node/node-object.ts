@@ -3,15 +3,15 @@ import { isIPv6 } from "node:net";
 import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
 
-/** Whether the back end answers, as far as the pings tell. */
+/** Health of the back end according to the pings. */
 export type ProviderHealth =
   /** No ping has ended yet. */
   | { readonly kind: "unknown" }
   | { readonly kind: "up" }
-  /** The last ping failed. `message` is the provider's, fit to be shown. */
+  /** The last ping failed. `message` is the provider's, without secrets. */
   | { readonly kind: "down"; readonly message: string };
 
-/** What a node's conditions and taints depend on, besides its options and description. */
+/** Runtime state that determines the node's conditions and taints. */
 export interface NodeState {
   readonly health: ProviderHealth;
   /** Whether the provider has ever answered a ping. */
@@ -28,7 +28,7 @@ export interface WantedCondition {
   readonly message: string;
 }
 
-/** What is to be true of the node object. What others put there besides stays. */
+/** Desired fields of the node object. Fields of others stay. */
 export interface WantedNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export interface WantedNode {
   readonly allocatable: Readonly<Record<string, string>>;
   /** Absent: whatever is there stays. */
   readonly addresses: readonly DeepReadonly<NodeAddress>[] | undefined;
-  /** 0 where there is no server. */
+  /** 0 if there is no server. */
   readonly kubeletPort: number;
   readonly nodeInfo: Readonly<Record<string, string>>;
   /** The largest first. Absent: whatever is there stays. */
@@ -53,10 +53,10 @@ export interface WantedNode {
 /** The taint of a node that stays Ready while its back end is away. */
 export const providerUnavailableTaint: DeepReadonly<Taint> = { key: "virtual-kubelet.io/provider-unavailable", effect: "NoSchedule" };
 
-/** The condition that says whether the back end answers; written with `onProviderDown: condition` only. */
+/** Condition that shows whether the back end answers; written only with `onProviderDown: condition`. */
 export const providerAvailableCondition = "ProviderAvailable";
 
-/** What a node has room for where neither its options nor its provider say; the pods are a kubelet's default. */
+/** Default capacity if neither options nor provider set one; the number of pods is a kubelet's default. */
 export const defaultCapacity: Readonly<Record<string, string>> = { cpu: "20", memory: "100Gi", "ephemeral-storage": "100Gi", pods: "110" };
 
 const defaultKubeletPort = 10250;
@@ -83,9 +83,9 @@ const defaultConditions: readonly WantedCondition[] = [
 ];
 
 /**
- * What the node object is to look like: defaults, over them what the provider says, over both the options.
+ * Returns the desired node object: the options take precedence over the provider's description, which takes precedence over defaults.
  *
- * @param description - what the provider said last; empty if it has not said anything
+ * @param description - the provider's last description; empty if there is none
  */
 export function wantedNode(options: NodeOptions, description: NodeDescription, state: NodeState): WantedNode {
   const capacity = { ...defaultCapacity, ...description.capacity, ...options.capacity };
@@ -110,7 +110,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
 }
 
 /**
- * The addresses that pods report as their host's: the first internal address, else the first external one, and the
+ * Host addresses for the status of pods: the first internal address, otherwise the first external one, and the
  * first of the other IP family. Source: kubernetes v1.36.3 pkg/util/node/node.go, GetNodeHostIPs.
  */
 export function hostIPsOf(addresses: readonly DeepReadonly<NodeAddress>[]): readonly string[] {
@@ -122,7 +122,7 @@ export function hostIPsOf(addresses: readonly DeepReadonly<NodeAddress>[]): read
   return second === undefined ? [first] : [first, second];
 }
 
-/** What the provider says of the machine; the API wants each as a text. */
+/** The provider's description of the machine; the API requires each field as a string. */
 function infoOf(description: NodeDescription): Readonly<Record<string, string>> {
   const { machineID = "", systemUUID = "", bootID = "", kernelVersion = "", osImage = "", containerRuntimeVersion = "" } = description;
   return { machineID, systemUUID, bootID, kernelVersion, osImage, containerRuntimeVersion };
@@ -159,7 +159,7 @@ function wantedAddresses(options: NodeOptions, description: NodeDescription): Wa
   const described = description.addresses?.length || defaultAddress === undefined ? description.addresses : internal(defaultAddress);
   const own = [address, secondaryAddress].filter((each) => each !== undefined).flatMap(internal);
   const addresses = address === undefined ? described : own;
-  // The API server refuses an address given twice.
+  // The API server refuses a duplicate address.
   return addresses?.filter(
     (entry, index) => index === addresses.findIndex(({ type, address }) => type === entry.type && address === entry.address),
   );

@@ -1,7 +1,7 @@
 import type { DeepReadonly, Taint } from "@virtual-kubelet/kube-client";
 import { defaultCapacity, wantedNode, type WantedNode } from "./node-object.ts";
 
-/** Keys of what we put on the node and others may have put there as well: what vanishes from here is removed there. */
+/** Keys of our entries in maps that we share with others. A key that vanishes here is removed from the node. */
 export interface OwnedKeys {
   readonly labels: readonly string[];
   readonly annotations: readonly string[];
@@ -23,35 +23,35 @@ const none: OwnedKeys = { labels: [], annotations: [], taints: [], resources: []
 
 const fields = ["labels", "annotations", "taints", "resources", "conditions"] as const satisfies readonly (keyof OwnedKeys)[];
 
-/** What every node has from us: nobody needs to be told. */
+/** Keys that every node gets from us, which need not be listed. */
 const always: OwnedKeys = keysOf(
   wantedNode({ name: "any", instance: { identity: "" } }, {}, { health: { kind: "unknown" }, answered: false, inventoryLoaded: false }),
 );
 
-/** The keys of what is wanted beyond what every node has. */
+/** Returns the keys of the desired node that not every node has. */
 export function ownedKeys(wanted: WantedNode): OwnedKeys {
   const keys = keysOf(wanted);
   return mapFields((field) => keys[field].filter((key) => !always[field].includes(key)));
 }
 
-/** All keys of either. */
+/** Returns the union of the keys. */
 export function joinKeys(a: OwnedKeys, b: OwnedKeys): OwnedKeys {
   return mapFields((field) => [...new Set([...a[field], ...b[field]])]);
 }
 
-/** A taint's key, as the API server tells taints apart. */
+/** Returns a taint's identity for the API server. */
 export function taintKey(taint: DeepReadonly<Taint>): string {
   return `${taint.key}:${taint.effect}`;
 }
 
-/** The annotation's value; `undefined` if there is nothing to list. */
+/** Returns the annotation's value; `undefined` if there are no keys to list. */
 export function formatOwnedKeys(keys: OwnedKeys): string | undefined {
   const listed = fields.filter((field) => keys[field].length > 0);
   if (listed.length === 0) return undefined;
   return JSON.stringify(Object.fromEntries(listed.map((field) => [field, keys[field].toSorted()])));
 }
 
-/** Reads the annotation. Whatever in it cannot be read counts as absent: anybody may write there. */
+/** Reads the annotation. Unreadable parts count as absent, because anybody may write to it. */
 export function parseOwnedKeys(annotation: string | undefined): OwnedKeys {
   const parsed = tryParseJson(annotation);
   if (typeof parsed !== "object" || parsed === null) return none;

@@ -4,36 +4,36 @@ import { isDeepStrictEqual } from "node:util";
 import { providerAvailableCondition, providerUnavailableTaint, type WantedCondition, type WantedNode } from "./node-object.ts";
 import { formatOwnedKeys, joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, taintKey, type OwnedKeys } from "./node-owned-keys.ts";
 
-/** Annotation of a node that our `onShutdown` policy cordoned: the next start undoes it, and only it. */
+/** Annotation of a node that our `onShutdown` policy cordoned. The next start undoes only such a cordon. */
 export const cordonedAnnotation = "virtual-kubelet.io/cordoned-at-shutdown";
 
 /** What {@link planNodePatches} looks at besides the wanted and the present node. */
 export interface NodePatchOptions {
   /** Wall-clock time in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** Keys we are known to have put there, besides those the node's own annotation lists. */
+  /** Keys of ours in addition to those that the node's annotation lists. */
   readonly owned: OwnedKeys;
-  /** Whether the heartbeat is due although nothing else may have changed. */
+  /** Whether the heartbeat is due, even without a change. */
   readonly report: boolean;
-  /** Whether a cordon of ours is to be undone. */
+  /** Whether our own cordon has to be undone. */
   readonly uncordon: boolean;
-  /** Whether only labels may be touched that a kubelet's own credentials are allowed to write. */
+  /** Whether only labels that a kubelet's credentials may write are changed. */
   readonly restrictedLabels: boolean;
-  /** Whether taints are to be left alone. */
+  /** Whether taints are not changed. */
   readonly keepTaints: boolean;
 }
 
-/** The requests that make a node what it should be; absent where nothing is to be done. */
+/** The requests that bring a node to its desired state; absent if there is no difference. */
 export interface NodePatches {
   /** For `nodes`: taints, provider id, a cordon undone. Fails with a conflict if the node changed in between. */
   readonly spec: Patch | undefined;
-  /** For `nodes/status`: status, labels and annotations. Fails with a conflict if the node is another one by now. */
+  /** For `nodes/status`: status, labels and annotations. Fails with a conflict if the node was replaced. */
   readonly status: Patch | undefined;
 }
 
 type Body = Record<string, unknown>;
 
-/** The node object to create. The API server takes its status along. */
+/** Returns the node object to create. The API server accepts it with its status. */
 export function planNode(wanted: WantedNode, options: { readonly nowMs: number; readonly restrictedLabels: boolean }): Node {
   const labels = options.restrictedLabels ? pickLabels(wanted.labels) : wanted.labels;
   const owned = formatOwnedKeys(ownedKeys({ ...wanted, labels }));
@@ -59,16 +59,16 @@ export function planNode(wanted: WantedNode, options: { readonly nowMs: number; 
 }
 
 /**
- * What has to be written so that the node is as wanted: what is missing or differs is set, what we once put there and
- * no longer want is removed, all else stays. The status patch is a strategic merge, whose addresses are replaced as a
- * whole: they merge by type, so that of two internal addresses one would be lost.
+ * Computes the patches that bring the node to its desired state: missing and different entries are set, entries that we wrote and
+ * no longer want are removed, and all others stay. The status patch is a strategic merge that replaces the addresses as a
+ * whole: they merge by type, so one of two internal addresses would be lost.
  */
 export function planNodePatches(wanted: WantedNode, current: DeepReadonly<Node>, options: NodePatchOptions): NodePatches {
   const before = joinKeys(options.owned, parseOwnedKeys(current.metadata?.annotations?.[ownedKeysAnnotation]));
   return { spec: specPatch(wanted, current, before, options), status: statusPatch(wanted, current, before, options) };
 }
 
-/** Whether a node's taints have to be changed so that it is as wanted. */
+/** Whether the node's taints differ from the desired ones. */
 export function changesTaints(wanted: WantedNode, current: DeepReadonly<Node>): boolean {
   const present = current.spec?.taints ?? [];
   const before = parseOwnedKeys(current.metadata?.annotations?.[ownedKeysAnnotation]);
@@ -81,7 +81,7 @@ function specPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: Owne
   const present = current.spec?.taints ?? [];
   const taints = mergeTaints(wanted.taints, present, before);
   if (!options.keepTaints && !isDeepStrictEqual(taints, present)) spec["taints"] = taints;
-  // The API server lets it be set once and never changed.
+  // The API server accepts it once and never a change.
   if (wanted.providerID && !current.spec?.providerID) spec["providerID"] = wanted.providerID;
   if (options.uncordon && current.metadata?.annotations?.[cordonedAnnotation] !== undefined) {
     spec["unschedulable"] = null;
@@ -127,11 +127,11 @@ function statusPatch(wanted: WantedNode, current: DeepReadonly<Node>, before: Ow
   });
   const conditions = conditionChanges(wanted.conditions, current.status?.conditions ?? [], before, options.nowMs);
   if (isEmpty(metadata) && isEmpty(status) && !conditions.changed && !options.report) return undefined;
-  // Each write is a heartbeat as well, as a kubelet's is.
+  // As with a kubelet, each write is a heartbeat as well.
   return { type: "strategic", body: { metadata: { uid: current.metadata?.uid, ...metadata }, status: { ...status, ...conditions.body } } };
 }
 
-/** What of the status is written as a whole. The API's `Port` is `port` in client-node's types. */
+/** Fields of the status that are written as a whole. The API's `Port` is `port` in client-node's types. */
 function statusOnTheWire(wanted: WantedNode): object {
   const daemonEndpoints = { kubeletEndpoint: { Port: wanted.kubeletPort } };
   return {
@@ -161,7 +161,7 @@ function imagesOf({ status }: DeepReadonly<Node>): WantedNode["images"] {
   return (status?.images ?? []).map(({ names = [], sizeBytes = 0 }) => ({ names, sizeBytes }));
 }
 
-/** An API server that knows no such field drops it: what is missing is written with a heartbeat, and causes none. */
+/** An API server that does not know the field drops it, so a missing field is written with a heartbeat but causes none. */
 function declaredFeatureChanges(wanted: WantedNode, current: DeepReadonly<Node>, { report }: NodePatchOptions): unknown {
   const present = current.status?.declaredFeatures ?? [];
   if (isDeepStrictEqual(wanted.declaredFeatures, present) || (present.length === 0 && !report)) return undefined;
@@ -205,7 +205,7 @@ function conditionChanges(
   };
 }
 
-/** Keeps Ready last: some readers take the last condition for it. */
+/** Keeps Ready last, because some readers take the last condition for it. */
 function conditionOrder(
   wanted: readonly WantedCondition[],
   present: readonly DeepReadonly<NodeCondition>[],
@@ -215,13 +215,13 @@ function conditionOrder(
   const added = wanted.map(({ type }) => type).filter((type) => !types.includes(type));
   const all = [...types, ...added];
   if (!all.includes("Ready") || all.at(-1) === "Ready") return {};
-  // Of entries in the patch the order must be the patch's own, in which Ready comes last too.
+  // Entries of the patch must be listed in the patch's own order, in which Ready is last as well.
   const ours = wanted.map(({ type }) => type).filter((type) => type !== "Ready");
   const others = all.filter((type) => type !== "Ready" && !ours.includes(type));
   return { "$setElementOrder/conditions": [...ours, ...others, "Ready"].map((type) => ({ type })) };
 }
 
-/** The merge of one map: what differs is set, what is stale and still there is `null`. */
+/** Returns the merge of one map: different entries are set, stale ones that still exist are `null`. */
 function mapChanges(
   wanted: Readonly<Record<string, string>>,
   present: Readonly<Record<string, string | undefined>>,
@@ -237,7 +237,7 @@ function mapChanges(
   return changes;
 }
 
-/** The server writes quantities its own way: `1024Mi` comes back as `1Gi`. */
+/** Compares by value, because the server rewrites quantities: `1024Mi` becomes `1Gi`. */
 function isSameQuantity(a: string, b: string): boolean {
   if (a === b) return true;
   const [parsedA, parsedB] = [tryParseQuantity(a), tryParseQuantity(b)];

@@ -7,27 +7,27 @@ import type { NodeDescription } from "../provider/node-provider.ts";
 
 const defaultLeaseSeconds = 40;
 
-/** What a node would put into a cluster. */
+/** The objects that a node would create in a cluster. */
 export interface NodePreview {
   readonly node: Node;
-  /** Without what changes with each start: its times, the start's id, and the node that owns it. */
+  /** Without values that change with each start: times, the id of the start, and the owner. */
   readonly lease: Lease;
-  /** What is left out of {@link node} because the node's own user may not write it. */
+  /** Fields left out of {@link node} because the node's own user may not write them. */
   readonly refused: { readonly labels: readonly string[]; readonly taints: boolean };
 }
 
-/** Who would write the node, for {@link previewNode}. */
+/** The user that would write the node, for {@link previewNode}. */
 export interface NodeUserOptions {
   /** The node in the cluster; `undefined` if there is none. */
   readonly current: DeepReadonly<Node> | undefined;
 }
 
 /**
- * The Node and the Lease that a {@link VirtualNode} with these options makes, once its back end has answered.
+ * Returns the Node and the Lease that a {@link VirtualNode} with these options creates once its back end has answered.
  *
  * @param nowMs - wall-clock time in milliseconds since the epoch
- * @param nodeUser - that the node's own user writes it, `system:node:NAME`, whom the admission plugin NodeRestriction refuses some labels and
- * each change of taints. Default: somebody who may write all
+ * @param nodeUser - set if the node's own user, `system:node:NAME`, writes it: the admission plugin NodeRestriction refuses it some labels and
+ * each change of taints. Default: a user who may write all fields
  */
 export function previewNode(options: NodeOptions, description: NodeDescription, nowMs: number, nodeUser?: NodeUserOptions): NodePreview {
   const wanted = wantedNode(options, description, { health: { kind: "up" }, answered: true, inventoryLoaded: true });

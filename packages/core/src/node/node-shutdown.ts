@@ -4,13 +4,12 @@ import { listAll, resources, type DeepReadonly, type KubeClient, type Logger, ty
 import { cordonedAnnotation } from "./node-patch.ts";
 import type { NodeOptions, RegisteredNode } from "../virtual-node/options.ts";
 
-/** How often a drain looks again: refused evictions are repeated, ended pods noticed. */
+/** Interval of a drain's rounds, which repeat refused evictions and look for pods that have ended. */
 const drainIntervalMs = 1_000;
 
-/** Evictions under way at once. */
+/** Number of concurrent evictions. */
 const maxEvictions = 16;
 
-/** What the shutdown policies need. */
 export interface NodeShutdownOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
@@ -18,12 +17,12 @@ export interface NodeShutdownOptions {
   readonly logger: Logger;
 }
 
-/** What a graceful stop does with the node; `keep` and absent: nothing. */
+/** Action of a graceful stop on the node; `keep` and absent: none. */
 export type ShutdownPolicy = NonNullable<NodeOptions["onShutdown"]>;
 
 /**
- * Carries out the policies that need the node to go on meanwhile: `cordon` and `drain`. What fails is logged; a stop
- * goes on.
+ * Performs the policies during which the node continues to run: `cordon` and `drain`. Failures are logged and do not prevent the
+ * stop.
  *
  * @param signal - ends the wait for pods that do not leave
  */
@@ -42,7 +41,7 @@ export async function quietNode(
   }
 }
 
-/** Keeps new pods away from the node. The annotation tells the next start that it was us, and may be undone. */
+/** Keeps new pods away from the node. The annotation marks the cordon as ours, so that the next start may undo it. */
 async function cordonNode(options: NodeShutdownOptions, node: RegisteredNode, signal: AbortSignal): Promise<void> {
   if (node.spec?.unschedulable) return;
   const body = { metadata: { uid: node.metadata?.uid, annotations: { [cordonedAnnotation]: "true" } }, spec: { unschedulable: true } };
@@ -51,8 +50,8 @@ async function cordonNode(options: NodeShutdownOptions, node: RegisteredNode, si
 }
 
 /**
- * Evicts the node's pods and waits until they are gone, as `kubectl drain` does: pods of DaemonSets, mirror pods and
- * pods that have ended stay, disruption budgets are respected. Somebody must still be running the pods' deletions.
+ * Evicts the node's pods and waits until they are gone, like `kubectl drain`: pods of DaemonSets, mirror pods and
+ * pods that have ended stay, and disruption budgets are respected. The pod controller must still be running.
  *
  * @throws `signal.reason` when aborted
  */
@@ -75,7 +74,7 @@ async function drainNode(options: NodeShutdownOptions, signal: AbortSignal): Pro
   logger.info({}, "node is drained");
 }
 
-/** Deletes the node object if it is still the one we know. */
+/** Deletes the node object if it has not been replaced. */
 export async function deleteNode(options: NodeShutdownOptions, node: RegisteredNode, signal: AbortSignal): Promise<void> {
   try {
     const uid = node.metadata?.uid;
@@ -109,7 +108,7 @@ async function evict({ client, logger }: NodeShutdownOptions, pod: DeepReadonly<
     await client.raw("POST", path, body, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    // Gone, replaced, or held by a disruption budget: the next round sees.
+    // Gone, replaced, or held by a disruption budget: the next round looks again.
     if (!isNotFound(error) && !isConflict(error))
       logger.debug({ pod: `${namespace}/${name}`, err: messageOf(error) }, "pod cannot be evicted yet; trying again");
   }

@@ -17,17 +17,16 @@ import type { WantedNode } from "./node-object.ts";
 import { joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, type OwnedKeys } from "./node-owned-keys.ts";
 import { isKubeletsLabel, planNode, planNodePatches } from "./node-patch.ts";
 
-/** Deadline of one request. Source: kubelet, whose heartbeat client has its nodeStatusUpdateFrequency. */
+/** Deadline of one request. Source: a kubelet's heartbeat client, whose time-out is nodeStatusUpdateFrequency. */
 const requestTimeoutMs = 10_000;
 
-/** Tries of one write that meets conflicts. Source: kubernetes v1.36.3 kubelet nodeStatusUpdateRetry. */
+/** Maximum number of attempts of one write after conflicts. Source: kubernetes v1.36.3 kubelet nodeStatusUpdateRetry. */
 const maxTries = 5;
 
-/** What {@link NodeWriter} needs. */
 export interface NodeWriterOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
-  /** Milliseconds between heartbeats where nothing changed. */
+  /** Milliseconds between heartbeats without changes. */
   readonly reportIntervalMs: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -35,15 +34,15 @@ export interface NodeWriterOptions {
   readonly metrics: Metrics;
 }
 
-/** How a {@link NodeWriter.write} is to be done. */
+/** Options of {@link NodeWriter.write}. */
 export interface NodeWriteOptions {
   /** Whether a cordon that our `onShutdown` policy left is undone. */
   readonly uncordon: boolean;
 }
 
 /**
- * Brings the node object to what it should be, with as few requests as that takes: none where nothing differs and no
- * heartbeat is due. What the credentials do not allow is left out, and said once.
+ * Brings the node object to its desired state with as few requests as possible: none if there is no difference and no
+ * heartbeat is due. Changes that the credentials do not allow are left out and reported once.
  */
 export class NodeWriter {
   readonly #options: NodeWriterOptions;
@@ -57,12 +56,12 @@ export class NodeWriter {
     this.#options = options;
   }
 
-  /** How long until the heartbeat is due, in milliseconds. */
+  /** Milliseconds until the heartbeat is due. */
   get reportDueInMs(): number {
     return Math.max(0, this.#nextReportMs - this.#options.clock.monotonic());
   }
 
-  /** The node at the API server; `undefined` if there is none. */
+  /** Reads the node from the API server; `undefined` if there is none. */
   async read(signal: AbortSignal): Promise<RegisteredNode | undefined> {
     try {
       return await this.#get(signal);
@@ -90,10 +89,10 @@ export class NodeWriter {
   }
 
   /**
-   * Patches what differs, starting from the node as last seen.
+   * Patches the difference from the node as last seen.
    *
-   * @returns the node as it is then
-   * @throws NotFoundError if it is gone
+   * @returns the node after the patches
+   * @throws NotFoundError if the node is gone
    */
   async write(wanted: WantedNode, seen: RegisteredNode, options: NodeWriteOptions, signal: AbortSignal): Promise<RegisteredNode> {
     let current = seen;
@@ -112,7 +111,7 @@ export class NodeWriter {
   async #write(wanted: WantedNode, seen: RegisteredNode, options: NodeWriteOptions, signal: AbortSignal): Promise<RegisteredNode> {
     const { clock } = this.#options;
     const report = this.reportDueInMs === 0;
-    // Rights may have been given meanwhile; that is found out once in a while.
+    // The missing right may have been granted meanwhile, so the write is attempted from time to time.
     if (report) this.#keepTaints = false;
     const planOptions = { nowMs: clock.now(), owned: this.#owned, report, restrictedLabels: this.#restrictedLabels, ...options };
     const patches = planNodePatches(wanted, seen, { ...planOptions, keepTaints: this.#keepTaints });
@@ -131,7 +130,7 @@ export class NodeWriter {
     return current;
   }
 
-  /** Under NodeRestriction a kubelet may not touch its taints, but all else. */
+  /** Under NodeRestriction a kubelet may change all fields of its node except taints. */
   async #writeSpec(
     patch: Patch,
     seen: RegisteredNode,
@@ -183,12 +182,12 @@ export class NodeWriter {
     const { clock, random, reportIntervalMs } = this.#options;
     const before = parseOwnedKeys(written.metadata?.annotations?.[ownedKeysAnnotation]);
     this.#owned = joinKeys(ownedKeys(wanted), before);
-    // After a change the next heartbeat comes at a random time, so that nodes changed together part ways, as kubelets do.
+    // As with kubelets, the heartbeat after a change comes at a random time, so that nodes that changed together spread out.
     const delayMs = hasChanged ? reportIntervalMs * (0.5 + random.next()) : reportIntervalMs;
     this.#nextReportMs = clock.monotonic() + delayMs;
   }
 
-  /** @returns whether that changes anything */
+  /** @returns whether the set of missing rights changed */
   #restrictLabels(wanted: WantedNode, error: unknown): boolean {
     const labels = Object.keys(wanted.labels).filter((key) => !isKubeletsLabel(key));
     if (this.#restrictedLabels || labels.length === 0 || isMissingRight(error)) return false;

@@ -6,23 +6,22 @@ import { providerMessage } from "../provider-calls/provider-message.ts";
 import type { NodeProvider } from "../provider/node-provider.ts";
 import { ExclusiveCall } from "./exclusive-call.ts";
 
-/** How often the message of a provider that stays away may change: it is written to the node each time. */
+/** Minimum interval between changes of the message of a provider that is down, because each is written to the node. */
 const messageRefreshMs = 60_000;
 
-/** What {@link HealthMonitor} needs. */
 export interface HealthMonitorOptions {
   readonly provider: Pick<NodeProvider, "ping">;
-  /** Label of the gauge. */
+  /** Label of the metric. */
   readonly nodeName: string;
   /** Milliseconds from the end of a ping to the next. */
   readonly intervalMs: number;
   /** Deadline of one ping in milliseconds. */
   readonly timeoutMs: number;
-  /** Milliseconds since the last good ping for which a provider that cannot be reached counts as up. */
+  /** Milliseconds since the last successful ping during which an unreachable provider counts as up. */
   readonly toleranceMs: number;
-  /** Called when a ping goes well after one that did not, and returns at once. */
+  /** Called when a ping succeeds after a failure, and returns at once. */
   readonly onAnswersAgain: () => void;
-  /** Called after each change, and returns at once. Another message of a provider that stays away is a change once a minute. */
+  /** Called after each change, and returns at once. A new message of a provider that stays down is a change at most once a minute. */
   readonly onChange: (health: ProviderHealth, previous: ProviderHealth) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,8 +29,8 @@ export interface HealthMonitorOptions {
 }
 
 /**
- * Asks the provider at intervals whether its back end answers. One ping is under way at most: a provider that neither
- * answers nor keeps to its signal is down until it comes back.
+ * Pings the provider at intervals. At most one ping is in progress: a provider that neither
+ * answers nor respects its signal is down until the ping returns.
  */
 export class HealthMonitor {
   readonly #options: HealthMonitorOptions;
@@ -40,7 +39,7 @@ export class HealthMonitor {
   #changedMs = 0;
   /** Whether the last ping failed. */
   #isFailing = false;
-  /** On the monotonic clock; `undefined` before the first good ping. */
+  /** Time of the last successful ping on the monotonic clock; `undefined` before the first. */
   #answeredMs: number | undefined;
 
   constructor(options: HealthMonitorOptions) {
@@ -49,12 +48,12 @@ export class HealthMonitor {
     this.#ping = new ExclusiveCall({ clock, timeoutMs, what: "ping the provider" }, (signal) => provider.ping(signal));
   }
 
-  /** What the pings say: a failure that is tolerated leaves it as it was. */
+  /** Health according to the pings; a tolerated failure does not change it. */
   get health(): ProviderHealth {
     return this.#health;
   }
 
-  /** Pings until aborted, the first time at once; throws `signal.reason` then, and nothing else ever. */
+  /** Pings until aborted, the first time at once. @throws `signal.reason` when aborted, and nothing else */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, intervalMs } = this.#options;
     for (;;) {
@@ -63,7 +62,7 @@ export class HealthMonitor {
     }
   }
 
-  /** @returns the error of a ping that failed */
+  /** @returns the error of a failed ping */
   async #ask(signal: AbortSignal): Promise<{ readonly error: unknown } | undefined> {
     const { clock, metrics } = this.#options;
     const startedMs = clock.monotonic();
@@ -94,7 +93,7 @@ export class HealthMonitor {
     if (wasFailing && !failure) onAnswersAgain();
   }
 
-  /** Source: baseRuntimeSyncThreshold in kubernetes v1.36.3 pkg/kubelet/runtime.go, which counts from the last good answer, too. */
+  /** Source: baseRuntimeSyncThreshold in kubernetes v1.36.3 pkg/kubelet/runtime.go, which also counts from the last successful answer. */
   #isTolerated(error: unknown): boolean {
     if (this.#health.kind !== "up" || this.#answeredMs === undefined) return false;
     const isAway = isUnavailable(error) || isDeadlineExceeded(error);

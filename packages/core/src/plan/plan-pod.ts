@@ -8,7 +8,6 @@ import { limitsOf } from "../unsupported/provider-limits.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { unsupportedFields } from "../unsupported/unsupported-fields.ts";
 
-/** What {@link planPod} is given. */
 export interface PlanPodOptions extends Omit<PlanContext<unknown>, "config"> {
   /** The pod as the API server holds it, defaults and UID included. */
   readonly pod: DeepReadonly<Pod>;

@@ -24,7 +24,6 @@ export interface ObjectKey {
   readonly name: string;
 }
 
-/** What {@link ObjectCache} needs. */
 export interface ObjectCacheOptions<T extends KubernetesObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;

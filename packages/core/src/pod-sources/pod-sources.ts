@@ -22,7 +22,6 @@ import { ServiceAccountTokens, type HeldToken } from "./service-account-tokens.t
 import type { TokenWish } from "./token-request.ts";
 import { TrustBundles, type TrustAnchorsQuery } from "./trust-bundles.ts";
 
-/** What {@link PodSources} needs. */
 export interface PodSourcesOptions {
   readonly client: KubeClient;
   /** The node's pods. */

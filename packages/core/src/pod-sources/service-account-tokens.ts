@@ -13,7 +13,6 @@ const refreshShare = 0.2;
 /** Bounds of the back-off after a refresh that failed. */
 const refreshBackoff: Backoff = { initialMs: 1_000, maxMs: 60_000 };
 
-/** What {@link ServiceAccountTokens} needs. */
 export interface ServiceAccountTokensOptions {
   readonly client: KubeClient;
   readonly clock: Clock;

@@ -36,7 +36,6 @@ export interface TrustAnchorsQuery {
   readonly optional: boolean;
 }
 
-/** What {@link TrustBundles} needs. */
 export interface TrustBundlesOptions {
   readonly client: KubeClient;
   readonly clock: Clock;

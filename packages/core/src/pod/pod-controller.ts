@@ -28,21 +28,20 @@ import type { CallPermits } from "./actions/tracked-calls.ts";
 import { StatusWriter } from "./status/status-writer.ts";
 import { wantedStatus } from "./status/wanted-status.ts";
 
-/** Provider calls at once unless told otherwise, of those that start or change pods, and as many of those that end them. */
+/** Default number of concurrent provider calls that start or change pods, and of those that end pods. */
 const defaultWorkers = 50;
 
-/** Pods worked on at once; most of them wait for their turn to call the provider. */
+/** Maximum number of pods processed at once; most of them wait for a permit to call the provider. */
 const concurrency = 100_000;
 
-/** Of a flood of pods the first are told to the API server before the last are looked at. */
+/** In a flood of pods the first statuses are written before the last pods are started. */
 const startsPerTurn = 50;
 
 const defaultProviderTimeoutMs = 300_000;
 
-/** How long the last statuses may take at the end. */
+/** Time limit for the last status writes at the end. */
 const flushMs = 2_000;
 
-/** What {@link PodController} needs. */
 export interface PodControllerOptions {
   readonly client: KubeClient;
   /** The pods bound to this node. */
@@ -50,35 +49,35 @@ export interface PodControllerOptions {
   readonly provider: PodLifecycleHandler & Partial<PodNotifier>;
   readonly providerName: string;
   readonly limits: ProviderLimits;
-  /** The tag of what is ours at the back end. */
+  /** Tag of this node's pods at the back end. */
   readonly owner: Owner;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
-  /** Takes the pod's secrets out of what the provider throws, which is shown to all who may read the pod. */
+  /** Removes the pod's secrets from errors of the provider, which everybody who may read the pod can see. */
   readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
-  /** The node as registered; admission is decided against it. */
+  /** The registered node, for admission. */
   readonly node: () => RegisteredNode | undefined;
   readonly hostIPs: () => readonly string[];
   readonly recorder: Pick<EventRecorder, "event">;
   readonly podOptions: PodOptions;
-  /** Stops the end of many pods that a relist did not have. */
+  /** Prevents the end of many pods at once that a relist did not contain. */
   readonly brake: MassLossBrake;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Default: nothing is traced. */
+  /** Default: no tracing. */
   readonly tracer?: Tracer | undefined;
 }
 
 /**
- * Makes the provider run the pods bound to the node, and tells the API server how they go.
+ * Makes the provider run the pods bound to the node, and reports their status to the API server.
  *
- * Every change on either side is taken in by {@link PodRegistry} and marks the pod's UID. A {@link PodActionRunner} then looks at
- * both sides, decides with `nextAction` and calls the provider; the {@link StatusWriter} does the
- * same for the status. No pod is worked on twice at once, and none is ever given up.
+ * The {@link PodRegistry} processes every change on either side and enqueues the pod's UID. The {@link PodActionRunner} then decides with
+ * `nextAction` and calls the provider; the {@link StatusWriter} writes the status. No pod is processed
+ * twice at once, and none is ever given up.
  */
 export class PodController {
-  /** The provider, called safely. */
+  /** The provider's methods with deadlines, checks and redaction. */
   readonly calls: ProviderCalls;
   readonly #options: PodControllerOptions;
   readonly #queue: WorkQueue;
@@ -93,7 +92,7 @@ export class PodController {
     const { client, clock, logger, metrics, podOptions, provider, random, store, tracer = noTracer } = options;
     const enqueue = (uid: string): void => this.#queue.add(uid);
     const enqueueStatus = (uid: string): void => this.#statuses.mark(uid);
-    // A pod's next work may be another operation than the one that was asked to wait, so its state keeps that time.
+    // The pod's state holds a Retry-After, because the next action may be another operation.
     this.#queue = new WorkQueue({ name: "pods", clock, random, metrics, throttlesAdds: false });
     const onEnd = (uid: string): void => {
       this.#runner.hasten(uid);
@@ -138,31 +137,31 @@ export class PodController {
     });
   }
 
-  /** Whether anything is known of a pod of that UID. */
+  /** Whether there is a state of a pod with that UID. */
   knows(uid: string): boolean {
     return this.#registry.get(uid) !== undefined;
   }
 
-  /** The status a pod should have by what is known now; `undefined` if there is nothing to say. */
+  /** Returns the pod's status according to its state; `undefined` if there is none yet. */
   statusOf(pod: DeepReadonly<Pod>): PodStatus | undefined {
     const state = this.#registry.get(pod.metadata?.uid ?? "");
     return state && this.#wantedStatus(pod, state);
   }
 
-  /** Pods anything is kept of. */
+  /** Number of pods with any stored data. */
   get known(): number {
     return Math.max(this.#registry.size, this.#statuses.known);
   }
 
-  /** Pods that wait for a worker or a write. */
+  /** Number of pods that wait for an action or a status write. */
   get pending(): number {
     return this.#queue.size + this.#permits.start.waiting + this.#permits.end.waiting + this.#statuses.pending;
   }
 
   /**
-   * Starts to follow the store and the provider's reports. Nothing is done to any pod before {@link loadInventory}.
+   * Starts to follow the store and the provider's reports. No action is taken before {@link loadInventory}.
    *
-   * @returns what stops it
+   * @returns disposing of it stops that
    */
   follow(): Disposable {
     this.#options.provider.notifyPods?.((update) => this.#registry.onReport(update));
@@ -170,20 +169,20 @@ export class PodController {
   }
 
   /**
-   * Takes in an inventory of the provider.
+   * Processes an inventory of the provider.
    *
-   * @param startedMs - monotonic time at which it was asked for
+   * @param startedMs - monotonic time of the request
    */
   loadInventory(list: ProviderPodList, startedMs: number): void {
     this.#registry.onInventory(list, startedMs);
   }
 
-  /** Asks the provider about single pods, once, because it does not answer for all of them. */
+  /** Asks the provider about single pods, in one round, because it does not list all of them. */
   askSingly(signal: AbortSignal): Promise<void> {
     return this.#poller.round(signal);
   }
 
-  /** Works until aborted; then waits for the calls under way, which `hardSignal` ends, and for the last statuses. */
+  /** Works until aborted; then waits for the calls in progress, which `hardSignal` aborts, and for the last statuses. */
   async run(signal: AbortSignal, hardSignal: AbortSignal): Promise<void> {
     const { logger, metrics } = this.#options;
     using _starts = metrics.sampled?.("vk_provider_calls_waiting", () => this.#permits.start.waiting, { kind: "start" });
@@ -196,7 +195,7 @@ export class PodController {
         startsPerTurn,
         signal,
         logger,
-        // What is under way at the end may go on until the hard end.
+        // Actions in progress may continue until the hard end.
         handler: (uid) => this.#work(uid, hardSignal),
       });
     } finally {
@@ -206,7 +205,7 @@ export class PodController {
     }
   }
 
-  /** The back end or the API server is there again: whatever waits for a retry is tried now. */
+  /** Retries everything that waits for a retry, because the back end or the API server has recovered. */
   retryNow(): void {
     this.#queue.resetBackoff();
     this.#statuses.retryNow();
@@ -216,7 +215,7 @@ export class PodController {
     }
   }
 
-  /** A secret or config map that the pod refers to has come, changed or gone: what waited for that is tried now. */
+  /** Retries a pod that waits for a secret or config map, because one that it refers to has appeared, changed or gone. */
   configChanged(uid: string): void {
     const state = this.#registry.get(uid);
     if (state?.waitsForConfig || state?.call) this.#queue.add(uid);
@@ -232,7 +231,7 @@ export class PodController {
     }
   }
 
-  /** What hangs does not put off the end of a pod that has been active for as long as it may. */
+  /** Aborts a call that hangs at the pod's active deadline, so that it does not delay the pod's end. */
   #breakOffAtDeadline(uid: string): Disposable | undefined {
     if (this.#registry.activeDeadlineMs(uid) === undefined) return undefined;
     let timer: Disposable | undefined;

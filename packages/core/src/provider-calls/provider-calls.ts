@@ -31,7 +31,6 @@ interface CallOptions {
   readonly maxMs?: number | undefined;
 }
 
-/** What {@link ProviderCalls} needs. */
 export interface ProviderCallsOptions {
   readonly provider: PodLifecycleHandler;
   readonly clock: Clock;

@@ -26,7 +26,6 @@ const concurrency = 4;
 /** How long one call of a provider may take, in milliseconds: a volume may hold a great many files. */
 const callTimeoutMs = 600_000;
 
-/** What {@link VolumeProvisioning} needs. */
 export interface VolumeProvisioningOptions {
   readonly client: KubeClient;
   readonly clock: Clock;

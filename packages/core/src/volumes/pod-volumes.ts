@@ -18,7 +18,6 @@ const resyncMs = 60_000;
 /** Nothing but a change makes it be looked at more often than this. */
 const minWaitMs = 1_000;
 
-/** What {@link PodVolumes} needs. */
 export interface PodVolumesOptions {
   readonly sources: PodSources;
   /** The registered node; absent before it is registered. */

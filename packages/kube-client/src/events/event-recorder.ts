@@ -26,7 +26,6 @@ const maxQueuedWhileHeld = maxQueued / 2;
 const maxRetryAfterMs = 60_000;
 const maxNameLength = 253;
 
-/** What {@link createEventRecorder} needs. */
 export interface EventRecorderOptions {
   readonly client: KubeClient;
   /** Shown as the event's source, such as `virtual-kubelet`. */

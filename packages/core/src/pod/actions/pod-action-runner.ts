@@ -57,16 +57,15 @@ import { resizeEventMessage } from "../resize/resize.ts";
 import { decideStart } from "../admission/start-decision.ts";
 import { slowStartMs } from "../status/wanted-status.ts";
 
-/** How soon a pod is tried again whose secret or config map is missing. When that comes, it is tried at once. */
+/** Delay before a pod with a missing secret or config map is retried. It is retried at once when the object appears. */
 const missingRetryMs = 60_000;
 
-/** How soon one is tried again for which something could not be read, or a token not be had. */
+/** Delay before a pod is retried whose objects could not be read, or whose token was not issued. */
 const unreadableRetryMs = 10_000;
 
-/** How soon the API server is asked again about a pod that a relist did not have, and that is there. */
+/** Delay before the API server is asked again about a pod that a relist did not contain. */
 const confirmAgainMs = 30_000;
 
-/** What {@link PodActionRunner} needs. */
 export interface PodActionRunnerOptions {
   readonly client: Pick<KubeClient, "get">;
   readonly store: Store<Pod>;
@@ -76,27 +75,27 @@ export interface PodActionRunnerOptions {
   readonly providerName: string;
   readonly limits: ProviderLimits;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
-  /** The node as registered; admission is decided against it. */
+  /** The registered node, for admission. */
   readonly node: () => RegisteredNode | undefined;
   readonly recorder: Pick<EventRecorder, "event">;
   readonly podOptions: PodOptions;
   readonly enqueue: (uid: string) => void;
   readonly enqueueStatus: (uid: string) => void;
-  /** Called when nothing is left of a pod. */
+  /** Called after the state of a pod was dropped. */
   readonly onForgotten: (uid: string) => void;
-  /** Whether so many pods are missing from a relist that none of them is ended. */
+  /** Whether the number of pods missing from a relist is suspicious, so that none of them is ended. */
   readonly isMassLoss: (missing: number) => boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
 
-/** Does the next thing for a pod: asks the provider, has it start, change or end the pod, and judges how that went. */
+/** Performs the next action for a pod: asks the provider, or has it start, change or end the pod, and judges the outcome. */
 export class PodActionRunner {
   readonly #options: PodActionRunnerOptions;
   readonly #given: GivenPods;
   readonly #calls: TrackedCalls;
-  /** What breaks off the question under way about a pod, by UID. */
+  /** Abort controllers of the questions in progress, by UID. */
   readonly #questions = new Map<string, AbortController>();
 
   constructor(options: PodActionRunnerOptions) {
@@ -105,7 +104,7 @@ export class PodActionRunner {
     this.#calls = new TrackedCalls({ ...options, onSlow: (pod, reason, message) => this.#event(pod, "Warning", reason, message) });
   }
 
-  /** Looks at both sides of the pod and does the next thing. Whatever it throws is to be tried again. */
+  /** Decides and performs the next action. @throws an error that is reason to retry */
   async work(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
     const { registry, tracer } = this.#options;
     const state = registry.get(uid);
@@ -115,12 +114,12 @@ export class PodActionRunner {
     return tracer.span("pod.sync", { ...podSpan(state.ref), "vk.plan": action.kind }, () => this.#carryOut(action, state, signal));
   }
 
-  /** The pod is to end sooner than was known: what the provider is being asked about it is not waited for, because its grace runs. */
+  /** Aborts the question in progress about a pod that has to end sooner than before, because its grace is running. */
   hasten(uid: string): void {
     this.#questions.get(uid)?.abort(new Error("the pod is to end"));
   }
 
-  /** Tells people that the provider has ended the pod, and not only begun to. */
+  /** Records the event of a pod that the provider has ended, not only begun to end. */
   tellDeleted(pod: DeepReadonly<Pod>): void {
     this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
   }
@@ -135,7 +134,7 @@ export class PodActionRunner {
     const { uid } = before.ref;
     let action = first;
     let state = before;
-    // What was asked decides what is done in the same run: a retry must not begin anew by having asked first.
+    // The action after a question follows in the same run; otherwise each retry would begin with another question.
     try {
       if (action.kind === "inspect") {
         await this.#inspect(state, signal);
@@ -149,7 +148,7 @@ export class PodActionRunner {
     }
   }
 
-  /** Notes that the other side asked for time. One that was meant for an operation which is no longer wanted does not count. */
+  /** Records the Retry-After of an error, unless the pod's end was decided meanwhile, which cancels the operation. */
   #noteRetryAfter({ kind }: PodAction, before: PodState, error: unknown): void {
     const { registry } = this.#options;
     const { uid } = before.ref;
@@ -192,11 +191,11 @@ export class PodActionRunner {
     }
   }
 
-  /** Asks the API server about a pod that a relist did not have. */
+  /** Asks the API server about a pod that a relist did not contain. */
   async #confirm(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
     const { client, isMassLoss, registry } = this.#options;
     const { ref } = state;
-    // Where nothing is at the back end nothing is ended.
+    // Without a pod at the back end nothing can be ended by mistake.
     if (mayBeHeld(state) && isMassLoss(registry.missing)) return { requeueAfterMs: confirmAgainMs };
     if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };
     registry.onVanished(ref.uid);
@@ -206,7 +205,7 @@ export class PodActionRunner {
     const { calls, clock, registry } = this.#options;
     const startedMs = clock.monotonic();
     try {
-      // Whose pod it is was settled before it was told to end.
+      // A pod's ownership was checked before it was told to end, so the status suffices.
       const status = await this.#ask(ref.uid, signal, async (inner) =>
         backend.kind === "ending" ? calls.getPodStatus(ref, inner) : (await calls.getPod(ref, inner)).status,
       );
@@ -217,7 +216,7 @@ export class PodActionRunner {
     }
   }
 
-  /** Asks the provider in its turn, since a list with a gap puts many pods in doubt at once; {@link hasten} breaks it off. */
+  /** Asks the provider with a permit, because an incomplete list causes many questions at once; {@link hasten} aborts it. */
   async #ask<T>(uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, permits } = this.#options;
     const end = new AbortController();
@@ -269,7 +268,7 @@ export class PodActionRunner {
     }
   }
 
-  /** Whether a started pod that the back end lost must not be started again; it is then judged lost. */
+  /** Whether the back end lost a started pod that must not be started again, which is then judged lost. */
   #isLost(state: PodState, pod: DeepReadonly<Pod>): boolean {
     if (!state.seen && !wasStarted(pod)) return false;
     const message = `Provider ${this.#options.providerName} no longer holds the pod`;
@@ -277,7 +276,7 @@ export class PodActionRunner {
       this.#judge(state, pod, { kind: "lost", reason: "ProviderLost", message });
       return true;
     }
-    // A retry of the same start is not news.
+    // A retry of the same start causes no second event.
     if (!state.verdict) this.#event(pod, "Warning", "ProviderLost", `${message}; it is created again`);
     return false;
   }
@@ -310,7 +309,7 @@ export class PodActionRunner {
     metrics.count("kubelet_started_pods_total");
     this.#tellOmitted(pod, given.paths);
     this.#event(pod, "Normal", "ProviderCreateSuccess", "Create pod in provider successfully");
-    // A creation that ends at once is a failed one: tried again as fast as it fails it would be a storm.
+    // A pod that is gone during its creation counts as a failed creation, so that the retry backs off.
     if (registry.get(ref.uid)?.backend.kind === "unknown")
       throw new UnavailableError(
         `provider ${this.#options.providerName} reported pod ${ref.namespace}/${ref.name} gone while it was created`,
@@ -321,16 +320,16 @@ export class PodActionRunner {
     const { metrics, enqueue, enqueueStatus, podOptions, registry, store } = this.#options;
     const state = registry.get(uid);
     if (!state || !store.get(uid) || state.deletion || state.teardown) {
-      // Deleted meanwhile: what the call did is unknown, and is deleted with the rest.
+      // The pod was deleted meanwhile, and the deletion covers whatever the call created.
       enqueue(uid);
       return;
     }
     metrics.count("kubelet_started_pods_errors_total");
     const message = messageOf(error);
-    // What the provider reported during the call as running goes on, whatever is missing for another creation.
+    // A pod that the provider reported as running during the call continues, whatever another creation lacks.
     const configReason = state.reported && runsStill(state.reported) ? undefined : waitingReasonOf(error);
     if (configReason) {
-      // A kubelet shows containers that wait for their volumes like any that are made; an event has told why.
+      // As with a kubelet, containers that wait for volumes look like those being created; an event gave the reason.
       const isOrdinary = configReason === mountWaitingReason;
       const verdict: Verdict = { kind: "waiting", reason: configReason, message: isOrdinary ? "" : message };
       if (isOrdinary) registry.dispatch(uid, { kind: "judged", verdict, graceSeconds: 0 });
@@ -349,7 +348,7 @@ export class PodActionRunner {
     }
     const reason = isDeadlineExceeded(error) ? "ProviderTimeout" : "ProviderFailed";
     this.#event(pod, "Warning", "ProviderCreateFailed", message);
-    // What was seen at the provider during the call goes on running; it is looked at with the next try.
+    // A pod that the provider reported during the call continues; the retry asks about it.
     if (!state.seen) registry.dispatch(uid, { kind: "judged", verdict: { kind: "waiting", reason, message }, graceSeconds: 0 });
     throw error;
   }
@@ -390,7 +389,7 @@ export class PodActionRunner {
     for (const message of unsupported) this.#event(pod, "Warning", "ProviderUpdateFailed", message);
   }
 
-  /** @returns the pod as the provider may be told of it now; `undefined` if there is nothing to tell */
+  /** @returns the pod to pass to the provider now; `undefined` if there is no update to pass */
   #fitResize(state: PodState, pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
     const { limits, node, providerName, registry } = this.#options;
     const decision = decideResize(pod, state, { node: node(), usage: registry.usage, capabilities: limits.capabilities, providerName });
@@ -443,11 +442,11 @@ export class PodActionRunner {
       throw error;
     }
     const after = registry.get(ref.uid);
-    // A pod that has only to be finished is in the status writer's hands.
+    // The status writer finishes the pod.
     if (after && this.#nextAction(after).kind !== "finish") enqueue(ref.uid);
   }
 
-  /** "Not found" ends a pod, so it is believed only where the provider, asked for the pod itself, says it again. */
+  /** "Not found" ends a pod, so it counts only if the provider, asked for the pod itself, confirms it. */
   async #onDeletedNotFound({ ref }: PodState, error: unknown, signal: AbortSignal): Promise<void> {
     const { calls, clock, enqueue, registry } = this.#options;
     const startedMs = clock.monotonic();
@@ -463,20 +462,20 @@ export class PodActionRunner {
     });
   }
 
-  /** One event that names what the provider was not told of. */
+  /** Records one event that names the fields that were not passed to the provider. */
   #tellOmitted(pod: DeepReadonly<Pod>, paths: readonly string[]): void {
     if (paths.length === 0) return;
     const message = `provider ${this.#options.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
     this.#event(pod, "Warning", "UnsupportedIgnored", message);
   }
 
-  /** The pod is tried again when what it refers to has changed, and at the latest after this. */
+  /** Retries the pod when an object that it refers to changes, and at the latest after the returned delay. */
   #waitForConfig(uid: string, error: unknown): WorkResult {
     this.#options.registry.dispatch(uid, { kind: "waitsForConfig" });
     return { requeueAfterMs: isInvalidInput(error) ? missingRetryMs : unreadableRetryMs };
   }
 
-  /** Records what the core itself has to say of the pod, with one event for each new reason or message. */
+  /** Records a verdict, with one event for each new reason or message. */
   #judge({ ref, verdict: before }: PodState, pod: DeepReadonly<Pod>, verdict: Verdict): void {
     const { metrics, registry } = this.#options;
     const graceSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;

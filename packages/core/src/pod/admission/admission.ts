@@ -10,21 +10,20 @@ import {
 } from "@virtual-kubelet/kubernetes";
 import { NodeUsage } from "./node-usage.ts";
 
-/** Whether a node takes a pod; if not, the reason and message its status gets. */
+/** Result of admission; a rejection has the reason and message for the pod's status. */
 export type Admission = { readonly admitted: true } | { readonly admitted: false; readonly reason: string; readonly message: string };
 
-/** What {@link admitPod} looks at besides the pod. */
 export interface AdmissionContext {
-  /** The registered node: its labels, taints, operating system and allocatable resources count. */
+  /** The registered node; its labels, taints, operating system and allocatable resources are used. */
   readonly node: DeepReadonly<Node>;
-  /** What the pods admitted before use. The pod itself may be among them. */
+  /** Resources in use by the pods admitted before, possibly including this pod. */
   readonly usage: NodeUsage;
 }
 
 /**
- * Decides as a kubelet whether the node takes the pod, with a kubelet's reasons and wording. The checks come in its
- * order, and the first that fails is told. Unlike a kubelet it knows neither host ports nor sysctls, as the pods of a virtual
- * node need not share a host (a provider whose pods do refuses them with a TerminalError), and evicts nothing in favour of
+ * Decides whether the node admits the pod, with a kubelet's reasons and wording. The checks come in a kubelet's
+ * order, and the first failure is reported. Unlike a kubelet it checks neither host ports nor sysctls, because the pods of a virtual
+ * node may run on different hosts (a provider whose pods share one refuses them with a TerminalError), and it evicts no pods in favor of
  * critical pods.
  * Source: kubernetes v1.36.3 pkg/kubelet/lifecycle/predicate.go and pkg/scheduler/framework/plugins/noderesources/fit.go.
  */
@@ -38,7 +37,7 @@ export function admitPod(pod: DeepReadonly<Pod>, context: AdmissionContext): Adm
   }
 }
 
-/** Why a resize is not carried out, as the condition PodResizePending has it. */
+/** Reason why a resize is not applied, for the condition PodResizePending. */
 export interface ResizeHindrance {
   /** `Deferred`: it would fit if other pods used less. `Infeasible`: it never fits. */
   readonly reason: "Deferred" | "Infeasible";
@@ -46,8 +45,8 @@ export interface ResizeHindrance {
 }
 
 /**
- * Whether the node has room for a running pod with the resources that it now asks for; with a kubelet's wording.
- * Source: kubernetes v1.35.4 and v1.36.3 pkg/kubelet/allocation. Since 1.36 the API server refuses what never fits.
+ * Checks whether the node has room for a running pod with its new resources; with a kubelet's wording.
+ * Source: kubernetes v1.35.4 and v1.36.3 pkg/kubelet/allocation. Since 1.36 the API server refuses a resize that can never fit.
  *
  * @returns `undefined` if it fits
  */
@@ -85,7 +84,7 @@ function checkOperatingSystem(pod: DeepReadonly<Pod>, node: DeepReadonly<Node>):
     : undefined;
 }
 
-/** A resource of which the node has less left than a pod needs. */
+/** A resource of which the node has less than a pod requests. */
 interface Lack {
   readonly resource: string;
   readonly requested: bigint;
@@ -106,7 +105,7 @@ function capacityOf({ status }: DeepReadonly<Node>): ResourceAmounts {
   return readAmounts(status?.allocatable ?? status?.capacity);
 }
 
-/** The first resource, in a kubelet's order, that the node lacks. */
+/** Returns the first resource, in a kubelet's order, that the node lacks. */
 function lackingResource(pod: DeepReadonly<Pod>, { node, usage }: AdmissionContext): Lack | undefined {
   const uid = pod.metadata?.uid ?? "";
   const capacity = capacityOf(node);
@@ -126,7 +125,7 @@ function lackingResource(pod: DeepReadonly<Pod>, { node, usage }: AdmissionConte
   return undefined;
 }
 
-/** Extended resources a node does not know are the cluster's; other names that are no node resource do not count. */
+/** Extended resources that the node does not list belong to the cluster, and other unknown names are not node resources. */
 function isCounted(name: string, capacity: ResourceAmounts): boolean {
   if (name.startsWith("hugepages-") || name.startsWith("attachable-volumes-")) return true;
   return name.includes("/") && (capacity.has(name) || name.split("/", 1)[0]?.endsWith("kubernetes.io") === true);

@@ -3,16 +3,16 @@ import { podRequests, toAmounts, type ResourceAmounts } from "@virtual-kubelet/k
 import { isTerminalPhase } from "../status/pod-phase.ts";
 
 /**
- * What the pods admitted to a node use of it, kept as they come and go: asking costs the same however many there are.
- * Only admitted pods belong in it; were those that wait for admission counted too, a burst would refuse itself.
+ * Sum of the resources of the admitted pods, updated as pods come and go, so that a query takes constant time.
+ * Only admitted pods are counted; otherwise the pods of a burst would exclude each other.
  */
 export class NodeUsage {
   readonly #requests = new Map<string, ResourceAmounts>();
   readonly #totals = new Map<string, bigint>();
 
   /**
-   * Counts a pod, or counts it anew if it changed. A pod that has Succeeded or Failed uses nothing, and is taken out.
-   * One whose quantities cannot be read counts as a pod that asks for nothing.
+   * Adds a pod, or updates it. A pod that has Succeeded or Failed uses nothing, and is removed.
+   * A pod whose quantities cannot be read counts as one without requests.
    *
    * @returns whether the pod used more before
    */
@@ -27,7 +27,7 @@ export class NodeUsage {
     return [...(before ?? [])].some(([name, amount]) => amount > (requests.get(name) ?? 0n));
   }
 
-  /** Counts a pod that is to change with whatever is more of each resource: what it uses until then, and what it will. */
+  /** Counts a pod that is being resized with the larger of the old and the new amount of each resource. */
   raise(pod: DeepReadonly<Pod>): void {
     const uid = pod.metadata?.uid ?? "";
     const before = this.#requests.get(uid);
@@ -41,7 +41,7 @@ export class NodeUsage {
     this.#change(most, 1n);
   }
 
-  /** Counts a pod no more. A pod that was not counted is no fault. @returns whether it was counted */
+  /** Removes a pod. @returns whether it was counted */
   remove(uid: string): boolean {
     const requests = this.#requests.get(uid);
     if (!requests) return false;
@@ -50,12 +50,12 @@ export class NodeUsage {
     return true;
   }
 
-  /** How many pods are counted, but for this one. */
+  /** Number of counted pods except this one. */
   podsBeside(uid: string): number {
     return this.#requests.size - (this.#requests.has(uid) ? 1 : 0);
   }
 
-  /** How much of a resource is used, but by this pod; units as in {@link ResourceAmounts}. */
+  /** Amount of a resource that the other pods use; units as in {@link ResourceAmounts}. */
   usedBeside(uid: string, resource: string): bigint {
     return (this.#totals.get(resource) ?? 0n) - (this.#requests.get(uid)?.get(resource) ?? 0n);
   }

@@ -1,4 +1,4 @@
-/** Reasons that are counted by their name: a kubelet's, and those of a virtual node. */
+/** Reasons with a label value of their own: a kubelet's, and those of a virtual node. */
 const counted: ReadonlySet<string> = new Set([
   "PodOSSelectorNodeLabelDoesNotMatch",
   "PodOSNotSupported",
@@ -15,8 +15,8 @@ const counted: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The label under which a pod is counted that was rejected for this reason: a label's values have to be few, and
- * reasons name resources and may be a provider's own.
+ * Returns the label value for a rejection reason. The number of label values has to be small, and
+ * reasons can name resources or come from a provider.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/kubelet.go, recordAdmissionRejection.
  */

@@ -7,33 +7,31 @@ import { unsupportedPolicy } from "../../unsupported/given-pods.ts";
 import type { ProviderLimits } from "../../unsupported/provider-limits.ts";
 import { listFields, unsupportedFields } from "../../unsupported/unsupported-fields.ts";
 
-/** Whether a pod may be started, and if not what becomes of it. */
 export type StartDecision =
   | { readonly kind: "start" }
-  /** Not ours to run: left Pending without a word. */
+  /** The pod stays Pending without a status of ours. */
   | { readonly kind: "ignore" }
-  /** Pending, until its spec or the provider changes. */
+  /** The pod is Pending until its spec or the provider changes. */
   | { readonly kind: "wait"; readonly reason: string; readonly message: string }
-  /** Failed. */
+  /** The pod is Failed. */
   | { readonly kind: "reject"; readonly reason: string; readonly message: string };
 
-/** What {@link decideStart} looks at besides the pod. */
 export interface StartContext {
   readonly node: RegisteredNode;
-  /** What the node's other pods use. */
+  /** Resources in use by the node's other pods. */
   readonly usage: NodeUsage;
   readonly limits: ProviderLimits;
   readonly providerName: string;
   readonly podOptions: PodOptions;
-  /** The pod as the provider would get it. */
+  /** The pod as it would be passed to the provider. */
   readonly given: DeepReadonly<Pod>;
-  /** Whether the pod passed admission before. */
+  /** Whether the pod has passed admission. */
   readonly admitted: boolean;
 }
 
 /**
- * Decides whether a pod may be started: what the node does with pods of DaemonSets first, then what a kubelet admits, then what the
- * provider's policy allows, then what the provider can do. An admitted pod is not asked again, as with a kubelet.
+ * Decides whether a pod may be started. The checks in order: the node's setting for DaemonSets, a kubelet's admission, the
+ * provider's policy, the provider's capabilities. As with a kubelet, admission is decided once.
  */
 export function decideStart(pod: DeepReadonly<Pod>, context: StartContext): StartDecision {
   const { podOptions } = context;

@@ -3,20 +3,19 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, type Backoff, type Logger } from "@virtual-kubelet/kube-client";
 import type { ProviderPodList } from "../../provider/pod-lifecycle.ts";
 
-/** Nothing goes on before the first inventory, so a back end that is back is not left waiting. */
+/** Back-off of the first inventory, short because no pod is started or ended before it. */
 const loadRetry: Backoff = { initialMs: 1_000, maxMs: 10_000 };
 
-/** How long an inventory may take before the provider is asked about single pods. */
+/** Time that an inventory may take before the provider is asked about single pods. */
 const patienceMs = 10_000;
 
-/** What {@link Inventory} needs. */
 export interface InventoryOptions {
   readonly getPods: (signal: AbortSignal) => Promise<ProviderPodList>;
-  /** Takes an inventory in. @param startedMs - monotonic time at which it was asked for */
+  /** Processes an inventory. @param startedMs - monotonic time of the request */
   readonly onList: (list: ProviderPodList, startedMs: number) => void;
   /**
-   * Asks the provider about single pods; called again and again while `getPods` does not answer. Default: nothing is asked,
-   * because the provider tells by itself how its pods go.
+   * Asks the provider about single pods; called repeatedly while `getPods` does not answer. Default: no questions,
+   * because the provider reports changes by itself.
    */
   readonly askSingly?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Milliseconds from one inventory to the next. */
@@ -26,7 +25,7 @@ export interface InventoryOptions {
   readonly logger: Logger;
 }
 
-/** Asks the provider for all its pods: once at the start, until it answers, and then at intervals. */
+/** Lists the provider's pods: at the start until that succeeds, and then at intervals. */
 export class Inventory {
   readonly #options: InventoryOptions;
 
@@ -34,7 +33,7 @@ export class Inventory {
     this.#options = options;
   }
 
-  /** Takes the first inventory; tries until there is one. A partial one will do: what it lacks is unknown, not gone. */
+  /** Retries until there is a first inventory. A partial one suffices: missing pods are unknown, not gone. */
   async load(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -50,7 +49,6 @@ export class Inventory {
     }
   }
 
-  /** Takes an inventory every interval, until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, intervalMs } = this.#options;
     while (!signal.aborted) {
@@ -64,13 +62,13 @@ export class Inventory {
     }
   }
 
-  /** Takes an inventory. While the provider does not answer, it is asked about single pods every interval. */
+  /** Takes an inventory. Until the provider answers, it is asked about single pods every interval. */
   async #onceOrSingly(signal: AbortSignal): Promise<void> {
     const { askSingly, clock, intervalMs } = this.#options;
     const end = new AbortController();
     const isOver = AbortSignal.any([signal, end.signal]);
     const listing = this.#once(signal).finally(() => end.abort());
-    // Awaited below, after what is asked meanwhile.
+    // Awaited below, after the questions.
     listing.catch(() => {});
     for (let waitMs = patienceMs; askSingly && !isOver.aborted; waitMs = intervalMs) {
       await clock.sleep(waitMs, isOver).catch(() => {});

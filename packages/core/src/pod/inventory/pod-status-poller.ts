@@ -6,16 +6,15 @@ import type { ProviderCalls } from "../../provider-calls/provider-calls.ts";
 import { hasEnded, mayRestart, type PodState } from "../state/pod-state.ts";
 import type { PodRegistry } from "../state/pod-registry.ts";
 
-/** Pods asked about in one round, so that a round stays short on a node of many pods. */
+/** Maximum number of pods in one round, so that a round stays short on a node with many pods. */
 const perRound = 200;
 
-/** Pods asked about at once. */
+/** Number of concurrent questions. */
 const concurrency = 8;
 
 /** Deadline of one question. */
 const answerMs = 10_000;
 
-/** What {@link PodStatusPoller} needs. */
 export interface PodStatusPollerOptions {
   readonly store: Store<Pod>;
   readonly registry: PodRegistry;
@@ -33,7 +32,7 @@ export class PodStatusPoller {
   }
 
   /**
-   * Asks about the pods that run as far as is known; on a node of many pods about some of them, and about others the next
+   * Asks about the pods that run as far as is known; on a node with many pods about some of them, and about others the next
    * time. A pod whose question is not answered stays as it is.
    *
    * @throws `signal.reason` when aborted

@@ -1,16 +1,15 @@
 import type { EventRecorder, Logger, Metrics } from "@virtual-kubelet/kube-client";
 
-/** What {@link MassLossBrake} needs. */
 export interface MassLossBrakeOptions {
   readonly nodeName: string;
-  /** More than this many at once are not believed. */
+  /** Maximum number of pods that may be ended at once. */
   readonly limit: number;
   readonly recorder: Pick<EventRecorder, "event">;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-/** Stops what would end many pods at once because an answer may be wrong: nothing is ended, and an event on the node says so. */
+/** Prevents the end of suspiciously many pods at once, because an answer may be wrong: none is ended, and an event on the node reports it. */
 export class MassLossBrake {
   readonly #options: MassLossBrakeOptions;
   #told: string | undefined;
@@ -20,9 +19,9 @@ export class MassLossBrake {
   }
 
   /**
-   * Whether so many are too many to be believed. Says so once for each number.
+   * Whether the number of pods is suspicious. Reported once for each number.
    *
-   * @param what - how many there are and what is suspicious about them, as the beginning of a sentence
+   * @param what - number of pods and reason for the suspicion, as the beginning of a sentence
    */
   isSuspected(count: number, what: string): boolean {
     const { limit, logger, metrics, nodeName, recorder } = this.#options;

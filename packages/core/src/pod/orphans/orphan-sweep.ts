@@ -8,22 +8,21 @@ import { isPodNotFound } from "../../provider-calls/not-found.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import type { Owner, PodLifecycleHandler, ProviderPod, ProviderPodList } from "../../provider/pod-lifecycle.ts";
 
-/** A back-end pod that no pod of this node stands behind. */
+/** A back-end pod without a known pod of this node. */
 interface Suspect {
   readonly ref: PodRef;
-  /** Monotonic time at which it was first seen so. */
+  /** Monotonic time since which it has been without one. */
   readonly sinceMs: number;
 }
 
-/** Orphans deleted at once: one that hangs does not keep the others. */
+/** Number of concurrent deletions, so that one that hangs does not delay the others. */
 const concurrency = 8;
 
-/** What {@link OrphanSweep} needs. */
 export interface OrphanSweepOptions {
   readonly client: KubeClient;
   readonly provider: Pick<PodLifecycleHandler, "deletePod">;
   readonly owner: Owner;
-  /** Whether the pod controller knows a pod of that UID: then it is not an orphan. */
+  /** Whether the pod controller knows a pod with that UID, which is then not an orphan. */
   readonly isKnown: (uid: string) => boolean;
   readonly brake: MassLossBrake;
   readonly orphans: OrphanOptions;
@@ -33,28 +32,28 @@ export interface OrphanSweepOptions {
 }
 
 /**
- * Removes what the back end holds for pods that are gone. It has to be sure: the tag is ours, the API server itself
- * says that no pod of that UID lives, that has been so for a grace age, and a sweep that would take more than the brake
- * allows takes nothing and says so.
+ * Removes back-end pods whose API object is gone. Conditions: the tag names this node, the API server itself
+ * confirms that there is no pod with that UID, the pod has been suspected for the grace time, and the sweep removes no more pods than the brake
+ * allows; otherwise it removes none.
  */
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions;
   readonly #suspects = new Map<string, Suspect>();
   /** Pods of ours in the last complete inventory; `undefined` before the first. */
   #inventorySize: number | undefined;
-  /** Whether the operator was told that no inventory has been complete. */
+  /** Whether a warning reported that no inventory has been complete. */
   #toldIncomplete = false;
 
   constructor(options: OrphanSweepOptions) {
     this.#options = options;
   }
 
-  /** Whether orphans can be told from other clusters' pods, and are wanted gone. */
+  /** Whether orphans are deleted; without a cluster id they cannot be distinguished from other clusters' pods. */
   get enabled(): boolean {
     return this.#options.orphans.enabled !== false && this.#options.owner.clusterId !== "";
   }
 
-  /** Notes which pods of an inventory nobody stands behind. A partial inventory clears nobody. */
+  /** Records the suspects of an inventory. Only a complete inventory clears a suspect that it lacks. */
   observe(list: ProviderPodList): void {
     const { clock, isKnown, metrics } = this.#options;
     const nowMs = clock.monotonic();
@@ -72,7 +71,7 @@ export class OrphanSweep {
     metrics.gauge("vk_orphans", this.#suspects.size, { state: "suspected" });
   }
 
-  /** Sweeps at intervals until aborted; the first time one grace age after the start. */
+  /** Sweeps at intervals until aborted; the first time one grace time after the start. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, orphans: options, logger } = this.#options;
     if (!this.enabled) {
@@ -92,12 +91,12 @@ export class OrphanSweep {
     }
   }
 
-  /** Sweeps once. @returns the pods that were removed */
+  /** Sweeps once. @returns the removed pods */
   async sweep(signal: AbortSignal): Promise<readonly PodRef[]> {
-    // What a partial inventory shows may be a few of very many.
+    // The suspects of a partial inventory may be a few of very many.
     if (this.#inventorySize === undefined) return this.#tellIncomplete();
     const { orphans, unclear } = await this.#lookUp(signal);
-    // Those that have not been suspected for long enough count as well: they were missing at the same time.
+    // Recent suspects count as well, because their pods went missing at the same time.
     const count = orphans.length > 0 ? Math.max(orphans.length, this.#suspects.size) : 0;
     const what = `${count} of ${this.#inventorySize} pods at the provider have no pod in the cluster`;
     if (this.#options.brake.isSuspected(count, what)) return [];
@@ -118,12 +117,12 @@ export class OrphanSweep {
     return [];
   }
 
-  /** The orphans a sweep would remove now; each one was looked up at the API server. */
+  /** Returns the orphans that a sweep would remove now; each was looked up at the API server. */
   async orphans(signal: AbortSignal): Promise<readonly PodRef[]> {
     return (await this.#lookUp(signal)).orphans;
   }
 
-  /** Looks all suspects up. One that cannot be, because its tag is damaged, say, does not keep the others. */
+  /** Looks up all suspects. A failed lookup, for example because of a damaged tag, does not affect the others. */
   async #lookUp(signal: AbortSignal): Promise<{ readonly orphans: readonly PodRef[]; readonly unclear?: { readonly error: unknown } }> {
     const { client, clock, isKnown, orphans: options } = this.#options;
     const nowMs = clock.monotonic();

@@ -7,13 +7,13 @@ import { needsUpdate } from "../state/pod-changes.ts";
 import { lastGiven, type PodState } from "../state/pod-state.ts";
 import { isResized, showsPendingResize, withResourcesOf, type PodResize } from "./resize.ts";
 
-/** What becomes of a change of a running pod, with regard to its resources. */
+/** Decision on a change of a running pod that may include its resources. */
 export type ResizeDecision =
-  /** The provider is told of all of it. `reserves` when the pod is to be counted with the resources that it asks for now. */
+  /** The whole change is passed to the provider. `reserves` if the new resources have to be counted from now on. */
   | { readonly kind: "tell"; readonly reserves: boolean }
   /**
-   * The resize is pending. `given` is the pod without it, `undefined` when it is not known what the provider runs; `isAll` when there is
-   * nothing else to tell the provider.
+   * The resize is pending. `given` is the pod without it, `undefined` if it is not known what the provider runs; `isAll` if there is
+   * no other change to pass.
    */
   | {
       readonly kind: "hold";
@@ -22,16 +22,15 @@ export type ResizeDecision =
       readonly isAll: boolean;
     };
 
-/** What {@link decideResize} looks at besides the pod. */
 export interface ResizeContext {
   readonly node: RegisteredNode | undefined;
-  /** What the node's other pods use. */
+  /** Resources in use by the node's other pods. */
   readonly usage: NodeUsage;
   readonly capabilities: Capabilities;
   readonly providerName: string;
 }
 
-/** Decides whether the node has room for a running pod's new resources. What the provider was told of once has its room. */
+/** Decides whether the node has room for a running pod's new resources. A resize that was passed to the provider has its room reserved. */
 export function decideResize(pod: DeepReadonly<Pod>, state: PodState, context: ResizeContext): ResizeDecision {
   if (!isNewResize(pod, state)) return { kind: "tell", reserves: false };
   const hindrance = hindranceOf(pod, context);
@@ -52,14 +51,14 @@ function hindranceOf(pod: DeepReadonly<Pod>, { node, usage, capabilities, provid
   return node && hindersResize(pod, { node, usage });
 }
 
-/** Whether the provider was not told of the resize yet. After a restart the status alone tells so. */
+/** Whether the resize has not been passed to the provider yet. After a restart only the status shows that. */
 function isNewResize(pod: DeepReadonly<Pod>, { backend, resize }: PodState): boolean {
   const applied = lastGiven(backend);
   if (applied?.spec) return isResized(applied, pod);
   return resize ? resize.kind === "pending" : showsPendingResize(pod);
 }
 
-/** Whether a pending resize is the one that an event told of; a kubelet tells of each reason once for a generation. */
+/** Whether an event has reported the pending resize; like a kubelet, once for each reason and generation. */
 export function isToldOf(before: PodResize | undefined, after: Extract<PodResize, { kind: "pending" }>): boolean {
   return before?.kind === "pending" && before.reason === after.reason && before.generation === after.generation;
 }

@@ -2,11 +2,11 @@ import type { Container, ContainerStatus, DeepReadonly, Pod, PodCondition, PodSp
 import { isSameJson } from "../../api-server/json-equality.ts";
 import { canonicalResources } from "../status/canonical-status.ts";
 
-/** A change of a running pod's resources that has not been carried out. */
+/** A change of a running pod's resources that has not been applied. */
 export type PodResize =
   /**
-   * The pod runs with the resources that it had. The change does not fit beside the node's other pods (`Deferred`), or never
-   * will (`Infeasible`). `refused` when the provider said so: it was told of the change then, and is not told again.
+   * The pod runs with its old resources. The change does not fit beside the node's other pods (`Deferred`), or never
+   * will (`Infeasible`). `refused` if the provider refused the change, which is then not passed again.
    */
   | {
       readonly kind: "pending";
@@ -15,10 +15,10 @@ export type PodResize =
       readonly generation: number | undefined;
       readonly refused: boolean;
     }
-  /** The provider was told of the change. `error` when that failed; it is tried again. */
+  /** The change was passed to the provider. `error` if that failed; it is retried. */
   | { readonly kind: "inProgress"; readonly error: string | undefined };
 
-/** Whether the two differ in what a resize changes. `false` when the spec of one is not known. */
+/** Whether the resources of two versions of a pod differ. `false` if one has no spec. */
 export function isResized(before: DeepReadonly<Pod>, after: DeepReadonly<Pod>): boolean {
   return before.spec !== undefined && after.spec !== undefined && !isSameJson(resourcesOf(before.spec), resourcesOf(after.spec));
 }
@@ -29,7 +29,7 @@ function resourcesOf(spec: DeepReadonly<PodSpec>): unknown {
   return [of(spec.initContainers), of(spec.containers), spec.resources ?? {}];
 }
 
-/** The pod with the resources that it had before a resize: what it is while the resize is pending. */
+/** Returns the pod with its resources before a resize, which it keeps while the resize is pending. */
 export function withResourcesOf(pod: DeepReadonly<Pod>, before: DeepReadonly<Pod> | undefined): DeepReadonly<Pod> {
   if (!pod.spec || !before?.spec || !isResized(before, pod)) return pod;
   const { initContainers, containers, resources: _, ...spec } = pod.spec;
@@ -57,14 +57,14 @@ function withOldResources(
   });
 }
 
-/** Whether the status says that a resize of the pod is pending. */
+/** Whether the status reports a pending resize. */
 export function showsPendingResize(pod: DeepReadonly<Pod>): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === "PodResizePending" && status === "True") ?? false;
 }
 
 /**
- * The status with the resources that the pod runs with, as a kubelet reports them, where the provider does not tell: while a resize is
- * pending, they are not those of the spec, and after a restart nothing else tells them.
+ * Adds the resources that the pod runs with to the status, like a kubelet, if the provider does not report them: while a resize is
+ * pending, they differ from the spec, and after a restart only the status has them.
  */
 export function withRunningResources(status: PodStatus, applied: DeepReadonly<Pod>): PodStatus {
   const fill = (list: "initContainers" | "containers", statuses: ContainerStatus[] | undefined): ContainerStatus[] | undefined =>
@@ -82,7 +82,7 @@ export function withRunningResources(status: PodStatus, applied: DeepReadonly<Po
   };
 }
 
-/** The pod with the resources that its status says it runs with; `undefined` when the status says nothing of that. */
+/** Returns the pod with the resources in its status; `undefined` if the status has none. */
 export function asItRuns(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
   const { spec, status } = pod;
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
@@ -102,14 +102,14 @@ export function asItRuns(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined 
   return withResourcesOf(pod, before);
 }
 
-/** The condition by which a kubelet tells of the resize. Source: kubernetes v1.36.3 pkg/kubelet/status/status_manager.go. */
+/** Returns a kubelet's condition for the resize. Source: kubernetes v1.36.3 pkg/kubelet/status/status_manager.go. */
 export function resizeCondition(resize: PodResize): PodCondition {
   if (resize.kind === "pending") return { type: "PodResizePending", status: "True", reason: resize.reason, message: resize.message };
   const { error } = resize;
   return { type: "PodResizeInProgress", status: "True", ...(error !== undefined && { reason: "Error", message: error }) };
 }
 
-/** The message of a kubelet's event on a pending resize. Source: kubernetes v1.36.3 pkg/kubelet/events/resize.go. */
+/** Returns the message of a kubelet's event for a pending resize. Source: kubernetes v1.36.3 pkg/kubelet/events/resize.go. */
 export function resizeEventMessage({ metadata, spec }: DeepReadonly<Pod>, reason: string, error: string): string {
   const list = (containers: readonly DeepReadonly<Container>[] = []): unknown =>
     containers.length > 0 ? containers.map(({ name, resources = {} }) => ({ name, resources })) : undefined;

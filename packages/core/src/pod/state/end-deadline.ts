@@ -2,18 +2,18 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { EventTime } from "./pod-event.ts";
 import type { EndDeadline, PodState, Verdict } from "./pod-state.ts";
 
-/** How long after its deadline a pod that still runs is told to end at once. */
+/** Time after its deadline at which a pod that still runs is ended without grace. */
 export const overdueMs = 10_000;
 
-/** How long after a deletion's deadline the provider is asked, if it did not say by itself that the pod has ended. */
+/** Time after a deletion's deadline at which the provider is asked about a pod whose end it has not reported. */
 export const lookAfterMs = 2_000;
 
 /**
- * By when a pod being deleted has to have ended, on the monotonic clock. A deletion seen as it happens counts from
- * now, so that the server's clock does not matter; one found at the start counts from its time stamp. A second
- * deletion takes off what its grace is shorter.
+ * Time by which a pod that is being deleted has to end, on the monotonic clock. A deletion that the node sees as it happens counts from
+ * now, so that the server's clock does not matter; a deletion found at the start counts from its time stamp. A second
+ * deletion brings the deadline forward by the difference of the grace periods.
  *
- * @param known - the deadline as known so far
+ * @param known - the previous deadline
  * @param live - whether the pod was known before it was deleted
  */
 export function deletionDeadline(
@@ -35,9 +35,9 @@ export function deletionDeadline(
 }
 
 /**
- * Milliseconds until the pod has been active for longer than `spec.activeDeadlineSeconds`; negative when it has been,
- * `undefined` where it has no such deadline. Counted from the status's start time, as a kubelet does, and from when the node
- * first saw the pod while the status has none.
+ * Milliseconds until the pod exceeds `spec.activeDeadlineSeconds`; negative afterwards,
+ * `undefined` if it has no such deadline. Counted from the status's start time, as by a kubelet, or from the time at which the node
+ * first saw the pod if the status has none.
  * Source: pastActiveDeadline in kubernetes v1.36.3 pkg/kubelet/active_deadline.go.
  */
 export function activeDeadlineMs(pod: DeepReadonly<Pod>, firstSeenMs: number, { nowMs, wallMs }: EventTime): number | undefined {
@@ -48,7 +48,7 @@ export function activeDeadlineMs(pod: DeepReadonly<Pod>, firstSeenMs: number, { 
 }
 
 /**
- * Verdict on a pod that has been active for longer than it may.
+ * Verdict on a pod that exceeded its active deadline.
  * Source: kubernetes v1.36.3 pkg/kubelet/active_deadline.go.
  */
 export const deadlineExceeded: Verdict & { readonly kind: "expired" } = {
@@ -57,7 +57,6 @@ export const deadlineExceeded: Verdict & { readonly kind: "expired" } = {
   message: "Pod was active on the node longer than the specified deadline",
 };
 
-/** Whether the pod has been active for longer than it may; see {@link activeDeadlineMs}. */
 export function isPastActiveDeadline(pod: DeepReadonly<Pod>, { firstSeenMs }: PodState, time: EventTime): boolean {
   return (activeDeadlineMs(pod, firstSeenMs, time) ?? 1) <= 0;
 }

@@ -5,19 +5,19 @@ import type { EventTime } from "./pod-event.ts";
 import { isTerminalPhase } from "../status/pod-phase.ts";
 import { hasEnded, isDeafDeletion, isOver, mayRestart, runsStill, type EndDeadline, type PodState, type RetryAfter } from "./pod-state.ts";
 
-/** The next thing to do for a pod. */
+/** The next step for a pod. */
 export type PodAction =
   | { readonly kind: "nothing" }
-  /** Look again then. */
+  /** Decide again after this time. */
   | { readonly kind: "wait"; readonly ms: number }
-  /** Ask the API server whether the pod, which a relist did not have, is gone. */
+  /** Ask the API server whether the pod, which a relist did not contain, is gone. */
   | { readonly kind: "confirm" }
   /** Ask the provider whether it holds the pod. */
   | { readonly kind: "inspect" }
-  /** Start the pod, if admission and the provider's capabilities let it. */
+  /** Start the pod, if admission and the provider's capabilities allow it. */
   | { readonly kind: "start" }
   | { readonly kind: "update" }
-  /** The pod has been active for longer than it may: judge it so, and end it. */
+  /** Judge the pod, which exceeded its active deadline, as expired, and end it. */
   | { readonly kind: "expire" }
   | { readonly kind: "delete"; readonly gracePeriodSeconds: number; readonly overdue: boolean }
   /** Write the pod's end, then remove it from the API server. */
@@ -25,12 +25,12 @@ export type PodAction =
   /** Nothing is left of the pod on either side: drop its state. */
   | { readonly kind: "forget" };
 
-/** How far a new deadline must lie before the old one for the provider to be told. */
+/** Minimum difference by which a new deadline is earlier than the old one for the provider to be told. */
 const deadlineSlackMs = 500;
 
 /**
- * Decides what to do next for a pod, from what the API server wants and what is known of the back end. Level-based: it
- * is right whatever happened before.
+ * Decides the next step for a pod from the API server's object and the known state of the back end. Level-based: the decision
+ * does not depend on earlier steps.
  *
  * @param pod - the API server's object; `undefined` if the store has none
  */
@@ -41,19 +41,19 @@ export function nextAction(pod: DeepReadonly<Pod> | undefined, state: PodState, 
   return { kind: "wait", ms: waitUntilMs(retryAfter, state) - time.nowMs };
 }
 
-/** Whether the action is the operation that was asked to wait, or only prepares it. */
+/** Whether the action is the operation with the Retry-After, or only prepares it. */
 function isAskedToWait({ operation }: RetryAfter, { kind }: PodAction): boolean {
   return operation === kind || (kind === "inspect" && (operation === "start" || operation === "delete"));
 }
 
-/** A pod that outlives its grace is ended at once then, also where the question about it has to wait for longer. */
+/** A pod that outlives its grace is ended on time, even if the question about it has to wait longer. */
 function waitUntilMs({ operation, notBeforeMs }: RetryAfter, { backend }: PodState): number {
   return operation === "inspect" && backend.kind === "ending" ? Math.min(notBeforeMs, backend.deadlineMs + overdueMs) : notBeforeMs;
 }
 
 function decide(pod: DeepReadonly<Pod> | undefined, state: PodState, time: EventTime): PodAction {
   if (state.call?.isGivenUp && !(state.deletion && isOver(state))) {
-    // To ask is no second call: the deletion may have done its work, and the object would stay for ever.
+    // A question is not a second call, and the deletion may have succeeded: without it the object would stay forever.
     return state.deletion && isDeafDeletion(state) && pod ? { kind: "inspect" } : { kind: "nothing" };
   }
   if (!pod) return actionWithoutPod(state);
@@ -75,14 +75,14 @@ function liveAction(pod: DeepReadonly<Pod>, { backend }: PodState): PodAction {
       return needsUpdate(backend.applied, pod) ? { kind: "update" } : { kind: "nothing" };
     case "ending":
     case "gone":
-      // Only a pod that is to end is ended, and that is never taken back.
+      // Only a pod that has to end is ended, which is never revoked.
       return { kind: "nothing" };
     default:
       return backend satisfies never;
   }
 }
 
-/** A pod that was force-deleted or garbage-collected: whatever the back end holds of it has no more time. */
+/** A pod that was force-deleted or garbage-collected ends at the back end without grace. */
 function actionWithoutPod({ api, backend }: PodState): PodAction {
   if (api !== "gone") return { kind: "confirm" };
   return backend.kind === "absent" || backend.kind === "gone"
@@ -107,8 +107,8 @@ function deletionAction(state: PodState, deletion: EndDeadline, nowMs: number): 
 }
 
 /**
- * A pod that nobody deletes and that is to end: its phase is final, whoever wrote that, or its time is up. What ended by
- * itself stays at the back end, where its logs are, until the pod is deleted.
+ * A pod that has to end without a deletion: its phase is final, whoever wrote it, or its active deadline has passed. A pod that ended by
+ * itself stays at the back end, with its logs, until it is deleted.
  * Source: terminal pods are torn down by syncTerminatingPod in kubernetes v1.36.3 pkg/kubelet/pod_workers.go.
  */
 function teardownAction(pod: DeepReadonly<Pod>, state: PodState, teardown: EndDeadline, nowMs: number): PodAction {
@@ -139,19 +139,19 @@ function endingAction(
   if (deadlineMs < backend.deadlineMs - deadlineSlackMs)
     return { kind: "delete", gracePeriodSeconds: secondsLeft(end, nowMs), overdue: false };
   if (nowMs < backend.lookAtMs) return { kind: "wait", ms: backend.lookAtMs - nowMs };
-  // What no longer runs needs no second deletion: the provider is releasing what the pod used.
+  // A pod that no longer runs needs no second deletion, because the provider is releasing its resources.
   const isReleasing = reported?.endsWhenGone && backend.accepted && !runsStill(reported);
   return isReleasing || nowMs < backend.deadlineMs + overdueMs
     ? { kind: "inspect" }
     : { kind: "delete", gracePeriodSeconds: 0, overdue: true };
 }
 
-/** What is left of a grace, in whole seconds, rounded up; the clock's fractions of a millisecond do not count. */
+/** Remaining grace in whole seconds, rounded up after the clock's fractions of a millisecond are dropped. */
 function secondsLeft({ deadlineMs }: EndDeadline, nowMs: number): number {
   return Math.max(0, Math.ceil(Math.round(deadlineMs - nowMs) / 1000));
 }
 
-/** Whether a change of the API server's object can call for another action. */
+/** Whether a change of the API server's object can lead to another action. */
 export function mayChangeAction(previous: DeepReadonly<Pod>, next: DeepReadonly<Pod>): boolean {
   const before = previous.metadata;
   const after = next.metadata;

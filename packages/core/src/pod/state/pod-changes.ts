@@ -13,9 +13,9 @@ export type PodPart =
   | "metadata.annotations";
 
 /**
- * The parts in which a pod differs from the one the provider was last given. The status, and what the API server alone
- * is concerned with, do not count; nor does the difference between an absent field and an empty one.
- * Source: podsEqual in virtual-kubelet v1.13 node/pod.go, which resizes of a whole pod have since joined.
+ * Returns the parts in which a pod differs from the pod that the provider was last given. The status and fields that concern only the API
+ * server are not compared, and an absent field equals an empty one.
+ * Source: podsEqual in virtual-kubelet v1.13 node/pod.go, plus the resources of the pod.
  */
 export function changedParts(applied: DeepReadonly<Pod>, desired: DeepReadonly<Pod>): readonly PodPart[] {
   const before = partsOf(applied);
@@ -24,7 +24,7 @@ export function changedParts(applied: DeepReadonly<Pod>, desired: DeepReadonly<P
     .map(([part]) => part);
 }
 
-/** Whether the provider is to be told of the pod's changes; see {@link changedParts}. */
+/** Whether the provider has to be told of the pod's changes; see {@link changedParts}. */
 export function needsUpdate(applied: DeepReadonly<Pod>, desired: DeepReadonly<Pod>): boolean {
   return applied !== desired && changedParts(applied, desired).length > 0;
 }

@@ -3,15 +3,15 @@ import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import type { Operation, ProviderCall, Verdict } from "./pod-state.ts";
 import type { PodResize } from "../resize/resize.ts";
 
-/** What can happen to a pod, as {@link step} takes it. `pod` is the API server's object where the store has it. */
+/** Input of {@link step}: an event in the life of a pod. `pod` is the API server's object if the store has it. */
 export type PodEvent =
   /** The store holds the pod, new or changed. */
   | { readonly kind: "bound"; readonly pod: DeepReadonly<Pod>; readonly isNew: boolean; readonly neverStarted: boolean }
-  /** A relist did not have the pod. */
+  /** A relist did not contain the pod. */
   | { readonly kind: "missing" }
-  /** The API server said that the pod is gone. */
+  /** The API server reported that the pod is gone. */
   | { readonly kind: "vanished" }
-  /** The provider holds the pod, and says this of it: in a report, an inventory, or when it was asked. */
+  /** The provider holds the pod with this status: from a report, an inventory, or an answer (`asked`). */
   | { readonly kind: "held"; readonly status: ProviderPodStatus; readonly pod: DeepReadonly<Pod> | undefined; readonly asked: boolean }
   /** The provider reported that it no longer holds the pod. */
   | { readonly kind: "reportedGone" }
@@ -22,36 +22,36 @@ export type PodEvent =
       readonly neverStarted: boolean;
       readonly pod?: DeepReadonly<Pod> | undefined;
     }
-  /** The provider, asked about the pod, said that it holds none. */
+  /** The provider answered that it does not hold the pod. */
   | { readonly kind: "notFound" }
-  /** The pod waits for its turn to call the provider. */
+  /** The pod waits for a permit to call the provider. */
   | { readonly kind: "queued"; readonly call: ProviderCall }
-  /** The pod no longer waits for its turn, and no call was made. */
+  /** The pod no longer waits for a permit, and no call was made. */
   | { readonly kind: "dequeued" }
-  /** A provider call is made now. `deadlineMs` and `lookAtMs` are those of a delete. */
+  /** A provider call begins. `end` is set for a delete. */
   | {
       readonly kind: "called";
       readonly call: ProviderCall;
       readonly pod: DeepReadonly<Pod> | undefined;
       readonly end: EndTimes | undefined;
     }
-  /** The call came back. */
+  /** The call returned. */
   | { readonly kind: "returned"; readonly pod: DeepReadonly<Pod> | undefined }
-  /** The call failed; nothing was done. */
+  /** The call failed without any effect. */
   | { readonly kind: "refused"; readonly pod: DeepReadonly<Pod> | undefined; readonly message: string }
-  /** The call failed, and it is not known what was done. */
+  /** The call failed with an unknown effect. */
   | { readonly kind: "failed"; readonly message: string }
-  /** The provider said of a pod it was to change that there is none; it is asked before that is believed. */
+  /** The provider reported "not found" for a pod that it had to change; a question to the provider confirms that. */
   | { readonly kind: "doubted" }
-  /** The call ignored its abort signal, and its outcome is no longer waited for. */
+  /** The call ignored its abort signal, and nobody waits for its outcome. */
   | { readonly kind: "givenUp" }
-  /** A call that was given up came back after all. */
+  /** A call that was given up has returned. */
   | { readonly kind: "settled" }
-  /** The core has something to say of the pod itself. */
+  /** The core judged the pod itself. */
   | { readonly kind: "judged"; readonly verdict: Verdict; readonly graceSeconds: number }
   /**
-   * A resize of the running pod cannot be carried out now. `given` is the pod without the resize where the provider runs just that, and
-   * `undefined` where it has to be told of other changes, or has refused the resize itself.
+   * A resize of the running pod cannot be applied now. `given` is the pod without the resize if the provider runs exactly that, and
+   * `undefined` if the provider has to be told of other changes, or has refused the resize itself.
    */
   | {
       readonly kind: "resizePending";
@@ -60,14 +60,14 @@ export type PodEvent =
     }
   /** The pod passed admission. */
   | { readonly kind: "admitted" }
-  /** The last call failed for something that the pod refers to. */
+  /** The last call failed because of an object that the pod refers to. */
   | { readonly kind: "waitsForConfig" }
-  /** The operation failed, and the other side asked to be left alone with it for this long. */
+  /** The operation failed with a Retry-After. */
   | { readonly kind: "throttled"; readonly operation: Operation; readonly ms: number }
-  /** The other side has recovered: what it asked for before no longer counts. */
+  /** The provider or the API server has recovered, which ends the wait for a Retry-After. */
   | { readonly kind: "unthrottled" };
 
-/** By when a delete is to have ended the pod, and when the provider is asked about it; monotonic milliseconds. */
+/** Deadline for the end of a pod that is deleted, and time at which the provider is asked about it; monotonic milliseconds. */
 export interface EndTimes {
   readonly deadlineMs: number;
   readonly lookAtMs: number;

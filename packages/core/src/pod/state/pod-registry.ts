@@ -14,24 +14,23 @@ import { step } from "./pod-step.ts";
 import { withResourcesOf } from "../resize/resize.ts";
 import { showsAlike } from "../status/wanted-status.ts";
 
-/** What {@link PodRegistry} needs. */
 export interface PodRegistryOptions {
   /** The pods bound to this node. */
   readonly store: Store<Pod>;
-  /** The tag of what is ours at the back end. */
+  /** Tag of this node's pods at the back end. */
   readonly owner: Owner;
-  /** Named in what is logged of its reports. */
+  /** Name in log messages about reports. */
   readonly providerName: string;
   /**
-   * Called when another action may be due for a pod; never before the first inventory. Not for what only confirms where a
-   * pod stands: a call that failed waits for its time, however often the provider is heard.
+   * Called when another action may be due for a pod; never before the first inventory. Not called for events that only confirm the pod's
+   * state: a failed call waits for its back-off, however often the provider reports.
    */
   readonly enqueue: (uid: string) => void;
-  /** Called when a pod is to be ended sooner than was known: what it waited for no longer counts. */
+  /** Called when a pod has to end sooner than before, which cancels its waits. */
   readonly onEnd: (uid: string) => void;
   /** Called when another status may be due for a pod. */
   readonly enqueueStatus: (uid: string) => void;
-  /** Called when the provider has ended a pod that it was told to end, while the API server still has the pod. */
+  /** Called when the provider has ended a pod on request while the API server still has it. */
   readonly onDeleted: (pod: DeepReadonly<Pod>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,11 +38,11 @@ export interface PodRegistryOptions {
 }
 
 /**
- * The states of the node's pods. It turns what three sources say (the API server's store, the provider's reports, its
- * inventories) into events, takes each through {@link step}, and says which pods are to be looked at. It calls nobody.
+ * The states of the node's pods, by UID. It turns the news of three sources (the API server's store, the provider's reports, the
+ * inventories) into events, applies {@link step} to each, and enqueues pods whose action or status may change. It makes no calls itself.
  */
 export class PodRegistry {
-  /** What the admitted pods use of the node. */
+  /** Resources of the node that admitted pods use. */
   readonly usage: NodeUsage = new NodeUsage();
   readonly #options: PodRegistryOptions;
   readonly #states = new Map<string, PodState>();
@@ -55,7 +54,7 @@ export class PodRegistry {
     this.#options = options;
   }
 
-  /** Pods anything is known of. */
+  /** Number of known pods. */
   get size(): number {
     return this.#states.size;
   }
@@ -68,26 +67,25 @@ export class PodRegistry {
     return this.#states.values();
   }
 
-  /** Now, on both clocks. */
   get time(): EventTime {
     const { clock } = this.#options;
     return { nowMs: clock.monotonic(), wallMs: clock.now() };
   }
 
-  /** Pods that may be at the back end, that a relist did not have, and of which the API server has not yet said that they are gone. */
+  /** Number of pods that the back end may hold, that a relist did not contain, and whose absence the API server has not confirmed. */
   get missing(): number {
     let count = 0;
     for (const state of this.#states.values()) if (state.api === "missing" && mayBeHeld(state)) count++;
     return count;
   }
 
-  /** Nothing is left of the pod on either side. */
+  /** Drops the state of a pod that is gone at the API server and at the back end. */
   forget(uid: string): void {
     this.#states.delete(uid);
     this.#deferred.delete(uid);
   }
 
-  /** Milliseconds until the pod's active deadline; 0 if it passed during a call; `undefined` where it has none, or is ending anyway. */
+  /** Milliseconds until the pod's active deadline; 0 if it passed during a call; `undefined` if it has none, or is ending anyway. */
   activeDeadlineMs(uid: string): number | undefined {
     const pod = this.#options.store.get(uid);
     const state = this.#states.get(uid);
@@ -99,7 +97,7 @@ export class PodRegistry {
   }
 
   /**
-   * Takes an event through {@link step}, and has the pod looked at where another action follows from it.
+   * Applies {@link step}, and enqueues the pod if another action follows from the new state.
    *
    * @returns the state afterwards; `undefined` if nothing is known of the pod
    */
@@ -118,7 +116,7 @@ export class PodRegistry {
     if (pod && (isAdopted || isGiven(event, before)) && !isTerminalPhase(pod.status?.phase)) this.#count(pod);
     const action = this.#inventoryLoaded && news.has(event.kind) ? nextAction(pod, after, time) : undefined;
     const isDue = action !== undefined && isNews(nextAction(pod, before, time), action);
-    // To finish a pod is to have its status looked at.
+    // The status writer finishes a pod.
     const isToFinish = isDue && action.kind === "finish";
     if (isDue && !isToFinish) enqueue(uid);
     if (event.kind === "bound" || isToFinish || !showsAlike(before, after)) enqueueStatus(uid);
@@ -126,7 +124,7 @@ export class PodRegistry {
     return after;
   }
 
-  /** Follows the store, beginning with what it holds. @returns what stops it */
+  /** Follows the store, beginning with its present objects. @returns disposing of it stops that */
   follow(): Disposable {
     const { store } = this.#options;
     const subscription = store.subscribe((change) => this.#onStoreChange(change));
@@ -134,7 +132,7 @@ export class PodRegistry {
     return subscription;
   }
 
-  /** Takes in a report of the provider. One that is malformed is logged and counted, and never throws into the provider. */
+  /** Processes a report of the provider. A malformed report is logged and counted, and never throws into the provider. */
   onReport(update: unknown): void {
     try {
       const report = checkReport(update);
@@ -158,7 +156,7 @@ export class PodRegistry {
     logger.error({ provider: providerName, err: messageOf(error) }, "provider reported a malformed status");
   }
 
-  /** Takes in one pod of an inventory. One whose reference fits no pod says nothing of how any pod goes. */
+  /** Processes one pod of an inventory. A reference that fits no pod is reported and ignored. */
   #onListed({ ref, status }: ProviderPod, startedMs: number): void {
     const state = this.#states.get(ref.uid);
     if (!state || state.touchedMs > startedMs) return;
@@ -171,10 +169,10 @@ export class PodRegistry {
   }
 
   /**
-   * Takes in an inventory: what it holds is there; what a complete one lacks is asked for once more before anybody
-   * concludes that it is gone.
+   * Processes an inventory: listed pods are present; the provider is asked again about a pod that is missing from a complete inventory
+   * before the pod counts as gone.
    *
-   * @param startedMs - monotonic time at which it was asked for; it says nothing of pods touched later
+   * @param startedMs - monotonic time of the request; pods with later news are not affected
    */
   onInventory(list: ProviderPodList, startedMs: number): void {
     const listed = new Set<string>();
@@ -190,7 +188,7 @@ export class PodRegistry {
   }
 
   /**
-   * The provider, asked about the pod, holds it and says this of it.
+   * Processes an answer of the provider, which holds the pod with this status.
    *
    * @param startedMs - monotonic time at which it was asked; a report that came since is newer than the answer
    */
@@ -199,7 +197,7 @@ export class PodRegistry {
     if (state && state.touchedMs <= startedMs) this.#onHeld(ref, status, true);
   }
 
-  /** The provider, asked for the pod's status, holds no such pod. That is asked once more before anybody concludes that it is gone. */
+  /** Processes a "not found" for the pod's status. The provider is asked again before the pod counts as gone. */
   onNoStatus({ uid }: PodRef, startedMs: number): void {
     const state = this.#states.get(uid);
     if (!state || state.call || state.touchedMs > startedMs) return;
@@ -207,7 +205,7 @@ export class PodRegistry {
   }
 
   /**
-   * The provider, asked for the pod itself, holds none.
+   * Processes a "not found" for the pod itself, which counts as gone.
    *
    * @param startedMs - monotonic time at which it was asked; a report that came since is newer than the answer
    */
@@ -242,14 +240,14 @@ export class PodRegistry {
     }
   }
 
-  /** A relist did not have the pod: it may be gone, or the list may be wrong. */
+  /** A relist did not contain the pod: it may be gone, or the list may be wrong. */
   #onMissing(uid: string): void {
     this.dispatch(uid, { kind: "missing" });
-    // The API server is asked about it whatever the pod waited for, such as a provider that has no time for a change of it.
+    // The question to the API server does not wait for anything the pod waited for, such as a provider that throttles its update.
     if (this.#inventoryLoaded && this.#states.has(uid)) this.#options.onEnd(uid);
   }
 
-  /** The API server said that the pod is gone. */
+  /** The API server reported that the pod is gone. */
   onVanished(uid: string): void {
     this.#uncount(uid);
     const state = this.dispatch(uid, { kind: "vanished" });
@@ -258,10 +256,10 @@ export class PodRegistry {
     this.#options.onEnd(uid);
   }
 
-  /** @param mayAct - whether anything changed that the provider may have to be told of */
+  /** @param mayAct - whether anything changed that can concern the provider */
   #onPod(pod: DeepReadonly<Pod>, mayAct: boolean): void {
     const { enqueue, onEnd, owner } = this.#options;
-    // A server that does not heed the field selector shows other nodes' pods: they are not ours to refuse.
+    // A server that ignores the field selector shows other nodes' pods, which this node must not reject.
     if (pod.spec?.nodeName && pod.spec.nodeName !== owner.nodeName) return;
     const ref = podRef(pod);
     const { uid } = ref;
@@ -278,14 +276,14 @@ export class PodRegistry {
     else if (mayAct && wasStarted(pod)) this.#count(pod);
     if (!this.#inventoryLoaded || !state) return;
     const endsSooner = state.deletion !== before.deletion || state.teardown !== before.teardown;
-    // What starts or changes the pod is broken off when it is to end; a shorter grace breaks off the longer one.
+    // A pod that has to end aborts its start or update; a deletion with less grace aborts the earlier one.
     const isBrokenOff = endsSooner && (state.call?.kind !== "delete" || before.deletion !== undefined);
     if (isBrokenOff) state.call?.abort.abort(new Error(state.deletion ? "the pod is being deleted" : "the pod has ended"));
     if (endsSooner) onEnd(uid);
     else if (mayAct) enqueue(uid);
   }
 
-  /** Counts what the pod uses of the node: what the provider was last given, because a resize that is pending uses nothing. */
+  /** Counts the pod's resources as last passed to the provider, because a pending resize uses nothing. */
   #count(pod: DeepReadonly<Pod>): void {
     const state = this.#states.get(pod.metadata?.uid ?? "");
     if (this.usage.add(withResourcesOf(pod, state && lastGiven(state.backend)))) this.#retryResizes();
@@ -295,12 +293,12 @@ export class PodRegistry {
     if (this.usage.remove(uid)) this.#retryResizes();
   }
 
-  /** There is more room on the node: resizes that wait for some are tried again. */
+  /** Retries resizes that wait for room on the node, because there is more room now. */
   #retryResizes(): void {
     for (const uid of this.#deferred) this.#options.enqueue(uid);
   }
 
-  /** Whether the provider has ended the pod, or was told to without any grace: there is nothing to hasten. */
+  /** Whether the provider has ended the pod, or was told to end it without grace, so that it cannot end sooner. */
   #endsNow({ backend }: PodState): boolean {
     return backend.kind === "gone" || (backend.kind === "ending" && backend.deadlineMs <= this.#options.clock.monotonic());
   }
@@ -311,15 +309,15 @@ export class PodRegistry {
   }
 }
 
-/** Events that others cause. What the worker does it follows up by itself: a call that failed waits for its time. */
+/** Events with causes outside of the action runner, which follows up its own: a failed call waits for its back-off. */
 const news: ReadonlySet<PodEvent["kind"]> = new Set(["held", "reportedGone", "unlisted", "returned", "settled"]);
 
-/** Whether the provider took, or refused, an update. */
+/** Whether the provider accepted or refused an update. */
 function isGiven({ kind }: PodEvent, { call }: PodState): boolean {
   return (kind === "returned" || kind === "refused") && call?.kind === "update";
 }
 
-/** Whether a pod is to be looked at because its action changed. One whose state is unclear is due anyway, when its time has come. */
+/** Whether a changed action is reason to enqueue the pod. A pod in an unclear state is due anyway when its back-off ends. */
 function isNews(before: PodAction, after: PodAction): boolean {
   if (after.kind === before.kind || after.kind === "nothing") return false;
   return !(before.kind === "inspect" && after.kind === "start");

@@ -9,109 +9,108 @@ import type { PodResize } from "../resize/resize.ts";
 export type ApiPresence =
   /** The store holds it, bound to this node. */
   | "bound"
-  /** A relist did not have it. Nothing is ended until the API server, asked for this one pod, says that it is gone. */
+  /** A relist did not contain it. Nothing is ended until a GET for this pod confirms that it is gone. */
   | "missing"
-  /** The API server said that it is deleted. Final: a pod created again has another UID. */
+  /** The API server reported that it is deleted. Final, because a pod created again has another UID. */
   | "gone";
 
-/** Where a pod stands at the back end, as far as is known. All times are on the monotonic clock, in milliseconds. */
+/** Known state of a pod at the back end. All times are on the monotonic clock, in milliseconds. */
 export type Backend =
-  /** Nothing is known, or the outcome of a call is unclear. `applied`, if known, is what may run. Left by asking the provider. */
+  /** Nothing is known, or the outcome of a call is unclear. `applied`, if known, is the pod that may run. Left by asking the provider. */
   | { readonly kind: "unknown"; readonly applied?: DeepReadonly<Pod> | undefined }
-  /** The provider holds no such pod. Left by creating it. */
+  /** The provider does not hold the pod. Left by creating it. */
   | { readonly kind: "absent" }
-  /** The provider holds the pod. `applied` is the pod it was last given. Left by ending it, or when it is lost. */
+  /** The provider holds the pod. `applied` is the pod as last passed to it. Left by ending the pod, or when the pod is lost. */
   | { readonly kind: "present"; readonly applied: DeepReadonly<Pod>; readonly sinceMs: number }
   /**
    * The provider was told to end the pod by `deadlineMs`, and is asked about it at `lookAtMs`. `accepted` once that call has
-   * returned: from then on a container that has ended stays so.
+   * returned: from then on no container is started again.
    */
   | { readonly kind: "ending"; readonly deadlineMs: number; readonly lookAtMs: number; readonly accepted: boolean }
   /** The provider has ended the pod. */
   | { readonly kind: "gone" };
 
-/** What the core itself has to say of a pod, in place of the provider. */
+/** The core's own judgment of a pod, which takes precedence over the provider's reports. */
 export type Verdict =
-  /** The pod waits, Pending, every container with this reason. */
+  /** The pod is Pending, and every container waits with this reason. */
   | { readonly kind: "waiting"; readonly reason: string; readonly message: string }
-  /** The pod was refused and is Failed. */
+  /** Admission or policy refused the pod, which is Failed. */
   | { readonly kind: "rejected"; readonly reason: string; readonly message: string }
-  /** The back end has lost the pod for good; it is Failed. */
+  /** The back end has lost the pod, which must not be created again and is Failed. */
   | { readonly kind: "lost"; readonly reason: string; readonly message: string }
-  /** The pod ran longer than it may: it is ended, and Failed once its containers have ended. */
+  /** The pod exceeded its active deadline: it is ended, and Failed once its containers have ended. */
   | { readonly kind: "expired"; readonly reason: string; readonly message: string };
 
-/** By when a pod has to have ended at the back end. */
+/** Time by which a pod has to end at the back end. */
 export interface EndDeadline {
-  /** The grace it was given, in seconds. */
+  /** The pod's grace period, in seconds. */
   readonly graceSeconds: number;
   readonly deadlineMs: number;
 }
 
-/** A provider call that was begun and has not come back. */
+/** A provider call in progress. */
 export interface ProviderCall {
   readonly kind: "start" | "update" | "delete";
-  /** Breaks the call off. */
+  /** Aborts the call. */
   readonly abort: { readonly signal: AbortSignal; abort(reason: unknown): void };
   readonly startedMs: number;
-  /** The call ignored its abort signal. The pod is left alone until the call comes back, because no pod has two calls at once. */
+  /** Whether the call ignored its abort signal. No other call is made for the pod until it returns, because no pod has two calls at once. */
   readonly isGivenUp: boolean;
-  /** The provider reported the pod gone while the call was under way. */
+  /** Whether the provider reported the pod gone during the call. */
   readonly reportedGone: boolean;
 }
 
-/** Operations that the provider or the API server can ask to be left alone with. They are the kinds of action that call one of the two. */
+/** Kinds of action that call the provider or the API server, so that either can answer with a Retry-After. */
 export type Operation = (typeof operations)[number];
 
 const operations = ["confirm", "inspect", "start", "update", "delete"] as const;
 
-/** Whether a action of this kind is an {@link Operation}. */
 export function isOperation(kind: string): kind is Operation {
   return operations.some((each) => each === kind);
 }
 
-/** An operation that failed and is not tried again before this time, because the other side asked for that (Retry-After). */
+/** A failed operation that is not retried before a given time, because the error carried a Retry-After. */
 export interface RetryAfter {
   readonly operation: Operation;
   /** On the monotonic clock. */
   readonly notBeforeMs: number;
 }
 
-/** All the pod controller knows of one pod besides the API server's object. Changed by {@link step} alone. */
+/** All knowledge about one pod in addition to the API server's object. Changed only by {@link step}. */
 export interface PodState {
   readonly ref: PodRef;
-  /** When the node first saw the pod, on the monotonic clock. */
+  /** Time at which the node first saw the pod, on the monotonic clock. */
   readonly firstSeenMs: number;
   readonly api: ApiPresence;
   readonly backend: Backend;
-  /** `undefined` when no provider call is under way. */
+  /** `undefined` when no provider call is in progress. */
   readonly call: ProviderCall | undefined;
-  /** The provider's last report; the core's own copy. */
+  /** The core's own copy of the provider's last report. */
   readonly reported: ProviderPodStatus | undefined;
-  /** The pod as a creation was first given it whose outcome is unclear: the back end may run this, and nothing newer. */
+  /** The pod as passed to the first of the creations whose outcome is unclear. The back end may run this version, but none that is newer. */
   readonly unconfirmed: DeepReadonly<Pod> | undefined;
   readonly verdict: Verdict | undefined;
-  /** `undefined` when the pod runs with the resources it asks for, or nothing is known of a change. */
+  /** `undefined` when the pod runs with the resources of its spec, or no change of them is known. */
   readonly resize: PodResize | undefined;
-  /** Set when the API server's object is being deleted. */
+  /** Set while the API server's object is being deleted. */
   readonly deletion: EndDeadline | undefined;
-  /** Set when the pod is to end at the back end though nobody deletes it: its phase is final, or it has expired. */
+  /** Set when the pod has to end at the back end without a deletion: its phase is final, or it exceeded its active deadline. */
   readonly teardown: EndDeadline | undefined;
-  /** Whether the pod passed admission; it is not asked twice. */
+  /** Whether the pod passed admission, which happens once. */
   readonly admitted: boolean;
-  /** Whether the provider has ever been seen to hold the pod. */
+  /** Whether the provider has ever reported the pod. */
   readonly seen: boolean;
-  /** How often the pod was created, one after the other, and when last. */
+  /** Number of consecutive creations, and time of the last. */
   readonly creations: { readonly count: number; readonly lastMs: number };
-  /** When the back end's state was last learned or changed; an inventory begun earlier says nothing against it. */
+  /** Time at which the back end's state was last learned or changed; the result of an inventory that began earlier is ignored. */
   readonly touchedMs: number;
-  /** Whether the last call failed for something the pod refers to, such as a secret that is missing. */
+  /** Whether the last call failed because of an object that the pod refers to, such as a missing secret. */
   readonly waitsForConfig: boolean;
-  /** `undefined` when nobody asked for time, or the operation is no longer wanted. */
+  /** `undefined` when no Retry-After was given, or its operation is no longer needed. */
   readonly retryAfter: RetryAfter | undefined;
 }
 
-/** The state of a pod nothing is known of yet. */
+/** Returns the state of a pod of which nothing is known yet. */
 export function newPodState(ref: PodRef, nowMs: number): PodState {
   return {
     ref,
@@ -134,54 +133,54 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
   };
 }
 
-/** How long the back end has to hold a pod for its next loss to be like a first one. */
+/** Time after which a creation is no longer counted as following the previous one. */
 const steadyMs = 600_000;
 
-/** One more creation. Those before a pod that stayed do not count. */
+/** Counts one more creation; earlier ones no longer count once the pod has stayed for a while. */
 export function createdOnceMore({ creations: { count, lastMs } }: PodState, nowMs: number): PodState["creations"] {
   return { count: nowMs - lastMs < steadyMs ? count + 1 : 1, lastMs: nowMs };
 }
 
 /**
- * How long a pod is left alone that the back end has lost, in milliseconds: nothing the first time, then as long as a kubelet leaves
- * a container that crashes. A back end that loses what it makes would else be asked for it without end.
+ * Back-off before a pod that the back end has lost is created again, in milliseconds: none the first time, then a kubelet's back-off for
+ * containers that crash, so that a back end that loses its pods is not called in a tight loop.
  */
 export function recreationDelayMs({ creations: { count, lastMs } }: PodState, nowMs: number): number {
   if (count < 2) return 0;
   return Math.max(0, lastMs + Math.min(10_000 * 2 ** (count - 2), 300_000) - nowMs);
 }
 
-/** The pod as the provider was last given it; absent if the back end holds none of it, or that is not known. */
+/** Returns the pod as last passed to the provider; `undefined` if the back end does not hold it, or that is not known. */
 export function lastGiven(backend: Backend): DeepReadonly<Pod> | undefined {
   return backend.kind === "present" || backend.kind === "unknown" ? backend.applied : undefined;
 }
 
-/** The pod where something else may have reached the back end since it was given: the provider will be told once more. */
+/** Marks a pod as possibly out of date at the back end, so that the next comparison leads to an update. */
 export function unclear(applied: DeepReadonly<Pod>): DeepReadonly<Pod> {
   return { ...applied, spec: undefined };
 }
 
-/** Whether the pod was told to end by a call that has not come back, and that is no longer waited for. */
+/** Whether a deletion call has ignored its abort signal and has not returned. */
 export function isDeafDeletion({ call }: PodState): boolean {
   return call?.kind === "delete" && call.isGivenUp;
 }
 
-/** Whether nothing was decided between two states about how the pod ends. */
+/** Whether two states agree on how the pod has to end. */
 export function endsAlike(before: PodState, after: PodState): boolean {
   return before.deletion === after.deletion && before.teardown === after.teardown && before.api === after.api;
 }
 
-/** Whether nothing of the pod is left at the back end, and no call under way can bring it back. */
+/** Whether nothing of the pod is left at the back end, and no call in progress can create it again. */
 export function isOver({ backend, call }: PodState): boolean {
   if (backend.kind !== "gone" && backend.kind !== "absent") return false;
   return call === undefined || call.kind === "delete";
 }
 
 /**
- * Whether a report says that nothing of the pod runs now: its phase is final or every container has ended, sidecars and
- * ephemeral containers included. It may run again where {@link mayRestart} says so.
+ * Whether nothing of the pod runs according to a report: its phase is final or every container has ended, including sidecars and
+ * ephemeral containers. It can run again if {@link mayRestart} returns `true`.
  *
- * @param pod - the API server's object, whose containers and sidecars must all be in the report; `undefined` where there is none
+ * @param pod - the API server's object, whose containers and sidecars must all be in the report; `undefined` if there is none
  */
 export function hasEnded(status: ProviderPodStatus, pod: DeepReadonly<Pod> | undefined): boolean {
   if (isTerminalPhase(status.phase)) return true;
@@ -193,18 +192,18 @@ export function hasEnded(status: ProviderPodStatus, pod: DeepReadonly<Pod> | und
   return containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined);
 }
 
-/** Whether the report has every container of the spec that runs as long as the pod does. */
+/** Whether the report contains all containers and sidecars of the spec. */
 function reportsAll({ spec }: DeepReadonly<Pod>, status: ProviderPodStatus): boolean {
   const reported = new Set(allContainers(status).map(({ name }) => name));
   return [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(isSidecar)].every(({ name }) => reported.has(name));
 }
 
-/** Whether a container runs by the report, which may have a final phase all the same. */
+/** Whether a container runs according to the report, even if its phase is final. */
 export function runsStill(status: ProviderPodStatus): boolean {
   return allContainers(status).some(({ state }) => state?.running !== undefined);
 }
 
-/** Whether no container runs, and one has: of a pod that was told to end, those that wait are never started. */
+/** Whether no container runs and at least one has run. In a pod that was told to end, waiting containers are never started. */
 export function hasStopped(status: ProviderPodStatus): boolean {
   if (runsStill(status)) return false;
   return allContainers(status).some(({ state, lastState }) => (state?.terminated ?? lastState?.terminated) !== undefined);
@@ -215,7 +214,7 @@ function allContainers(status: ProviderPodStatus): readonly DeepReadonly<Contain
   return [...(initContainerStatuses ?? []), ...(containerStatuses ?? []), ...(ephemeralContainerStatuses ?? [])];
 }
 
-/** Whether a container of a pod that {@link hasEnded} may be between two runs, unless somebody ended the pod. */
+/** Whether a container of a pod that {@link hasEnded} can be between two runs, provided that the pod is not being ended. */
 export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderPodStatus): boolean {
   if (isTerminalPhase(status.phase) || pod?.spec === undefined) return false;
   const { spec } = pod;
@@ -225,12 +224,12 @@ export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderP
   });
 }
 
-/** Whether anything of the pod may be at the back end, or may still come there. */
+/** Whether the back end may hold the pod, or a call in progress may create it. */
 export function mayBeHeld({ backend, call }: PodState): boolean {
   return call !== undefined || (backend.kind !== "absent" && backend.kind !== "gone");
 }
 
-/** Whether the API server's pod shows that its containers were started at some time. */
+/** Whether a container of the pod has ever been started, according to the API server's object. */
 export function wasStarted(pod: DeepReadonly<Pod>): boolean {
   const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
   return statuses.some((status) => status.state?.running ?? status.state?.terminated ?? status.lastState?.terminated);

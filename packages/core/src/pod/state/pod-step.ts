@@ -17,22 +17,22 @@ import {
   type ProviderCall,
 } from "./pod-state.ts";
 
-/** How long after its creation a pod that was never seen at the back end may be missing there. */
+/** Time after its creation during which a pod may be missing from inventories. */
 const appearanceMs = 60_000;
 
-/** Delay before the provider is asked whether containers that had ended before a delete was accepted are still ended. */
+/** Delay before the provider confirms that containers that ended before it accepted the delete were not started again. */
 const confirmEndMs = 1_000;
 
-/** Grace of a pod that says nothing of it, as the API server sets it. */
+/** The API server's default for `terminationGracePeriodSeconds`. */
 const defaultGraceSeconds = 30;
 
 /**
- * The state of a pod after an event. Pure: it draws the conclusions, and calls nobody. Every change of a pod's state goes
- * through here; what is to be done next follows from the new state alone, in `nextAction`.
+ * Returns the state of a pod after an event. Pure. Every change of a pod's state goes
+ * through here; `nextAction` derives the next step from the new state alone.
  */
 export function step(state: PodState, event: PodEvent, time: EventTime): PodState {
   const next = onEvent(state, event, time);
-  // A deletion or an end does not wait for the time that the operation before it was asked to wait.
+  // A Retry-After of an earlier operation does not delay the pod's end.
   return next.retryAfter && !endsAlike(state, next) ? { ...next, retryAfter: undefined } : next;
 }
 
@@ -88,12 +88,12 @@ function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
   }
 }
 
-/** Whether the pod is to end at the back end. */
+/** Whether the pod has to end at the back end. */
 function isToEnd({ api, deletion, teardown }: PodState): boolean {
   return api === "gone" || deletion !== undefined || teardown !== undefined;
 }
 
-/** Notes where the pod stands at the back end. */
+/** Sets what is known of the back end, and the time. */
 function learn(state: PodState, backend: Backend, nowMs: number): PodState {
   return { ...state, backend, touchedMs: nowMs };
 }
@@ -110,7 +110,7 @@ function onBound(state: PodState, { pod, isNew, neverStarted }: Extract<PodEvent
   };
 }
 
-/** Whether a pending resize is no longer asked for. */
+/** Whether the spec no longer asks for the pending resize. */
 function isTakenBack({ resize, backend }: PodState, pod: DeepReadonly<Pod>): boolean {
   if (resize?.kind !== "pending" || resize.refused || backend.kind !== "present" || !backend.applied.spec) return false;
   return !isResized(backend.applied, pod);
@@ -146,11 +146,11 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
     case "present":
       return next;
     case "gone":
-      // It was taken for ended, and runs: it has to be ended once more. What a report leaves out does not run anew.
+      // The pod counted as ended and runs, so it has to be ended again. Containers that a report leaves out do not count as running.
       return hasEnded(status, undefined) ? next : adopt(next, pod, nowMs);
     case "unknown":
     case "absent":
-      // A deletion that was given up has done its work, though it has not come back.
+      // The deletion that was given up has succeeded, although it has not returned.
       if (isDeafDeletion(state) && !status.endsWhenGone && hasEnded(status, pod) && !mayRestart(pod, status))
         return learn(next, { kind: "gone" }, nowMs);
       return state.call ? next : adopt(next, pod, nowMs);
@@ -159,20 +159,20 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
   }
 }
 
-/** Whether a report says that the provider has ended a pod that it was told to end. */
+/** Whether a report shows the end of a pod that the provider was told to end. */
 function endsNow(
   { accepted }: Extract<Backend, { kind: "ending" }>,
   { status, pod, asked }: Pick<Extract<PodEvent, { kind: "held" }>, "status" | "pod" | "asked">,
 ): boolean {
   if (status.endsWhenGone) return false;
   if (hasEnded(status, pod) && (accepted || !mayRestart(pod, status))) return true;
-  // Its time is over and the provider was asked anew: what waits, such as a container behind its init container, is never started.
+  // After the deadline a waiting container, such as one behind its init container, is never started.
   return asked && accepted && hasStopped(status);
 }
 
 /**
- * A back-end pod whose making was not seen, or which was lost sight of: it is taken to run what it was last given, or
- * may first have been given, or else what the status says.
+ * Adopts a back-end pod whose creation was not seen, or whose state was unknown. It is assumed to run the pod as last passed, or as
+ * first passed by an unconfirmed creation, or else the generation in its status.
  */
 function adopt(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
   if (!pod) return { ...state, admitted: true };
@@ -180,18 +180,18 @@ function adopt(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: numbe
   return learn({ ...state, admitted: true, unconfirmed: undefined }, { kind: "present", applied, sinceMs: nowMs }, nowMs);
 }
 
-/** The pod as the provider was last told of it, by its status; without a spec where that is not known. */
+/** The pod as last passed to the provider according to its status; without a spec if that is not known. */
 function lastTold(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
   const { generation } = pod.metadata ?? {};
-  // Before its first status a pod can have been given to the provider as it was created, at most.
+  // Without a status the provider can only have received the pod's first generation.
   const observed = pod.status?.observedGeneration ?? 1;
   const isCurrent = generation === undefined || observed >= generation;
-  // A resize that is pending is observed, and was not told.
+  // A pending resize is observed, but was not passed to the provider.
   if (isCurrent && showsPendingResize(pod)) return asItRuns(pod) ?? unclear(pod);
   return isCurrent ? pod : unclear({ ...pod, metadata: { ...pod.metadata, generation: observed } });
 }
 
-/** The pod as an earlier run may have given it to the provider, where that was an earlier spec. */
+/** The pod with an earlier spec, if an earlier run of the program may have passed that to the provider. */
 function olderThan(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
   const told = lastTold(pod);
   return told === pod ? undefined : told;
@@ -199,20 +199,20 @@ function olderThan(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
 
 function onReportedGone(state: PodState, nowMs: number): PodState {
   const { backend, call } = state;
-  // What a creation under way makes is looked for when it has come back.
+  // The creation in progress may still make the pod; the provider is asked when it has returned.
   if (call?.kind === "start") return { ...state, call: { ...call, reportedGone: true } };
   if (backend.kind === "gone" || backend.kind === "absent") return state;
   return learn(state, { kind: backend.kind === "ending" || isToEnd(state) ? "gone" : "absent" }, nowMs);
 }
 
-/** What a complete inventory lacks is asked for once more before anybody concludes that it is gone. */
+/** A pod that a complete inventory lacks is unknown: the provider is asked again before it counts as gone. */
 function onUnlisted(state: PodState, { isFirst, neverStarted, pod }: Extract<PodEvent, { kind: "unlisted" }>, nowMs: number): PodState {
   const { backend } = state;
   switch (backend.kind) {
     case "ending":
       return learn(state, { ...backend, lookAtMs: nowMs }, nowMs);
     case "unknown":
-      // Later the state of a pod is unknown only where a call had no clear outcome, which a list may be too old to tell.
+      // After the first inventory a pod is unknown only because of an unclear call, for which a list may be too old.
       if (!isFirst || state.deletion) return state;
       if (state.teardown) return learn(state, { kind: "gone" }, nowMs);
       return neverStarted
@@ -247,7 +247,7 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
   }
 }
 
-/** Whether the update tells the provider of a resize. */
+/** Whether the update includes a resize. */
 function startsResize({ backend, resize }: PodState, pod: DeepReadonly<Pod> | undefined): boolean {
   const applied = lastGiven(backend);
   if (resize?.kind === "pending" && (resize.refused || !applied?.spec)) return true;
@@ -266,7 +266,7 @@ function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returne
   switch (kind) {
     case "start":
       if (call?.reportedGone) return learn(next, { kind: "unknown" }, nowMs);
-      // It may have adopted what an earlier call made of an earlier spec.
+      // The provider may have adopted a pod that an earlier call created from an earlier spec.
       return learn(
         { ...next, verdict: undefined, unconfirmed: undefined, creations: createdOnceMore(state, nowMs) },
         { kind: "present", applied: state.unconfirmed ?? pod ?? {}, sinceMs: nowMs },
@@ -288,18 +288,18 @@ function onUpdated(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: n
   return state.backend.kind === "present" && pod ? learn(next, { kind: "present", applied: pod, sinceMs: nowMs }, nowMs) : next;
 }
 
-/** The provider has taken on the end of the pod. Containers that it reported ended before may have been between two runs. */
+/** The provider has accepted the deletion. Containers reported as ended before may have been between two runs. */
 function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
   const { api, backend, reported } = state;
   if (backend.kind !== "ending") return state;
-  // Without an API object nobody waits for the end.
+  // Without an API object no status depends on the end.
   if (api === "gone") return learn(state, { kind: "gone" }, nowMs);
   if (!reported || reported.endsWhenGone || !hasEnded(reported, pod)) return learn(state, { ...backend, accepted: true }, nowMs);
   if (!mayRestart(pod, reported)) return learn(state, { kind: "gone" }, nowMs);
   return learn(state, { ...backend, accepted: true, lookAtMs: nowMs + confirmEndMs }, nowMs);
 }
 
-/** A creation that was refused leaves nothing at the back end. A pod that the provider reported during the call is an earlier creation's. */
+/** A refused creation leaves nothing at the back end. A pod that the provider reported during the call is that of an earlier creation. */
 function onRefused(
   state: PodState,
   kind: ProviderCall["kind"] | undefined,
@@ -314,10 +314,9 @@ function onRefused(
         nowMs,
       );
     case "update":
-      // What can never be applied is not tried again before the next change.
+      // An update that can never be applied is not retried before the next change.
       return onUpdateRefused(state, pod, message, nowMs);
     case "delete":
-      // There is no such pod.
       return learn(state, { kind: "gone" }, nowMs);
     case undefined:
       return state;
@@ -337,7 +336,7 @@ function onUpdateRefused(state: PodState, pod: DeepReadonly<Pod> | undefined, me
 
 function onFailed(state: PodState, message: string, nowMs: number): PodState {
   const { backend, call } = state;
-  // A call that was given up has not come back yet.
+  // A call that was given up has not returned yet.
   const next: PodState = { ...state, call: call?.isGivenUp ? call : undefined, touchedMs: nowMs };
   if (backend.kind === "gone") return next;
   const kind = call?.kind;
@@ -346,7 +345,7 @@ function onFailed(state: PodState, message: string, nowMs: number): PodState {
     case "delete":
       return learn(next, { kind: "unknown" }, nowMs);
     case "update":
-      // It may have been carried out: also one that takes the change back has to be heard.
+      // The update may have been applied, so a change back has to be passed as well.
       return onUpdateFailed({ ...next, resize: failedResize(state, message) }, nowMs);
     case undefined:
       return next;
@@ -360,7 +359,7 @@ function onUpdateFailed(state: PodState, nowMs: number): PodState {
   return backend.kind === "present" ? learn(state, { ...backend, applied: unclear(backend.applied) }, nowMs) : state;
 }
 
-/** What a call did that came back late must be looked at, since nobody heard its answer. */
+/** A late return leaves the pod unknown, because nobody processed the call's answer. */
 function onSettled(state: PodState, nowMs: number): PodState {
   const { backend, call } = state;
   const next: PodState = { ...state, call: undefined };

@@ -17,7 +17,6 @@ export interface ContainerEnding {
   readonly neverStarted: "wait" | "endUnreported" | "end";
 }
 
-/** What {@link containerStatuses} looks at. */
 export interface ContainerStatusesInput {
   readonly pod: DeepReadonly<Pod>;
   readonly reported: ProviderPodStatus;

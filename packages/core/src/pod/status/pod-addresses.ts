@@ -5,7 +5,6 @@ import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 /** The addresses of a pod's status. */
 export type PodAddresses = Pick<PodStatus, "podIP" | "podIPs" | "hostIP" | "hostIPs">;
 
-/** What {@link podAddresses} looks at. */
 export interface PodAddressesInput {
   readonly pod: DeepReadonly<Pod>;
   readonly reported: ProviderPodStatus;

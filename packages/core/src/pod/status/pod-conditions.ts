@@ -5,7 +5,6 @@ import { derivedConditionTypes, isOwnedCondition } from "./owned-status.ts";
 import { isTerminalPhase, type PodPhase, type StatusByName } from "./pod-phase.ts";
 import { statusText } from "./status-text.ts";
 
-/** What {@link podConditions} looks at. */
 export interface PodConditionsInput {
   readonly pod: DeepReadonly<Pod>;
   readonly phase: PodPhase;

@@ -25,7 +25,6 @@ export interface StatusContext {
   readonly observedGeneration?: number | undefined;
 }
 
-/** What {@link derivePodStatus} looks at. */
 export interface DerivePodStatusInput extends StatusContext {
   /** The API server's object. */
   readonly pod: DeepReadonly<Pod>;

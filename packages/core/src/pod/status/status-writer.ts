@@ -35,7 +35,6 @@ const maxRefusals = 3;
 /** Pods written at once; the connections, not this, are the limit. */
 const concurrency = 64;
 
-/** What {@link StatusWriter} needs. */
 export interface StatusWriterOptions {
   readonly client: KubeClient;
   readonly store: Store<Pod>;
