@@ -216,7 +216,7 @@ test("a dry run says what is there and who holds the node, and changes nothing",
   await using held = rig.run("--provider mock --nodename vk-1 --identity second --dry-run");
 
   expect(await held.exit).toBe(exitCodes.failure.code);
-  expect(held.stdout).toMatch(/^ {2}node: there since .*, Ready is True; it would be adopted$/m);
+  expect(held.stdout).toMatch(/^ {2}node: exists since .*, Ready is True; would be adopted$/m);
   expect(held.stdout).toMatch(
     /^ {2}lease: held by another instance, "first", last renewed .*; if it is renewed, the run would end with exit code 78/m,
   );

@@ -89,14 +89,14 @@ test("a node joins and runs pods through the kubeconfig's proxy, which asks for 
 
   await rig.nodeIsReady("vk-1");
   await runPod(rig, "one");
-  expect(first.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 200`]);
+  await eventually(() => expect(first.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 200`]), soon);
   await first[Symbol.asyncDispose]();
   await using second = await ProxyProcess.start({ ...env, PROXY_PORT: String(port) });
   await runPod(rig, "two");
   program.kill("SIGTERM");
 
   expect(await program.exit).toBe(exitCodes.ok.code);
-  expect(second.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 200`]);
+  await eventually(() => expect(second.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 200`]), soon);
   expect(program.stderr).not.toContain("p@ss");
   expect(program.stderr).not.toContain("p%40ss");
 });
@@ -112,7 +112,7 @@ test("a node joins through HTTPS_PROXY", async () => {
   await rig.nodeIsReady("vk-1");
   await runPod(rig, "web");
 
-  expect(proxy.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 200`]);
+  await eventually(() => expect(proxy.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 200`]), soon);
 });
 
 test("a proxy that refuses its user is told to the operator, without the password", async () => {
@@ -128,7 +128,7 @@ test("a proxy that refuses its user is told to the operator, without the passwor
   expect(String(error)).toContain(
     `proxy http://127.0.0.1:${proxy.port}: it answered CONNECT kubernetes.default:${portOf(rig)} with 407 Proxy Authentication Required, expected 200; its user or password is wrong`,
   );
-  expect(proxy.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 407`]);
+  await eventually(() => expect(proxy.asked).toEqual([`CONNECT kubernetes.default:${portOf(rig)} 407`]), soon);
 });
 
 test("requests and watches through a proxy are another user's where the kubeconfig says so", async () => {
