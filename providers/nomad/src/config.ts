@@ -19,7 +19,7 @@ export interface NomadTlsConfig {
 /** The drivers that the provider can write tasks for. */
 export type NomadDriver = "docker" | "exec" | "raw_exec";
 
-/** What a claim of a pod comes to in Nomad. */
+/** Volume of Nomad that a persistent volume claim stands for. */
 export interface NomadVolumeConfig {
   /** A host volume of the clients, or a CSI volume. */
   readonly type: "host" | "csi";
@@ -31,7 +31,7 @@ export interface NomadVolumeConfig {
   readonly attachmentMode?: string | undefined;
 }
 
-/** What a job's place must have. */
+/** Constraint on the clients that a job may run on. */
 export interface NomadConstraintConfig {
   /** Such as `${attr.kernel.name}`. */
   readonly attribute: string;
@@ -55,7 +55,7 @@ export interface NomadCapacityConfig {
   readonly fraction: number;
 }
 
-/** How failed containers are started again. Durations are milliseconds. */
+/** Restart policy of failed containers. Durations are milliseconds. */
 export interface NomadRestartConfig {
   /** Restarts in one interval. */
   readonly attempts: number;
@@ -73,7 +73,7 @@ export interface NomadLogsConfig {
   readonly maxFileSizeMB: number;
 }
 
-/** What of a container's requests and limits Nomad reserves for it. */
+/** Choice between request and limit as the amount that Nomad reserves. */
 export interface NomadReserveConfig {
   /** `auto`: the request where Nomad lets a task use more than that (memory oversubscription), else the limit. */
   readonly memory: "auto" | "request" | "limit";
@@ -102,7 +102,7 @@ export interface NomadConfig {
   readonly datacenters: readonly string[];
   /** Node pool of the jobs; default: Nomad's `default`. */
   readonly nodePool?: string | undefined;
-  /** What the jobs' place must have. */
+  /** Constraints of all jobs. */
   readonly constraints: readonly NomadConstraintConfig[];
   /** Task driver. */
   readonly driver: NomadDriver;
@@ -114,7 +114,7 @@ export interface NomadConfig {
   readonly volumes: Readonly<Record<string, NomadVolumeConfig>>;
   /** What pods may ask of the clients, and which values their annotations may have. */
   readonly policy: PodPolicy;
-  /** What becomes of a pod that names any, with the docker driver. */
+  /** Treatment of `imagePullSecrets` with the docker driver. */
   readonly imagePullSecrets: "refuse" | "ignore" | "use";
   /** How failed containers are started again. */
   readonly restart: NomadRestartConfig;
@@ -132,9 +132,9 @@ export interface NomadConfig {
   readonly logs: NomadLogsConfig;
   /** How long the job of a deleted pod stays after its end. */
   readonly purgeAfter: number;
-  /** How often everything is listed anew. */
+  /** Interval between full lists. */
   readonly relist: number;
-  /** Whether the event stream is followed, or blocking queries are made. */
+  /** Follow the event stream; `false`: use blocking queries. */
   readonly stream: boolean;
   /** What the node offers. */
   readonly capacity: NomadCapacityConfig;
@@ -221,7 +221,7 @@ const capacity = z.strictObject({
   fraction: z.number().gt(0).max(1).default(1).describe("Part of what the clients have that Kubernetes may use"),
 });
 
-/** Least connections for users' logs and commands. */
+/** Minimum number of connections for users' logs and commands. */
 const minStreams = 4;
 /** Connections of the node itself besides those of its namespaces. */
 const spareStreams = 3;

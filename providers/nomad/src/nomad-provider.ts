@@ -65,7 +65,7 @@ export interface NomadProviderOptions {
   readonly close: () => Promise<void>;
 }
 
-/** Runs pods as jobs of Nomad; see `docs/adr/0009-nomad.md` for how it goes. */
+/** Runs pods as jobs of Nomad; `docs/adr/0009-nomad.md` shows the flow of data. */
 export class NomadProvider implements Provider, AsyncDisposable {
   readonly #host: NomadHost;
   readonly #config: NomadConfig;
@@ -175,7 +175,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
   }
 
   /**
-   * Registers the pod's job. One whose outcome is not known is registered again, and adopts what it finds.
+   * Registers the pod's job, or adopts the job of an earlier call whose outcome is unknown.
    *
    * @throws UnsupportedError naming the field; ConflictError where the job's id is somebody else's
    */
@@ -197,7 +197,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
         reason: "SecretsInJob",
         message: "The contents of secrets and config maps are readable in the pod's Nomad job, for secrets is inline",
       });
-    // A list may have told of it meanwhile, after a restart.
+    // After a restart of the program a list may have found the job meanwhile.
     if ((this.#registry.get(ref.uid)?.createIndex ?? 0) > 0) return;
     this.#hooks.begin(ref.uid);
     const entry = this.#registry.expect(jobId, plan.shape);
@@ -209,7 +209,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       entry.createIndex = index;
       entry.createdAt = new Date(this.#host.clock.now()).toISOString();
     } catch (error) {
-      // Whether it was registered is not known, unless Nomad says so; who asks later looks there.
+      // The outcome is unknown unless Nomad refused the job; later calls ask Nomad.
       this.#registry.remove(entry);
       if (!isConflict(error)) {
         if (isInvalidInput(error) || isQuotaExceeded(error)) this.#keeper.cleanUp(entry);
@@ -235,7 +235,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       const jobId = jobIdOf(this.#owner, ref.uid);
       if (isInvalidInput(error)) return this.#keeper.endUnread({ jobId, ref }, signal);
       this.#hooks.forget(ref.uid);
-      // A job that never came to be may have left its variables.
+      // The variables may have been written although the job was never registered.
       if (isNotFound(error)) this.#keeper.cleanUp({ jobId, shape: { ref } });
       throw error;
     }
@@ -251,7 +251,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     return this.#keeper.statusOf(await this.#finder.look(ref, signal));
   }
 
-  /** Two lists, whatever the number of pods; either they are whole or they throw. */
+  /** Reads two lists, whatever the number of pods. Throws unless both are complete. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     await this.#watch.relist(signal);
     return {
@@ -310,7 +310,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
     this.#areNamespacesKnown = true;
   }
 
-  /** Whoever may submit jobs to some namespace can put one there that looks like a pod's, so this must not stop the node. */
+  /** Only warns, because anybody who may submit jobs to a namespace can create a job there that looks like a pod's. */
   async #warnOfStrayJobs(signal: AbortSignal): Promise<void> {
     const { logger } = this.#host;
     const namespaces = nomadNamespacesOf(this.#config);

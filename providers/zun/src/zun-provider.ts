@@ -182,8 +182,8 @@ export class ZunProvider implements Provider {
   }
 
   /**
-   * All pods of this node, from Zun's lists; a list that cannot be read to its end throws. A pod that cannot be read is there as it was
-   * known last; what may be a pod of this node, and does not tell which, makes the list incomplete.
+   * All pods of this node, from Zun's lists; a list that cannot be read to its end throws. An unreadable pod is listed in its
+   * last known state. An object that may be a pod of this node but does not tell which makes the list incomplete.
    */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     const { pods: listed, unread } = await this.#finder.list(signal, { withCapsules: true });
@@ -200,7 +200,7 @@ export class ZunProvider implements Provider {
     return { pods: [...pods.values()], complete };
   }
 
-  /** Begins to look after the pods. */
+  /** Starts to watch the pods. */
   notifyPods(listener: (update: PodUpdate) => void): void {
     this.#listener = listener;
     this.#watch.start();
@@ -238,7 +238,7 @@ export class ZunProvider implements Provider {
     return this.#access.attach(ref, container, io, signal);
   }
 
-  /** What the pods use that are containers. */
+  /** Resource usage of pods that are containers. */
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#stats.read(signal);
   }
@@ -249,7 +249,7 @@ export class ZunProvider implements Provider {
     return this.#probing.metrics();
   }
 
-  /** Ends what runs here; the pods run on. */
+  /** Stops all background work; the pods run on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener = undefined;
     this.#probing[Symbol.dispose]();
@@ -262,7 +262,7 @@ export class ZunProvider implements Provider {
   /** A pod of the list; `undefined` if it is gone by now. */
   async #podOf(observed: Observation, signal: AbortSignal): Promise<ProviderPod | undefined> {
     const { ref } = observed.labels;
-    // What is known is no older than the list.
+    // The registry is at least as recent as the list.
     const known = this.#registry.pod(ref.uid);
     if (known) return known;
     if (!needsLook(observed)) this.#registry.note(observed);
@@ -279,7 +279,7 @@ export class ZunProvider implements Provider {
     return this.#registry.pod(ref.uid);
   }
 
-  /** A pod that is there, and of which Zun tells nothing that can be read: as the registry, or else Kubernetes, was told last. */
+  /** A pod that exists but cannot be read, in the state last known to the registry, else last reported to Kubernetes. */
   #lastKnown(ref: PodRef): ProviderPod {
     const { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses } = this.#host.findPod(ref)?.status ?? {};
     const status = { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses };
@@ -293,7 +293,7 @@ export class ZunProvider implements Provider {
       this.#watch.tell(uid);
       return observed;
     } catch (error) {
-      // Its end is told by who ends it.
+      // The deletion reports its own end.
       if (isNotFound(error) && !this.#endings.has(uid) && this.#registry.observed(uid)) {
         this.#registry.forget(uid);
         this.#watch.tellGone(ref);
@@ -303,7 +303,7 @@ export class ZunProvider implements Provider {
   }
 
   async #noteListed(unread: readonly UnreadObject[], signal: AbortSignal): Promise<void> {
-    // Ports of a pod that nothing names may be anybody's.
+    // An unidentified pod may own any of the ports.
     if (!areKnown(unread)) return;
     this.#creator.noteListed();
     const unreadUids = unread.flatMap(({ ref }) => ref?.uid ?? []);
@@ -312,7 +312,7 @@ export class ZunProvider implements Provider {
   }
 }
 
-/** Whether all that cannot be read is known to be pods of the node. */
+/** Whether all unreadable objects are known to be pods of the node. */
 function areKnown(unread: readonly UnreadObject[]): boolean {
   return unread.every(({ ref }) => ref !== undefined);
 }

@@ -21,7 +21,7 @@ export interface ExecInput {
   readonly io: AttachIO;
 }
 
-/** A command on its way: its words as Nomad gets them, and the marks that the shell around it writes, if there is one. */
+/** A command in progress: its words as sent to Nomad, and the marks of the shell around it, if there is one. */
 interface Call extends Pick<ExecInput, "clock" | "io"> {
   readonly words: readonly string[];
   readonly marked?: MarkedCommand | undefined;
@@ -30,14 +30,14 @@ interface Call extends Pick<ExecInput, "clock" | "io"> {
 }
 
 const heartbeatMs = 10_000;
-/** A size that comes before the terminal is there is lost: it is sent again this long after the first output, and now and then before. */
+/** Delays after which the terminal's size is sent again, because a size that arrives before the terminal exists is lost. */
 const sizeAgainMs = [100, 200, 400, 800] as const;
-/** How much input may wait in the socket. */
+/** Maximum bytes of input buffered in the socket. */
 const maxBufferedBytes = 1024 * 1024;
 const drainPauseMs = 10;
-/** How long an aborted call may take to end its command. */
+/** Maximum time for ending the command of an aborted call. */
 const leaveMs = 10_000;
-/** More than an engine says of a shell that is not there: a shell that writes it is there, if not what it is taken for. */
+/** Longer than any engine's message about a missing shell: after this much output the program exists, even if it is not a real shell. */
 const maxEarlyBytes = 16 * 1024;
 const ctrlC = 3;
 const ctrlD = 4;
@@ -61,7 +61,7 @@ export async function execInTask(
     what: `run a command in container ${container} of pod ${ref.namespace}/${ref.name}`,
     open: (words, tty) => client.exec(allocation, { task: container, tty, command: JSON.stringify(words) }, ref.namespace),
   };
-  // The exec driver does nothing more for a task once a command of it could not be started; a shell can always be.
+  // The exec driver accepts no more commands for a task once one could not be started. A shell can always be started.
   if (io.tty) return run(driver === "exec" ? { ...call, words: shellWords(command) } : call, signal);
   if (entry.withoutShell.has(container)) return run(call, signal);
   const marked = new MarkedCommand(command, random);
@@ -77,7 +77,7 @@ export async function execInTask(
 /** There is no shell in the container, so the command has not begun. */
 class NoShellError extends Error {}
 
-/** What raw_exec, and what a Docker engine says of a program that is not there. */
+/** Messages of raw_exec and of Docker engines about a missing program. */
 const noShell = new RegExp(`(failed to start command|exec failed): .*${shellPath}\\b`);
 
 async function run(call: Call, signal: AbortSignal): Promise<ExecResult> {
@@ -97,7 +97,7 @@ async function run(call: Call, signal: AbortSignal): Promise<ExecResult> {
     signal.throwIfAborted();
     return { exitCode: exitCode ?? 0 };
   } catch (error) {
-    // The shell may be gone with the connection, and the command be left.
+    // The shell may have ended with the connection while the command runs on.
     if (!signal.aborted) await leave(socket, call, ended);
     signal.throwIfAborted();
     throw error;
@@ -107,7 +107,7 @@ async function run(call: Call, signal: AbortSignal): Promise<ExecResult> {
   }
 }
 
-/** Closes a connection, and comes back when another one can have its place. */
+/** Closes a connection. Returns when the connection no longer counts. */
 async function hangUp(socket: WebSocket): Promise<void> {
   if (socket.readyState === socket.CLOSED) return;
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
@@ -116,25 +116,25 @@ async function hangUp(socket: WebSocket): Promise<void> {
 }
 
 /**
- * Ends the command of a call that was aborted or cut off. Nomad notices that a connection has gone when the command writes something. A command on
- * a terminal hears of it as of Ctrl-C and Ctrl-D; one without finds its input ended, and is killed if its process is known.
+ * Ends the command of a call that was aborted or cut off. Nomad notices a closed connection only when the command
+ * writes. A command on a terminal therefore gets Ctrl-C and Ctrl-D; any other gets the end of its input, and is killed if its process is known.
  */
 async function leave(socket: WebSocket, { io, clock, marked, open }: Call, ended: Promise<unknown>): Promise<void> {
   const late = new AbortController();
   const limit = clock.sleep(leaveMs, late.signal).catch(() => {});
   const first = (...events: Promise<unknown>[]): Promise<unknown> => Promise.race([...events, limit]).catch(() => {});
-  // Nomad may have begun the command already, and say so only now.
+  // Nomad may have started the command already without having said so.
   if (socket.readyState === socket.CONNECTING) await first(once(socket, "open", late), ended);
   if (socket.readyState === socket.OPEN) {
     if (io.tty) for (const frame of inputFrames(Buffer.from([ctrlC, ctrlD]))) socket.send(frame);
     await first(new Promise<void>((resolve) => socket.send(inputEndFrame, () => resolve())));
-    // What was read before the mark may wait for a reader who is gone.
+    // Output before the mark may still be waiting for a reader that is gone.
     socket.resume();
     if (marked) await first(marked.begun, ended);
   }
   const killWords = marked?.killWords;
   if (killWords) {
-    // There may be no connection left for another command.
+    // The limit may leave no connection for a second command.
     await hangUp(socket);
     const killer = await open(killWords, false).catch(() => undefined);
     if (killer) {
@@ -155,13 +155,13 @@ async function untilExit(socket: WebSocket): Promise<void> {
   await once(socket, "close");
 }
 
-/** Writes the command's output at the reader's pace, until nobody wants it any more. @returns its exit code */
+/** Writes the command's output at the reader's pace until the call is aborted. @returns its exit code */
 function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     let exitCode: number | undefined;
     let blocked: Promise<void> | undefined;
     let failure: Error | undefined;
-    // What a shell that is not there says is none of the command's output.
+    // A message about a missing shell is not part of the command's output.
     let early: Buffer[] | undefined = marked ? [] : undefined;
     socket.on("message", (raw: RawData) => {
       let event: ReturnType<typeof readExecFrame>;
@@ -172,11 +172,11 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
         return socket.terminate();
       }
       if (event.kind === "exited") {
-        // The docker driver says so as well of a command that its engine is only about to start, and of one whose last output it has dropped.
+        // The docker driver also reports 0 for a command that has not started yet, and for a command whose last output it has dropped.
         if (marked && marked.exitCode === undefined && event.exitCode === 0)
           failure = new UnavailableError(`${what}: Nomad says that the command has ended well, but the end of its output has not come`);
         else exitCode = marked?.exitCode ?? event.exitCode;
-        // Nomad breaks the connection off by itself, some time.
+        // Nomad closes the connection only some time later.
         socket.terminate();
       }
       if (event.kind === "output") take(event.stream, event.data);
@@ -195,7 +195,7 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
       const target = io[stream];
       if (data.byteLength === 0 || signal.aborted || !target || target.destroyed || target.write(data)) return;
       socket.pause();
-      // What was read already still comes.
+      // Messages that the socket has already read still arrive.
       blocked ??= drained(target).then(() => {
         blocked = undefined;
         socket.resume();
@@ -228,7 +228,7 @@ function sizeOf(chunks: readonly Buffer[] = []): number {
   return chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** Nomad accepts the connection first, and says then why it does not want it. */
+/** Error for a connection that Nomad has accepted and then closed with a reason. */
 function refused(what: string, reason: string): Error {
   if (/permission denied/i.test(reason))
     return new UnauthorizedError(`${what}: Nomad refuses: ${reason}; the token's policy needs alloc-exec`);
@@ -242,13 +242,13 @@ async function drained(target: Writable): Promise<void> {
   over.abort();
 }
 
-/** Hands the client's input on, at Nomad's pace, until the command has ended. Never rejects. */
+/** Forwards the client's input at Nomad's pace until the command ends. Never rejects. */
 async function sendInput(socket: WebSocket, { io: { stdin, tty }, clock, marked }: Call, signal: AbortSignal): Promise<void> {
   const until = marked ? AbortSignal.any([signal, marked.over]) : signal;
   try {
     if (stdin) {
       const stopped = aborted(until);
-      // What is sent before the command has begun would be lost with a shell that is not there.
+      // If there is no shell, input sent before the command has started would be lost.
       await Promise.race([marked?.begun, stopped]);
       const iterator = stdin.iterator({ destroyOnReturn: false });
       for (;;) {
@@ -261,7 +261,7 @@ async function sendInput(socket: WebSocket, { io: { stdin, tty }, clock, marked 
   } catch {
     // The command has ended, or the client is gone.
   }
-  // Nomad's exec driver takes a terminal away whose input has ended.
+  // Nomad's exec driver closes the terminal at the end of its input.
   if (!signal.aborted && !tty && socket.readyState === socket.OPEN) socket.send(inputEndFrame);
 }
 

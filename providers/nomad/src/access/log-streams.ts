@@ -4,7 +4,7 @@ import type { NomadClient } from "../api/nomad-client.ts";
 import type { ArrivalTimes, LogType } from "./arrival-times.ts";
 import type { LogChunk } from "./log-lines.ts";
 
-/** Which output is followed, and what is known of its task. */
+/** Output to follow, and its task. */
 export interface FollowedLog {
   readonly allocation: string;
   readonly task: string;
@@ -18,12 +18,12 @@ export interface FollowedLog {
 
 const firstPauseMs = 500;
 const maxPauseMs = 30_000;
-/** How long a log may be absent: a task that has just been started has none yet. */
+/** Maximum time for a log to appear after its task has started. */
 const absentMs = 30_000;
-/** Most that is kept for a follower that reads slowly; one that is further behind reads the log itself to catch up. */
+/** Maximum bytes buffered for a slow follower. A follower further behind catches up by reading the log. */
 const maxQueuedBytes = 1024 * 1024;
 
-/** Followed logs: all followers of one output share one stream of Nomad's, however many they are. */
+/** Followed logs. All followers of one output share one stream of Nomad. */
 export class LogStreams {
   readonly #client: Pick<NomadClient, "followLog">;
   readonly #clock: Clock;
@@ -48,7 +48,7 @@ export class LogStreams {
   }
 }
 
-/** One of those who follow an output. It ends when the output does, or when it is too far behind. */
+/** A follower of an output. It ends with the output, or when it is too far behind. */
 export class LogFollower implements Disposable {
   /** Offset at which its chunks begin. */
   readonly position: number;
@@ -65,7 +65,7 @@ export class LogFollower implements Disposable {
     this.#leave = leave;
   }
 
-  /** Whether it was too slow, and what came since is not kept for it. */
+  /** Whether it was too slow, so that output since then is not buffered for it. */
   get isLate(): boolean {
     return this.#isLate;
   }
@@ -88,7 +88,7 @@ export class LogFollower implements Disposable {
     this.#wake.resolve();
   }
 
-  /** What is written, as it comes. @throws what ended the stream, and `signal.reason` */
+  /** Yields the output as it arrives. @throws what ended the stream, and `signal.reason` */
   async *chunks(signal: AbortSignal): AsyncGenerator<LogChunk, void, undefined> {
     const onAbort = (): void => this.#wake.resolve();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -127,7 +127,7 @@ interface SharedStreamOptions {
 }
 
 class SharedStream {
-  /** Resolves when it has ended, for all its followers. Never rejects. */
+  /** Resolves when the stream has ended for all followers. Never rejects. */
   readonly done: Promise<void>;
   readonly #options: SharedStreamOptions;
   readonly #followers = new Set<LogFollower>();
@@ -143,7 +143,7 @@ class SharedStream {
     );
   }
 
-  /** @param onEmpty - nobody follows any more: the next one begins anew */
+  /** @param onEmpty - called when the last follower has left */
   join(onEmpty: () => void): LogFollower {
     const follower = new LogFollower(this.#position, (left) => {
       this.#followers.delete(left);
@@ -187,7 +187,10 @@ class SharedStream {
     }
   }
 
-  /** Reads one connection to its end. A followed log never ends by itself: it is over when the task is, and a second has brought nothing more. @returns whether it is over */
+  /**
+   * Reads one connection to its end. A followed log never ends by itself: it is over when the task is, and a second has brought nothing
+   * more. @returns whether it is over
+   */
   async #read(signal: AbortSignal): Promise<boolean> {
     const { client, clock, log } = this.#options;
     const { allocation, task, tenant, type, times, isOver } = log;
@@ -200,7 +203,7 @@ class SharedStream {
         for (const follower of this.#followers) follower.push({ offset: this.#position, bytes });
         this.#position += bytes.byteLength;
       } else if (isQuiet && isOver()) return true;
-      // What was written last may be on its way when the task is said to be dead.
+      // The last output may still be in transit when the task is reported dead.
       isQuiet = !Data && isOver();
     }
     return false;

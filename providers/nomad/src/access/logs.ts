@@ -9,7 +9,7 @@ import type { LogStreams } from "./log-streams.ts";
 import { merge, mergeByTime } from "./merge.ts";
 import { taskOf } from "./task-of.ts";
 
-/** Whose log is wanted. */
+/** Container whose log is read, and how. */
 export interface LogInput {
   readonly client: Pick<NomadClient, "log">;
   readonly clock: Clock;
@@ -20,10 +20,10 @@ export interface LogInput {
   readonly options: Pick<ContainerLogOptions, "follow" | "previous" | "timestamps" | "sinceTime" | "tailLines">;
 }
 
-/** How often a task that has not started is looked at. */
+/** Interval between checks of a task that has not started. */
 const startPauseMs = 500;
 
-/** One of the container's outputs, and how far it was read. */
+/** One output of the container and its read position. */
 interface Output {
   readonly type: LogType;
   readonly times: ArrivalTimes;
@@ -32,8 +32,8 @@ interface Output {
 }
 
 /**
- * A container's output. Nomad keeps standard output and standard error apart, and no times: lines are put in the order in which
- * they arrived here, and have the time of their arrival. What all instances of the container wrote is in one log.
+ * Output of a container. Nomad keeps standard output and standard error apart and stores no times, so lines have the order and the times
+ * in which they arrived here. One log holds the output of all instances of the container.
  *
  * @throws NotFoundError for a container that is not there; UnsupportedError for the log of the instance before
  */
@@ -63,14 +63,14 @@ function previousLog(entry: PodEntry, container: string, restarts: number): Erro
   );
 }
 
-/** When what is read now was written at the latest: an ended container writes nothing more. */
+/** Upper bound of the time at which the bytes read now were written: an ended container writes nothing more. */
 function seenAt({ clock, entry, container }: LogInput): number {
   const { State, FinishedAt } = taskOf(entry, container) ?? {};
   const endMs = State === "dead" && FinishedAt ? Date.parse(FinishedAt) : Number.NaN;
   return Number.isNaN(endMs) ? clock.now() : Math.min(endMs, clock.now());
 }
 
-/** What was written so far: of each output the part of the tail that is its, the earlier lines first. */
+/** Yields the lines written so far, limited to the tail, in order of their times. */
 async function* written(
   input: LogInput,
   outputs: readonly Output[],
@@ -92,7 +92,7 @@ function* lastLines(outputs: readonly Output[]): Generator<Uint8Array, void, und
   for (const { cutter } of outputs) for (const { bytes } of cutter.end()) yield bytes;
 }
 
-/** Looks through both outputs for their last lines, and puts each where its part of the tail begins. @returns where each ends */
+/** Scans both outputs for the tail and moves each to the start of its part. @returns the end of each */
 async function skipToTail(
   input: LogInput,
   outputs: readonly Output[],
@@ -113,7 +113,7 @@ async function skipToTail(
   return ends;
 }
 
-/** Reads an output on from where it was read to; nothing where there is none yet. */
+/** Reads an output from its position; empty while there is no log yet. */
 async function* chunksOf(
   { client, entry, container }: LogInput,
   output: Output,
@@ -129,7 +129,7 @@ async function* chunksOf(
       signal,
     );
   } catch (error) {
-    // A task that has just been started has no log yet.
+    // A task has no log directly after its start.
     if (isNotFound(error) || isInvalidInput(error)) return;
     throw error;
   }
@@ -148,7 +148,7 @@ async function* chunksOf(
   signal.throwIfAborted();
 }
 
-/** What is written from then on, until the container has ended, in the order of its arrival. */
+/** Yields new lines in order of arrival until the container has ended. */
 async function* live(input: LogInput, outputs: readonly Output[], signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const { clock, entry } = input;
   while (!hasStarted(input)) {

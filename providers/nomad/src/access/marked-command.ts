@@ -8,38 +8,41 @@ import type { Random } from "@virtual-kubelet/clock";
 // Source: Nomad 2.0.6, `runNoTTY` in drivers/shared/executor/exec_utils.go, `execStreaming` in grpc_client.go beside it, and `ExecTaskStreaming`
 // in drivers/docker/driver.go.
 
-/** The shell that commands are run by. */
+/** Shell that runs the commands. */
 export const shellPath = "/bin/sh";
 
-/** What follows the word of a mark, and how long it may be: a command can read its mark from its shell's arguments, and write it without an end. */
+/**
+ * Rest of a mark and its maximum length. The length is limited because a command can read its mark from its shell's arguments and write it
+ * unterminated.
+ */
 const markWords = /^ (\d+)(?: (\d*))?$/;
 const maxWordsBytes = 64;
 
-/** Process of a command; together the two numbers are no other's. */
+/** Process of a command. The two numbers together are unique. */
 export interface CommandProcess {
   readonly id: number;
-  /** When it began, in ticks of its machine's clock; `NaN` where there is no /proc. */
+  /** Start time in ticks of its machine's clock; `NaN` without /proc. */
   readonly startTicks: number;
 }
 
 /**
- * Reads when a process began into `t`: the 20th word behind its name, which may have any character in it, parentheses and line ends too. All
- * other words are numbers but one letter, so the last parenthesis ends the name.
+ * Reads the start time of a process into `t`: the 20th word after its name. The name may contain any character, even parentheses and line ends;
+ * because the other words are numbers and one letter, the last parenthesis ends the name.
  */
 const readStart = (file: string): string =>
   `s=; while IFS= read -r l; do s="$s $l"; done <"${file}"; f() { t=\${20}; }; set -f; f \${s##*)}`;
 /** Begins the command in its own process. `exec` runs no builtin of the shell's, and what the shell itself says goes to /dev/null. */
 const begin = `m=$1; shift; ${readStart("/proc/$$/stat")}; set +f; printf '\\000%s %s %s\\n' "$m" $$ "$t" >&3; exec 2>&3 3>&-; exec "$@"`;
 const around = `m=$1 b=$2; shift 2; exec 3>&2 2>/dev/null; ${shellPath} -c "$b" sh "$m" "$@"; printf '\\000%s %s\\n' "$m" $? >&3; printf '\\000%s 0\\n' "$m"; exec cat >/dev/null 3>&-`;
-/** Kills the process, unless its id is another's by now. */
+/** Kills the process, unless another process has its id by now. */
 const kill = `${readStart("/proc/$1/stat")}; [ "$t" = "$2" ] && kill -KILL "$1"`;
 
-/** The words that run a command by a shell and nothing more. */
+/** Words that run a command by a shell without marks. */
 export function shellWords(command: readonly string[]): readonly string[] {
   return [shellPath, "-c", 'exec "$@"', "sh", ...command];
 }
 
-/** A command by a shell that marks its begin and its end. */
+/** Command run by a shell that marks its start and its end. */
 export class MarkedCommand {
   /** What to run. */
   readonly words: readonly string[];
@@ -66,7 +69,7 @@ export class MarkedCommand {
     return this.#process !== undefined;
   }
 
-  /** Is aborted when the command has ended, and all that it has written has come. */
+  /** Aborted when the command has ended and all its output has arrived. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -83,7 +86,7 @@ export class MarkedCommand {
     return [shellPath, "-c", kill, "sh", String(id), String(startTicks)];
   }
 
-  /** Takes the marks out of what comes on standard error. @returns the rest; the beginning of what may be a mark is held back */
+  /** Removes the marks from a piece of standard error. @returns the rest; a possible beginning of a mark is held back */
   take(chunk: Uint8Array): Buffer {
     return this.#errors.take(chunk);
   }
@@ -93,7 +96,7 @@ export class MarkedCommand {
     return this.#output.take(chunk);
   }
 
-  /** What was held back of standard output and standard error, once nothing more comes. */
+  /** Output that was held back, once no more arrives. */
   rest(): { readonly stdout: Buffer; readonly stderr: Buffer } {
     return { stdout: this.#output.rest(), stderr: this.#errors.rest() };
   }
@@ -156,7 +159,7 @@ class MarkScanner {
     return held;
   }
 
-  /** Where the bytes end in the beginning of a mark; their length if they do not. */
+  /** Offset of a beginning of a mark at the end of the bytes; their length if there is none. */
   #beginningOfMark(bytes: Buffer): number {
     const zero = bytes.lastIndexOf(0);
     if (zero < 0) return bytes.byteLength;

@@ -29,23 +29,23 @@ import type {
   VariableStub,
 } from "./types.ts";
 
-/** How many entries of a list are asked for at once. */
+/** Entries per page of a list. */
 const pageSize = 1000;
-/** Pages after which a list is given up, so that a fault of an agent or a proxy does not fill the memory. */
+/** Maximum pages read of one list, so that a faulty agent or proxy cannot fill the memory. */
 const maxPages = 200;
 
-/** A list, and the index from which on it has changed. */
+/** A list and the index at which it was read. */
 export interface IndexedList<T> {
   readonly items: readonly T[];
   readonly index: number;
-  /** IDs of objects that are in the list and cannot be read; `undefined` for one whose ID cannot be read either. */
+  /** IDs of listed objects that could not be parsed; `undefined` for an object whose ID could not be parsed either. */
   readonly skipped: readonly (string | undefined)[];
 }
 
-/** A job as Nomad keeps it, with all that Nomad has filled in. */
+/** A job as Nomad stores it, with its defaults filled in. */
 export type JobSpec = Readonly<Record<string, unknown>> & { readonly ID: string };
 
-/** Which part of a log is wanted. */
+/** Part of a log to read. */
 export interface LogRequest {
   readonly task: string;
   /** Namespace of Kubernetes whose user reads it. */
@@ -62,12 +62,12 @@ export interface ExecQuery {
   readonly command: string;
 }
 
-/** What an answer to a restart may take beyond the kill time-out, in milliseconds. */
+/** Maximum duration of a restart beyond the kill time-out, in milliseconds. */
 const restartMarginMs = 30_000;
 
 /**
- * The calls of Nomad's API that the provider makes, in one namespace of Nomad; what they throw is {@link NomadHttp}'s. A call that
- * names an allocation finds it in every namespace that the token may use.
+ * Calls of Nomad's API in one namespace of Nomad. They throw the errors of {@link NomadHttp}. A call that names an allocation
+ * finds it in every namespace that the token may use.
  */
 export class NomadClient {
   readonly #http: NomadHttp;
@@ -142,15 +142,15 @@ export class NomadClient {
     return this.#list(request, "allocation", allocationSchema, signal);
   }
 
-  /** Waits until any allocation has changed since the index, or the time is over. @returns the index now */
+  /** Waits until any allocation has changed since the index, or the time is over. @returns the current index */
   async waitForAllocations(index: number, waitMs: number, signal: AbortSignal): Promise<number> {
     const wait = `${Math.ceil(waitMs / 1000)}s`;
     const request: NomadRequest = {
       path: "/allocations",
-      // One is enough to be woken by all.
+      // One entry is enough: the query returns when any allocation has changed.
       query: { index, wait, per_page: 1 },
       what: "wait for allocations to change",
-      // Nomad adds a sixteenth by chance.
+      // Nomad adds up to a sixteenth at random.
       timeoutMs: waitMs * 1.2 + 30_000,
     };
     return (await this.#json<unknown>(request, signal)).index;
@@ -175,14 +175,14 @@ export class NomadClient {
     );
   }
 
-  /** A variable, with the index it was last changed at. @throws NotFoundError */
+  /** Reads a variable and the index of its last change. @throws NotFoundError */
   async readVariable(path: string, signal: AbortSignal): Promise<NomadVariable & { readonly ModifyIndex: number }> {
     const request = { path: variablePath(path), what: `read variable ${path}` };
     return (await this.#json<NomadVariable & { ModifyIndex: number }>(request, signal)).body;
   }
 
   /**
-   * Writes a variable, whatever it was.
+   * Writes a variable, overwriting any earlier value.
    *
    * @param cas - only if it was last changed at that index
    * @throws ConflictError if it was changed since
@@ -235,9 +235,9 @@ export class NomadClient {
   }
 
   /**
-   * Ends a task's process within its kill time-out, and starts it again, whatever its restart policy. Answers when it has ended.
+   * Ends a task's process within its kill time-out and starts it again, regardless of its restart policy. Returns once the process has ended.
    *
-   * @param killTimeoutMs - the time-out, which the answer may take
+   * @param killTimeoutMs - kill time-out of the task; the answer may take as long
    */
   async restartTask(allocation: string, task: string, killTimeoutMs: number, signal: AbortSignal): Promise<void> {
     const request = {
@@ -338,7 +338,7 @@ export class NomadClient {
     return this.#http.webSocket({ ...this.#execRequest(allocation, query), tenant });
   }
 
-  /** The same for a probe, whose connection is none of users'. */
+  /** As {@link exec}, for a probe: the connection does not count as a user's. */
   execProbe(allocation: string, query: ExecQuery): Promise<WebSocket> {
     return this.#http.webSocket(this.#execRequest(allocation, query));
   }
@@ -382,7 +382,7 @@ export class NomadClient {
       const read = this.#read(page, request, kind, schema);
       items.push(...read.items);
       skipped.push(...read.skipped);
-      // What changed while the pages were read is after the first.
+      // Changes made while the pages were read have indexes after the first page's.
       index ??= page.index;
       nextToken = page.nextToken;
       if (nextToken === undefined) return { items, index, skipped };

@@ -10,21 +10,21 @@ const connectTimeoutMs = 10_000;
 const answerTimeoutMs = 30_000;
 /** Connections that following one container takes: one for each of its outputs. */
 const streamsOfLog = 2;
-/** The longest answer that is read to the end, in bytes. */
+/** Maximum size of an answer in bytes. */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
-/** What a connection to Nomad is made of. */
+/** Options of {@link NomadHttp}. */
 export interface NomadHttpOptions {
   /** `http://`, `https://` or `unix://`. */
   readonly address: string;
   readonly region?: string | undefined;
   readonly tokens: TokenSource;
-  /** `user:password` for what stands before Nomad. */
+  /** `user:password` for a proxy in front of Nomad. */
   readonly httpAuth?: string | undefined;
   readonly tls: NomadTls;
-  /** Most connections for short requests at once; those that last come on top. */
+  /** Maximum connections for short requests; long ones are counted separately. */
   readonly maxSockets: number;
-  /** Most connections for users' logs and commands at once, the last quarter of them for tenants who have fewer than `streamsOfLog`. */
+  /** Maximum connections for users' logs and commands. The last quarter is for tenants that have fewer than `streamsOfLog`. */
   readonly maxStreams: number;
 }
 
@@ -40,7 +40,7 @@ export interface NomadRequest {
   /** Namespace of Nomad that the request is about; default: none, for what has no namespace. */
   readonly namespace?: string | undefined;
   readonly body?: unknown;
-  /** What is attempted, on what: the beginning of every error's message. */
+  /** Action and its object, as in `purge job vk-1`: the beginning of each error message. */
   readonly what: string;
   /** How long the answer may take, in milliseconds; 0 is for ever. Default 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -113,7 +113,7 @@ export class NomadHttp implements AsyncDisposable {
     const free = this.#take(request);
     try {
       const { body } = await this.#send(request, this.#long, signal);
-      // Destroying it is how it ends, and no news.
+      // The caller ends the stream by destroying it, which is not an error.
       body.on("error", () => {});
       if (free) body.once("end", free).once("close", free);
       return body;
@@ -170,7 +170,7 @@ export class NomadHttp implements AsyncDisposable {
       path: `/v1${path}${this.#search(request)}`,
       headers: await this.#headers(),
       body: body === undefined ? null : JSON.stringify(body),
-      // A connection that is kept after its log would be one too many beside those of commands.
+      // An idle connection after a log would count against the limit for commands.
       reset: request.tenant !== undefined,
       signal,
       ...(request.timeoutMs !== undefined && { headersTimeout: request.timeoutMs }),
@@ -253,7 +253,7 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** An answer that breaks off is no answer. */
+/** Parses JSON. @throws UnavailableError for a truncated or invalid answer */
 function parse<Body>({ what }: NomadRequest, text: string): Body {
   try {
     return (text === "" ? undefined : JSON.parse(text)) as Body;

@@ -12,7 +12,7 @@ import type {
   VariableStub,
 } from "./types.ts";
 
-// Unknown fields are left out, so that a later Nomad may add some. A known field of another type makes an object unreadable.
+// Unknown fields are dropped, so that later releases of Nomad may add some. A known field of another type makes an object unreadable.
 
 /** The latest time that a date can hold, in nanoseconds. */
 const maxNanoseconds = 8.64e21;
@@ -41,7 +41,7 @@ const taskStateSchema: z.ZodType<TaskState> = z.object({
   Events: z.array(taskEventSchema).nullish(),
 });
 
-/** An allocation of a list, of an event, or read by its id. */
+/** An allocation from a list, an event or a lookup. */
 export const allocationSchema: z.ZodType<Allocation> = z.object({
   ID: z.string(),
   JobID: z.string(),
@@ -70,7 +70,7 @@ export const allocationSchema: z.ZodType<Allocation> = z.object({
   NetworkStatus: z.object({ Address: z.string().optional(), AddressIPv6: z.string().optional() }).nullish(),
 });
 
-/** A job of a list, or read by its id. */
+/** A job from a list or a lookup. */
 export const jobSchema: z.ZodType<JobStub> = z.object({
   ID: z.string(),
   Namespace: z.string(),
@@ -83,7 +83,7 @@ export const jobSchema: z.ZodType<JobStub> = z.object({
 
 const counts = z.record(z.string(), z.number()).nullish();
 
-/** An evaluation of a list, or of an event. */
+/** An evaluation from a list or an event. */
 export const evaluationSchema: z.ZodType<Evaluation> = z.object({
   ID: z.string(),
   JobID: z.string(),
@@ -149,7 +149,7 @@ const oversubscription: z.ZodType<Oversubscription | null | undefined> = z
   .object({ MemoryOversubscriptionEnabled: z.boolean().nullish() })
   .nullish();
 
-/** The part of a node pool that goes over {@link schedulerSchema}. */
+/** Settings of a node pool that override {@link schedulerSchema}. */
 export const nodePoolSchema: z.ZodType<{ readonly SchedulerConfiguration?: Oversubscription | null | undefined }> = z.object({
   SchedulerConfiguration: oversubscription,
 });
@@ -176,12 +176,12 @@ export const statsSchema: z.ZodType<AllocationStats> = z.object({
     .nullish(),
 });
 
-/** A line of the event stream: its events are read one by one. */
+/** A line of the event stream, whose events are parsed one by one. */
 export const frameSchema: z.ZodType<{ readonly Events?: readonly unknown[] | null | undefined }> = z.object({
   Events: z.array(z.unknown()).nullish(),
 });
 
-/** An event without its payload's objects: those of other people's jobs are never looked at. */
+/** An event without the objects in its payload, because those of other jobs are never parsed. */
 export const eventSchema: z.ZodType<NomadEvent> = z.object({
   Topic: z.string(),
   Type: z.string(),

@@ -26,7 +26,7 @@ export interface ContainerHooksOptions {
   /** The pod as the cluster has it: hooks are not kept in Nomad. */
   readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
-  /** A postStart hook is through. */
+  /** Called when a postStart hook has ended. */
   readonly onChange: (entry: PodEntry) => void;
 }
 
@@ -48,9 +48,9 @@ const failures = { postStart: "FailedPostStartHook", preStop: "FailedPreStopHook
  */
 export class ContainerHooks {
   readonly #options: ContainerHooksOptions;
-  /** By pod and container, the instance whose hook has run, or runs. */
+  /** Instance whose postStart hook has started, by pod and container. */
   readonly #started = new Map<string, Map<string, string>>();
-  /** By pod, the containers whose postStart hook runs. */
+  /** Containers whose postStart hook is running, by pod. */
   readonly #running = new Map<string, Set<string>>();
   readonly #stopping = new Map<string, Stopping>();
 
@@ -58,14 +58,14 @@ export class ContainerHooks {
     this.#options = options;
   }
 
-  /** A pod that is about to be created: the first instances of its containers have hooks to run. */
+  /** Registers a pod that is about to be created, so that the hooks of its first instances run. */
   begin(uid: string): void {
     if (!this.#started.has(uid)) this.#started.set(uid, new Map());
   }
 
   /**
-   * Runs the postStart hooks of containers that have started. Of a pod that is found after a restart of this program, what runs already is
-   * taken to have run its hooks.
+   * Runs the postStart hooks of containers that have started. The hooks of a pod found after a restart of this
+   * program count as run for its running containers.
    */
   watch(entry: PodEntry): void {
     const { ref } = entry.shape;
@@ -78,12 +78,12 @@ export class ContainerHooks {
       started?.set(name, instance);
       const hook = isFound || entry.ending ? undefined : this.#hookOf(ref, name, "postStart");
       if (hook) this.#runPostStart(entry, { name, instance, hook });
-      // The hook of the instance before may still run.
+      // The hook of the previous instance may still be running.
       else this.#running.get(ref.uid)?.delete(name);
     }
   }
 
-  /** A status in which no container is ready before its postStart hook is through. */
+  /** Returns the status with no container ready before its postStart hook has ended. */
   applyTo(status: ProviderPodStatus, { shape }: PodEntry): ProviderPodStatus {
     const running = this.#running.get(shape.ref.uid);
     if (!running?.size) return status;
@@ -106,7 +106,7 @@ export class ContainerHooks {
   /**
    * Runs the preStop hooks of all containers that run, at once, and no hook twice. Never rejects because of a hook.
    *
-   * @param deadlineMs - when they are given up, on the monotonic clock; a later call may bring it forward
+   * @param deadlineMs - time at which the hooks are aborted, on the monotonic clock; a later call may set an earlier one
    */
   preStop(entry: PodEntry, deadlineMs: number): Promise<void> {
     const { clock, background } = this.#options;
@@ -159,11 +159,11 @@ export class ContainerHooks {
     background.run(`postStart ${instance}/${name}`, async (signal) => {
       const allocation = entry.allocation?.ID ?? "";
       const isGood = await this.#run(entry, { name, hook, kind: "postStart" }, signal);
-      // What came after it has a hook of its own, and is not to be killed.
+      // A newer instance has its own hook, and must not be killed.
       if (this.#started.get(ref.uid)?.get(name) !== instance) return;
       running.delete(name);
       onChange(entry);
-      // It is started again by its restart policy, as with a kubelet. It may have ended meanwhile.
+      // As with a kubelet, its restart policy starts the killed container again. It may have ended meanwhile.
       if (!isGood && !entry.ending)
         await clientOf(ref)
           .signalTask(allocation, name, "SIGKILL", signal)
@@ -199,7 +199,7 @@ export class ContainerHooks {
   }
 }
 
-/** No input, and nowhere for the output to go: it may hold what is not for an event. */
+/** No input; the output is dropped, because it may hold secrets that must not appear in an event. */
 function silentIO(): AttachIO {
   const sink = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
   return { stdin: undefined, stdout: sink(), stderr: sink(), tty: false, resizes: noSizes() };

@@ -27,13 +27,13 @@ const shapeSchema: z.ZodType<Omit<PodShape, "ref" | "owner">> = z.object({
   fileVolumes: z.array(z.object({ name: z.string(), confidential: z.boolean() })),
 });
 
-/** Which start of a pod its job is. A pod whose containers cannot be started has its job registered again. */
+/** Start of a pod that a job stands for. The job of a pod whose containers cannot be started is registered again. */
 export interface PodAttempt {
-  /** How many starts in a row have failed before. */
+  /** Number of starts in a row that failed before. */
   readonly failures: number;
-  /** Allocations that were created up to this index are of starts before; 0 for the first start. */
+  /** Allocations created up to this index belong to earlier starts; 0 for the first start. */
   readonly after: number;
-  /** Restarts of containers in the starts before, by their names. */
+  /** Restarts of containers in earlier starts, by name. */
   readonly restarts: Readonly<Record<string, number>>;
 }
 
@@ -46,15 +46,15 @@ const attemptSchema: z.ZodType<PodAttempt> = z.object({
   restarts: z.record(z.string(), z.int().nonnegative()),
 });
 
-/** What a job is to a node, by its id and its meta. */
+/** Relation of a job to the node, by its id and meta. */
 export type JobMeaning =
   | { readonly kind: "pod"; readonly shape: PodShape; readonly attempt: PodAttempt }
-  /** A job that is no pod of the node. `why`: what tells a copy from the pod that its meta names. */
+  /** A job that is not a pod of the node. `why`: how a copy differs from the pod that its meta names. */
   | { readonly kind: "foreign"; readonly why: string | undefined }
   /** A pod of the node whose meta cannot be read. */
   | { readonly kind: "unreadable"; readonly why: string };
 
-/** The meta of a job at a pod's first start. It never changes while the pod runs: Nomad would start the pod anew. */
+/** The meta of a job at a pod's first start. It never changes while the pod runs, because Nomad would then restart the pod. */
 export function metaOf({ ref, owner, ...rest }: PodShape): Readonly<Record<string, string>> {
   return {
     "vk.cluster": owner.clusterId,
@@ -66,12 +66,12 @@ export function metaOf({ ref, owner, ...rest }: PodShape): Readonly<Record<strin
   };
 }
 
-/** JSON in which Nomad finds no variable of its own to put in, as it does before it hands the meta to the job's tasks. An image may be named `${…}`. */
+/** JSON that Nomad does not interpolate before it passes the meta to the job's tasks. An image may be named `${…}`. */
 function withoutInterpolation(json: string): string {
   return json.replaceAll("${", String.raw`\u0024{`);
 }
 
-/** The entry of the job's meta that tells of a later start than the first. With another one, Nomad starts the pod anew. */
+/** Entry of the job's meta for a start after the first. A changed entry makes Nomad restart the pod. */
 export function attemptMeta(attempt: PodAttempt): Readonly<Record<string, string>> {
   return { "vk.attempt": JSON.stringify({ version: metaVersion, ...attempt }) };
 }
@@ -80,8 +80,8 @@ export function attemptMeta(attempt: PodAttempt): Readonly<Record<string, string
 export type NamespaceOf = (pod: Pick<PodRef, "namespace">) => string;
 
 /**
- * Tells a node's pods from other jobs. The id decides, because whoever copies a job copies its meta, too; and the namespace, because an
- * id is unique in one namespace only.
+ * Distinguishes a node's pods from other jobs. The id decides, because a copy of a job has the same meta; and the namespace, because an
+ * id is unique only within a namespace.
  */
 export function readJobMeta(
   { ID, Namespace, Meta }: Pick<JobStub, "ID" | "Namespace" | "Meta">,

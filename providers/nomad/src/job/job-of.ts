@@ -17,18 +17,18 @@ import { userOf } from "./task-user.ts";
 import { groupVolumes, taskVolumes } from "./task-volumes.ts";
 import { InlineStore, VariableStore, type ItemStore } from "./variable-items.ts";
 
-/** All that is sent to Nomad for a pod. It may hold secrets. */
+/** Everything that is sent to Nomad for a pod. It may hold secrets. */
 export interface JobPlan {
   readonly job: NomadJob;
   /** Written before the job is registered. */
   readonly variables: readonly NomadVariable[];
   readonly shape: PodShape;
-  /** Whether the job itself shows what comes from secrets and config maps. */
+  /** Whether the job itself contains values of secrets and config maps. */
   readonly isReadable: boolean;
 }
 
 const nanosPerMs = 1e6;
-/** A kill time-out of zero would be Nomad's default. */
+/** Minimum kill time-out, because zero means Nomad's default. */
 const shortestKillMs = 1;
 
 /**
@@ -73,7 +73,7 @@ export function jobOf(pod: DeepReadonly<Pod>, content: PodContent, owner: Owner,
       Config: driverConfig({ pod, container, settings, environment, volumes, login, ports }),
       Env: environment.env,
       ...(role !== "main" && { Lifecycle: { Hook: "prestart", Sidecar: role === "sidecar" } }),
-      // A sidecar is started again whatever the pod's policy.
+      // A sidecar is always restarted, regardless of the pod's policy.
       ...(role === "sidecar" && { RestartPolicy: restartPolicy("Always", settings) }),
       Resources: taskResources(container, settings),
       KillTimeout: killTimeout(spec.terminationGracePeriodSeconds ?? 30),
@@ -135,7 +135,7 @@ function killTimeout(graceSeconds: number): number {
   return Math.max(shortestKillMs, graceSeconds * 1000) * nanosPerMs;
 }
 
-/** The file that a task waits for until its gate is opened: a variable that is not there yet. */
+/** Template that holds a task back until its gate is opened: it reads a variable that does not exist yet. */
 function gateTemplate(jobId: string, task: string): NomadTemplate {
   return {
     EmbeddedTmpl: `{{ with nomadVar "${variablePaths.gate(jobId, task)}" }}{{ .go }}{{ end }}`,

@@ -2,11 +2,11 @@ import type { Container, DeepReadonly, Pod, RegistryEntry, ResolvedEnvVar, Resol
 import { pullCredentialsOf, type PullCredentials } from "./pull-credentials.ts";
 import type { JobSettings } from "./settings.ts";
 
-/** What a pod's references come to. It holds secrets. */
+/** Resolved references of a pod. Holds secrets. */
 export interface PodContent {
   /** The environment of each container, by its name. */
   readonly environments: ReadonlyMap<string, readonly ResolvedEnvVar[]>;
-  /** The files of each volume that has any of the cluster's, by its name. */
+  /** Files of each volume from the cluster's objects, by name. */
   readonly files: ReadonlyMap<string, readonly VolumeFile[]>;
   /** Credentials for the images of containers, by the containers' names. */
   readonly logins: ReadonlyMap<string, PullCredentials>;
@@ -37,14 +37,14 @@ export function isConfidentialVolume(pod: DeepReadonly<Pod>, name: string): bool
   );
 }
 
-/** Where the contents of a pod come from. */
+/** Sources of a pod's contents. */
 export interface ContentSources {
   readonly resolved: ResolvedPod;
   /** Reads the pod's `imagePullSecrets`. */
   readonly pullSecrets: (signal: AbortSignal) => Promise<readonly RegistryEntry[]>;
 }
 
-/** Resolves all that the pod refers to. @throws what the sources throw; UnsupportedError for credentials that Nomad does not take */
+/** Resolves all references of the pod. @throws what the sources throw; UnsupportedError for credentials that Nomad does not take */
 export async function readPodContent(
   pod: DeepReadonly<Pod>,
   { driver, config }: JobSettings,

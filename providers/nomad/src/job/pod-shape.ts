@@ -2,10 +2,10 @@ import type { Container, DeepReadonly, Owner, Pod, PodRef } from "@virtual-kubel
 import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { NomadDriver } from "../config.ts";
 
-/** What a container is in its pod. */
+/** Role of a container in its pod. */
 export type ContainerRole = "init" | "sidecar" | "main";
 
-/** What has to be known of a container to tell its status. */
+/** Facts about a container that its status depends on. */
 export interface ContainerShape {
   readonly name: string;
   readonly image: string;
@@ -14,10 +14,10 @@ export interface ContainerShape {
   readonly probes?: readonly ProbeName[] | undefined;
 }
 
-/** What a probe is for. */
+/** Kind of a probe. */
 export type ProbeName = "startup" | "readiness" | "liveness";
 
-/** What has to be known of a pod beyond its allocation. It is in the job's meta, so that it outlives us. */
+/** Facts about a pod beyond its allocation. They are stored in the job's meta, so that they survive a restart of the program. */
 export interface PodShape {
   readonly ref: PodRef;
   readonly owner: Owner;
@@ -30,7 +30,7 @@ export interface PodShape {
   readonly driver: NomadDriver;
   /** Network mode of its group. */
   readonly network: string;
-  /** Paths of the variables that are its own, gates not among them. */
+  /** Paths of its variables, except gates. */
   readonly variables: readonly string[];
   /** Volumes whose files are in those variables. */
   readonly fileVolumes: readonly { readonly name: string; readonly confidential: boolean }[];
@@ -74,8 +74,8 @@ export function prestartContainers({ containers }: Pick<PodShape, "containers">)
 }
 
 /**
- * Containers that wait at a gate: Nomad would start all that come before the main ones at once, and the main ones as soon as the sidecars
- * run, whose startup probes it does not know.
+ * Containers that wait at a gate. Without gates Nomad would start all init containers and sidecars at once, and the main ones as soon as the
+ * sidecars run, because it does not know startup probes.
  */
 export function gatedContainers(shape: Pick<PodShape, "containers">): readonly ContainerShape[] {
   const prestart = prestartContainers(shape);

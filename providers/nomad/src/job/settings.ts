@@ -3,7 +3,7 @@ import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadConfig, NomadDriver } from "../config.ts";
 import type { NomadConstraint } from "../api/types.ts";
 
-/** What the annotations of a pod begin with. */
+/** Prefix of the provider's annotations. */
 export const annotationDomain = "nomad.hashicorp.com";
 
 /** Annotations by which a pod chooses where and how its job runs. */
@@ -14,7 +14,7 @@ export const policyAnnotations: readonly PolicyAnnotation[] = [
   { name: `${annotationDomain}/constraint`, separator: ";" },
 ];
 
-/** What a job depends on of the clients that it may go to. */
+/** Facts about the clients that jobs depend on. */
 export interface ClientFacts {
   /** MHz that one CPU of Kubernetes is. */
   readonly mhzPerCore: number;
@@ -22,7 +22,7 @@ export interface ClientFacts {
   readonly memoryOversubscription: boolean;
 }
 
-/** What the configuration and the pod's annotations say of one pod's job. */
+/** Settings of one pod's job, from the configuration and the pod's annotations. */
 export interface JobSettings {
   readonly driver: NomadDriver;
   /** Network mode of the group; `task` is none. */
@@ -45,7 +45,7 @@ export function jobSettingsOf(pod: DeepReadonly<Pod>, config: NomadConfig, clien
   const nodePool = annotation("node-pool") ?? config.nodePool;
   return {
     driver,
-    // What runs on the host itself has the host's network.
+    // Processes on the host itself have the host's network.
     network: pod.spec?.hostNetwork || driver !== "docker" ? "host" : config.network,
     datacenters:
       annotation("datacenters")
@@ -57,19 +57,19 @@ export function jobSettingsOf(pod: DeepReadonly<Pod>, config: NomadConfig, clien
       ...parseConstraints(annotation("constraint")),
       ...machineConstraints(pod),
     ],
-    // What was read is of the pool of the configuration.
+    // The facts are of the configured pool only.
     clients: { ...clients, memoryOversubscription: clients.memoryOversubscription && nodePool === config.nodePool },
     config,
   };
 }
 
-/** Labels of Kubernetes that say on what machine a pod runs, and the attributes of a client that say the same in the same words. */
+/** Node labels that describe the machine, and the attributes of a client with the same values. */
 const machineAttributes: Readonly<Record<string, string>> = {
   "kubernetes.io/arch": "${attr.cpu.arch}",
   "kubernetes.io/os": "${attr.kernel.name}",
 };
 
-/** A node has the labels that fit most of its clients: a pod that asks for one of them goes to no other client. */
+/** Constraints for a pod that selects a label of the machine: the node has the label of most of its clients, and the pod must run on one of these. */
 function machineConstraints({ spec }: DeepReadonly<Pod>): NomadConstraint[] {
   return Object.entries(machineAttributes).flatMap(([label, LTarget]) => {
     const RTarget = spec?.nodeSelector?.[label];

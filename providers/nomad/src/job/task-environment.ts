@@ -3,12 +3,12 @@ import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadTemplate } from "../api/types.ts";
 import { InlineStore, type ItemStore } from "./variable-items.ts";
 
-/** A container's environment and words, as a task takes them. */
+/** Environment and command line of a container in a task. */
 export interface TaskEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly templates: readonly NomadTemplate[];
   /**
-   * The words of the container's `command` or `args`. What is confidential in them is put in by the client.
+   * The words of the container's `command` or `args`. The client fills in confidential parts.
    *
    * @throws UnsupportedError for a NUL byte in a word
    */
@@ -19,7 +19,7 @@ export interface TaskEnvironment {
 const templateName = /^[A-Za-z_][A-Za-z0-9_./]*$/;
 
 /**
- * Divides a container's environment into what may be read in the job, and what comes from secrets and config maps.
+ * Splits a container's environment into variables that the job may show and those from secrets and config maps.
  *
  * @param path - of the variable for the latter
  */
@@ -34,7 +34,7 @@ export function taskEnvironment(
   const inJob = new InlineStore();
   for (const { name, value } of environment) {
     const isHidden = isConfidential(container, name);
-    // Nomad would put its own variables in for `${NAME}`, in names as in values.
+    // Nomad replaces `${NAME}` by its own variables, in names as well as in values.
     if (!isHidden && !`${name}${value}`.includes("${")) {
       env.set(name, value);
       continue;
@@ -66,13 +66,13 @@ export function taskEnvironment(
   };
 }
 
-/** Text that Nomad leaves as it is, where it would put in variables. Source: HCL's template syntax. */
+/** Escapes a text so that Nomad does not interpolate it. Source: HCL's template syntax. */
 export function escapeInterpolation(text: string): string {
-  // As texts, the replacements would lose a dollar sign.
+  // Functions, because `$$` in a replacement string stands for one dollar sign.
   return text.replaceAll("${", () => "$${").replaceAll("%{", () => "%%{");
 }
 
-/** The same for every text in a driver's configuration. Keys are never a pod's to choose. */
+/** As above for every text in a driver's configuration. Pods cannot choose its keys. */
 export function escapeAll<T>(value: T): T {
   if (typeof value === "string") return escapeInterpolation(value) as T;
   if (Array.isArray(value)) return value.map((each: unknown) => escapeAll(each)) as T;
@@ -117,7 +117,7 @@ function withQuotedDollars(text: string): string {
   return end === text.length ? text : `${text.slice(0, end)}\${"${text.slice(end)}"}`;
 }
 
-/** Whether a variable's value is, or may be made of, what a secret or config map says. */
+/** Whether a variable's value comes, or may come in part, from a secret or config map. */
 function isConfidential({ env = [], envFrom = [] }: DeepReadonly<Container>, name: string): boolean {
   const variable = env.findLast((each) => each.name === name);
   if (!variable) return envFrom.length > 0;

@@ -4,19 +4,19 @@ import type { ItemStore } from "./variable-items.ts";
 
 type Mount = DeepReadonly<NonNullable<Container["volumeMounts"]>[number]>;
 
-/** One volume of files, as a task needs it. */
+/** A volume of files in a task. */
 export interface FileVolume {
   readonly name: string;
   readonly files: readonly VolumeFile[];
   /** Variable that holds its contents. */
   readonly path: string;
-  /** Whether they lie in the task's folder for secrets, which is in memory. */
+  /** Whether the files lie in the task's secrets folder, which is in memory. */
   readonly confidential: boolean;
   /** Group that has to be able to read them. */
   readonly fsGroup: number | undefined;
 }
 
-/** What names a file's content in its variable. */
+/** Name of a file's content in its variable. */
 export function filePlace(volume: string, path: string): string {
   return `file/${volume}/${path}`;
 }
@@ -31,7 +31,7 @@ export function volumeFolder(volume: Pick<FileVolume, "name" | "confidential">):
   return `${volumesFolder(volume)}/${volume.name}`;
 }
 
-/** Where a task's files are written, and for whom. */
+/** Destination and owner of a task's files. */
 export interface FileTarget {
   readonly store: ItemStore;
   /** User that the task runs as; `undefined` for the one that owns what the client writes. */
@@ -43,7 +43,7 @@ export function fileTemplates(volume: FileVolume, target: FileTarget): NomadTemp
   return volume.files.map((file) => fileTemplate(volume, file, target, `${volumeFolder(volume)}/${file.path}`));
 }
 
-/** The templates that write the part of a volume that a mount shows to where it shows it, below the task's folder. */
+/** Templates that write the mounted part of a volume to its mount path below the task's folder. */
 export function mountedFileTemplates(volume: FileVolume, { mountPath, subPath = "" }: Mount, target: FileTarget): NomadTemplate[] {
   const folder = mountPath.replace(/^\/+|\/+$/g, "");
   const prefix = subPath.replace(/\/+$/, "");

@@ -5,19 +5,19 @@ import type { NomadVariable } from "../api/types.ts";
 /** The most that the items of one variable may be, names and values together, in bytes. Source: Nomad, `maxVariableSize`. */
 const maxVariableBytes = 65_536;
 
-/** Items of variables, in the making: each value goes to a path, and a template that reads it comes back. */
+/** Collects items of variables. Stores each value under a path and returns a template that reads it. */
 export interface ItemStore {
-  /** A template's expression for the value, to be piped into functions. */
+  /** Returns a template expression for the value, to be piped into functions. */
   text(path: string, place: string, value: string): string;
-  /** A template that writes exactly these bytes, now and after the item has changed. */
+  /** Returns a template that writes exactly these bytes, also after the item has changed. */
   bytes(path: string, place: string, content: Uint8Array): string;
-  /** What is to be written, by path. */
+  /** Variables to write. */
   variables(): readonly NomadVariable[];
   /** Whether everybody who may read the job can read any of the values. */
   readonly isReadable: boolean;
 }
 
-/** Puts values into Nomad Variables. */
+/** Stores values in Nomad Variables. */
 export class VariableStore implements ItemStore {
   readonly isReadable: boolean = false;
   readonly #items = new Map<string, Map<string, string>>();
@@ -49,7 +49,7 @@ export class VariableStore implements ItemStore {
   }
 }
 
-/** Puts values into the templates themselves: everybody who may read the job can read them. */
+/** Stores values in the templates themselves, where everybody who may read the job can read them. */
 export class InlineStore implements ItemStore {
   isReadable: boolean = false;
 
@@ -68,13 +68,13 @@ export class InlineStore implements ItemStore {
   }
 }
 
-/** The item that holds a file: as text where it is any, else in Base64. */
+/** Item that holds a file: as text if possible, else in Base64. */
 export function fileItem(place: string, content: Uint8Array): readonly [key: string, value: string] {
   const text = Buffer.from(content).toString("utf8");
   return Buffer.from(text).equals(content) ? [itemKey("t", place), text] : [itemKey("b", place), Buffer.from(content).toString("base64")];
 }
 
-/** The keys under which a file may be. */
+/** Keys that an item with a file may have. */
 export function fileKeys(place: string): readonly [text: string, base64: string] {
   return [itemKey("t", place), itemKey("b", place)];
 }
@@ -99,7 +99,7 @@ function inVariable(path: string, inner: string): string {
   return `{{ with nomadVar "${path}" }}${inner}{{ end }}`;
 }
 
-/** A key that templates can name, the same whatever else there is. */
+/** Key that templates can name, independent of all other items. */
 function itemKey(kind: "e" | "t" | "b", place: string): string {
   return kind + createHash("sha256").update(place).digest("hex").slice(0, 16);
 }

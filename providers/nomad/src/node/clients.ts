@@ -4,7 +4,7 @@ import type { NomadNode } from "../api/types.ts";
 import type { NomadConfig } from "../config.ts";
 import type { Architectures } from "./architectures.ts";
 
-/** What a CPU is where no client tells. */
+/** MHz of a CPU if no client reports it. */
 const usualMhz = 1000;
 
 /** Clients that pods of this configuration can be placed on. */
@@ -30,7 +30,7 @@ export function mhzPerCoreOf(clients: readonly NomadNode[], { mhzPerCore }: Pick
   return cores === 0 ? usualMhz : sum(clients, ({ NodeResources }) => NodeResources?.Cpu?.CpuShares) / cores;
 }
 
-/** The node that the clients make together. */
+/** Describes the node that stands for all clients. */
 export function describeNode(nodes: readonly NomadNode[], config: NomadConfig, architectures: Pick<Architectures, "of">): NodeDescription {
   const clients = usableClients(nodes, config);
   const mhz = mhzPerCoreOf(clients, config);
@@ -58,11 +58,11 @@ export function describeNode(nodes: readonly NomadNode[], config: NomadConfig, a
     },
     operatingSystem: "linux",
     architecture: machines[0]?.architecture,
-    // A pod goes to one client: one that is larger than every client waits for ever, whatever the sum.
+    // A pod runs on one client: a pod larger than each client waits for ever, whatever the sum.
     annotations: {
       "nomad.hashicorp.com/clients": String(clients.length),
       "nomad.hashicorp.com/largest-client": `cpu=${Math.floor(largest.cpu * 1000)}m,memory=${Math.floor(largest.memory)}Mi`,
-      // A node of Kubernetes has one: a pod that asks for it goes to no client of another.
+      // A node has one architecture: a pod that asks for it is kept off clients with another.
       ...(machines.length > 1 && {
         "nomad.hashicorp.com/architectures": machines.map(({ architecture, count }) => `${architecture}=${count}`).join(","),
       }),
@@ -72,7 +72,7 @@ export function describeNode(nodes: readonly NomadNode[], config: NomadConfig, a
   };
 }
 
-/** The architectures of clients, those of most clients first. */
+/** Architectures of the clients, most frequent first. */
 function countedArchitectures(
   clients: readonly NomadNode[],
   architectures: Pick<Architectures, "of">,
@@ -100,7 +100,7 @@ function canonical(quantity: string): string {
   return formatQuantity(parseQuantity(quantity));
 }
 
-/** Nomad's datacenters may have stars. */
+/** Whether a datacenter matches a name that may contain stars. */
 function matches(pattern: string, name: string): boolean {
   const source = pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${source.join(".*")}$`).test(name);

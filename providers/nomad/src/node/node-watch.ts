@@ -14,15 +14,15 @@ export interface NodeWatchOptions {
   readonly config: NomadConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Aborts when it is to end. */
+  /** Aborts to stop the watch. */
   readonly signal: AbortSignal;
-  /** Addresses of clients have become known. */
+  /** Called when addresses of clients have become known. */
   readonly onAddresses: () => void;
 }
 
 const refreshMs = 60_000;
 
-/** What is known of Nomad's clients. */
+/** Keeps the known state of Nomad's clients. */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;
   readonly #architectures: Architectures;
@@ -36,18 +36,18 @@ export class NodeWatch {
     this.#architectures = new Architectures(options);
   }
 
-  /** Resolves when nothing is under way any more, after the signal has aborted. */
+  /** Resolves when all work has ended after the signal was aborted. */
   get done(): Promise<unknown> {
     return Promise.all([this.#reading?.catch(() => {}), this.#watching]);
   }
 
-  /** As last known. */
+  /** Last known MHz of one CPU. */
   get mhzPerCore(): number {
     const { config } = this.#options;
     return mhzPerCoreOf(usableClients(this.#nodes ?? [], config), config);
   }
 
-  /** What jobs depend on. The clients are asked the first time, unless the configuration says it all. */
+  /** Reads the facts about clients that jobs depend on. Asks the clients only once, and not if the configuration has all facts. */
   async readFacts(signal: AbortSignal): Promise<ClientFacts> {
     const { mhzPerCore, reserve } = this.#options.config;
     if (!this.#nodes && (mhzPerCore === undefined || reserve.memory === "auto")) await untilAborted(this.#readOnce(), signal);
@@ -59,7 +59,7 @@ export class NodeWatch {
     return this.#describe();
   }
 
-  /** Address of a client; one that is not known is asked for, and told of later. */
+  /** Address of a client. An unknown address is requested in the background and announced by `onAddresses`. */
   addressOf(id: string): string | undefined {
     const known = this.#nodes?.find((node) => node.ID === id)?.Address;
     if (known === undefined && !this.#options.signal.aborted && !this.#reading) {
@@ -92,7 +92,7 @@ export class NodeWatch {
     }
   }
 
-  /** Many pods at once ask once. */
+  /** Reads once for many simultaneous pods. */
   #readOnce(): Promise<void> {
     this.#reading ??= this.#read(this.#options.signal).finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -110,7 +110,7 @@ export class NodeWatch {
     this.#nodes = nodes;
   }
 
-  /** Without the right to read it, it counts as off: what is reserved is then the limit, which is the same either way. */
+  /** Counts as off without the right to read it: then the limit is reserved. */
   async #readOversubscription(signal: AbortSignal): Promise<void> {
     const { client, config, logger } = this.#options;
     try {

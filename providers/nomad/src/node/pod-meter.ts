@@ -12,7 +12,7 @@ export interface PodMeterOptions {
   readonly mhzPerCore: () => number;
 }
 
-/** How many allocations are asked at once: Nomad has no call for all. */
+/** Maximum allocations measured at once; Nomad has no call for all. */
 const atOnce = 8;
 
 interface CpuMeter {
@@ -21,12 +21,12 @@ interface CpuMeter {
   readonly nanoCores: number;
 }
 
-/** Measures pods. Nomad tells what a task uses now, and no sums: those are made here, from one measurement to the next. */
+/** Measures pods. Nomad reports only current usage, so processor time is summed here from one measurement to the next. */
 export class PodMeter {
   readonly #options: PodMeterOptions;
   readonly #startTime: string;
   readonly #meters = new Map<string, CpuMeter>();
-  /** Of pods that are gone. */
+  /** Processor time of pods that are gone. */
   #spentNanoSeconds = 0;
 
   constructor(options: PodMeterOptions) {
@@ -55,14 +55,14 @@ export class PodMeter {
     try {
       stats = await this.#options.client.stats(allocation.ID, signal);
     } catch {
-      // It has ended meanwhile, or its client is away: there are no figures of it.
+      // The pod has ended meanwhile, or its client is away.
       signal.throwIfAborted();
       return undefined;
     }
     const containers = Object.entries(allocation.TaskStates ?? {}).flatMap(([name, { State, StartedAt }]) => {
       if (State !== "running" || !StartedAt) return [];
       const usage = ownValue(stats.Tasks ?? undefined, name)?.ResourceUsage;
-      // The client measures every second: of one that has just started there is nothing yet.
+      // The client measures every second, so a new task has no figures yet.
       return [usage ? this.#container(`${allocation.ID}/${name}`, name, usage, StartedAt) : { name, startTime: StartedAt }];
     });
     if (containers.length === 0) return undefined;

@@ -14,10 +14,10 @@ export interface FileRefreshOptions {
   readonly resolvePod: (ref: PodRef) => ResolvedPod;
 }
 
-/** The wait after a failure. */
+/** Delay after a failure. */
 const pauseMs = 30_000;
 
-/** Keeps the files of running pods as they are in the cluster: the clients of Nomad see a changed variable within seconds. */
+/** Updates the files of running pods when the cluster's objects change. Nomad's clients see a changed variable within seconds. */
 export class FileRefresh implements AsyncDisposable {
   readonly #options: FileRefreshOptions;
   readonly #watched = new Map<string, { readonly abort: AbortController; readonly done: Promise<unknown> }>();
@@ -29,7 +29,7 @@ export class FileRefresh implements AsyncDisposable {
   /**
    * Follows a pod's files until it ends; once for each pod.
    *
-   * @param written - what is in its variables, by volume; `undefined` where that is not known
+   * @param written - contents of its variables by volume; `undefined` if unknown
    */
   watch(shape: PodShape, written?: ReadonlyMap<string, readonly VolumeFile[]>): void {
     const { uid } = shape.ref;
@@ -52,7 +52,7 @@ export class FileRefresh implements AsyncDisposable {
     this.#watched.set(uid, { abort, done });
   }
 
-  /** The pod's files are of no more interest. */
+  /** Stops following the pod's files. */
   stop(uid: string): void {
     this.#watched.get(uid)?.abort.abort(new Error("the pod has ended"));
     this.#watched.delete(uid);
@@ -91,7 +91,7 @@ export class FileRefresh implements AsyncDisposable {
     }
   }
 
-  /** Writes what the pod's templates read; a file that was not there when the pod began has no template. */
+  /** Writes the variables that the pod's templates read. A file added after the pod's start has no template. */
   async #write(
     { ref, owner }: PodShape,
     { name, confidential }: PodShape["fileVolumes"][number],

@@ -14,11 +14,11 @@ export interface PodFinderOptions {
   readonly namespaceOf: NamespaceOf;
   readonly registry: PodRegistry;
   readonly keeper: PodKeeper;
-  /** Whether changes are followed, so that what is known is how it is. */
+  /** Whether changes are followed, so that the registry is up to date. */
   readonly isFollowing: () => boolean;
 }
 
-/** Finds a pod: among what is known here, or in Nomad. */
+/** Finds a pod in the registry or in Nomad. */
 export class PodFinder {
   readonly #options: PodFinderOptions;
 
@@ -26,7 +26,7 @@ export class PodFinder {
     this.#options = options;
   }
 
-  /** The pod as far as it is known here; else Nomad is asked. @throws what {@link adopt} throws */
+  /** The pod from the registry, else from Nomad. @throws what {@link adopt} throws */
   async find(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
     const known = this.#known(ref);
     if (!known) return this.adopt(ref, signal);
@@ -34,7 +34,7 @@ export class PodFinder {
     return known;
   }
 
-  /** The pod as it is now: what is known counts while changes are followed. @throws what {@link adopt} throws */
+  /** The current state of the pod: from the registry while changes are followed, else from Nomad. @throws what {@link adopt} throws */
   async look(ref: PodRef, signal: AbortSignal): Promise<PodEntry> {
     if (this.#options.isFollowing()) return this.find(ref, signal);
     try {
@@ -47,7 +47,7 @@ export class PodFinder {
   }
 
   /**
-   * The pod as Nomad has it, which is kept from then on.
+   * Reads the pod from Nomad and adds it to the registry.
    *
    * @throws NotFoundError; ConflictError if its job is somebody else's; InvalidInputError if it cannot be read
    */
@@ -69,13 +69,13 @@ export class PodFinder {
     const entry = registry.noteJob(job);
     if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) has no job in Nomad`);
     note(allocations);
-    // Events that came after the list was made, and before the pod was known here, were not taken in.
+    // Events between the list and the registration here were dropped.
     if (isNew) note(await client.jobAllocations(jobId, signal));
     keeper.onChange(entry);
     return entry;
   }
 
-  /** One that is registered, so far as is known. */
+  /** A pod whose job is known to be registered. */
   #known({ uid }: PodRef): PodEntry | undefined {
     const known = this.#options.registry.get(uid);
     return known && known.createIndex > 0 ? known : undefined;

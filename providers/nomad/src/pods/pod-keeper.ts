@@ -22,23 +22,23 @@ export interface PodKeeperOptions {
   readonly owner: Owner;
   readonly namespaceOf: NamespaceOf;
   readonly purgeAfterMs: number;
-  /** Delay before a pod is started again whose start has failed. */
+  /** Delay before a pod whose start has failed is started again. */
   readonly startDelayMs: number;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
   /** Address of a client; `undefined` if it is not known yet. */
   readonly addressOf: (nodeId: string) => string | undefined;
   readonly hooks: Pick<ContainerHooks, "watch" | "applyTo" | "hasPreStop" | "preStop" | "forget">;
   readonly probing: Pick<PodProbing, "watch" | "standingsOf" | "stop">;
-  /** Nomad holds nothing of the pod any more. */
+  /** Called when Nomad no longer holds the pod. */
   readonly onGone: (entry: PodEntry) => void;
 }
 
-/** The least time that containers have to end after their preStop hooks. Source: kubelet, `minimumGracePeriodInSeconds`. */
+/** Minimum time for containers to end after their preStop hooks. Source: kubelet, `minimumGracePeriodInSeconds`. */
 const minGraceMs = 2000;
-/** How often what has to die is told so. */
+/** Interval between signals to a task that has to end. */
 const killEveryMs = 1000;
 
-/** Does what has to be done about a pod when something has changed, and tells of it. Looks at what is so, not at what happened. */
+/** Acts on changes of pods and reports them. Decides by the current state, not by the event that announced it. */
 export class PodKeeper {
   readonly #options: PodKeeperOptions;
   readonly #retries: StartRetries;
@@ -74,10 +74,10 @@ export class PodKeeper {
     return { ref, owner, createdAt: entry.createdAt, status: this.statusOf(entry) };
   }
 
-  /** Something about the pod has changed, or may have. */
+  /** Called when something about the pod has, or may have, changed. */
   onChange(entry: PodEntry): void {
     const { allocation, ending, jobId } = entry;
-    // While it is being registered it may be there already, and nothing be known of it.
+    // Registration is in progress, so the state in Nomad is unknown.
     if (entry.createIndex === 0) return;
     this.#options.hooks.watch(entry);
     this.#options.probing.watch(entry);
@@ -108,7 +108,7 @@ export class PodKeeper {
     if (entry.shape.variables.length > 0 || gatedContainers(entry.shape).length > 0) this.cleanUp(entry);
   }
 
-  /** Deletes what variables there may be of a pod without a job, unless it is made again meanwhile. */
+  /** Deletes the variables of a pod without a job, unless the pod is created again meanwhile. */
   cleanUp({ jobId, shape }: { readonly jobId: string; readonly shape: Pick<PodShape, "ref"> & Partial<PodShape> }): void {
     const { background, clientOf, registry } = this.#options;
     const client = clientOf(shape.ref);
@@ -119,7 +119,7 @@ export class PodKeeper {
     });
   }
 
-  /** Somebody else has stopped or purged the pod's job, or may have: Nomad is asked. */
+  /** Asks Nomad whether somebody else has stopped or purged the pod's job. */
   lookAfter(entry: PodEntry): void {
     const { clientOf, background, registry } = this.#options;
     background.run(`look after ${entry.jobId}`, async (signal) => {
@@ -128,7 +128,7 @@ export class PodKeeper {
         if (registry.get(entry.shape.ref.uid) === entry) entry.stopped ||= job.Stop ?? false;
         this.onChange(entry);
       } catch (error) {
-        // What cannot be read was named, and would be no better the next time.
+        // An unreadable job was logged already; another attempt would not help.
         if (isInvalidInput(error)) return;
         if (!isNotFound(error)) throw error;
         if (registry.get(entry.shape.ref.uid) === entry) this.onGone(entry);
@@ -137,8 +137,8 @@ export class PodKeeper {
   }
 
   /**
-   * Ends a pod's containers within the grace period, counted from now, and then frees what it used. What has ended is freed
-   * at once.
+   * Ends a pod's containers within the grace period, counted from now, and then frees its job and variables. A pod that has
+   * ended is freed at once.
    */
   async end(entry: PodEntry, graceSeconds: number, signal: AbortSignal): Promise<void> {
     const { clock, background, hooks } = this.#options;
@@ -159,7 +159,7 @@ export class PodKeeper {
     this.onChange(entry);
   }
 
-  /** Purges the job of a pod that cannot be read, so that nothing but its id is known. Nomad ends its containers with their own grace. */
+  /** Purges the job of an unreadable pod, of which only the job ID is known. Nomad ends its containers with their own grace. */
   async endUnread({ jobId, ref }: { readonly jobId: string; readonly ref: PodRef }, signal: AbortSignal): Promise<void> {
     await this.#options.clientOf(ref).stopJob(jobId, { purge: true }, signal);
     this.cleanUp({ jobId, shape: { ref } });
@@ -190,7 +190,7 @@ export class PodKeeper {
       for (const allocation of await client.jobAllocations(entry.jobId, signal)) registry.noteAllocation(allocation);
       if (!entry.allocation) return this.#purge(entry, signal);
     }
-    // Nomad kills what outlives the pod's own grace, by the time-out that the task had when it started: more it cannot be given.
+    // Nomad kills a task after the kill time-out that it was started with, so a longer grace is not possible.
     if (graceSeconds < entry.shape.graceSeconds && entry.ending) this.#killAt(entry, entry.ending.deadlineMs);
     this.onChange(entry);
   }
@@ -218,7 +218,7 @@ export class PodKeeper {
     while (entry.allocation && !hasEnded(entry.allocation)) {
       const { ID, TaskStates } = entry.allocation;
       const alive = Object.entries(TaskStates ?? {}).filter(([, { State }]) => State === "running");
-      // A task may end just before it is told to.
+      // The task may have ended just before the signal.
       await Promise.allSettled(alive.map(([task]) => client.signalTask(ID, task, "SIGKILL", signal)));
       await clock.sleep(killEveryMs, signal);
     }
@@ -258,7 +258,7 @@ export class PodKeeper {
     return [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name)?.started ?? false;
   }
 
-  /** Lists do not tell of a pod's address and ports. */
+  /** Reads the pod's address and ports, which lists leave out. */
   #readNetwork({ allocation, shape }: PodEntry): void {
     if (allocation?.ClientStatus !== "running" || shape.network === "host" || shape.network === "none") return;
     if (allocation.NetworkStatus && allocation.AllocatedResources) return;

@@ -8,7 +8,7 @@ import { lastEndOf, startErrorOf } from "../status/container-status.ts";
 import { unplacedBecause } from "../status/placement.ts";
 import { newPodEntry, type PodEntry } from "./pod-entry.ts";
 
-/** What was known when lists were asked for. */
+/** State of the registry when lists were requested. */
 export interface RegistryMark {
   /** Highest index seen of jobs, and of allocations. */
   readonly seen: SeenIndexes;
@@ -20,12 +20,12 @@ interface SeenIndexes {
   readonly allocations: number;
 }
 
-/** What two lists changed. */
+/** Changes found by a pair of lists. */
 export interface RegistryChanges {
   readonly changed: readonly PodEntry[];
   /** Pods that Nomad no longer holds. They are still in the registry. */
   readonly gone: readonly PodEntry[];
-  /** Pods that are not in the lists of a Nomad whose indexes have fallen, so that each has to be asked for. */
+  /** Pods missing from the lists of a Nomad whose indexes have fallen. Each has to be looked up. */
   readonly missing: readonly PodEntry[];
 }
 
@@ -35,7 +35,7 @@ export interface PodRegistryOptions {
   readonly reader: Pick<ObjectReader, "skip">;
 }
 
-/** The pods of one node, and what Nomad says of them: what is older than what is known changes nothing. */
+/** The pods of one node with their latest state in Nomad. Older reports change nothing. */
 export class PodRegistry {
   readonly #byUid = new Map<string, PodEntry>();
   readonly #byJob = new Map<string, PodEntry>();
@@ -50,7 +50,7 @@ export class PodRegistry {
     return [...this.#byUid.values()];
   }
 
-  /** To be taken before lists are asked for. */
+  /** Marks the state before lists are requested; see {@link noteAll}. */
   mark(): RegistryMark {
     return { seen: this.#seen, registered: new Set(this.entries.filter(({ createIndex }) => createIndex > 0)) };
   }
@@ -65,7 +65,7 @@ export class PodRegistry {
     return entry && this.#options.namespaceOf(entry.shape.ref) === namespace ? entry : undefined;
   }
 
-  /** A pod that is about to be registered: what is heard of it meanwhile is not lost. */
+  /** Adds a pod that is about to be registered, so that no report about it is lost meanwhile. */
   expect(jobId: string, shape: PodShape, attempt?: PodAttempt): PodEntry {
     const entry = newPodEntry(jobId, shape, attempt);
     this.#byUid.set(shape.ref.uid, entry);
@@ -79,14 +79,14 @@ export class PodRegistry {
     this.#byJob.delete(entry.jobId);
   }
 
-  /** A job as Nomad shows it. @returns `undefined` for a job that is no pod of the node, or cannot be read */
+  /** Takes in a job. @returns `undefined` for a job that is no pod of the node, or cannot be read */
   noteJob(job: JobStub): PodEntry | undefined {
     const meaning = readJobMeta(job, this.#options.owner, this.#options.namespaceOf);
     if (meaning.kind !== "pod" && meaning.why !== undefined) this.#options.reader.skip("job", job.ID, meaning.why);
     const known = this.byJob(job.ID, job.Namespace);
     const entry = known ?? (meaning.kind === "pod" ? this.expect(job.ID, meaning.shape, meaning.attempt) : undefined);
     if (!entry) return undefined;
-    // A list may be older than the start that is under way.
+    // A list may be older than the start in progress.
     if (meaning.kind === "pod" && meaning.attempt.after > entry.attempt.after) entry.attempt = meaning.attempt;
     if (entry.createIndex > job.CreateIndex) return entry;
     entry.createIndex = job.CreateIndex;
@@ -95,7 +95,7 @@ export class PodRegistry {
     return entry;
   }
 
-  /** An allocation as a list, a detail or an event shows it. @returns its pod, if that has changed */
+  /** Takes in an allocation from a list, a lookup or an event. @returns its pod, if that has changed */
   noteAllocation(allocation: Allocation): PodEntry | undefined {
     const entry = this.byJob(allocation.JobID, allocation.Namespace);
     if (!entry || allocation.CreateIndex < entry.createIndex) return undefined;
@@ -113,7 +113,7 @@ export class PodRegistry {
       }
       entry.hasReplacement = true;
     } else if (known && !isNews(known, allocation)) return undefined;
-    // Lists do not tell of the network and its ports.
+    // Lists leave out the network and its ports.
     const same = known?.ID === allocation.ID ? known : undefined;
     entry.allocation = {
       ...allocation,
@@ -125,7 +125,7 @@ export class PodRegistry {
     return entry;
   }
 
-  /** What the scheduler made of a job. @returns its pod, if that has changed */
+  /** Takes in the scheduler's result for a job. @returns its pod, if that has changed */
   noteEvaluation(evaluation: Evaluation): PodEntry | undefined {
     const entry = this.byJob(evaluation.JobID, evaluation.Namespace);
     if (!entry || entry.allocation) return undefined;
@@ -136,7 +136,7 @@ export class PodRegistry {
   }
 
   /**
-   * All jobs and allocations of the node.
+   * Takes in all jobs and allocations of the node.
    *
    * @param mark - {@link mark} of the time when the lists were asked for. An index that is lower than one seen before that tells
    * that indexes have fallen: Nomad was restored, or begun anew.
@@ -162,10 +162,10 @@ export class PodRegistry {
       const entry = this.noteAllocation(allocation);
       if (entry) changed.add(entry);
     }
-    // A job that cannot be read may be the pod's.
+    // An unreadable job may be the pod's.
     const isUnclear = ({ jobId }: PodEntry): boolean => jobs.skipped.some((id) => id === undefined || id === jobId);
     const unlisted = this.entries.filter((entry) => !listed.has(entry) && !isUnclear(entry) && registered.has(entry));
-    // What was registered later is not in the list.
+    // A job registered after the list is not in it.
     const gone = hasFallen ? [] : unlisted.filter(({ createIndex }) => createIndex <= jobs.index);
     return { changed: [...changed], gone, missing: hasFallen ? unlisted : [] };
   }
@@ -174,7 +174,7 @@ export class PodRegistry {
     this.#seen = { jobs: Math.max(this.#seen.jobs, jobs), allocations: Math.max(this.#seen.allocations, allocations) };
   }
 
-  /** Indexes have fallen, as after a restore: what is known says nothing of what is later. */
+  /** Forgets all indexes, because they have fallen, as after a restore. */
   #beginAnew(): void {
     this.#seen = { jobs: 0, allocations: 0 };
     for (const entry of this.entries) {
@@ -197,7 +197,7 @@ function rememberEnds({ remembered }: PodEntry, { TaskStates }: Allocation): voi
   }
 }
 
-/** Whether the same allocation is a later one, or tells more. */
+/** Whether a report about the same allocation is newer or more complete. */
 function isNews(known: Allocation, next: Allocation): boolean {
   if (next.ModifyIndex !== known.ModifyIndex) return next.ModifyIndex > known.ModifyIndex;
   return (Boolean(next.NetworkStatus) && !known.NetworkStatus) || (Boolean(next.AllocatedResources) && !known.AllocatedResources);

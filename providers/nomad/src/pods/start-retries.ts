@@ -23,7 +23,7 @@ export interface StartRetriesOptions {
   /** Delay after the first start that failed. */
   readonly firstDelayMs: number;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
-  /** The pod's job was registered again. */
+  /** Called when the pod's job was registered again. */
   readonly onStarted: (entry: PodEntry) => void;
 }
 
@@ -32,7 +32,7 @@ const maxDelayMs = 300_000;
 /** A start that lasted this long counts as a success, and the back-off begins anew. Source: kubelet, twice the longest back-off. */
 const successMs = 600_000;
 
-/** Starts pods again whose start has failed: registers their jobs again, after a back-off that doubles each time. */
+/** Registers the jobs of pods whose start has failed again, after a back-off that doubles each time. */
 export class StartRetries {
   readonly #options: StartRetriesOptions;
 
@@ -48,7 +48,7 @@ export class StartRetries {
     return nextStart?.delayMs ?? Math.min(Math.max(firstDelayMs, maxDelayMs), firstDelayMs * 2 ** failuresBefore(entry));
   }
 
-  /** Has the pod started again when its time has come. What is told of it meanwhile changes nothing. */
+  /** Schedules another start of the pod after its back-off. Repeated calls change nothing. */
   schedule(entry: PodEntry): void {
     const { clock, background, recordEvent } = this.#options;
     const delayMs = this.delayOf(entry);
@@ -85,7 +85,7 @@ export class StartRetries {
       this.cancel(entry);
       return onStarted(entry);
     }
-    // After a lost reply it is registered already.
+    // The job is registered already if the reply was lost.
     if (meaning.attempt.after < failed.CreateIndex) {
       // An open gate would let an init container start before its turn.
       for (const { name } of gatedContainers(shape)) await client.deleteVariable(variablePaths.gate(jobId, name), signal);

@@ -9,7 +9,7 @@ export interface VariableSweepOptions {
   readonly logger: Logger;
 }
 
-/** How often variables are looked through. */
+/** Interval between sweeps. */
 const sweepMs = 600_000;
 /**
  * A variable without a job is deleted when it is found a second time, unchanged: variables are written before their job is
@@ -18,8 +18,8 @@ const sweepMs = 600_000;
 const confirmMs = 60_000;
 
 /**
- * Deletes the variables of pods whose job is gone: of a deletion that was interrupted, a registration that never came to be, a
- * job that was purged while nobody looked. Variables of other nodes are swept as well, because their program may be gone for good.
+ * Deletes the variables of pods whose job is gone: after an interrupted deletion, a failed registration or a
+ * purge while the program was down. Includes variables of other nodes, whose programs may be gone for good.
  */
 export class VariableSweep {
   readonly #options: VariableSweepOptions;
@@ -47,17 +47,17 @@ export class VariableSweep {
     }
   }
 
-  /** Looks through all variables once. */
+  /** Checks all variables once. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { client, logger } = this.#options;
     const variables = await client.listVariables(variablePaths.confidential(jobPrefix), signal);
-    // A job that is registered meanwhile is in this list.
+    // This list includes jobs registered meanwhile.
     if (variables.length === 0) {
       this.#suspects = new Map();
       return;
     }
     const { items, skipped } = await client.listJobs(`ID matches "^${jobPrefix}"`, signal);
-    // A job that cannot be read is there all the same; which one it is may not be known.
+    // An unreadable job exists as well, and its ID may be unknown.
     if (skipped.includes(undefined)) return;
     const jobs = new Set([...items.map(({ ID }) => ID), ...skipped]);
     const suspects = new Map<string, number>();

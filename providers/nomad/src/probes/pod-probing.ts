@@ -27,17 +27,17 @@ export interface PodProbingOptions {
   readonly random: Pick<Random, "uuid">;
   readonly logger: Logger;
   readonly background: Background;
-  /** How many commands of probes may run at once. */
+  /** Maximum number of commands at once. */
   readonly maxCommands: number;
   readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;
   readonly recordEvent: (pod: PodRef, event: PodEvent) => void;
   /** Address of a client; `undefined` if it is not known yet. */
   readonly addressOf: (nodeId: string) => string | undefined;
-  /** A probe of the pod has another result. */
+  /** Called when the result of a probe has changed. */
   readonly onChange: (entry: PodEntry) => void;
 }
 
-/** Makes the probes of all pods: commands go through Nomad, and the others to the pod's address or its port of the client's. */
+/** Runs the probes of all pods: commands through Nomad, the others at the pod's address or at its port on the client. */
 export class PodProbing implements Disposable {
   readonly #options: PodProbingOptions;
   readonly #pods = new Map<string, PodProbes>();
@@ -53,7 +53,7 @@ export class PodProbing implements Disposable {
     this.#ends = new TaskEnds(options);
   }
 
-  /** Probes what runs of a pod now, and nothing else of it. @returns whether it has just begun to look after the pod */
+  /** Probes the running containers of a pod, and stops all other probes of it. @returns whether these are the pod's first probes */
   watch(entry: PodEntry): boolean {
     const { uid } = entry.shape.ref;
     if (!entry.shape.containers.some(({ probes }) => probes)) return false;
@@ -67,7 +67,7 @@ export class PodProbing implements Disposable {
     return !known && probes !== undefined;
   }
 
-  /** What the probes of a pod's containers have found, by their names. */
+  /** Probe results by the names of the pod's containers. */
   standingsOf({ shape }: PodEntry): ReadonlyMap<string, ProbeStanding> {
     const probes = this.#pods.get(shape.ref.uid);
     return new Map(
@@ -78,7 +78,7 @@ export class PodProbing implements Disposable {
     );
   }
 
-  /** The pod is of no more interest. */
+  /** Stops all probes of the pod. */
   stop(uid: string): void {
     this.#pods.get(uid)?.[Symbol.dispose]();
     this.#pods.delete(uid);

@@ -14,10 +14,10 @@ export interface TaskEndsOptions {
   readonly background: Background;
 }
 
-/** How often a task that is to end is looked at. */
+/** Interval between checks of a task that has to end. */
 const lookMs = 1000;
 
-/** Ends the tasks of containers whose probes have failed, each instance once, also over failures of Nomad's. */
+/** Ends the tasks of containers whose probes have failed, once for each instance. Retries while Nomad fails. */
 export class TaskEnds {
   readonly #options: TaskEndsOptions;
 
@@ -25,7 +25,7 @@ export class TaskEnds {
     this.#options = options;
   }
 
-  /** Has the container restarted, or ended for good where its policy is never to restart. */
+  /** Restarts the container, or ends it for good if its policy is never to restart. */
   end(entry: PodEntry, failed: FailedContainer): void {
     const allocation = entry.allocation?.ID;
     if (allocation === undefined) return;
@@ -40,7 +40,7 @@ export class TaskEnds {
     if (!(await this.#runs(ended, signal))) return;
     const killTimeoutMs = entry.shape.graceSeconds * 1000;
     const graceMs = failed.graceSeconds * 1000;
-    // Nomad kills it after the time-out that it was started with. Less is enforced here.
+    // Nomad uses the kill time-out that the task was started with. A shorter grace is enforced here.
     using _timer =
       graceMs < killTimeoutMs
         ? clock.setTimer(graceMs, () => void client.signalTask(allocation, failed.name, "SIGKILL", signal).catch(() => {}))
@@ -48,7 +48,7 @@ export class TaskEnds {
     await client.restartTask(allocation, failed.name, killTimeoutMs, signal);
   }
 
-  /** A restart would start it again. */
+  /** Ends the task by signals, because a restart would start it again. */
   async #kill(ended: EndedTask, signal: AbortSignal): Promise<void> {
     const { clientOf, clock } = this.#options;
     const { entry, allocation, failed } = ended;
@@ -58,13 +58,13 @@ export class TaskEnds {
     await client.signalTask(allocation, failed.name, "SIGTERM", signal);
     while (await this.#runs(ended, signal)) {
       const leftMs = deadlineMs - clock.monotonic();
-      // It may end just before it is told to.
+      // The task may have ended just before the signal.
       if (leftMs <= 0) await client.signalTask(allocation, failed.name, "SIGKILL", signal).catch(() => {});
       await clock.sleep(leftMs > 0 ? Math.min(leftMs, lookMs) : lookMs, signal);
     }
   }
 
-  /** Whether the instance still runs. Asked of Nomad, because an answer that was lost may have been to a restart. */
+  /** Whether the instance still runs. Asks Nomad, because the answer to a restart may have been lost. */
   async #runs({ entry, allocation, failed }: EndedTask, signal: AbortSignal): Promise<boolean> {
     if (entry.ending) return false;
     try {
@@ -72,7 +72,7 @@ export class TaskEnds {
       const task = taskStateOf(current, failed.name);
       return task?.State === "running" && task.StartedAt ? instanceId(allocation, failed.name, task.StartedAt) === failed.id : false;
     } catch (error) {
-      // What cannot be read was named, and would be no better the next time.
+      // An unreadable allocation was logged already; another attempt would not help.
       if (isInvalidInput(error)) return false;
       throw error;
     }

@@ -6,19 +6,19 @@ import type { ContainerShape } from "../job/pod-shape.ts";
 /** How an instance of a container ended. */
 export type Terminated = NonNullable<ContainerState["terminated"]>;
 
-/** What a container's status is made of. */
+/** Input of a container's status. */
 export interface ContainerInput {
   readonly shape: ContainerShape;
   readonly allocationId: string | undefined;
-  /** What Nomad says of its task; `undefined` until the client has heard of it. */
+  /** State of its task in Nomad; `undefined` until the client knows the task. */
   readonly task: TaskState | undefined;
-  /** How its last instance but the current ended, as far as it was seen: Nomad keeps ten events only. */
+  /** End of the previous instance, if it was seen: Nomad keeps only ten events. */
   readonly remembered: Terminated | undefined;
-  /** The pod has init containers, so that its others wait for those. */
+  /** The pod has init containers that the other containers wait for. */
   readonly waitsForInit: boolean;
-  /** The allocation has ended, or was lost: whatever has not ended says why it never will. */
+  /** Whether the allocation has ended or was lost: containers that have not ended then get the reason why. */
   readonly over: "no" | "ended" | "lost";
-  /** Its restarts in starts of the pod before this one. */
+  /** Restarts in earlier starts of the pod. */
   readonly restarts: number;
   /** Delay before the pod is started again; `undefined` unless its start has failed. */
   readonly backOffMs: number | undefined;
@@ -26,7 +26,7 @@ export interface ContainerInput {
   readonly standing: ProbeStanding | undefined;
 }
 
-/** Nomad's event types of a start that came to nothing. */
+/** Types of Nomad's events for a start that failed. */
 const failedStarts: ReadonlyMap<string, string> = new Map([
   ["Driver Failure", "StartError"],
   ["Setup Failure", "CreateContainerError"],
@@ -68,13 +68,13 @@ export function containerIdOf({
   return `nomad://${allocationId}/${shape.name}/${restarts + restartsOf(task)}`;
 }
 
-/** What a container is taken for that runs and that nobody has probed yet. */
+/** Assumed result for a running container that has not been probed yet. */
 function unprobed({ probes = [] }: ContainerShape): ProbeStanding {
   const isStarted = !probes.includes("startup");
   return { isStarted, isReady: isStarted && !probes.includes("readiness") };
 }
 
-/** How the task's newest instance that has ended did so, if its events still tell. */
+/** End of the latest instance that has ended, if the task's events still hold it. */
 export function lastEndOf(task: TaskState | undefined): Terminated | undefined {
   return lastEndIn(task?.Events ?? []);
 }
@@ -88,8 +88,8 @@ function lastEndIn(events: readonly TaskEvent[]): Terminated | undefined {
 }
 
 /**
- * How a task ended that its driver could not start; `undefined` for one that was started, or that did not come so far: an image that
- * cannot be pulled is no instance of a container.
+ * End of a task that its driver could not start. `undefined` for a task that was started, and for one whose image could not be pulled,
+ * because that never became an instance.
  */
 export function startErrorOf(task: TaskState | undefined): Terminated | undefined {
   const failure = task && failureOf(task);
@@ -102,7 +102,7 @@ export function restartsOnceMore(task: TaskState | undefined, before: number): n
   return before + restartsOf(task) + (task?.StartedAt || startErrorOf(task) ? 1 : 0);
 }
 
-/** Why a task could not be started, in Nomad's words; `undefined` for one that was. */
+/** Why a task could not be started, in Nomad's words; `undefined` if it was started. */
 export function startFailureOf(task: TaskState | undefined): string | undefined {
   const failure = task && failureOf(task);
   return failure && isNewer(failure, task, "Terminated") ? textOf(failure) : undefined;
@@ -170,12 +170,12 @@ function lastStateOf({ task, remembered, restarts, backOffMs }: ContainerInput, 
   if (!task) return known;
   if (state.terminated) return known && known.finishedAt !== state.terminated.finishedAt ? known : undefined;
   const events = task.Events ?? [];
-  // The end of the current instance is none of the one before.
+  // The end of the current instance is not the last state of the previous one.
   const until = task.State === "running" ? events.findLastIndex(({ Type }) => Type === "Started") : events.length;
   return until < 0 ? known : (lastEndIn(events.slice(0, until)) ?? known);
 }
 
-/** Whether a running task's end is under way, though it is said to run until its siblings have ended. */
+/** Whether a running task is ending: Nomad reports it as running until its siblings have ended. */
 export function isEnding(task: TaskState | undefined): boolean {
   const newest = task?.Events?.at(-1)?.Type;
   return newest === "Terminated" || newest === "Killing" || newest === "Not Restarting";
@@ -201,7 +201,7 @@ function failedStart(event: TaskEvent): Pick<Terminated, "exitCode" | "reason" |
   return { exitCode: failedStartCode, reason: reason ?? "StartError", message: textOf(event) };
 }
 
-/** A task that its pod's end has overtaken. */
+/** Status of a task that had not ended when its pod did. */
 function neverStarted(task: TaskState | undefined): Terminated {
   return {
     exitCode: failedStartCode,

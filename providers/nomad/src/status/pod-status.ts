@@ -6,13 +6,13 @@ import { prestartContainers, type PodShape } from "../job/pod-shape.ts";
 import { containerStatusOf, type Terminated } from "./container-status.ts";
 import { taskStateOf } from "./task-state.ts";
 
-/** Why a pod is over, though it was not deleted and its containers did not end. */
+/** Reason why a pod has ended although it was not deleted and its containers did not end. */
 export interface PodVerdict {
   readonly reason: string;
   readonly message: string;
 }
 
-/** All that a pod's status is made of. */
+/** Input of a pod's status. */
 export interface PodView {
   readonly shape: PodShape;
   readonly allocation: Allocation | undefined;
@@ -20,7 +20,7 @@ export interface PodView {
   readonly remembered: ReadonlyMap<string, Terminated>;
   /** Address of the client it runs on. */
   readonly hostAddress: string | undefined;
-  /** Why it has no place yet. */
+  /** Why it has not been placed yet. */
   readonly unplaced: string | undefined;
   /** It was deleted. */
   readonly ending: boolean;
@@ -28,11 +28,11 @@ export interface PodView {
   readonly restarts: Readonly<Record<string, number>>;
   /** Delay before it is started again, because its start has failed; see {@link isToStartAgain}. */
   readonly backOffMs: number | undefined;
-  /** What the probes of its containers have found, by their names; a container that nobody probes is not in it. */
+  /** Probe results by container name; containers that are not probed are absent. */
   readonly standings: ReadonlyMap<string, ProbeStanding>;
 }
 
-/** The status of a pod, from what Nomad says of its allocation. */
+/** Derives a pod's status from its allocation. */
 export function podStatusOf(view: PodView): ProviderPodStatus {
   const { shape, allocation, remembered, unplaced } = view;
   const verdict = verdictOf(view);

@@ -24,14 +24,14 @@ const firstFrameMs = 10_000;
 const silenceMs = 45_000;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** The least time between two lists that blocking queries ask for: in a busy cluster something changes all the time. */
+/** Minimum time between lists that are triggered by blocking queries: a busy cluster changes all the time. */
 const blockingPauseMs = 1000;
 /** After this long an event stream that was refused is tried again. */
 const streamAgainMs = 600_000;
 
 /**
- * Tells of changes at Nomad, over any number of broken connections. A list comes before each connect, which goes on from the
- * list's index, and every so often, for Nomad keeps few events and does not say which it has dropped.
+ * Reports changes in Nomad and reconnects as needed. Each connection continues from the index of a list. Lists are also read at intervals,
+ * because Nomad keeps few events and does not say which it has dropped.
  */
 export class Feed {
   readonly #options: FeedOptions;
@@ -43,7 +43,7 @@ export class Feed {
     this.#options = options;
   }
 
-  /** Whether what is known is what is so, but for what is on its way. */
+  /** Whether all changes are known, except those in transit. */
   get connected(): boolean {
     return this.#connected;
   }
@@ -77,14 +77,14 @@ export class Feed {
 
   async #followStream(signal: AbortSignal): Promise<void> {
     const { clients, relistMs } = this.#options;
-    // Without an index Nomad would repeat all that it has kept, and may fail over what it drops meanwhile.
+    // Without an index Nomad would repeat all stored events, and may fail when it drops some of them meanwhile.
     const index = await this.#listed(signal);
     const over = new AbortController();
     const until = AbortSignal.any([signal, over.signal]);
     const silent = new Set(clients);
     const onFrame = (client: NomadClient): void => {
       silent.delete(client);
-      // A list that succeeds says nothing of the streams: a proxy may answer 502 to those alone.
+      // A successful list does not reset the back-off of streams: a proxy may answer 502 to streams alone.
       if (silent.size === 0) this.#pauseMs = firstPauseMs;
     };
     const following = [this.#listEvery(relistMs, until), ...clients.map((client) => this.#readStream(client, index, onFrame, until))];
@@ -101,7 +101,7 @@ export class Feed {
     const { clock, onEvent } = this.#options;
     const events = await client.events(topics, index, signal);
     const broken = Promise.withResolvers<never>();
-    // Nobody may be waiting when it breaks.
+    // It may break while nothing awaits it.
     broken.promise.catch(() => {});
     let timer: Disposable | undefined;
     const expect = (ms: number): void => {
@@ -129,7 +129,7 @@ export class Feed {
     }
   }
 
-  /** Lists every so often. @throws what a list throws, until aborted */
+  /** Lists at intervals until aborted. @throws what a list throws */
   async #listEvery(ms: number, signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
@@ -153,7 +153,7 @@ export class Feed {
     } while (!stream || clock.monotonic() < this.#refusedUntilMs);
   }
 
-  /** Waits for a change in any of the namespaces, whose indexes are the same. @returns the index now */
+  /** Waits for a change in any of the namespaces, whose indexes are the same. @returns the current index */
   async #waitForAny(index: number, waitMs: number, signal: AbortSignal): Promise<number> {
     const over = new AbortController();
     const until = AbortSignal.any([signal, over.signal]);

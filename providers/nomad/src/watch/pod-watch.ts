@@ -15,8 +15,8 @@ import { Feed } from "./feed.ts";
 
 export interface PodWatchOptions {
   /**
-   * One for each namespace of Nomad. A stream of all namespaces at once needs rights in all of them, and a list leaves out without a word what
-   * the token may not read, so that its pods would be gone.
+   * One for each namespace of Nomad. A stream of all namespaces needs rights in all of them. A list silently leaves out what the token
+   * may not read, and its pods would count as gone.
    */
   readonly clients: readonly NomadClient[];
   readonly reader: ObjectReader;
@@ -33,7 +33,7 @@ export interface PodWatchOptions {
 
 const jobIdSchema = z.object({ JobID: z.string(), Namespace: z.string() });
 
-/** Brings what Nomad tells of pods into the registry, and has done what has to be done then. */
+/** Feeds lists and events of Nomad into the registry and has the changes acted on. */
 export class PodWatch {
   readonly #options: PodWatchOptions;
   readonly #feed: Feed;
@@ -62,7 +62,7 @@ export class PodWatch {
     return this.#feed.run(signal);
   }
 
-  /** Lists everything, and takes it in. @returns the index from which on something may have changed since */
+  /** Reads full lists into the registry. @returns the index of the lists */
   async relist(signal: AbortSignal): Promise<number> {
     const { owner, registry, keeper, files, probing } = this.#options;
     const mark = registry.mark();
@@ -75,7 +75,7 @@ export class PodWatch {
     for (const entry of changed) keeper.onChange(entry);
     for (const entry of registry.entries) {
       if (!entry.ending) files.watch(entry.shape);
-      // Its pod may not have been known before.
+      // Its pod may have been unknown before.
       if (probing.watch(entry)) keeper.onChange(entry);
     }
     return allocations.index;
@@ -124,7 +124,7 @@ export class PodWatch {
     }
   }
 
-  /** Reads what an event tells of a pod's job. Most events are of other people's jobs, and not read at all. */
+  /** Parses the object of an event about a pod's job. Events about other jobs are not parsed. */
   #read<T>(kind: ObjectKind, schema: z.ZodType<T>, value: unknown): T | undefined {
     const { data } = jobIdSchema.safeParse(value);
     return data && this.#options.registry.byJob(data.JobID, data.Namespace) ? this.#options.reader.read(kind, schema, value) : undefined;

@@ -10,9 +10,9 @@ import { isTooLong } from "./shell-words.ts";
 import { chunksOf, writeTo } from "./stream-input.ts";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
 
-/** How long it may take until a command whose client is gone has told its number. */
+/** Maximum wait for the process number of a command whose client is gone. */
 const killGraceMs = 3_000;
-/** How long a terminal's first size is waited for. */
+/** Maximum wait for a terminal's first size. */
 const firstSizeMs = 300;
 
 export interface ExecRunnerOptions {
@@ -41,7 +41,7 @@ export class ExecRunner implements AsyncDisposable {
   }
 
   /**
-   * Runs a command to its end. A client that goes takes the command with it.
+   * Runs a command to its end. Aborting kills the command.
    *
    * @throws UnsupportedError where the image lacks a program that this needs; InvalidInputError for a command that is too long;
    * UnavailableError; `signal.reason`
@@ -68,7 +68,7 @@ export class ExecRunner implements AsyncDisposable {
     }
   }
 
-  /** Waits until the commands whose clients are gone are killed. */
+  /** Waits until all aborted commands are killed. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#kills);
   }
@@ -100,7 +100,7 @@ export class ExecRunner implements AsyncDisposable {
     const { session, io, inputs } = run;
     if (!io.tty) session.terminal.write(go);
     const feed = io.stdin && (io.tty ? feedBytes : feedFrames)(session, io.stdin, inputs);
-    // A client that goes, or a command that ends, ends its input.
+    // The input fails when the client is gone or the command has ended.
     feed?.catch(() => {});
     if (io.tty) void this.#followSizes(run);
   }
@@ -140,7 +140,7 @@ export class ExecRunner implements AsyncDisposable {
     return new ScriptSession({ terminal: await openTerminal(url, socket, signal), execId, nonce });
   }
 
-  /** Its client is gone, and neither Zun nor Docker end a command with its stream. */
+  /** Kills an aborted command, because neither Zun nor Docker ends a command when its stream is closed. */
   #killLater(uuid: string, session: ScriptSession): void {
     const work = this.#kill(uuid, session).finally(() => this.#kills.delete(work));
     this.#kills.add(work);
@@ -161,7 +161,7 @@ export class ExecRunner implements AsyncDisposable {
   }
 }
 
-/** A command that runs. */
+/** A running command. */
 interface CommandRun {
   readonly uuid: string;
   readonly session: ScriptSession;
@@ -170,7 +170,7 @@ interface CommandRun {
   readonly inputs: AbortSignal;
 }
 
-/** Input in frames, so that its end can be told. */
+/** Sends input in frames, so that its end can be marked. */
 async function feedFrames({ terminal }: ScriptSession, stdin: NonNullable<AttachIO["stdin"]>, signal: AbortSignal): Promise<void> {
   try {
     for await (const chunk of chunksOf(stdin, signal))
@@ -181,7 +181,7 @@ async function feedFrames({ terminal }: ScriptSession, stdin: NonNullable<Attach
   }
 }
 
-/** What is typed, as it is typed. */
+/** Sends input of a terminal unchanged. */
 async function feedBytes({ terminal }: ScriptSession, stdin: NonNullable<AttachIO["stdin"]>, signal: AbortSignal): Promise<void> {
   for await (const chunk of chunksOf(stdin, signal)) await writeTo(terminal, chunk, signal);
 }

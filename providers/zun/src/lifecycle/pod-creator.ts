@@ -27,10 +27,10 @@ export interface PodCreatorOptions {
   readonly logger: Logger;
 }
 
-/** Makes pods, each once: Zun itself makes another container for every request. */
+/** Creates each pod once, because Zun creates another container for every request. */
 export class PodCreator {
   readonly #options: PodCreatorOptions;
-  /** Pods that Zun may hold though no list has shown them: a create was begun. */
+  /** Pods whose creation was attempted: Zun may hold them although no list has shown them. */
   readonly #attempted = new Set<string>();
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #disposal = new AbortController();
@@ -40,24 +40,24 @@ export class PodCreator {
     this.#options = options;
   }
 
-  /** A whole list has been seen: what is not in the registry, and was not attempted, Zun does not hold. */
+  /** Records that a complete list was read: Zun holds no pod that is neither registered nor attempted. */
   noteListed(): void {
     this.#hasListed = true;
   }
 
-  /** UIDs of pods that are being made. */
+  /** UIDs of pods that are being created. */
   get underWay(): ReadonlySet<string> {
     return new Set(this.#underWay.keys());
   }
 
-  /** Waits until a create of this pod that was left to itself has ended. */
+  /** Waits for a creation of this pod that continues after its call was aborted. */
   async settled(uid: string): Promise<void> {
     await this.#underWay.get(uid)?.catch(() => {});
   }
 
   /**
-   * Makes the pod, or adopts what is there. Aborting leaves a request that was sent to itself: its answer is worth having,
-   * and the next create of the pod waits for it.
+   * Creates the pod, or adopts an existing object. A request that was sent continues after an abort, and the next call for the pod
+   * waits for it.
    *
    * @throws what Zun answers to the pod's request; `signal.reason`
    */
@@ -72,7 +72,7 @@ export class PodCreator {
     await untilAborted(work, signal);
   }
 
-  /** Ends what was left to itself. */
+  /** Aborts creations that continue in the background. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await Promise.allSettled(this.#underWay.values());
@@ -96,7 +96,7 @@ export class PodCreator {
     }
   }
 
-  /** @throws UnreadableError where Zun holds the pod, and what it says of it cannot be read: another one would run twice */
+  /** @throws UnreadableError if Zun holds the pod but it cannot be read, because the pod would then run twice */
   async #adopt(ref: PodRef, signal: AbortSignal): Promise<boolean> {
     const { registry, finder } = this.#options;
     const { uid } = ref;
@@ -112,11 +112,11 @@ export class PodCreator {
     return true;
   }
 
-  /** A template that Zun trips over leaves a capsule without containers, which it never finishes. */
+  /** Removes a capsule without containers, which Zun leaves behind when it fails on a template. */
   async #removeHalfMade(listed: Observation, signal: AbortSignal): Promise<boolean> {
     const { kind, uuid, labels } = listed;
     if (kind !== "capsule" || !isHalfMade(listed)) return false;
-    // One answer without containers is too little to delete a pod for.
+    // Confirms it by a second answer before the capsule is deleted.
     const observed = await this.#options.finder.look(listed, signal);
     if (!observed) return true;
     if (!isHalfMade(observed)) return false;
@@ -125,7 +125,7 @@ export class PodCreator {
     return true;
   }
 
-  /** What was refused for certain leaves no ports behind. @returns the error to throw */
+  /** Releases the ports of a pod that was definitely refused. @returns the error to throw */
   async #afterFailure({ labels }: TranslatedPod, error: unknown): Promise<unknown> {
     const isRefused = isInvalidInput(error) || isForbidden(error) || isQuotaExceeded(error) || isUnsupported(error) || isNotFound(error);
     if (isRefused) {
@@ -134,7 +134,7 @@ export class PodCreator {
         .release(labels, this.#disposal.signal)
         .catch((err: unknown) => logger.warn({ err }, "ports of a pod that was refused stay for now"));
     }
-    // A pod whose network is missing is not itself missing.
+    // A missing network does not mean a missing pod.
     return isNotFound(error) ? new InvalidInputError(messageOf(error), { cause: error }) : error;
   }
 }

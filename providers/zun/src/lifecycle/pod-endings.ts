@@ -11,7 +11,7 @@ import { endStep, type EndStep } from "./end-step.ts";
 import type { PodFinder } from "./pod-finder.ts";
 import type { PodNetwork } from "./pod-network.ts";
 
-/** How often a pod that ends is looked at, first and later. */
+/** Intervals between looks at an ending pod: at first, and later. */
 const firstLookMs = 250;
 const lastLookMs = 2_000;
 
@@ -22,9 +22,9 @@ export interface PodEndingsOptions {
   readonly network: PodNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of every change on the way. */
+  /** Called at every change. */
   readonly onChange: (uid: string) => void;
-  /** Told when the pod is gone. */
+  /** Called when the pod is gone. */
   readonly onGone: (ref: PodRef) => void;
 }
 
@@ -34,12 +34,12 @@ interface Ending {
   asked: boolean;
   killedAtMs: number | undefined;
   deleted: boolean;
-  /** Cuts the wait for the next look short. */
+  /** Ends the wait for the next look. */
   wake: AbortController;
   readonly done: Promise<void>;
 }
 
-/** Ends pods: within their grace, then deletes them, waits until they are gone, and frees what they had besides. */
+/** Ends pods within their grace, deletes them, waits until they are gone, and frees their ports and floating IPs. */
 export class PodEndings {
   readonly #options: PodEndingsOptions;
   readonly #endings = new Map<string, Ending>();
@@ -84,7 +84,7 @@ export class PodEndings {
     await untilAborted(first.promise, signal);
   }
 
-  /** Two creates of one pod came through: the later is no pod of ours. */
+  /** Deletes the later of two objects that were created for one pod. */
   async removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
     const { api, logger } = this.#options;
     logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
@@ -97,7 +97,7 @@ export class PodEndings {
     }
   }
 
-  /** Leaves the pods as they are: whoever ends them next finds them. */
+  /** Stops the work and leaves the pods as they are; the next program ends them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await Promise.allSettled([...this.#endings.values()].map(({ done }) => done));
@@ -138,7 +138,7 @@ export class PodEndings {
         first.resolve();
       } catch (error) {
         signal.throwIfAborted();
-        // Zun is busy with it, or it changed meanwhile: the next look tells.
+        // Zun is busy with the pod, or it changed meanwhile; the next look decides.
         if (!isConflict(error)) {
           first.reject(error);
           logger.warn(
@@ -163,7 +163,7 @@ export class PodEndings {
     }
   }
 
-  /** The pod as Zun has it, or no more than that it is there. @throws NotFoundError; UnreadableError where nothing is known to end */
+  /** The pod as Zun has it, or only its existence if it cannot be read. @throws NotFoundError; UnreadableError where nothing is known to end */
   async #find(ref: PodRef, signal: AbortSignal): Promise<Observation> {
     const { finder, registry } = this.#options;
     try {
@@ -239,7 +239,7 @@ export class PodEndings {
   }
 }
 
-/** What stands for labels that cannot be read. Ports and floating IPs of such a pod are found by the next sweep. */
+/** Placeholder for labels that cannot be read. Ports and floating IPs of such a pod are found by the next sweep. */
 function unreadLabels(ref: PodRef): PodLabels {
   const owner = { clusterId: "", nodeName: "" };
   return { ref, owner, containers: [], initContainers: [], restartPolicy: "Always", ownsPorts: false, securityGroups: [] };

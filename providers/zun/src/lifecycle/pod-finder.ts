@@ -13,7 +13,7 @@ export interface PodFinderOptions {
   readonly api: Pick<ZunApi, "listContainers" | "listCapsules" | "showContainer" | "showCapsule">;
   readonly registry: PodRegistry;
   readonly owner: Owner;
-  /** Names what is skipped. */
+  /** Reads objects and logs those that are skipped. */
   readonly reader: Pick<ZunObjectReader, "skip" | "accept">;
 }
 
@@ -23,13 +23,13 @@ export interface Listing {
   readonly unread: readonly UnreadObject[];
 }
 
-/** What one of Zun's lists holds of the node. */
+/** Part of one of Zun's lists that belongs to the node. */
 type Found = Observation | UnreadObject;
 
-/** Finds pods in Zun: by label in its lists, by uuid once they are known. What it finds is noted. */
+/** Finds pods in Zun, by label in its lists and by uuid once they are known, and notes them in the registry. */
 export class PodFinder {
   readonly #options: PodFinderOptions;
-  /** What the last lists held that cannot be read. */
+  /** Unreadable objects of the last lists. */
   readonly #unread = new Map<ZunObjectKind, readonly UnreadObject[]>();
 
   constructor(options: PodFinderOptions) {
@@ -37,7 +37,7 @@ export class PodFinder {
   }
 
   /**
-   * All containers and capsules of this cluster and node, as Zun's database has them: up to a minute old. Copies of them are named, and left out.
+   * All containers and capsules of this cluster and node, as Zun's database has them: up to a minute old. Copies are logged and left out.
    *
    * @param withCapsules - one more request
    */
@@ -61,7 +61,7 @@ export class PodFinder {
     return { pods: own.flatMap((each) => (isUnread(each) || each.status === "Deleted" ? [] : [each])), unread };
   }
 
-  /** What the last list held of the pod and could not be read. A pod that is among this is there. */
+  /** Unreadable object of the pod in the last list. It proves that the pod exists. */
   unreadOf(ref: PodRef): UnreadObject | undefined {
     return [...this.#unread.values()].flat().find((each) => (each.ref ? each.ref.uid === ref.uid : each.name === objectName(ref)));
   }
@@ -108,7 +108,7 @@ export class PodFinder {
     return objects.flatMap((value) => this.#meaningOf(kind, value, known) ?? []);
   }
 
-  /** Names what is skipped, and what is good again. */
+  /** Logs objects that are skipped, and those that can be read again. */
   #tell(found: Found, isCopy: boolean): void {
     const { reader } = this.#options;
     const { kind, uuid = "without a UUID" } = found;
@@ -153,7 +153,7 @@ function readWith<T>(schema: z.ZodType<T>, value: unknown, observe: (object: T) 
   return success ? observe(data) : problemOf(error);
 }
 
-/** What an error says of a pod that is there and cannot be read. */
+/** Error message for a pod that exists and cannot be read. */
 export function unreadMessage({ namespace, name }: PodRef, { kind, uuid = "without a UUID", why }: UnreadObject): string {
   return `find pod ${namespace}/${name}: its ${kind} ${uuid} is in Zun and cannot be read: ${why}`;
 }

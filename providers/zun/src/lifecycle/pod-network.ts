@@ -11,13 +11,13 @@ export interface PodNetworkOptions {
   readonly neutron: NeutronApi;
   readonly owner: Owner;
   readonly logger: Logger;
-  /** Tells people that the pod has a floating IP. */
+  /** Records an event about the pod's floating IP. */
   readonly onFloatingIp: (ref: PodRef, address: string) => void;
-  /** Where floating IPs come from; absent: the only external network. */
+  /** Network of the floating IPs; default: the only external network. */
   readonly floatingNetwork: string | undefined;
 }
 
-/** What of a pod is in Neutron: its ports where it names subnets, its security groups, its floating IP. */
+/** Manages the Neutron objects of pods: ports on subnets, security groups, floating IPs. */
 export class PodNetwork {
   readonly #options: PodNetworkOptions;
   /** Pods whose security groups and floating IP are settled. */
@@ -59,7 +59,7 @@ export class PodNetwork {
     this.#settled.add(labels.ref.uid);
   }
 
-  /** Frees what was made for a pod besides its container; called once that is gone. */
+  /** Frees the ports and floating IP of a pod whose container is gone. */
   async release({ ref, ownsPorts, floatingIp }: PodLabels, signal: AbortSignal): Promise<void> {
     this.#settled.delete(ref.uid);
     const { neutron, owner } = this.#options;
@@ -72,7 +72,7 @@ export class PodNetwork {
   /**
    * Frees what earlier runs of the program left: ports and floating IPs of this node whose pods are not among these.
    *
-   * @param uids - of all pods there are; a pod that is being made now is among them
+   * @param uids - UIDs of all existing pods, including those being created
    */
   async sweep(uids: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const { neutron, owner, logger } = this.#options;

@@ -15,19 +15,19 @@ export interface ContainerEndsOptions {
   readonly logger: Logger;
   /** Whether the pod is being deleted. */
   readonly isEnding: (uid: string) => boolean;
-  /** What is known of the pod has changed. */
+  /** Called when the known state of the pod has changed. */
   readonly onChange: (uid: string) => void;
 }
 
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
 const lookMs = 500;
-/** How often a container that is restarted is looked at before the restart itself was seen: it is under way within a second. */
+/** Looks within which a restart must be seen to begin; Zun begins it within a second. */
 const looksBefore = 6;
 /** Zun's words for an instance that has ended by itself, or is about to be another: what comes next is probed anew. */
 const hasEnded: ReadonlySet<string> = new Set(["Stopped", "Restarting", "Rebuilding", "Error", "Dead", "Deleting"]);
 
-/** Ends containers whose probes have failed, each instance once, also over failures of Zun's. */
+/** Ends containers whose probes have failed, once for each instance. Retries while Zun fails. */
 export class ContainerEnds implements AsyncDisposable {
   readonly #options: ContainerEndsOptions;
   readonly #running = new Map<string, Promise<void>>();
@@ -37,7 +37,7 @@ export class ContainerEnds implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Whether a container of the pod is being ended: a list does not know better. */
+  /** Whether a container of the pod is being ended, so that a list is out of date. */
   has(uid: string): boolean {
     return this.#running.has(uid);
   }
@@ -56,7 +56,7 @@ export class ContainerEnds implements AsyncDisposable {
     this.#running.set(uid, done);
   }
 
-  /** Leaves the containers as they are. */
+  /** Stops the work and leaves the containers as they are. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await Promise.all(this.#running.values());
@@ -96,7 +96,7 @@ export class ContainerEnds implements AsyncDisposable {
     if (!failed.isRestarted) return api.stopContainer(observed.uuid, graceSeconds, signal);
     await api.rebootContainer(observed.uuid, graceSeconds, signal);
     if (!this.#isHeld(observed)) return;
-    // Zun calls it so at once, and a list may come after it.
+    // Zun reports the new state at once, and a list may follow.
     registry.note({ ...observed, status: "Restarting", members: observed.members.map((member) => ({ ...member, status: "Restarting" })) });
     onChange(uid);
     await this.#untilRestarted(observed, signal);
@@ -117,7 +117,7 @@ export class ContainerEnds implements AsyncDisposable {
         logger.debug({ err: messageOf(error) }, "looking at a container that is restarted failed; it is tried again");
         continue;
       }
-      // Whoever lists next finds that it is gone.
+      // The next list finds that it is gone.
       if (!observed) return;
       const isBusy = observed.status === "Restarting" || observed.taskState !== "";
       isUnderWay ||= isBusy;

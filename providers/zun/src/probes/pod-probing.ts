@@ -29,19 +29,19 @@ export interface PodProbingOptions {
   readonly logger: Logger;
   readonly findPod: (ref: PodRef) => DeepReadonly<Pod> | undefined;
   readonly recordEvent: (ref: PodRef, event: PodEvent) => void;
-  /** A probe of the pod has another result. */
+  /** Called when the result of a probe has changed. */
   readonly onChange: (uid: string) => void;
-  /** A container is to be ended because of its probe. */
+  /** Called when a container has to be ended because of its probe. */
   readonly onFailed: (uid: string, container: FailedContainer) => void;
 }
 
-/** A pod, and which of its containers run. */
+/** A pod and its running containers. */
 export interface ProbedPod {
   readonly observed: Observation;
   readonly running: readonly RunningContainer[];
 }
 
-/** Makes the probes of all pods: commands through Zun, and the others to the pod's address. */
+/** Runs the probes of all pods: commands through Zun, the others at the pod's address. */
 export class PodProbing implements Disposable {
   readonly #options: PodProbingOptions;
   readonly #pods = new Map<string, { readonly probes: PodProbes; observed: Observation }>();
@@ -52,7 +52,7 @@ export class PodProbing implements Disposable {
     this.#options = options;
   }
 
-  /** Probes what runs of a pod now, and nothing else of it. */
+  /** Probes the running containers of a pod, and stops all other probes of it. */
   watch({ observed, running }: ProbedPod): void {
     const { ref, probes } = observed.labels;
     if (Object.keys(probes ?? {}).length === 0) return;
@@ -62,12 +62,12 @@ export class PodProbing implements Disposable {
     known.probes.watch(running);
   }
 
-  /** What the probes of a container that runs have found; `undefined` while nobody probes it. */
+  /** Probe results of a running container; `undefined` while it is not probed. */
   standingOf(uid: string, container: string): ProbeStanding | undefined {
     return this.#pods.get(uid)?.probes.standingOf(container);
   }
 
-  /** The pod is gone. */
+  /** Stops all probes of a pod that is gone. */
   stop(uid: string): void {
     this.#pods.get(uid)?.probes[Symbol.dispose]();
     this.#pods.delete(uid);
@@ -127,7 +127,7 @@ export class PodProbing implements Disposable {
     }
   }
 
-  /** A failure counts where Zun itself answers in the probe's time: nothing is known of a container whose cloud is away, or slow. */
+  /** Confirms a failure only if Zun itself answers within the probe's time-out. */
   async #confirm(uid: string, { spec }: WantedProbe, signal: AbortSignal): Promise<void> {
     const observed = this.#pods.get(uid)?.observed;
     if (observed?.kind !== "container") return;

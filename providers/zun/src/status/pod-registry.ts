@@ -7,7 +7,7 @@ import type { Observation } from "./observation.ts";
 import { containerIdOf, toPodStatus } from "./pod-status.ts";
 import { nextRecord, type RunRecord } from "./run-record.ts";
 
-/** What is told of the pods that the registry knows. */
+/** Probing of the registered pods. */
 export type RegistryProbing = Pick<PodProbing, "watch" | "standingOf" | "stop">;
 
 /** Maximum number of pods that are remembered as gone, so that memory stays bounded. */
@@ -19,22 +19,22 @@ interface Entry {
   readonly records: ReadonlyMap<string, RunRecord>;
 }
 
-/** What is known of the pods in Zun: what was said last, and what Zun does not keep (starts, ends, restarts). */
+/** The node's pods with their last known state, and the starts, ends and restarts that Zun does not keep. */
 export class PodRegistry {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #ending = new Set<string>();
-  /** UUIDs of what the pods that are gone were in Zun, by the pods' UIDs. */
+  /** UUIDs in Zun of pods that are gone, by the pods' UIDs. */
   readonly #gone = new Map<string, string>();
   readonly #probing: RegistryProbing;
 
-  /** @param probing - probes what the registry says that runs */
+  /** @param probing - probes the running containers */
   constructor(clock: Clock, probing: RegistryProbing = noProbing) {
     this.#clock = clock;
     this.#probing = probing;
   }
 
-  /** Notes what Zun said. */
+  /** Takes in an observation of a pod. */
   note(observed: Observation): void {
     const { uid } = observed.labels.ref;
     const known = this.#entries.get(uid);
@@ -54,13 +54,13 @@ export class PodRegistry {
     this.#probe(uid);
   }
 
-  /** The pod is being deleted: what ends now is not started again. */
+  /** Marks the pod as being deleted, so that no ended container is expected to restart. */
   noteEnding(uid: string): void {
     this.#ending.add(uid);
     this.#probe(uid);
   }
 
-  /** The pod is gone. */
+  /** Removes a pod that is gone. */
   forget(uid: string): void {
     this.#gone.set(uid, this.lastUuid(uid) ?? "");
     const [oldest] = this.#gone.keys();
@@ -70,17 +70,17 @@ export class PodRegistry {
     this.#ending.delete(uid);
   }
 
-  /** What Zun said last of the pod. */
+  /** Last observation of the pod. */
   observed(uid: string): Observation | undefined {
     return this.#entries.get(uid)?.observed;
   }
 
-  /** UUID of the pod's container or capsule, also of a pod that is gone, empty where it was never told; `undefined` for a pod that was never known. */
+  /** UUID of the pod's container or capsule, also after the pod is gone. Empty if it was never known; `undefined` for an unknown pod. */
   lastUuid(uid: string): string | undefined {
     return this.#entries.get(uid)?.observed.uuid ?? this.#gone.get(uid);
   }
 
-  /** What Zun said last, of all pods. */
+  /** Last observations of all pods. */
   all(): readonly Observation[] {
     return [...this.#entries.values()].map(({ observed }) => observed);
   }
@@ -126,7 +126,7 @@ export class PodRegistry {
   }
 }
 
-/** Tells a container's run from those before. */
+/** Identifies one run of a container. */
 export function instanceId({ uuid }: Pick<Observation, "uuid">, container: string, record: RunRecord | undefined): string {
   return `${uuid}/${container}/${record?.restarts ?? 0}`;
 }

@@ -15,19 +15,19 @@ export interface PodWatchOptions {
   readonly intervalMs: number;
   /** Spreads the lists of many nodes. */
   readonly random: Random;
-  /** Pods that are being made, or ended: a list does not know better. */
+  /** Pods that are being created or ended, about which a list is out of date. */
   readonly isBusy: (uid: string) => boolean;
-  /** Told of the pods, and of those that are gone. */
+  /** Called with changed pods and with pods that are gone. */
   readonly onUpdate: (update: PodUpdate) => void;
-  /** Told of each pod in the list; what it does is waited for. */
+  /** Called with each pod in the list, and awaited. */
   readonly onSeen: (observed: Observation, signal: AbortSignal) => Promise<void>;
-  /** Told of a second object of one pod's. */
+  /** Called when a second object is found for the same pod. */
   readonly onDuplicate: (observed: Observation, signal: AbortSignal) => Promise<void>;
-  /** Told when a whole list has been read, with what in it could not be. */
+  /** Called with the unreadable objects of each complete list. */
   readonly onListed: (unread: Listing["unread"], signal: AbortSignal) => Promise<void>;
 }
 
-/** Looks after the pods with one list for all of them, and tells what has changed. */
+/** Polls all pods with one list and reports changes. */
 export class PodWatch {
   readonly #options: PodWatchOptions;
   readonly #disposal = new AbortController();
@@ -37,25 +37,25 @@ export class PodWatch {
   #quiet = 0;
   #failures = 0;
   #hasListed = false;
-  /** Pods that have been told to be gone since the list was asked for: it may still hold them. */
+  /** Pods reported as gone since the list was requested, which may still hold them. */
   #goneSince = new Set<string>();
 
   constructor(options: PodWatchOptions) {
     this.#options = options;
   }
 
-  /** Begins to look. */
+  /** Starts polling. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Something was made or ended: look soon, and often for a while. */
+  /** Polls soon, and often for a while, because a pod was created or ended. */
   kick(): void {
     this.#quiet = 0;
     this.#wake.abort();
   }
 
-  /** Tells of a pod if its status is another than was told last. */
+  /** Reports a pod if its status differs from the last report. */
   tell(uid: string): void {
     const pod = this.#options.registry.pod(uid);
     if (!pod || this.#disposal.signal.aborted) return;
@@ -66,14 +66,14 @@ export class PodWatch {
     this.#options.onUpdate({ ref: pod.ref, status: structuredClone(pod.status) });
   }
 
-  /** Tells that a pod is gone. */
+  /** Reports that a pod is gone. */
   tellGone(ref: PodRef): void {
     this.#told.delete(ref.uid);
     this.#goneSince.add(ref.uid);
     if (!this.#disposal.signal.aborted) this.#options.onUpdate({ ref, gone: true });
   }
 
-  /** Ends the looking. */
+  /** Stops polling. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await this.#running;
@@ -108,7 +108,7 @@ export class PodWatch {
     const listed = await this.#withoutDuplicates(pods, signal);
     this.#hasListed = true;
     for (const observed of listed) await this.#alone(observed.labels.ref, () => this.#see(observed, signal), signal);
-    // What cannot be read is there, and stays as it was known last.
+    // Unreadable pods exist and keep their last known state.
     const there = new Set([...listed.map(({ labels }) => labels.ref.uid), ...unread.flatMap(({ ref }) => ref?.uid ?? [])]);
     for (const uid of before) {
       const known = there.has(uid) ? undefined : registry.observed(uid);
@@ -121,7 +121,7 @@ export class PodWatch {
     }
   }
 
-  /** One pod that cannot be looked at does not keep the others. */
+  /** A failed look at one pod does not hold up the others. */
   async #alone({ namespace, name }: PodRef, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     try {
       await work();
@@ -137,12 +137,12 @@ export class PodWatch {
   async #see(observed: Observation, signal: AbortSignal): Promise<void> {
     const { registry, finder, isBusy } = this.#options;
     const { uid } = observed.labels.ref;
-    // Who makes or ends a pod looks at it more closely than a list does.
+    // Creation and deletion look at the pod themselves, which is more recent than a list.
     if (isBusy(uid) || this.#goneSince.has(uid)) return;
     const known = registry.observed(uid);
     const isKnownEnd = known?.uuid === observed.uuid && known.status === observed.status;
     if (needsLook(observed) && isKnownEnd) return;
-    // The list is behind what a closer look has shown.
+    // The list is older than the last look at the pod.
     if (observed.status === "Running" && (known?.status === "Stopped" || known?.status === "Restarting"))
       return this.#note(await finder.look(observed, signal));
     this.#note(needsLook(observed) ? await finder.look(observed, signal) : observed);
@@ -165,7 +165,7 @@ export class PodWatch {
     this.tellGone(known.labels.ref);
   }
 
-  /** The one that is known stays where a pod has several, else the oldest. */
+  /** Of several objects of a pod the known one is kept, else the oldest. */
   async #withoutDuplicates(listed: readonly Observation[], signal: AbortSignal): Promise<readonly Observation[]> {
     const { registry, onDuplicate } = this.#options;
     const first = new Map<string, Observation>();

@@ -19,23 +19,23 @@ import {
 
 /** Entries of one page of a list; Zun's own limit is 1000. */
 const pageSize = 500;
-/** A list that goes on for longer goes in a circle. */
+/** Maximum pages of one list. A longer list repeats itself. */
 const maxPages = 200;
-/** Characters that an error shows of a text that is not Zun's answer. */
+/** Maximum characters of a foreign answer that an error quotes. */
 const maxShown = 100;
 
-/** Kinds of Zun's objects that the provider reads. */
+/** Kinds of objects that the provider reads. */
 export type ZunObjectKind = "container" | "capsule";
 
 /** Reads Zun's objects; those that are skipped are counted in `vk_zun_skipped_objects_total`. */
 export type ZunObjectReader = Pick<ObjectReader<ZunObjectKind>, "read" | "skip" | "accept">;
 
-/** The uuid of an object of which nothing else may be readable. */
+/** Schema of the uuid alone, for objects that are otherwise unreadable. */
 export function uuidOf(value: unknown): string | undefined {
   return uuidSchema.safeParse(value).data?.uuid;
 }
 
-/** Which output is wanted. */
+/** Options for reading a log. */
 export interface ZunLogQuery {
   readonly timestamps: boolean;
   /** Seconds since 1970, whole. */
@@ -43,7 +43,7 @@ export interface ZunLogQuery {
   readonly tail?: number | undefined;
 }
 
-/** Zun's calls, each a method. All of them throw what {@link Session.send} throws, and UnavailableError for an answer that is not Zun's. */
+/** Calls of Zun's API. All throw what {@link Session.send} throws, and UnavailableError for an answer that is not from Zun. */
 export class ZunApi {
   readonly #session: Session;
   readonly #reader: ZunObjectReader;
@@ -74,12 +74,12 @@ export class ZunApi {
     return this.#create("capsule", "/capsules/", { schema: capsuleSchema, body }, signal);
   }
 
-  /** All containers of the project, as they came: each is to be read by itself. @throws also where a page is missing: what is returned is whole */
+  /** All containers of the project, unparsed. Complete: throws if a page is missing */
   listContainers(signal: AbortSignal): Promise<readonly unknown[]> {
     return this.#list("containers", signal);
   }
 
-  /** All capsules of the project, in the same way. */
+  /** All capsules of the project, as {@link listContainers}. */
   listCapsules(signal: AbortSignal): Promise<readonly unknown[]> {
     return this.#list("capsules", signal);
   }
@@ -184,7 +184,7 @@ export class ZunApi {
   }
 
   async #list(kind: "containers" | "capsules", signal: AbortSignal): Promise<readonly unknown[]> {
-    /** By uuid; what has none stands for itself. */
+    /** By uuid; an object without one is its own key. */
     const found = new Map<unknown, unknown>();
     const what = `list the ${kind}`;
     let marker: string | undefined;
@@ -249,13 +249,13 @@ export class ZunApi {
     try {
       return await this.#session.send({ service: "container", method, path, headers, body, what, signal });
     } catch (error) {
-      // Another release of Zun answers now.
+      // Zun was replaced by another release.
       if (isUnsupported(error)) this.#minor = undefined;
       throw error;
     }
   }
 
-  /** As {@link ZunApi.#send}, for what is not about one object: a 404 is then no word on any. */
+  /** As {@link ZunApi.#send}, for calls about no single object: a 404 then says nothing about an object. */
   async #sendForAny(method: ServiceRequest["method"], path: string, what: string, signal: AbortSignal): Promise<HttpAnswer> {
     try {
       return await this.#send(method, path, what, signal);
@@ -285,7 +285,7 @@ function parsed<T>(what: string, schema: z.ZodType<T>, { body }: HttpAnswer): T 
   throw new UnavailableError(`${what}: what answered does not answer as Zun does: ${problemOf(error)}`);
 }
 
-/** Names of fields alone are shown: values may be secrets of a container's. */
+/** Shows only names of fields, because values may be a container's secrets. */
 function notZun(what: string, body: unknown): UnavailableError {
   const shown =
     typeof body === "string" ? body.slice(0, maxShown) : body === undefined ? "nothing" : JSON.stringify(Object.keys(Object(body)));
