@@ -84,6 +84,7 @@ pgmajfault 2
 };
 
 interface Machine extends AsyncDisposable {
+  readonly root: string;
   readonly meter: CgroupMeter;
 }
 
@@ -96,7 +97,7 @@ async function machine(files: Readonly<Record<string, string>>, process: readonl
     await writeFile(join(folder.path, path), text);
   }
   const meter = new CgroupMeter({ clock: new VirtualClock(), root: join(folder.path, "cgroup"), proc: join(folder.path, "proc") });
-  return { meter, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+  return { meter, root: join(folder.path, "cgroup"), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 
 /** What both versions count of the same container. */
@@ -147,6 +148,13 @@ test("a control group of version 1 is read from all hierarchies, its pressure fr
       memorySwapLimitBytes: 134_217_728,
     },
   });
+});
+
+test("a mount point without a mount is not taken for a hierarchy", async () => {
+  await using rig = await machine(v1, v1Process);
+  await mkdir(join(rig.root, "cpu,cpuacct"));
+
+  expect(await rig.meter.ofProcess({ pid: 20, id: "c1" })).toMatchObject({ cpu: { usageCoreNanoSeconds: 1_561_900_261 } });
 });
 
 test("a control group of version 2 is read from its one folder", async () => {

@@ -1,10 +1,11 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { InterfaceStats, NetworkStats } from "@virtual-kubelet/core";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { figuresOfV1, figuresOfV2, type CgroupUsage } from "./cgroup-figures.ts";
 import { interfacesOf } from "./network-devices.ts";
 import { countOpenFiles } from "./open-files.ts";
+import { v1Hierarchies } from "./v1-hierarchies.ts";
 
 /** Where a {@link CgroupMeter} looks. */
 export interface CgroupMeterOptions {
@@ -21,9 +22,6 @@ export interface MeasuredProcess {
   /** Stands in the path of the process's control group. Another process may have got the pid since. */
   readonly id: string;
 }
-
-/** Controllers that are read of version 1. */
-const controllers = ["cpu", "cpuacct", "memory", "pids", "blkio"];
 
 /**
  * Reads what the machine's control groups count, without asking their runtime. Where they cannot be seen there are no
@@ -137,15 +135,9 @@ type Layout = { readonly version: 2 } | { readonly version: 1; readonly hierarch
 /** `undefined` where there are no control groups, or not those that are needed. */
 function layoutOf(root: string): Layout | undefined {
   if (existsSync(join(root, "cgroup.controllers"))) return { version: 2 };
-  if (!existsSync(root)) return undefined;
-  const folders = readdirSync(root);
-  const hierarchies = new Map(
-    [...controllers, "unified"].flatMap((controller): readonly [string, string][] => {
-      const folder = folders.find((name) => name.split(",").includes(controller));
-      return folder === undefined ? [] : [[controller, join(root, folder)]];
-    }),
-  );
-  return hierarchies.has("cpuacct") && hierarchies.has("memory") ? { version: 1, hierarchies } : undefined;
+  const names = v1Hierarchies(root);
+  if (!names.has("cpuacct") || !names.has("memory")) return undefined;
+  return { version: 1, hierarchies: new Map([...names].map(([controller, name]) => [controller, join(root, name)])) };
 }
 
 /** `undefined` where there is no interface but loopback. */

@@ -202,11 +202,11 @@ describe("openTree", () => {
     expect(await openTree({ root: folder.path, driver: "cgroupfs" })).toEqual({
       problem: `there are no cgroups for CPU and memory at ${folder.path}`,
     });
-    await mkdir(join(folder.path, "cpu"));
+    await mkdir(join(folder.path, "cpu/pods"), { recursive: true });
     expect(await openTree({ root: folder.path, driver: "cgroupfs" })).toMatchObject({
       problem: expect.stringContaining("there are no cgroups"),
     });
-    await mkdir(join(folder.path, "memory"));
+    await mkdir(join(folder.path, "memory/pods"), { recursive: true });
     expect(await openTree({ root: folder.path, driver: "cgroupfs" })).toEqual({
       problem: `the cgroups at ${folder.path} are not the machine's: this program has some of its own`,
     });

@@ -1,12 +1,13 @@
 import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { foldersIn, type RemoveFolder } from "./cgroup-folders.ts";
+import type { RemoveFolder } from "./cgroup-folders.ts";
 import type { CgroupDriver } from "./cgroup-names.ts";
 import type { CgroupTree } from "./cgroup-tree.ts";
 import { CgroupV1Tree } from "./cgroup-v1-tree.ts";
 import { CgroupV2Tree } from "./cgroup-v2-tree.ts";
 import { SystemdSlices, type Systemctl } from "./systemd-slices.ts";
+import { v1Hierarchies } from "./v1-hierarchies.ts";
 
 /** What {@link openTree} is given. */
 export interface OpenTreeOptions {
@@ -47,14 +48,13 @@ async function findFiles(root: string, removeFolder: RemoveFolder | undefined): 
     if (await exists(join(root, "cgroup.type"))) return { problem };
     return { files: new CgroupV2Tree(root, removeFolder), version: 2, folders: [root] };
   }
-  const names = await foldersIn(root);
-  const folderOf = (controller: string): string | undefined => names.find((name) => name.split(",").includes(controller));
-  const [cpu, memory] = [folderOf("cpu"), folderOf("memory")];
+  const hierarchies = v1Hierarchies(root);
+  const [cpu, memory] = [hierarchies.get("cpu"), hierarchies.get("memory")];
   if (cpu === undefined || memory === undefined) return { problem: `there are no cgroups for CPU and memory at ${root}` };
   const folders = [join(root, cpu), join(root, memory)];
   // Only the first cgroup of a hierarchy of version 1 has a release agent.
   for (const folder of folders) if (!(await exists(join(folder, "release_agent")))) return { problem };
-  return { files: new CgroupV1Tree(root, { cpu, memory, pids: folderOf("pids") }, removeFolder), version: 1, folders };
+  return { files: new CgroupV1Tree(root, { cpu, memory, pids: hierarchies.get("pids") }, removeFolder), version: 1, folders };
 }
 
 async function exists(path: string): Promise<boolean> {
