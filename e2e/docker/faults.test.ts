@@ -256,6 +256,26 @@ describe("the engine", () => {
     expect((await node.readyCondition())?.lastTransitionTime).toBe(readySince);
   });
 
+  test("stands still and goes on, its connections open: nothing restarts, whatever probes run, and the node stays Ready", async () => {
+    await using engine = await PrivateEngine.start({ hasOwnNetwork: true });
+    await importImages(engine.api);
+    await using node = await EmbeddedNode.start("still", engine.api);
+    const livenessProbe = { exec: { command: ["true"] }, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 1 };
+    await node.create("lives", { containers: [{ ...main, livenessProbe }] });
+    const before = await node.running("lives");
+    const readySince = (await node.readyCondition())?.lastTransitionTime;
+
+    {
+      using _hang = engine.hangDaemon();
+      await new Promise((resolve) => setTimeout(resolve, 20_000));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+
+    expect(await node.running("lives")).toMatchObject({ containerID: before.containerID, restartCount: 0 });
+    expect((await node.events("lives")).filter(({ reason }) => reason === "Unhealthy")).toEqual([]);
+    expect((await node.readyCondition())?.lastTransitionTime).toBe(readySince);
+  });
+
   test("is started again with live-restore: nothing restarts, whatever probes run, and the node stays Ready", async () => {
     await using engine = await PrivateEngine.start({ hasOwnNetwork: true, isLiveRestore: true });
     await importImages(engine.api);

@@ -1,9 +1,10 @@
 import { systemClock } from "@virtual-kubelet/clock";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { eventually, logTail, startProcess, startReaper, type ManagedProcess, type Reaper } from "@virtual-kubelet/testing";
-import { controlGroupOf, removeControlGroups } from "./control-groups.ts";
+import { controlGroupFolders, controlGroupOf, removeControlGroups } from "./control-groups.ts";
 import { EngineApi } from "./engine-api.ts";
 import { systemEnvironment, type NetworkNamespace } from "./lan.ts";
 import { unmountAll } from "./mounts.ts";
@@ -100,6 +101,28 @@ export class PrivateEngine implements AsyncDisposable {
     await this.#process?.stop(endMs);
   }
 
+  /** The daemon stands still, until disposed: it takes connections, and answers nobody. */
+  hangDaemon(): Disposable {
+    this.#process?.signal("SIGSTOP");
+    return { [Symbol.dispose]: () => this.#process?.signal("SIGCONT") };
+  }
+
+  /** Ends the daemon and all that it runs as when the machine's power fails: at once, and with what was in memory alone. Its disk stays. */
+  async losePower(): Promise<void> {
+    await this.#process?.kill();
+    await eventually(
+      () => {
+        const left = [...processesNaming(this.#directory), ...processesIn(this.#controlGroup)];
+        for (const pid of left) kill(pid);
+        if (left.length > 0) throw new Error(`processes ${left.join(", ")} run on`);
+      },
+      { timeoutMs: endMs, describe: "all processes of the engine to end" },
+    );
+    unmountAll(this.#directory);
+    removeControlGroups(this.#controlGroup);
+    for (const name of ["exec", "pid", "docker.sock"]) await rm(join(this.#directory, name), { recursive: true, force: true });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process?.exit === undefined && this.#process !== undefined)
       await Promise.all((await this.api.containers()).map((id) => this.api.remove(id)));
@@ -112,5 +135,39 @@ export class PrivateEngine implements AsyncDisposable {
 
   get #controlGroup(): string {
     return controlGroupOf(this.api.host);
+  }
+}
+
+/** Ids of processes with the text on their command line, such as the shims of an engine in that folder. */
+function processesNaming(text: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => readIfThere(`/proc/${pid}/cmdline`).includes(text))
+    .map(Number);
+}
+
+/** Ids of processes in a control group, and in those within it. */
+function processesIn(controlGroup: string): number[] {
+  const lists = controlGroupFolders(controlGroup).flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((path) =>
+      basename(path) === "cgroup.procs" ? [join(folder, path)] : [],
+    ),
+  );
+  return [...new Set(lists.flatMap((list) => readIfThere(list).split("\n").filter(Boolean).map(Number)))];
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
   }
 }

@@ -90,10 +90,26 @@ test("a command without an answer says nothing while the runtime answers no ping
   prober.want([command]);
   await clock.advance(8_000);
   expect([log, attempts]).toEqual([[], ["error 8"]]);
+  await clock.advance(4_999);
   state.answersPings = true;
-  await clock.advance(3_000);
+  await clock.advance(10_000);
 
-  expect(log).toEqual(["no answer within 1000 ms", "readiness false"]);
+  expect(log.slice(0, 2)).toEqual(["no answer within 1000 ms", "readiness false"]);
+  prober[Symbol.dispose]();
+});
+
+test("a runtime that stood still is asked whether it goes on before it is asked for the next command", async () => {
+  const { clock, log, state, prober, asked } = rig(["hang"]);
+  state.answersPings = false;
+
+  prober.want([{ ...command, spec: { ...command.spec, periodSeconds: 1 } }]);
+  await clock.advance(60_000);
+  expect([asked(), log]).toEqual([1, []]);
+  state.answersPings = true;
+  await clock.advance(10_000);
+
+  expect(asked()).toBeGreaterThan(1);
+  expect(log).toEqual([]);
   prober[Symbol.dispose]();
 });
 

@@ -113,12 +113,16 @@ export class Prober implements Disposable {
     const startedAtMs = clock.monotonic() - Math.max(0, clock.now() - probe.startedAtMs);
     const fresh = newProbe(probe.kind, probe.spec, startedAtMs, probe.isReady);
     let state = { ...fresh, dueMs: Math.max(fresh.dueMs, clock.monotonic()) };
+    let last: ProbeOutcome = "success";
     try {
       while (!state.isOver) {
         await clock.sleep(Math.max(0, state.dueMs - clock.monotonic()), signal);
         let beganAtMs: number | undefined;
-        const outcome = await this.#attempt(probe, () => (beganAtMs ??= clock.monotonic()), signal);
+        // What is asked of a runtime that stands still would be late again when it goes on.
+        const isInVain: boolean = last === "error" && probe.spec.exec !== undefined && !(await this.#answers(signal));
+        const outcome: ProbeOutcome = isInVain ? "error" : await this.#attempt(probe, () => (beganAtMs ??= clock.monotonic()), signal);
         signal.throwIfAborted();
+        last = outcome;
         const endedAtMs = clock.monotonic();
         onAttempt?.(probe, outcome, (endedAtMs - (beganAtMs ?? endedAtMs)) / 1000);
         const after = afterProbe(state, outcome, clock.monotonic());
@@ -168,17 +172,22 @@ export class Prober implements Disposable {
 
   /** Whether the runtime is shutting down or answers nobody, after a command got no answer. */
   async #isLeaving(wasAway: () => boolean, signal: AbortSignal): Promise<boolean> {
-    const { clock, logger, pingRuntime } = this.#options;
-    await clock.sleep(leavingMs, signal);
-    if (wasAway()) return true;
+    await this.#options.clock.sleep(leavingMs, signal);
+    return wasAway() || !(await this.#answers(signal)) || wasAway();
+  }
+
+  async #answers(signal: AbortSignal): Promise<boolean> {
     try {
-      await pingRuntime?.(signal);
+      await this.#options.pingRuntime?.(signal);
+      return true;
     } catch (error) {
       signal.throwIfAborted();
-      logger.debug({ err: error }, "the runtime does not answer, so a command without an answer says nothing of its container");
-      return true;
+      this.#options.logger.debug(
+        { err: error },
+        "the runtime does not answer, so a command without an answer says nothing of its container",
+      );
+      return false;
     }
-    return wasAway();
   }
 
   /** Starts an attempt, which fails at its time-out. */
