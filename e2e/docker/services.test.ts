@@ -1,7 +1,8 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { podTimeout } from "./support/docker-node.ts";
-import { ServiceCluster, type ServiceNode } from "./support/service-cluster.ts";
+import { ServiceCluster } from "./support/service-cluster.ts";
+import type { ServiceNode } from "./support/service-node.ts";
 
 const patience = { timeoutMs: 300_000, intervalMs: 500 };
 const bridged = "/proc/sys/net/bridge/bridge-nf-call-iptables";

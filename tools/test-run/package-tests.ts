@@ -42,6 +42,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/docker/exposition", "kubelet-api", "metrics"],
   ["e2e/docker/figures", "kubelet-api", "metrics"],
   ["e2e/docker/persistent-volumes", "core", "cli"],
+  ["e2e/docker/stateful-set", "core", "cli"],
   ["e2e/embedded/apiserver-program", "embedded-apiserver"],
   ["e2e/embedded/cli", "cli"],
   ["e2e/embedded/client-certificates", "embedded-apiserver", "kubelet-api"],

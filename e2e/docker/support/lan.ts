@@ -39,6 +39,14 @@ export class NetworkNamespace {
     return execFileSync(program, args, { encoding: "utf8", env: { ...systemEnvironment } });
   }
 
+  /** Removes firewall rules and bridges: a kernel that starts has none. */
+  forgetRules(): void {
+    const tables = ["nat", "filter", "mangle", "raw"].map((table) => `$each -t ${table} -F; $each -t ${table} -X`);
+    const policies = ["INPUT", "FORWARD", "OUTPUT"].map((chain) => `$each -P ${chain} ACCEPT`);
+    this.run(`for each in iptables ip6tables; do ${[...tables, ...policies].join("; ")}; done`);
+    this.run("for each in $(ip -o link show type bridge | cut -d: -f2); do ip link delete $each; done");
+  }
+
   /** Whether it is another one than this process's. */
   get isApart(): boolean {
     return readlinkSync(this.#path) !== readlinkSync("/proc/self/ns/net");

@@ -1,35 +1,19 @@
-import { systemClock } from "@virtual-kubelet/clock";
-import { eventually, startControlPlane, startProcess, startReaper, type ControlPlane, type Reaper } from "@virtual-kubelet/testing";
+import { startControlPlane, startReaper, type ControlPlane, type Reaper } from "@virtual-kubelet/testing";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
 import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
-import { Program } from "../../support/program.ts";
 import { importImages } from "./busybox-image.ts";
-import { controlGroupOf } from "./control-groups.ts";
 import { podTimeout } from "./docker-node.ts";
-import { Lan, NetworkNamespace, systemEnvironment } from "./lan.ts";
+import { Lan, NetworkNamespace } from "./lan.ts";
 import { unmountAll } from "./mounts.ts";
 import { PrivateEngine } from "./private-engine.ts";
+import { ServiceNode } from "./service-node.ts";
 
 /** The cluster's ranges of Services. */
 const serviceRange = "10.96.0.0/16,fd00:96::/112";
-
-/** A machine with an engine, the program as its node, and kube-proxy. */
-export interface ServiceNode {
-  readonly name: string;
-  /** Its addresses on the {@link Lan}. */
-  readonly address: string;
-  readonly addressV6: string;
-  /** Ranges of its pods. */
-  readonly podRange: string;
-  readonly podRangeV6: string;
-  readonly machine: NetworkNamespace;
-  readonly engine: PrivateEngine;
-  readonly program: Program;
-}
 
 /** How a {@link ServiceNode} is made. */
 export interface ServiceNodeOptions {
@@ -113,7 +97,7 @@ export class ServiceCluster implements AsyncDisposable {
 
   /** A machine with an engine, the program and kube-proxy; returns when the node is ready and kube-proxy has written its rules. */
   async addNode(name: string, options: ServiceNodeOptions): Promise<ServiceNode> {
-    const { number, engineFlags = [], providerConfig = {} } = options;
+    const { number, engineFlags = [], providerConfig = {}, isIPv6First = false } = options;
     const machine = await this.#lan.join(number);
     const [podRange, podRangeV6] = [this.#range(number), this.#rangeV6(number)];
     const [address, addressV6] = [this.#lan.address(number), this.#lan.addressV6(number)];
@@ -126,55 +110,30 @@ export class ServiceCluster implements AsyncDisposable {
     this.outside.run(`ip route replace ${podRange} via ${address}; ip -6 route replace ${podRangeV6} via ${addressV6}`);
     await options.prepare?.(machine, engine);
     const directory = await mkdtemp(join(this.#directory, `${name}-`));
-    const config = join(directory, "docker.json");
-    const { host } = engine.api;
-    writeFileSync(
-      config,
-      JSON.stringify({
-        host,
-        rootDirectory: join(directory, "root"),
-        cgroupParent: controlGroupOf(host),
-        log: { folder: join(directory, "logs") },
-        ...providerConfig,
+    const node = this.#resources.use(
+      new ServiceNode({
+        name,
+        address,
+        addressV6,
+        podRange,
+        podRangeV6,
+        machine,
+        engine,
+        directory,
+        isIPv6First,
+        providerConfig,
+        clusterCidr: this.clusterCidr,
+        kubeconfig: this.#kubeconfig(directory, "node", this.controlPlane.kubeconfig.text),
+        // Under the rights that a cluster gives to kube-proxy.
+        proxyKubeconfig: this.#kubeconfig(directory, "kube-proxy", this.controlPlane.kubeconfigFor("system:kube-proxy").text),
+        reaper: this.#reaper,
       }),
     );
-    const words = ["--kubeconfig", this.#kubeconfig(directory, "node", this.controlPlane.kubeconfig.text), "--nodename", name];
-    const addresses = options.isIPv6First === true ? [addressV6, address] : [address, addressV6];
-    const more = ["--provider", "docker", "--provider-config", config, "--node-ip", addresses.join(","), "--kubelet-port", "10250"];
-    const program = this.#resources.use(
-      new Program([...words, ...more, "--disable-taint", "--health-addr", "off", "--identity", "test"], {
-        cwd: directory,
-        prefix: machine.inside([]),
-      }),
-    );
+    node.startProgram();
     await this.say("wait", `node/${name}`, "--for=create", `--timeout=${podTimeout}`);
     await this.say("wait", `node/${name}`, "--for=condition=Ready", `--timeout=${podTimeout}`);
-    await this.#startProxy(name, machine, directory);
-    return { name, address, addressV6, podRange, podRangeV6, machine, engine, program };
-  }
-
-  /** Under the rights that a cluster gives to kube-proxy; its limits of connections are the kernel's of the whole machine. */
-  async #startProxy(name: string, machine: NetworkNamespace, directory: string): Promise<void> {
-    const kubeconfig = this.#kubeconfig(directory, "kube-proxy", this.controlPlane.kubeconfigFor("system:kube-proxy").text);
-    const [program, ...args] = machine.inside([
-      inject("kubeProxy"),
-      `--kubeconfig=${kubeconfig}`,
-      `--hostname-override=${name}`,
-      `--cluster-cidr=${this.clusterCidr}`,
-      "--proxy-mode=iptables",
-      "--conntrack-max-per-core=0",
-      "--conntrack-tcp-timeout-established=0s",
-      "--conntrack-tcp-timeout-close-wait=0s",
-    ]);
-    const logFile = join(directory, "kube-proxy.log");
-    const command = { name: "kube-proxy", program, args, environment: systemEnvironment, logFile };
-    const proxy = this.#resources.use(await startProcess(command, { reaper: this.#reaper, clock: systemClock }));
-    const hasRules = async (): Promise<void> => {
-      expect(proxy.exit, await readFile(logFile, "utf8")).toBeUndefined();
-      // The Service `kubernetes` is always there.
-      expect(machine.run("iptables-save -t nat"), await readFile(logFile, "utf8")).toContain("-d 10.96.0.1/32");
-    };
-    await eventually(hasRules, { timeoutMs: 180_000, intervalMs: 500, describe: `kube-proxy of ${name} to write its rules` });
+    await node.startProxy();
+    return node;
   }
 
   /** A kubeconfig for a machine: it reaches the API server by the level's address, which the server's certificate does not have. */
