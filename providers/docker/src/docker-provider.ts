@@ -67,7 +67,7 @@ export class DockerProvider extends PodRuntimeProvider {
   readonly #end = new AbortController();
   #maintenance: Promise<unknown> | undefined;
   #isListed = false;
-  /** Id of the engine that was found to be this machine's. */
+  /** Id of the engine that was found to be on this machine. */
   #localEngine: string | undefined;
 
   constructor(parts: DockerProviderParts) {
@@ -123,9 +123,9 @@ export class DockerProvider extends PodRuntimeProvider {
   }
 
   /**
-   * Whether the engine answers, is this machine's, and has the pods' network.
+   * Checks that the engine answers, is on this machine, and has the pods' network.
    *
-   * @throws UnavailableError or NotFoundError that says what is wrong
+   * @throws UnavailableError or NotFoundError with the reason
    */
   async ping(signal: AbortSignal): Promise<void> {
     const { runtime } = this.#parts;
@@ -217,7 +217,7 @@ export class DockerProvider extends PodRuntimeProvider {
   }
 }
 
-/** The images' file system as it is now, with what images took up when that was last measured. */
+/** Current free space of the images' file system, with the last measured size of the images. */
 async function imageFsNow({ runtime, host }: Pick<DockerProviderParts, "runtime" | "host">): Promise<FsStats | undefined> {
   const [known, folder] = [runtime.imageFs(), runtime.knownFacts?.rootDirectory];
   const room = folder === undefined ? undefined : await fileSystemRoom(folder).catch(() => undefined);
@@ -226,7 +226,7 @@ async function imageFsNow({ runtime, host }: Pick<DockerProviderParts, "runtime"
   return { time: new Date(host.clock.now()).toISOString(), ...known, ...free };
 }
 
-/** Whether the engine's data is on another file system than pods' volumes. */
+/** Whether the engine's data and the pods' volumes are on different file systems. */
 async function hasImageFs({ runtime, config }: Pick<DockerProviderParts, "runtime" | "config">): Promise<boolean> {
   const folders = [config.rootDirectory, runtime.knownFacts?.rootDirectory];
   const [own, engine] = await Promise.all(folders.map((folder) => stat(folder ?? "").catch(() => undefined)));

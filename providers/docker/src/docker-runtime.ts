@@ -49,32 +49,30 @@ import { DockerSandboxes, type SandboxCredentials } from "./sandbox/docker-sandb
 import { StatsReader } from "./stats/stats-reader.ts";
 import { isHostProcess } from "./engine/host-process.ts";
 
-/** How long an engine may take to answer a ping, in milliseconds. */
+/** Deadline of a ping, in milliseconds. */
 const pingTimeoutMs = 5_000;
 
-/** What {@link DockerRuntime} needs. */
 export interface DockerRuntimeOptions {
   readonly engine: DockerEngine;
   readonly settings: DockerRuntimeSettings;
-  /** Labels of all that is this node's; events of others are not listened to. */
+  /** Labels of all the node's objects. Events of other objects are ignored. */
   readonly ownerLabels: Readonly<Record<string, string>>;
-  /** Ids of the GPUs that may be handed out. */
+  /** Ids of the node's GPUs. */
   readonly gpus: (signal: AbortSignal) => Promise<readonly string[]>;
-  /** Links to containers' logs; default: none are made. */
+  /** Default: no links to logs. */
   readonly logLinks?: Pick<LogLinks, "link" | "unlink"> | undefined;
-  /** The node's main address: a pod with addresses of both families has that family's as its main one. Default: IPv4. */
+  /** The node's main address, whose IP family is that of a dual-stack pod's main address. Default: IPv4. */
   readonly nodeAddress?: string | undefined;
-  /** Credentials of the sandbox image's registry; default: none. */
+  /** Credentials of the sandbox image's registry. Default: none. */
   readonly credentials?: SandboxCredentials | undefined;
 }
 
-/** Pods' sandboxes and containers on a Docker engine of this machine. */
+/** Sandboxes and containers on a Docker engine of this machine. */
 export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
-  /** The scheme of container ids in statuses. */
   readonly name = "docker";
-  /** For the collection of images nobody uses. */
+  /** For the collection of unused images. */
   readonly images: EngineImages;
-  /** Every engine's images can be volumes: where it cannot mount them it is given their files. */
+  /** True for every engine: one that cannot mount images gets folders with their files. */
   readonly canMountImages = true;
   readonly #options: DockerRuntimeOptions;
   readonly #inventory: EngineInventory;
@@ -125,42 +123,42 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     this.#stats = new StatsReader({ engine, meter: new CgroupMeter({ clock: engine.clock }), labels: ownerLabels });
   }
 
-  /** What the engine is; asked once, and again after {@link forgetFacts}. */
+  /** Facts about the engine. Requested once, and again after {@link forgetFacts}. */
   async facts(signal: AbortSignal): Promise<EngineFacts> {
     return (this.#facts ??= await readEngineFacts(this.#options.engine, signal));
   }
 
-  /** What {@link facts} last told; `undefined` before. */
+  /** Last result of {@link facts}, if there is one. */
   get knownFacts(): EngineFacts | undefined {
     return this.#facts;
   }
 
-  /** The engine may be another one now. */
+  /** Must be called when another engine may answer. */
   forgetFacts(): void {
     this.#facts = undefined;
   }
 
-  /** What is known of the network that new pods are on. @throws NotFoundError or UnavailableError where they cannot be connected */
+  /** Finds the network of new pods. @throws NotFoundError or UnavailableError if they cannot be connected */
   findNetwork(signal: AbortSignal): Promise<NetworkFacts> {
     return this.#network.find(signal);
   }
 
-  /** Frees what network plugins keep for sandboxes that are gone. @throws UnavailableError with a plugin's words */
+  /** Frees what network plugins keep for sandboxes that are gone. @throws UnavailableError with a plugin's message */
   async collectNetworks(signal: AbortSignal): Promise<void> {
     const connected = await this.#cni.connected();
     if (connected.length === 0) return;
     const listed = new Set((await this.#inventory.listed(this.#options.ownerLabels, signal)).map(({ Id }) => Id));
     for (const id of connected.filter((each) => !listed.has(each))) {
-      // A list may be wrong, and one that was made since is not in it.
+      // Inspects each, because the list may be incomplete or older than a sandbox.
       const isGone = await this.#inventory.inspect(id, signal).then(() => false, isNotFoundOrThrow);
       if (isGone) await this.#cni.disconnect(id, signal);
     }
   }
 
   /**
-   * Asks network plugins about the sandboxes they have connected.
+   * Checks the networks of the sandboxes that plugins have connected.
    *
-   * @param onProblem - told of each whose connection is not as it was made, by the sandbox's labels, with the plugin's words
+   * @param onProblem - called for each network that is not in order, with the sandbox's labels and the plugin's error
    */
   async checkNetworks(onProblem: (labels: Readonly<Record<string, string>>, why: unknown) => void, signal: AbortSignal): Promise<void> {
     const connected = new Set(await this.#cni.connected());
@@ -285,12 +283,12 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     return this.#stats.network(sandboxId, signal);
   }
 
-  /** What the engine's images take up, and the disk they are on, as last measured; `undefined` until they were. */
+  /** Size of the engine's images and of their disk, as last measured; `undefined` before. */
   imageFs(): FsStats | undefined {
     return this.#stats.images();
   }
 
-  /** Removes what was kept of images for volumes that no container has any more. */
+  /** Removes files of images that no container mounts any more. */
   collectImageVolumes(signal: AbortSignal): Promise<void> {
     return this.#imageVolumes.collect(signal);
   }
@@ -317,7 +315,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     );
   }
 
-  /** Labels of the engine's containers that have GPUs: other nodes', too. */
+  /** Labels of all the engine's containers with GPUs, including those of other nodes. */
   async #labelsWithGpus(signal: AbortSignal): Promise<readonly Readonly<Record<string, string>>[]> {
     const filters = { label: [dockerLabels.gpus], status: ["created", "running", "paused", "restarting"] };
     const held = await this.#options.engine.client.listContainers({ all: true, filters, abortSignal: signal });

@@ -1,14 +1,13 @@
 import type { CgroupStats, ContainerStats, CpuStats, DiskIoStats, MemoryStats, PsiData, PsiStats, SwapStats } from "@virtual-kubelet/core";
 
-/** What a control group uses, in the words of a summary. */
+/** Usage of a control group, in the fields of a summary. */
 export type CgroupUsage = Pick<ContainerStats, "cpu" | "memory" | "swap" | "io"> & { readonly cgroup: CgroupStats };
 
-/** Where and when a control group was read. */
 export interface CgroupReading {
   readonly path: string;
   /** RFC 3339. */
   readonly time: string;
-  /** Text of one of its files, without the line feed at the end; `undefined` if there is none. */
+  /** Content of one of its files, without the last line feed; `undefined` if there is none. */
   read(file: string): string | undefined;
   /** Path of a disk by its number, such as `8:0`. */
   device(number: string): string;
@@ -17,7 +16,7 @@ export interface CgroupReading {
 /** Reads the files of one control group, with the controller's folder before each name in version 1. */
 export type FiguresOf = (reading: CgroupReading) => CgroupUsage;
 
-/** Larger values of a limit mean that there is none. Source: maxMemorySize in cadvisor v0.56.2 metrics/prometheus.go. */
+/** Larger values of a limit mean no limit. Source: maxMemorySize in cadvisor v0.56.2 metrics/prometheus.go. */
 const noLimit = 2 ** 62;
 
 /** Unit of `cpuacct.stat`: user space always has 100 ticks in a second. */
@@ -45,7 +44,7 @@ export const figuresOfV1: FiguresOf = (reading) => {
     majorPageFaults: memory.get("total_pgmajfault"),
     swapBytes: memory.get("total_swap"),
     maxSwapBytes: limit !== undefined && withSwap !== undefined ? Math.max(0, withSwap - limit) : undefined,
-    // Version 1 has no pressure; where version 2 is mounted beside it, the runtime's control groups are there, too.
+    // Version 1 has no pressure. If version 2 is mounted beside it, the runtime's control groups are there, too.
     pressure: (resource) => reading.read(`unified/${resource}.pressure`),
     cgroup: {
       cpuUserNanoSeconds: times(ticks.get("user"), tickNanoSeconds),
@@ -126,7 +125,7 @@ export const figuresOfV2: FiguresOf = (reading) => {
   });
 };
 
-/** Pressure on a resource, as the kernel writes it; `undefined` where it writes none. */
+/** Parses a pressure file of the kernel; `undefined` if there is none. */
 export function psiOf(text: string | undefined): PsiStats | undefined {
   const line = (kind: string): PsiData | undefined => {
     const [, avg10, avg60, avg300, total] =
@@ -138,7 +137,7 @@ export function psiOf(text: string | undefined): PsiStats | undefined {
   return some && { full: line("full") ?? { total: 0, avg10: 0, avg60: 0, avg300: 0 }, some };
 }
 
-/** What both versions count, under names of its own. */
+/** Figures that both versions have, under different names. */
 interface Counted {
   readonly cpuNanoSeconds: number | undefined;
   readonly usageBytes: number | undefined;
@@ -147,13 +146,13 @@ interface Counted {
   readonly pageFaults: number | undefined;
   readonly majorPageFaults: number | undefined;
   readonly swapBytes: number | undefined;
-  /** Absent: no limit. */
+  /** `undefined`: no limit. */
   readonly maxSwapBytes: number | undefined;
   pressure(resource: "cpu" | "memory" | "io"): string | undefined;
   readonly cgroup: Omit<CgroupStats, "time" | "path">;
 }
 
-/** As cadvisor's `setMemoryStats`: the working set is what is used less the inactive file cache. */
+/** As cadvisor's `setMemoryStats`: the working set is the used memory without the inactive file cache. */
 function usageOf({ time, path }: CgroupReading, counted: Counted): CgroupUsage {
   const { usageBytes, swapBytes, maxSwapBytes, cgroup } = counted;
   const io = psiOf(counted.pressure("io"));
@@ -198,7 +197,7 @@ function withPsi(text: string | undefined): { readonly psi?: PsiStats } {
   return psi ? { psi } : {};
 }
 
-/** Lines such as `8:0 Read 4096`, in two files. */
+/** Reads lines such as `8:0 Read 4096`, in two files. */
 function disksOfV1(reading: CgroupReading): readonly DiskIoStats[] | undefined {
   const [bytes, operations] = ["io_service_bytes", "io_serviced"].map((file) => reading.read(`blkio/blkio.throttle.${file}_recursive`));
   if (bytes === undefined) return undefined;
@@ -214,7 +213,7 @@ function disksOfV1(reading: CgroupReading): readonly DiskIoStats[] | undefined {
   }));
 }
 
-/** Lines such as `8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. */
+/** Reads lines such as `8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`. */
 function disksOfV2(reading: CgroupReading): readonly DiskIoStats[] | undefined {
   const text = reading.read("io.stat");
   if (text === undefined) return undefined;
@@ -230,7 +229,7 @@ function disksOfV2(reading: CgroupReading): readonly DiskIoStats[] | undefined {
   });
 }
 
-/** A file of lines such as `nr_periods 4`. */
+/** Reads a file of lines such as `nr_periods 4`. */
 function valuesOf(text: string | undefined): ReadonlyMap<string, number> {
   return new Map(
     text?.split("\n").flatMap((line): readonly [string, number][] => {
@@ -240,7 +239,7 @@ function valuesOf(text: string | undefined): ReadonlyMap<string, number> {
   );
 }
 
-/** `undefined` for `max`, and for a file that is not there. */
+/** `undefined` for `max`, and for a missing file. */
 function numberOf(text: string | undefined): number | undefined {
   const value = text === undefined || text === "" ? NaN : Number(text);
   return Number.isFinite(value) ? value : undefined;

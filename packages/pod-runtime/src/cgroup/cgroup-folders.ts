@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { hasFsCode } from "../volumes/fs-code.ts";
 
-/** Removes one empty cgroup: the system's rmdir, but where a test has plain folders. */
+/** Removes one empty cgroup: rmdir, except in tests with plain folders. */
 export type RemoveFolder = (folder: string) => Promise<void>;
 
-/** Makes the folder of a cgroup, and those above it. @returns whether it was made now */
+/** Creates a cgroup's folder and its parents. @returns whether it is new */
 export async function makeFolder(folder: string): Promise<boolean> {
   return (await mkdir(folder, { recursive: true, mode: 0o755 })) !== undefined;
 }
 
-/** Names of the folders in a folder; none if it is not there. */
+/** Names of the folders in a folder; empty if it does not exist. */
 export async function foldersIn(folder: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
@@ -22,7 +22,7 @@ export async function foldersIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes a cgroup with those in it; idempotent. Its files go with it. @throws EBUSY while a process is in it */
+/** Removes a cgroup with its child cgroups and files. Idempotent. @throws EBUSY while a process is in it */
 export async function removeFolders(folder: string, removeFolder: RemoveFolder = rmdir): Promise<void> {
   for (const name of await foldersIn(folder)) await removeFolders(join(folder, name), removeFolder);
   try {
@@ -32,7 +32,7 @@ export async function removeFolders(folder: string, removeFolder: RemoveFolder =
   }
 }
 
-/** What a file of a cgroup says; `undefined` if there is none. */
+/** Content of a cgroup's file; `undefined` if there is none. */
 export async function tryReadSetting(folder: string, file: string): Promise<string | undefined> {
   try {
     return (await readFile(join(folder, file), "utf8")).trim();
@@ -42,7 +42,7 @@ export async function tryReadSetting(folder: string, file: string): Promise<stri
   }
 }
 
-/** Changes a file of a cgroup. @throws an Error that names it, with the value, and the code of the file system */
+/** Writes a cgroup's file. @throws an Error with the file's name, the value and the file system's code */
 export async function writeSetting(folder: string, file: string, value: string): Promise<void> {
   const path = join(folder, file);
   try {

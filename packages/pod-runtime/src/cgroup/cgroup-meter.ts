@@ -7,28 +7,27 @@ import { interfacesOf } from "./network-devices.ts";
 import { countOpenFiles } from "./open-files.ts";
 import { v1Hierarchies } from "./v1-hierarchies.ts";
 
-/** Where a {@link CgroupMeter} looks. */
 export interface CgroupMeterOptions {
   readonly clock: Clock;
-  /** Where the machine's control groups are. Default `/sys/fs/cgroup`. */
+  /** The machine's cgroup file system. Default: `/sys/fs/cgroup`. */
   readonly root?: string | undefined;
-  /** Where its processes are. Default `/proc`. */
+  /** The machine's process file system. Default: `/proc`. */
   readonly proc?: string | undefined;
 }
 
 /** A process of a container or sandbox. */
 export interface MeasuredProcess {
   readonly pid: number;
-  /** Stands in the path of the process's control group. Another process may have got the pid since. */
+  /** Id in the path of the process's control group. Without it, the pid belongs to another process by now. */
   readonly id: string;
 }
 
 /**
- * Reads what the machine's control groups count, without asking their runtime. Where they cannot be seen there are no
- * figures, and the runtime has to be asked.
+ * Reads figures of control groups without a call of the runtime. Without access to control groups it returns nothing, and the runtime has
+ * to be asked.
  *
- * The files are read synchronously: the kernel makes one up from its memory in 15 microseconds, and an asynchronous read takes ten
- * times that. Between two control groups others have their turn.
+ * Reads are synchronous: the kernel generates a file in 15 microseconds, and an asynchronous read takes ten times that. It yields to the
+ * event loop between two control groups.
  */
 export class CgroupMeter {
   readonly #clock: Clock;
@@ -44,7 +43,7 @@ export class CgroupMeter {
     this.#proc = proc;
   }
 
-  /** Figures of the control group that a process is in; `undefined` where it cannot be seen, or the process has ended. */
+  /** Figures of the control group of a process; `undefined` if it cannot be read, or the process has ended. */
   async ofProcess({ pid, id }: MeasuredProcess): Promise<CgroupUsage | undefined> {
     await this.#takeTurn();
     const paths = this.#pathsOf(pid);
@@ -56,7 +55,7 @@ export class CgroupMeter {
     return usage && { ...usage, cgroup: { ...usage.cgroup, ...open } };
   }
 
-  /** Processes of a control group, without those in others below it. */
+  /** Processes of a control group, without those of its children. */
   #pidsIn(path: string): readonly string[] {
     const layout = this.#findLayout();
     const folder = layout?.version === 2 ? this.#root : layout?.hierarchies.get("cpu");
@@ -70,7 +69,7 @@ export class CgroupMeter {
     return this.#read(path, () => path);
   }
 
-  /** Traffic of the network that a process is in; `undefined` if the process has ended. */
+  /** Traffic of a process's network namespace; `undefined` if the process has ended. */
   async networkOf({ pid, id }: MeasuredProcess): Promise<NetworkStats | undefined> {
     const paths = this.#pathsOf(pid);
     if (![...(paths?.values() ?? [])].some((path) => path.includes(id))) return undefined;
@@ -78,7 +77,7 @@ export class CgroupMeter {
     return text === undefined ? undefined : networkStats(this.#time(), interfacesOf(text));
   }
 
-  /** One control group in each turn of the event loop. */
+  /** Yields, so that each turn of the event loop reads one control group. */
   #takeTurn(): Promise<void> {
     return (this.#turn = this.#turn.then(() => new Promise((resolve) => setImmediate(resolve))));
   }
@@ -89,7 +88,7 @@ export class CgroupMeter {
     const read = (file: string): string | undefined => {
       if (layout.version === 2) return tryRead(join(this.#root, path, file));
       const [controller = "", name = ""] = file.split("/");
-      // The hierarchy without controllers is version 2's.
+      // Version 2 is the hierarchy without controllers.
       const [hierarchy, folder] = [layout.hierarchies.get(controller), folderOf(controller === "unified" ? "" : controller)];
       return hierarchy === undefined || folder === undefined ? undefined : tryRead(join(hierarchy, folder, name));
     };
@@ -98,7 +97,7 @@ export class CgroupMeter {
     return usage.cpu && usage.memory ? usage : undefined;
   }
 
-  /** Paths of a process's control groups, by controller; that of version 2 by an empty name. */
+  /** Paths of a process's control groups, by controller. Version 2 has an empty controller name. */
   #pathsOf(pid: number): ReadonlyMap<string, string> | undefined {
     const text = pid > 0 ? tryRead(join(this.#proc, String(pid), "cgroup")) : undefined;
     if (text === undefined) return undefined;
@@ -129,10 +128,10 @@ export class CgroupMeter {
   }
 }
 
-/** Where the hierarchies of the machine are. */
+/** Hierarchies of the machine. */
 type Layout = { readonly version: 2 } | { readonly version: 1; readonly hierarchies: ReadonlyMap<string, string> };
 
-/** `undefined` where there are no control groups, or not those that are needed. */
+/** `undefined` without control groups, or without the necessary controllers. */
 function layoutOf(root: string): Layout | undefined {
   if (existsSync(join(root, "cgroup.controllers"))) return { version: 2 };
   const names = v1Hierarchies(root);
@@ -140,7 +139,7 @@ function layoutOf(root: string): Layout | undefined {
   return { version: 1, hierarchies: new Map([...names].map(([controller, name]) => [controller, join(root, name)])) };
 }
 
-/** `undefined` where there is no interface but loopback. */
+/** `undefined` if there is only loopback. */
 function networkStats(time: string, interfaces: readonly InterfaceStats[]): NetworkStats | undefined {
   const main = interfaces.find(({ name }) => name === "eth0") ?? interfaces[0];
   return main && { time, ...main, interfaces };
@@ -150,7 +149,7 @@ function tryRead(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trimEnd();
   } catch {
-    // It ends with the process, and some files come only with a controller.
+    // The file disappears with the process, or needs a controller that is off.
     return undefined;
   }
 }

@@ -1,24 +1,23 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { QosClass } from "@virtual-kubelet/kubernetes";
 
-/** Who makes a runtime's cgroups. */
+/** The component that creates a runtime's cgroups. */
 export type CgroupDriver = "cgroupfs" | "systemd";
 
 /** One cgroup. */
 export interface CgroupName {
-  /** Below the root of each hierarchy, beginning with `/`. */
+  /** Path below the root of each hierarchy, with a leading `/`. */
   readonly path: string;
-  /** What a runtime takes for a parent: the path, or the slice with the systemd driver. */
+  /** The cgroup parent in a runtime's form: the path, or the slice with the systemd driver. */
   readonly parent: string;
 }
 
-/** Prefix of pods' cgroups where nothing else is said. A kubelet removes what it does not know below `kubepods`. */
+/** Default prefix of pods' cgroups. `kubepods` would not do, because a kubelet removes unknown cgroups below it. */
 export const defaultCgroupPrefix = "vkpods";
 
 /**
- * How pods' cgroups are named, as a kubelet does below its `kubepods`: `/PREFIX/burstable/podUID`, and with systemd
- * `PREFIX-burstable-podUID.slice`; guaranteed pods are directly below the prefix.
- * Source: CgroupName in kubernetes v1.36.3 pkg/kubelet/cm/cgroup_manager_linux.go.
+ * Names of pods' cgroups, like a kubelet's below `kubepods`: `/PREFIX/burstable/podUID`, with systemd `PREFIX-burstable-podUID.slice`;
+ * guaranteed pods are directly below the prefix. Source: CgroupName in kubernetes v1.36.3 pkg/kubelet/cm/cgroup_manager_linux.go.
  */
 export class CgroupNames {
   readonly #driver: CgroupDriver;
@@ -26,31 +25,31 @@ export class CgroupNames {
 
   /**
    * @param prefix - a path such as `/vkpods`, or a slice such as `vkpods.slice`
-   * @throws InvalidInputError for a prefix that is neither
+   * @throws InvalidInputError for any other prefix
    */
   constructor(driver: CgroupDriver, prefix: string) {
     this.#driver = driver;
     this.#prefix = partsOf(driver, prefix);
   }
 
-  /** The cgroup that all others are in. */
+  /** The parent of all others. */
   get root(): CgroupName {
     return this.#name([]);
   }
 
-  /** The cgroup that pods of a quality are in. */
+  /** The parent of pods of a QoS class. */
   tier(quality: QosClass): CgroupName {
     return this.#name(quality === "Guaranteed" ? [] : [quality.toLowerCase()]);
   }
 
-  /** A pod's cgroup. @throws InvalidInputError for a UID that is no name of a cgroup */
+  /** A pod's cgroup. @throws InvalidInputError for a UID that is not a valid cgroup name */
   pod(uid: string, quality: QosClass): CgroupName {
     if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,200}$/.test(uid))
       throw new InvalidInputError(`name the cgroup of pod UID ${JSON.stringify(uid)}: expected letters, digits and "-"`);
     return this.#name([...(quality === "Guaranteed" ? [] : [quality.toLowerCase()]), `pod${uid}`]);
   }
 
-  /** The UID in the name of a folder in a {@link tier}; `undefined` for what is no pod's. */
+  /** The UID in the name of a folder in a {@link tier}; `undefined` for other folders. */
   tryUid(folder: string, quality: QosClass): string | undefined {
     const [, name = ""] = /^(?:.*-)?([^-]*)\.slice$/.exec(folder) ?? [];
     const part = this.#driver === "systemd" ? name.replaceAll("_", "-") : folder;
@@ -84,7 +83,7 @@ function partsOf(driver: CgroupDriver, prefix: string): readonly string[] {
   return parts;
 }
 
-/** In the name of a slice a `-` begins the next level. */
+/** Escapes `-`, which separates the levels of a slice's name. */
 function escaped(part: string): string {
   return part.replaceAll("-", "_");
 }

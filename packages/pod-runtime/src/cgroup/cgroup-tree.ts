@@ -1,24 +1,24 @@
 import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 import type { CgroupName } from "./cgroup-names.ts";
 
-/** What a cgroup is limited to. */
+/** Limits of a cgroup. */
 export interface CgroupLimits extends ResourceLimits {
-  /** Processes and threads that it may hold. Kept only where the machine has cgroups for that. */
+  /** Maximum number of processes and threads. Ignored without the controller `pids`. */
   readonly processes?: number | undefined;
 }
 
-/** The machine's cgroups, of whatever version, whoever makes them. */
+/** The machine's cgroups, independent of version and driver. */
 export interface CgroupTree {
-  /** Makes a cgroup and those it is in, for CPU and memory. @returns whether it was made now */
+  /** Creates a cgroup and its parents, with the CPU and memory controllers. @returns whether it is new */
   make(name: CgroupName): Promise<boolean>;
-  /** What a cgroup is limited to; `undefined` if there is none. */
+  /** Limits of a cgroup; `undefined` if it does not exist. */
   tryRead(name: CgroupName): Promise<ResourceLimits | undefined>;
-  /** Sets what is named of the limits; the rest stays. */
+  /** Sets the given limits, and keeps the others. */
   write(name: CgroupName, limits: CgroupLimits): Promise<void>;
-  /** Memory in use in it, in bytes. */
+  /** Memory in use, in bytes. */
   memoryUsage(name: CgroupName): Promise<number>;
-  /** Names of the folders in a cgroup, in whichever hierarchy; none if it is not there. */
+  /** Names of the folders in a cgroup, in all hierarchies; empty if it does not exist. */
   children(name: CgroupName): Promise<readonly string[]>;
-  /** Removes a cgroup with those in it, in every hierarchy; idempotent. Nothing is ended. @throws EBUSY while a process is in it */
+  /** Removes a cgroup with its children, in every hierarchy. Idempotent; kills nothing. @throws EBUSY while a process is in it */
   remove(name: CgroupName): Promise<void>;
 }

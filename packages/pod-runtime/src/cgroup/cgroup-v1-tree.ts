@@ -4,10 +4,10 @@ import { foldersIn, makeFolder, removeFolders, tryReadSetting, writeSetting, typ
 import type { CgroupName } from "./cgroup-names.ts";
 import type { CgroupLimits, CgroupTree } from "./cgroup-tree.ts";
 
-/** More than a machine has: what the kernel says where memory has no limit. */
+/** The kernel reports a value above any machine's memory if there is no limit. */
 const noMemoryLimit = 2 ** 62;
 
-/** Cgroups of version 1: a hierarchy for each controller, in a folder of its name. */
+/** Cgroups of version 1: a hierarchy for each controller, in a folder with its name. */
 export class CgroupV1Tree implements CgroupTree {
   readonly #root: string;
   readonly #removeFolder: RemoveFolder | undefined;
@@ -16,8 +16,8 @@ export class CgroupV1Tree implements CgroupTree {
   readonly #pids: string | undefined;
 
   /**
-   * @param root - where the hierarchies are: `/sys/fs/cgroup`
-   * @param controllers - folders of the controllers, such as `cpu,cpuacct`; without `pids` numbers of processes are not limited
+   * @param root - folder of the hierarchies: `/sys/fs/cgroup`
+   * @param controllers - folders of the controllers, such as `cpu,cpuacct`. Without `pids`, the number of processes is not limited
    */
   constructor(
     root: string,
@@ -81,7 +81,7 @@ export class CgroupV1Tree implements CgroupTree {
     for (const hierarchy of await this.#hierarchies()) await removeFolders(join(hierarchy, path), this.#removeFolder);
   }
 
-  /** All there are: a runtime makes its cgroups in each. Other names of a hierarchy are links, and no folders. */
+  /** All hierarchies, because a runtime creates its cgroups in each. Other names of a hierarchy are links, not folders. */
   async #hierarchies(): Promise<readonly string[]> {
     return (await foldersIn(this.#root)).map((name) => join(this.#root, name));
   }

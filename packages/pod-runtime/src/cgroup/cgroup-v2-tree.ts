@@ -9,7 +9,7 @@ export class CgroupV2Tree implements CgroupTree {
   readonly #root: string;
   readonly #removeFolder: RemoveFolder | undefined;
 
-  /** @param root - where the hierarchy is: `/sys/fs/cgroup` */
+  /** @param root - folder of the hierarchy: `/sys/fs/cgroup` */
   constructor(root: string, removeFolder?: RemoveFolder) {
     this.#root = root;
     this.#removeFolder = removeFolder;
@@ -64,7 +64,7 @@ export class CgroupV2Tree implements CgroupTree {
     return removeFolders(join(this.#root, path), this.#removeFolder);
   }
 
-  /** A cgroup has the controllers that the one above lets those in it have. */
+  /** A cgroup has the controllers that its parent enables for its children. */
   async #delegate(path: string, controllers: readonly string[]): Promise<void> {
     if (path !== "/") await this.#delegate(dirname(path), controllers);
     const folder = join(this.#root, path);
@@ -82,7 +82,7 @@ export function weightOf(shares: number): number {
   return shares >= 262_144 ? 10_000 : 1 + Math.floor(((Math.max(2, shares) - 2) * 9_999) / 262_142);
 }
 
-/** The least shares that have this weight. */
+/** The minimum shares with this weight. */
 export function sharesOf(weight: number): number {
   return Math.ceil(((weight - 1) * 262_142) / 9_999) + 2;
 }

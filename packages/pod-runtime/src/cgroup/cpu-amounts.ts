@@ -2,28 +2,28 @@ import type { ResourceLimits } from "../runtime/runtime-spec.ts";
 
 // Source of all: kubernetes v1.36.3 pkg/kubelet/cm/helpers_linux.go.
 
-/** The least a CPU weight may be. */
+/** Minimum CPU shares. */
 export const minShares = 2;
-/** The most. */
+/** Maximum CPU shares. */
 export const maxShares = 262_144;
 const periodMicros = 100_000n;
 const minQuotaMicros = 1_000n;
 
-/** Everything below can be told exactly; a pod that asks for more has no limit in this world. */
+/** Numbers above lose precision. A pod that asks for more has no limit in practice. */
 const maxExact = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The weight of so many thousandths of a CPU: 2 to 262144. */
+/** CPU shares for thousandths of a CPU: 2 to 262,144. */
 export function cpuSharesOf(milliCpu: bigint): number {
   return Number(clamp((milliCpu * 1024n) / 1000n, BigInt(minShares), BigInt(maxShares)));
 }
 
-/** Microseconds of each period for so many thousandths of a CPU. */
+/** CPU quota for thousandths of a CPU, in microseconds per period. */
 export function cpuQuotaOf(milliCpu: bigint): Required<Pick<ResourceLimits, "cpuQuotaMicros" | "cpuPeriodMicros">> {
   const cpuQuotaMicros = Number(clamp((milliCpu * periodMicros) / 1000n, minQuotaMicros, maxExact));
   return { cpuQuotaMicros, cpuPeriodMicros: Number(periodMicros) };
 }
 
-/** Bytes as a number that is exact. */
+/** Bytes as an exact number. */
 export function exactBytes(bytes: bigint): number {
   return Number(clamp(bytes, 0n, maxExact));
 }

@@ -1,6 +1,6 @@
 import type { InterfaceStats } from "@virtual-kubelet/core";
 
-/** Interfaces that are not counted, by the beginnings of their names. Source: cadvisor v0.56.2 container/libcontainer/handler.go. */
+/** Prefixes of interfaces that are not counted. Source: cadvisor v0.56.2 container/libcontainer/handler.go. */
 const ignored = ["lo", "veth", "docker", "nerdctl"];
 
 /** Traffic by interface, from the text of `/proc/PID/net/dev`. */

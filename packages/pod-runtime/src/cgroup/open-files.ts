@@ -1,23 +1,23 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 
-/** Open files of processes, and how many of them are sockets. */
+/** Numbers of open files and sockets. */
 export interface OpenFiles {
   readonly fileDescriptors: number;
   readonly sockets: number;
 }
 
-/** Links that are read before others have their turn: the kernel takes two microseconds for one. */
+/** Links that are read before yielding to the event loop, at two microseconds each. */
 const linksATurn = 500;
 
 /**
- * Counts what processes have open. A process that has ended meanwhile counts for nothing.
+ * Counts open files of processes. Processes that have ended are left out.
  *
  * Source: processStatsFromProcs in cadvisor v0.56.2 container/libcontainer/handler.go.
  *
- * @param proc - where the machine's processes are, such as `/proc`
- * @param takeTurn - lets others have their turn
- * @returns `undefined` if no process can be looked into, as without root
+ * @param proc - the machine's process file system, such as `/proc`
+ * @param takeTurn - yields to the event loop
+ * @returns `undefined` if no process can be inspected, such as without root
  */
 export async function countOpenFiles(
   pids: readonly string[],
@@ -47,7 +47,7 @@ function tryNames(folder: string): readonly string[] | undefined {
   }
 }
 
-/** A file that was closed meanwhile is none. */
+/** False for a file that was closed in the meantime. */
 function isSocket(path: string): boolean {
   try {
     return readlinkSync(path).startsWith("socket:");

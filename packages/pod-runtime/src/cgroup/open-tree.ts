@@ -9,19 +9,18 @@ import { CgroupV2Tree } from "./cgroup-v2-tree.ts";
 import { SystemdSlices, type Systemctl } from "./systemd-slices.ts";
 import { v1Hierarchies } from "./v1-hierarchies.ts";
 
-/** What {@link openTree} is given. */
 export interface OpenTreeOptions {
-  /** Where the machine's cgroups are: `/sys/fs/cgroup`. */
+  /** The machine's cgroup file system: `/sys/fs/cgroup`. */
   readonly root: string;
   readonly driver: CgroupDriver;
   readonly removeFolder?: RemoveFolder | undefined;
   readonly systemctl?: Systemctl | undefined;
 }
 
-/** The machine's cgroups, or why they cannot be used, as a part of a sentence. */
+/** The machine's cgroups, or the reason why they cannot be used, as part of a sentence. */
 export type OpenedTree = { readonly tree: CgroupTree } | { readonly problem: string };
 
-/** Looks which cgroups the machine has, and whether they are the machine's and may be written. Never rejects. */
+/** Finds the version of the machine's cgroups, and checks that they are the machine's own and writable. Never rejects. */
 export async function openTree({ root, driver, removeFolder, systemctl }: OpenTreeOptions): Promise<OpenedTree> {
   try {
     const found = await findFiles(root, removeFolder);
@@ -44,7 +43,7 @@ type Found = { readonly files: CgroupTree; readonly version: 1 | 2; readonly fol
 async function findFiles(root: string, removeFolder: RemoveFolder | undefined): Promise<Found> {
   const problem = `the cgroups at ${root} are not the machine's: this program has some of its own`;
   if (await exists(join(root, "cgroup.controllers"))) {
-    // Every cgroup of version 2 has a type but the first.
+    // In version 2 only the root cgroup has no type.
     if (await exists(join(root, "cgroup.type"))) return { problem };
     return { files: new CgroupV2Tree(root, removeFolder), version: 2, folders: [root] };
   }
@@ -52,7 +51,7 @@ async function findFiles(root: string, removeFolder: RemoveFolder | undefined): 
   const [cpu, memory] = [hierarchies.get("cpu"), hierarchies.get("memory")];
   if (cpu === undefined || memory === undefined) return { problem: `there are no cgroups for CPU and memory at ${root}` };
   const folders = [join(root, cpu), join(root, memory)];
-  // Only the first cgroup of a hierarchy of version 1 has a release agent.
+  // In version 1 only the root cgroup of a hierarchy has a release agent.
   for (const folder of folders) if (!(await exists(join(folder, "release_agent")))) return { problem };
   return { files: new CgroupV1Tree(root, { cpu, memory, pids: hierarchies.get("pids") }, removeFolder), version: 1, folders };
 }

@@ -7,39 +7,38 @@ import { securityOptions, type Confinement } from "./security-options.ts";
 import { dockerLabels } from "../engine/object-names.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
 
-/** What a container's body needs besides its spec. */
 export interface ContainerBodyOptions {
   readonly sandboxId: string;
   readonly engine: Pick<EngineFacts, "apiVersion" | "hasAppArmor" | "isPodman">;
-  /** The image's user, where {@link "./container-user.ts"} needs it. */
+  /** The image's user, if {@link "./container-user.ts"} needs it. */
   readonly imageUser?: string | undefined;
   readonly seccompProfile?: Confinement["seccompProfile"];
-  /** GPUs the container is given, by id. */
+  /** Ids of the container's GPUs. */
   readonly gpus: readonly string[];
   /** Ids of the images that it mounts. */
   readonly volumeImages?: readonly string[] | undefined;
-  /** Devices of the host that its resources stand for. */
+  /** Devices of the host for its extended resources. */
   readonly devices: readonly string[];
-  /** Whether the engine may give a process a score under 0; else 0 is the least. */
+  /** Whether the engine may set a score below 0. If not, 0 is the minimum. */
   readonly canLowerOomScore: boolean;
   readonly cgroupParent?: string | undefined;
-  /** Processes at most. */
+  /** Maximum number of processes. */
   readonly pidsLimit?: number | undefined;
-  /** The engine's OCI runtime; absent: its default. */
+  /** The engine's OCI runtime. Default: the engine's default. */
   readonly runtime?: string | undefined;
   readonly log: LogRotation;
 }
 
-/** How much of a container's output is kept. */
+/** Amount of a container's output that is kept. */
 export interface LogRotation {
-  /** Such as `10m`, in the engine's words. */
+  /** Such as `10m`, in the engine's format. */
   readonly maxSize: string;
   readonly maxFiles: number;
 }
 
 /**
- * The engine's body of a container in a sandbox. It joins the sandbox's network, and so may not have a hostname, DNS
- * settings or ports; the engine's restarts, health checks and init process are off, for a kubelet has its own.
+ * The engine's body for a container in a sandbox. Because it joins the sandbox's network, it has no hostname, DNS settings or ports. The
+ * engine's restarts, health checks and init process are off, because pod-runtime does that work.
  *
  * @throws InvalidInputError for a security context that cannot be applied
  */
@@ -50,7 +49,7 @@ export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions
   return {
     Image: spec.imageId,
     ...(spec.command.length > 0 && { Entrypoint: [...spec.command] }),
-    // Without a body of its own, podman runs the image's arguments after a given command.
+    // Without an explicit Cmd, podman passes the image's arguments to a given command.
     ...((spec.args.length > 0 || spec.command.length > 0) && { Cmd: [...spec.args] }),
     Env: spec.environment.map(({ name, value }) => `${name}=${value}`),
     ...(container.workingDir && { WorkingDir: container.workingDir }),
@@ -74,7 +73,7 @@ export function containerBody(spec: ContainerSpec, options: ContainerBodyOptions
   };
 }
 
-/** An image's own labels are the container's, too: none may stand where we say nothing. */
+/** An image's labels are inherited. Empty values keep an image from setting labels of ours. */
 const unsaid: Readonly<Record<string, string>> = { [labelNames.resources]: "", [labelNames.lifecycle]: "" };
 
 function hostConfig(spec: ContainerSpec, options: ContainerBodyOptions): HostConfig {
@@ -92,13 +91,13 @@ function hostConfig(spec: ContainerSpec, options: ContainerBodyOptions): HostCon
   };
 }
 
-/** What it shares with the rest of its pod, or with the host. */
+/** Namespaces that the container shares with its pod or with the host. */
 function namespaces({ pod, targetContainerId }: ContainerSpec, { sandboxId, engine }: ContainerBodyOptions): HostConfig {
   return {
     NetworkMode: `container:${sandboxId}`,
     IpcMode: pod.spec?.hostIPC ? "host" : `container:${sandboxId}`,
     PidMode: pidMode(pod, sandboxId, targetContainerId),
-    // podman gives each container a hostname of its own; Docker's comes with the network.
+    // podman gives each container its own hostname; in Docker the hostname comes with the network.
     ...(engine.isPodman && { UTSMode: pod.spec?.hostNetwork ? "host" : `container:${sandboxId}` }),
   };
 }
@@ -108,7 +107,7 @@ function resources({ limits, oomScoreAdjustment }: ContainerSpec, { canLowerOomS
   return {
     ...(cpuShares !== undefined && { CpuShares: cpuShares }),
     ...(cpuQuotaMicros !== undefined && { CpuPeriod: cpuPeriodMicros, CpuQuota: cpuQuotaMicros }),
-    // Equal to memory: no swap. Unset would be twice the memory.
+    // Equal to memory: no swap. The default would allow as much swap as memory.
     ...(memoryBytes > 0 && { Memory: memoryBytes, MemorySwap: memoryBytes }),
     OomScoreAdj: canLowerOomScore ? oomScoreAdjustment : Math.max(0, oomScoreAdjustment),
     ...(pidsLimit !== undefined && { PidsLimit: pidsLimit }),
@@ -136,12 +135,12 @@ function devices({ devices: paths, gpus }: ContainerBodyOptions): HostConfig {
   };
 }
 
-/** The engine's log settings: files it can read back, rotated. */
+/** The engine's log settings: rotated files that the engine can read back. */
 export function logConfig({ maxSize, maxFiles }: LogRotation): { Type: string; Config: Record<string, string> } {
   return { Type: "json-file", Config: { "max-size": maxSize, "max-file": String(maxFiles) } };
 }
 
-/** A capability as all engines take it: without `CAP_`. */
+/** A capability in the form that all engines accept, without `CAP_`. */
 function capability(name: string): string {
   return name.replace(/^CAP_/, "");
 }

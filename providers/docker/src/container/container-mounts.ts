@@ -4,11 +4,10 @@ import type { MountPropagation, MountSettings } from "dockerode";
 import { isAtLeast } from "../engine/api-version.ts";
 
 /**
- * Mounts in the engine's words. Typed ones, not `Binds`: a source that is not there is refused, where `Binds` would make
- * it, and a colon in a path is a colon.
+ * Mounts in the engine's form. They are typed mounts, not `Binds`, because `Binds` would create a missing source and split paths at colons.
  *
- * An image is mounted by engines from API 1.48 on; see {@link "../image-volume/image-volumes.ts"} for all others.
- * Source: `ImageOptions` of moby v28 api/types/mount/mount.go. Such a mount is read-only whatever is said.
+ * Engines mount images from API 1.48 on; see {@link "../image-volume/image-volumes.ts"} for older ones. Source: `ImageOptions` of moby v28
+ * api/types/mount/mount.go. Such a mount is always read-only.
  */
 export function containerMounts(mounts: readonly ContainerMount[], apiVersion: string): EngineMount[] {
   return mounts.map((mount) => {
@@ -17,22 +16,22 @@ export function containerMounts(mounts: readonly ContainerMount[], apiVersion: s
   });
 }
 
-/** A mount as dockerode knows it, or of an image, which it does not know. */
+/** A mount in dockerode's types, or of an image, which they lack. */
 type EngineMount = MountSettings & { readonly ImageOptions?: { readonly Subpath: string } };
 
 function imageMount(target: string, { id, subPath }: NonNullable<ContainerMount["image"]>): EngineMount {
-  // Its types are older than this one.
+  // dockerode's types are older than this mount type.
   const Type = "image" as MountSettings["Type"];
   return { Type, Source: id, Target: target, ReadOnly: true, ...(subPath !== "" && { ImageOptions: { Subpath: subPath } }) };
 }
 
-/** Older engines take a part for nothing, and mount all. Source: moby v26 api/types/mount/mount.go, `VolumeOptions.Subpath`. */
+/** Older engines ignore the subpath and mount everything. Source: moby v26 api/types/mount/mount.go, `VolumeOptions.Subpath`. */
 const subPathApiVersion = "1.45";
 
 /**
- * The engine makes the volume if it is not there. Nothing of the image is copied into it, as on a kubelet.
+ * The engine creates a missing volume. Like on a kubelet, the image's files are not copied into it.
  *
- * @throws UnsupportedError for a part of it that the engine cannot mount
+ * @throws UnsupportedError for a subpath that the engine cannot mount
  */
 function volumeMount(
   { containerPath, isReadOnly }: ContainerMount,
@@ -65,10 +64,10 @@ function bindMount(mount: ContainerMount, apiVersion: string): EngineMount {
     Source: hostPath,
     Target: containerPath,
     ReadOnly: isReadOnly,
-    // The types want a propagation, the engine does not.
+    // dockerode's types require a propagation; the engine does not.
     BindOptions: {
       ...bindPropagation(propagation, isRecursivelyReadOnly && hasRecursion),
-      // Engines before 25 are never recursive; from then on they are, unless told otherwise.
+      // Engines before 25 are never recursive; newer ones are by default.
       ...(hasRecursion && isReadOnly && (isRecursivelyReadOnly ? { ReadOnlyForceRecursive: true } : { ReadOnlyNonRecursive: true })),
     } as NonNullable<MountSettings["BindOptions"]>,
   };
@@ -77,8 +76,8 @@ function bindMount(mount: ContainerMount, apiVersion: string): EngineMount {
 const propagations = { HostToContainer: "rslave", Bidirectional: "rshared" } as const;
 
 /**
- * Without a word an engine mounts privately, and a folder that holds its own data, such as `/` or `/var/lib`, as a slave: it
- * refuses any other for that one, while it asks for the word where a mount is to be read-only throughout.
+ * Propagation of a mount, if it must be set. By default an engine mounts privately, and mounts a folder that contains its own data, such as
+ * `/` or `/var/lib`, as a slave: it refuses any other propagation for that folder, but requires one for a recursive read-only mount.
  */
 function bindPropagation(propagation: NonNullable<ContainerMount["propagation"]>, isForced: boolean): { Propagation?: MountPropagation } {
   if (propagation !== "None") return { Propagation: propagations[propagation] };

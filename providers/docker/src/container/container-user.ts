@@ -1,20 +1,20 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** Whom a container runs as, in the engine's words. */
+/** User of a container, in the engine's form. */
 export interface ContainerUser {
-  /** `uid`, `uid:gid` or empty for the image's own. */
+  /** `uid`, `uid:gid`, or empty for the image's user. */
   readonly user: string;
-  /** Groups besides. */
+  /** Supplementary groups. */
   readonly groups: readonly string[];
 }
 
 /**
- * Whom a container runs as. A user alone keeps the groups that the image gives it; with a group, the engine leaves them out,
- * which is what `supplementalGroupsPolicy: Strict` means.
+ * User of a container. A user without a group keeps the groups of the image; with a group, the engine drops them, which is the meaning of
+ * `supplementalGroupsPolicy: Strict`.
  *
- * @param imageUser - the image's user; empty is root
- * @throws InvalidInputError if a group is asked for and the image names its user by name, or Strict without user and group
+ * @param imageUser - the image's user; empty: root
+ * @throws InvalidInputError if a group is set and the image names its user by name, or for Strict without user and group
  */
 export function containerUser(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>, imageUser: string): ContainerUser {
   const { uid, gid } = askedUser(pod, container);
@@ -28,7 +28,7 @@ export function containerUser(pod: DeepReadonly<Pod>, container: DeepReadonly<Co
   return { user: userOf(uid, gid, imageUser), groups: [...new Set(groups.map(String))] };
 }
 
-/** Whether {@link containerUser} has to know the image's user. */
+/** Whether {@link containerUser} needs the image's user. */
 export function needsImageUser(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>): boolean {
   const { uid, gid } = askedUser(pod, container);
   return uid === undefined && gid !== undefined;

@@ -20,7 +20,6 @@ import { devicesOf, gpuResource, unitsOf, type GpuAllocator } from "./gpu-alloca
 import { readSeccompProfile } from "./seccomp-profile.ts";
 import { localSeccompProfile } from "./security-options.ts";
 
-/** What {@link DockerContainers} needs. */
 export interface DockerContainersOptions {
   readonly engine: DockerEngine;
   readonly facts: (signal: AbortSignal) => Promise<EngineFacts>;
@@ -33,12 +32,12 @@ export interface DockerContainersOptions {
   readonly settings: DockerRuntimeSettings;
 }
 
-/** The containers in the pods' sandboxes. */
+/** Containers in the pods' sandboxes. */
 export class DockerContainers {
   readonly #options: DockerContainersOptions;
-  /** Made by us and not started yet: nothing has to be asked before they are. */
+  /** Ids of containers that this program created and has not started. They need no inspection before their start. */
   readonly #fresh = new Set<string>();
-  /** Stop signals that have been sent, or are on their way: who waits no longer for one does not take it back. */
+  /** Stop signals that were sent, or are being sent. They are not repeated, even if their caller was aborted. */
   readonly #stopSignals = new Map<string, Promise<boolean>>();
 
   constructor(options: DockerContainersOptions) {
@@ -65,7 +64,7 @@ export class DockerContainers {
     const { objects, inventory } = this.#options;
     const what = `start container ${id.slice(0, 12)}`;
     if (!this.#fresh.delete(id)) {
-      // The engine would begin one that has ended a second time.
+      // The engine would start an ended container a second time.
       const inspected = await inventory.inspect(id, signal);
       const { kind } = readState(inspected);
       if (kind === "running") return;
@@ -75,7 +74,7 @@ export class DockerContainers {
     await objects.start(id, what, signal);
   }
 
-  /** As `ContainerRuntime.stopContainer`. The engine's own stop would send the signal again when it is called again. */
+  /** As `ContainerRuntime.stopContainer`. Does not use the engine's own stop, which would repeat the signal with each call. */
   async stop(id: string, { graceMs, stopSignal }: StopContainerOptions, signal: AbortSignal): Promise<void> {
     const { objects, engine } = this.#options;
     const inspected = await this.#tryInspect(id, signal);
@@ -124,7 +123,7 @@ export class DockerContainers {
     try {
       await this.#options.engine.json({ method: "POST", path: `/containers/${id}/update`, body, what }, signal);
     } catch (error) {
-      // podman has no such request, and answers in HTML or with a bare 404.
+      // podman does not have this request: it answers in HTML or with a bare 404.
       if (engineStatusOf(error) === 405 || (isNotFound(error) && !/no such container/i.test(engineMessageOf(error) ?? ""))) {
         throw new UnsupportedError(`${what}: this engine cannot`, { cause: error });
       }
@@ -132,19 +131,19 @@ export class DockerContainers {
     }
   }
 
-  /** Sends the stop signal, if that was not done. @returns whether it ran */
+  /** Sends the stop signal once. @returns whether the container was running */
   #signalOnce(id: string, stopSignal: string): Promise<boolean> {
     const sent = this.#stopSignals.get(id);
     if (sent) return sent;
     const sending = this.#beginStop(id, stopSignal, new AbortController().signal);
     this.#stopSignals.set(id, sending);
     const forget = (): void => void this.#stopSignals.delete(id);
-    // What has failed may be tried again.
+    // A failed signal may be repeated.
     sending.then((ran) => ran || forget(), forget);
     return sending;
   }
 
-  /** @returns whether it ran. An image may name a signal that is none: the engine's own stop takes SIGTERM then, too. */
+  /** @returns whether the container was running. If the image's signal is invalid, sends SIGTERM like the engine's own stop */
   async #beginStop(id: string, stopSignal: string, signal: AbortSignal): Promise<boolean> {
     const { objects } = this.#options;
     try {
@@ -174,14 +173,14 @@ export class DockerContainers {
       volumeImages,
       devices: devicesOf(container, settings.devices),
       canLowerOomScore: spec.oomScoreAdjustment >= 0 || (await sandboxes.canLowerOomScore(sandboxId, signal)),
-      // podman tells another one than it was told.
+      // podman reports a parent other than the one it was given.
       cgroupParent: engine.isPodman ? settings.cgroupParent : await sandboxes.cgroupParent(sandboxId, signal),
       pidsLimit: settings.pidsLimit,
       runtime: ociRuntime(pod, settings.runtimeClasses),
       log: settings.log,
     });
     const name = objectName(spec.labels, settings.namePrefix);
-    // A name that is taken may be ours, of a try whose answer was lost; a second name is for one that is not.
+    // A taken name may be that of an earlier try whose reply was lost. The second name is for a conflict with a container of others.
     for (const candidate of [name, name, `${name}_${sandboxId.slice(0, 8)}`]) {
       try {
         const id = await objects.create(candidate, body, what, signal);
@@ -198,7 +197,7 @@ export class DockerContainers {
     );
   }
 
-  /** The container of that name, if it is the same start in the same sandbox; another of ours is removed. */
+  /** Adopts the container with the name if it is the same start in the same sandbox. Removes another container of ours. */
   async #adopt(
     name: string,
     sandboxId: string,
@@ -223,13 +222,13 @@ export class DockerContainers {
   }
 }
 
-/** The signal a container asks to be stopped by, else the image's. */
+/** The container's stop signal, else the image's. */
 function signalOf({ Config }: ContainerInspectInfo): string {
   const { StopSignal } = Config as { readonly StopSignal?: string };
   return StopSignal === undefined || StopSignal === "" ? "SIGTERM" : StopSignal;
 }
 
-/** An engine answers 400 or 404 if the container to join is no more. */
+/** An engine answers 400 or 404 if the sandbox to join is gone. */
 function sandboxIsGone(error: unknown): boolean {
   return /no such container/i.test(engineMessageOf(error) ?? "");
 }

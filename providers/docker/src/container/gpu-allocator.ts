@@ -3,16 +3,16 @@ import { ConflictError, NotFoundError } from "@virtual-kubelet/errdefs";
 import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import { dockerLabels, isSameObject } from "../engine/object-names.ts";
 
-/** The extended resource of GPUs that are handed out one by one. */
+/** The extended resource of GPUs. */
 export const gpuResource = "nvidia.com/gpu";
 
-/** How many units of an extended resource a container asks for. */
+/** Units of an extended resource that a container requests. */
 export function unitsOf({ resources }: DeepReadonly<Container>, resource: string): number {
   const quantity = resources?.limits?.[resource] ?? resources?.requests?.[resource];
   return quantity === undefined ? 0 : Number(wholeUnits(parseQuantity(quantity)));
 }
 
-/** Devices of the host that a container's resources stand for. */
+/** Devices of the host for a container's extended resources. */
 export function devicesOf(
   container: DeepReadonly<Container>,
   devices: Readonly<Record<string, { readonly paths: readonly string[] }>>,
@@ -21,17 +21,16 @@ export function devicesOf(
   return [...new Set(asked.flatMap(([, { paths }]) => paths))];
 }
 
-/** What {@link GpuAllocator} needs. */
 export interface GpuAllocatorOptions {
-  /** Ids of the node's GPUs; asked each time, for they may change. */
+  /** Ids of the node's GPUs, requested each time because they may change. */
   readonly gpus: (signal: AbortSignal) => Promise<readonly string[]>;
-  /** Labels of all containers at the engine that have not ended, and have GPUs. */
+  /** Labels of all containers with GPUs that have not ended. */
   readonly taken: (signal: AbortSignal) => Promise<readonly Readonly<Record<string, string>>[]>;
 }
 
 /**
- * Hands out GPUs one by one: asked for a number, the engine would give everybody the first ones. Which are taken stands in
- * the containers' labels, so nothing has to be kept.
+ * Assigns GPUs to containers, because the engine itself would assign the first ones to all of them. The containers' labels record the
+ * assignments, so there is no other state.
  */
 export class GpuAllocator {
   readonly #options: GpuAllocatorOptions;
@@ -42,9 +41,9 @@ export class GpuAllocator {
   }
 
   /**
-   * Chooses free GPUs and makes the container that has them, before anybody else chooses.
+   * Chooses free GPUs and creates their container, one call at a time.
    *
-   * @param labels - of that container
+   * @param labels - labels of that container
    */
   async withGpus<T>(
     { count, labels }: { readonly count: number; readonly labels: Readonly<Record<string, string>> },
@@ -61,7 +60,7 @@ export class GpuAllocator {
     signal.throwIfAborted();
     const gpus = await this.#options.gpus(signal);
     if (gpus.length < count) throw new NotFoundError(`take ${count} GPUs: the node has ${gpus.length}`);
-    // What an earlier try made, whose answer was lost, does not take from itself.
+    // An earlier try of the same container, whose reply was lost, does not count.
     const others = (await this.#options.taken(signal)).filter((labels) => !isSameObject(labels, own));
     const taken = new Set(others.flatMap((labels) => (labels[dockerLabels.gpus] ?? "").split(",")));
     const free = gpus.filter((gpu) => !taken.has(gpu));

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 
-/** What streams have to know of a container. */
+/** Facts about a container for exec, logs, port-forward and figures. */
 export interface InspectedContainer {
   readonly id: string;
   readonly isRunning: boolean;
-  /** As the engine's host numbers it; 0 if it does not run. */
+  /** Process id on the engine's host; 0 if it does not run. */
   readonly pid: number;
   readonly tty: boolean;
   readonly openStdin: boolean;
@@ -14,7 +14,7 @@ export interface InspectedContainer {
   readonly labels: Readonly<Record<string, string>>;
   /** Folder of its writable layer on the engine's host; empty with some storage drivers. */
   readonly layerFolder: string;
-  /** File of its output on the engine's host; empty with some log drivers. */
+  /** File of its log on the engine's host; empty with some log drivers. */
   readonly logPath: string;
 }
 
@@ -31,13 +31,13 @@ const schema = z.object({
   GraphDriver: z.object({ Data: z.object({ UpperDir: z.string().default("") }).nullish() }).nullish(),
 });
 
-/** Looks at a container. @throws NotFoundError, UnavailableError */
+/** Inspects a container. @throws NotFoundError, UnavailableError */
 export async function inspectContainer(engine: DockerEngine, id: string, signal: AbortSignal): Promise<InspectedContainer> {
   const answer = await engine.json({ method: "GET", path: `/containers/${encodeURIComponent(id)}/json` }, signal);
   return read(schema.parse(answer));
 }
 
-/** Reads what the engine says of a container; `undefined` if it lacks something. */
+/** Parses an inspection; `undefined` if it lacks a field. */
 export function tryInspected(answer: unknown): InspectedContainer | undefined {
   const parsed = schema.safeParse(answer);
   return parsed.success ? read(parsed.data) : undefined;

@@ -3,10 +3,10 @@ import { join, sep } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 /**
- * Reads a seccomp profile that a pod names: engines take its content, not its path.
+ * Reads the seccomp profile that a pod names, because engines accept its content, not its path.
  *
- * @param folder - where profiles are; nothing outside is read
- * @throws InvalidInputError if it is not there, or is none
+ * @param folder - folder of the profiles; files outside are not read
+ * @throws InvalidInputError if it does not exist, or is malformed
  */
 export async function readSeccompProfile(folder: string, name: string, signal: AbortSignal): Promise<string> {
   const what = `read seccomp profile ${JSON.stringify(name)} in ${folder}`;

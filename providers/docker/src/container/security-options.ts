@@ -1,7 +1,7 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** What of a container's confinement depends on the engine and on files. */
+/** Facts of the engine and of files that a container's confinement depends on. */
 export interface Confinement {
   readonly hasAppArmor: boolean;
   /** Content of the seccomp profile that the container names by `localhostProfile`. */
@@ -9,8 +9,8 @@ export interface Confinement {
 }
 
 /**
- * A container's `SecurityOpt`: seccomp, AppArmor, SELinux and privilege escalation. A container without a seccomp
- * profile gets the engine's own, where a kubelet without `--seccomp-default` leaves it unconfined.
+ * A container's `SecurityOpt`: seccomp, AppArmor, SELinux and privilege escalation. Without a seccomp profile a container gets the engine's
+ * default; a kubelet without `--seccomp-default` would leave it unconfined.
  *
  * @throws InvalidInputError for a profile that cannot be applied
  */
@@ -24,7 +24,7 @@ export function securityOptions(
   return [...escalation, ...seccomp(contexts, seccompProfile), ...appArmor(contexts, hasAppArmor), ...seLinux(contexts)];
 }
 
-/** A container's security context, and its pod's, which it goes over. */
+/** Security contexts of a container and its pod. The container's takes precedence. */
 interface Contexts {
   readonly own: DeepReadonly<Container["securityContext"]>;
   readonly shared: NonNullable<DeepReadonly<Pod>["spec"]>["securityContext"];
@@ -65,7 +65,7 @@ function seLinux({ own, shared }: Contexts): string[] {
   return Object.entries({ user, role, type, level }).flatMap(([key, value]) => (value ? [`label=${key}:${value}`] : []));
 }
 
-/** The seccomp profile that a container names by file; `undefined` if it names none. */
+/** The `localhostProfile` of a container; `undefined` if it has none. */
 export function localSeccompProfile(pod: DeepReadonly<Pod>, container: DeepReadonly<Container>): string | undefined {
   const profile = container.securityContext?.seccompProfile ?? pod.spec?.securityContext?.seccompProfile;
   return profile?.type === "Localhost" ? (profile.localhostProfile ?? "") : undefined;

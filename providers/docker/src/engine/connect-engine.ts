@@ -7,19 +7,18 @@ import { engineMessageOf, engineStatusOf, formatEndpoint } from "./engine-error.
 import { EngineModem } from "./engine-modem.ts";
 import { EngineTransport } from "./engine-transport.ts";
 
-/** What {@link connectEngine} needs. */
 export interface ConnectEngineOptions {
   readonly endpoint: EngineEndpoint;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How long an engine may take to say which versions it knows, in milliseconds. */
+/** Deadline of the request for the engine's versions, in milliseconds. */
 const pingTimeoutMs = 5_000;
 
-/** Makes the connection to an engine; nothing is sent before the first request. Disposing it closes idle connections. */
+/** Creates a connection to an engine, without a request. Disposing it closes idle connections. */
 export async function connectEngine(options: ConnectEngineOptions): Promise<DockerEngine & Disposable> {
-  // It brings an SSH client and gRPC with it, which takes 200 ms to load: only where a Docker engine is used.
+  // Loaded on demand, because its SSH client and gRPC take 200 ms.
   const { default: Dockerode } = await import("dockerode");
   return new Engine(options, Dockerode);
 }
@@ -37,7 +36,7 @@ class Engine implements DockerEngine, Disposable {
     this.clock = clock;
     this.logger = logger;
     this.#transport = new EngineTransport({ endpoint, clock });
-    // dockerode takes a modem; its types do not say so.
+    // dockerode accepts a modem; its types do not say so.
     this.client = new Dockerode({ modem: new EngineModem(this) } as Docker.DockerOptions);
   }
 
@@ -78,7 +77,7 @@ class Engine implements DockerEngine, Disposable {
       return await attempt();
     } catch (error) {
       if (engineStatusOf(error) !== 400 || !/client version .* is too (new|old)/i.test(engineMessageOf(error) ?? "")) throw error;
-      // The engine was exchanged under us.
+      // The engine has been replaced by one with another version.
       this.#version = undefined;
       return attempt();
     }

@@ -1,15 +1,15 @@
 import type { Readable } from "node:stream";
 import { FrameDecoder } from "./frame-decoder.ts";
 
-/** Takes a piece of output; resolves when there may be more. */
+/** Receives output; resolves when it can take more. */
 export type OutputSink = (stream: "stdout" | "stderr", bytes: Buffer) => Promise<void>;
 
 /**
- * Hands on what an engine sends of a container's or a command's output. Reads no further than the sink takes, and
- * resolves when the source has ended and the sink has all of it.
+ * Passes output of a container or command from an engine to a sink. Reads only as fast as the sink takes it, and resolves when the source
+ * has ended and the sink has everything.
  *
- * @param options - `tty`: a terminal's output is one, and comes without frames
- * @throws what the source throws; Error with the engine's words where it gives up
+ * @param options - `tty`: terminal output is a single stream without frames
+ * @throws errors of the source; an Error with the engine's message if the engine aborts the stream
  */
 export async function copyOutput(source: Readable, sink: OutputSink, { tty }: { readonly tty: boolean }): Promise<void> {
   const chunks = source as AsyncIterable<Buffer>;

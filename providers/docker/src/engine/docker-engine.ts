@@ -2,7 +2,7 @@ import type { Clock, Logger } from "@virtual-kubelet/core";
 import type Docker from "dockerode";
 import type { Duplex, Readable } from "node:stream";
 
-/** Where an engine answers. */
+/** Address of an engine. */
 export type EngineEndpoint =
   | { readonly kind: "unix"; readonly socketPath: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly tls?: EngineTls | undefined };
@@ -12,49 +12,48 @@ export interface EngineTls {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
-  /** Default `true`. */
+  /** Default: true. */
   readonly verify?: boolean | undefined;
 }
 
 /** A request of the Engine API. */
 export interface EngineRequest {
   readonly method: "DELETE" | "GET" | "HEAD" | "POST" | "PUT";
-  /** Without the version: `/containers/ID/logs`. Ids in it are the caller's to encode. */
+  /** Without the version: `/containers/ID/logs`. The caller encodes ids. */
   readonly path: string;
-  /** What is `undefined` is left out. */
+  /** `undefined` values are left out. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What it is for, in messages: `create container web`. Default: method and path. */
+  /** Purpose for error messages: `create container web`. Default: method and path. */
   readonly what?: string | undefined;
-  /** How long the answer may take, in milliseconds; default 120000. Streams and upgrades have no deadline. */
+  /** Deadline of the answer, in milliseconds. Default: 120,000. Streams and upgrades have no deadline. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * A connection to a Docker engine. Every request goes to the API version that was agreed on, and takes a signal.
+ * A connection to a Docker engine. Every request uses the agreed API version, and takes a signal.
  *
- * All calls, those of {@link client} too, reject with `signal.reason` when aborted and else with an error of errdefs
- * that says what the engine said: NotFoundError (404), ConflictError (409), InvalidInputError (400), UnauthorizedError,
- * ForbiddenError, UnavailableError (nobody answers, 503). What the engine calls its own fault (500) has no code.
- * `engineStatusOf` gives the status where it matters.
+ * All calls, including those of {@link client}, reject with `signal.reason` when aborted, else with an error of errdefs that contains the
+ * engine's message: NotFoundError (404), ConflictError (409), InvalidInputError (400), UnauthorizedError, ForbiddenError, UnavailableError
+ * (no answer, 503). A 500 has no code. `engineStatusOf` returns the status.
  */
 export interface DockerEngine {
-  /** dockerode over this connection, for all that is asked and answered in JSON. Pass `abortSignal`. */
+  /** dockerode over this connection, for JSON requests. Pass `abortSignal`. */
   readonly client: Docker;
   readonly endpoint: EngineEndpoint;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The API version in use, such as `1.41`; asks the engine the first time. @throws UnsupportedError under 1.41 */
+  /** The API version in use, such as `1.41`. The first call requests it. @throws UnsupportedError below 1.41 */
   apiVersion(signal: AbortSignal): Promise<string>;
-  /** Asks and reads the answer as JSON; `undefined` if it is empty. */
+  /** Sends a request. @returns the JSON of the answer; `undefined` if it is empty */
   json(request: EngineRequest, signal: AbortSignal): Promise<unknown>;
-  /** Asks and gives the answer's body as it comes, without a deadline. Destroying it ends the request; `signal` does, too. */
+  /** Sends a request. @returns the body as a stream, without a deadline; destroying it, or the signal, ends the request */
   stream(request: EngineRequest, signal: AbortSignal): Promise<Readable>;
   /**
-   * Asks for an upgrade and gives the raw connection: exec and attach. Ending it half-closes standard input. `signal`
-   * destroys it.
+   * Sends a request with an upgrade, for exec and attach. @returns the raw connection; ending it half-closes standard input, and the signal
+   * destroys it
    */
   upgrade(request: EngineRequest, signal: AbortSignal): Promise<Duplex>;
 }

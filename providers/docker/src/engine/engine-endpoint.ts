@@ -7,10 +7,9 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { DockerConfig } from "../config.ts";
 import type { EngineEndpoint, EngineTls } from "./docker-engine.ts";
 
-/** Where to look for an engine. */
 export type EndpointSettings = Pick<DockerConfig, "host" | "context" | "certPath" | "tlsVerify" | "configFolder">;
 
-/** What of this machine decides; default: the machine's own. */
+/** Environment of the search. Default: this machine's. */
 export interface EndpointSurroundings {
   readonly homeFolder: string;
   readonly userId: number;
@@ -18,10 +17,10 @@ export interface EndpointSurroundings {
 }
 
 /**
- * Where the engine answers, as the docker command finds it: the host, else the context, else the docker command's current
- * context, else the first of the usual sockets that is there, podman's last.
+ * Finds an engine like the docker command: the configured host, else the configured context, else the current context, else the first
+ * existing one of the usual sockets, with podman's last.
  *
- * @throws InvalidInputError for a context that is not there, and for an engine that cannot be reached by socket or TCP
+ * @throws InvalidInputError for a missing context, and for an engine that is reachable by neither socket nor TCP
  */
 export async function resolveEndpoint(
   settings: EndpointSettings,

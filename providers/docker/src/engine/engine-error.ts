@@ -9,12 +9,12 @@ import {
 } from "@virtual-kubelet/errdefs";
 import type { EngineEndpoint } from "./docker-engine.ts";
 
-/** What an engine answered that is no success. Errors of errdefs have it as their `cause`. */
+/** An engine's answer with an error status. It is the `cause` of errors of errdefs. */
 export class EngineAnswer extends Error {
   /** The HTTP status. */
   readonly status: number;
 
-  /** @param message - the engine's own words */
+  /** @param message - the engine's message */
   constructor(status: number, message: string) {
     super(message);
     this.name = "EngineAnswer";
@@ -22,22 +22,19 @@ export class EngineAnswer extends Error {
   }
 }
 
-/** The status an engine answered with; `undefined` if the error is no engine's answer. */
+/** Status of an engine's answer; `undefined` for other errors. */
 export function engineStatusOf(error: unknown): number | undefined {
   for (let current = error; current instanceof Error; current = current.cause) if (current instanceof EngineAnswer) return current.status;
   return undefined;
 }
 
-/** The engine's own words, without ours; `undefined` if the error is no engine's answer. */
+/** The engine's message alone; `undefined` for errors other than an engine's answer. */
 export function engineMessageOf(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) if (current instanceof EngineAnswer) return current.message;
   return undefined;
 }
 
-/**
- * An engine's answer as an error that can be told apart by its code. What it calls its own fault has none: a start that
- * fails for good ends so as well as one that may succeed later.
- */
+/** Converts an engine's answer to an error with a code. A 500 has none, because a start fails with it both for good and for the moment. */
 export function toEngineError(what: string, status: number, said: string): Error {
   const cause = new EngineAnswer(status, said.trim() || `HTTP status ${status}`);
   const message = `${what}: ${cause.message}`;
@@ -64,12 +61,12 @@ export function toEngineError(what: string, status: number, said: string): Error
 }
 
 /**
- * What podman 4 calls its own fault, and Docker a conflict: a name that is taken, and a container that is not in the state for a request.
- * Source: ErrCtrStateInvalid and ErrDuplicateName of containers/storage and podman v4.3 libpod/define/errors.go.
+ * Messages of podman 4 with status 500 for conflicts that Docker reports as 409: a name in use, and a container in the wrong state. Source:
+ * ErrCtrStateInvalid and ErrDuplicateName of containers/storage and podman v4.3 libpod/define/errors.go.
  */
 const podmanConflict = /that name is already in use$|container state improper$/;
 
-/** Nobody answers, or the connection broke. */
+/** Converts a failed or broken connection. */
 export function toConnectionError(what: string, endpoint: EngineEndpoint, error: unknown): UnavailableError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const said = error instanceof Error ? error.message : String(error);
@@ -79,7 +76,7 @@ export function toConnectionError(what: string, endpoint: EngineEndpoint, error:
   });
 }
 
-/** An endpoint as people write it. */
+/** An endpoint as text. */
 export function formatEndpoint(endpoint: EngineEndpoint): string {
   return endpoint.kind === "unix" ? `unix://${endpoint.socketPath}` : `tcp://${endpoint.host}:${endpoint.port}`;
 }

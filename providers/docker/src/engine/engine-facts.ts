@@ -1,20 +1,20 @@
 import type { DockerEngine } from "./docker-engine.ts";
 
-/** What an engine says of itself, as far as it matters here. */
+/** Facts about an engine. */
 export interface EngineFacts {
-  /** Its own id; another one means another engine. */
+  /** The engine's id, which identifies it. */
   readonly id: string;
   readonly apiVersion: string;
   /** Such as `28.2.2`. */
   readonly serverVersion: string;
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** In Go's words: `amd64`, `arm64`. */
+  /** Go's name: `amd64`, `arm64`. */
   readonly architecture: string;
   readonly operatingSystem: string;
   /** Such as `6.1.0-18-amd64`. */
   readonly kernelVersion: string;
-  /** Folder where it keeps images and containers. */
+  /** Folder of its images and containers. */
   readonly rootDirectory: string;
   /** OCI runtimes by name: `runc`, `nvidia`, … */
   readonly runtimes: readonly string[];
@@ -22,7 +22,7 @@ export interface EngineFacts {
   readonly cgroupDriver: string;
   /** `1` or `2`. */
   readonly cgroupVersion: string;
-  /** What it can bound and weigh here: it takes a kernel's controllers, and for a rootless engine that they are delegated. */
+  /** Resources that it can control. That depends on the kernel's controllers, and for a rootless engine on their delegation. */
   readonly controls: EngineControls;
   readonly hasAppArmor: boolean;
   readonly hasSeccomp: boolean;
@@ -39,7 +39,7 @@ export interface EngineControls {
   readonly pids: boolean;
 }
 
-/** `uname -m` in Go's words. */
+/** `uname -m` ▶ Go's name. */
 const architectures: ReadonlyMap<string, string> = new Map([
   ["x86_64", "amd64"],
   ["aarch64", "arm64"],
@@ -47,7 +47,7 @@ const architectures: ReadonlyMap<string, string> = new Map([
   ["i686", "386"],
 ]);
 
-/** Asks an engine what it is. */
+/** Requests the facts. */
 export async function readEngineFacts(engine: DockerEngine, signal: AbortSignal): Promise<EngineFacts> {
   const apiVersion = await engine.apiVersion(signal);
   const info = (await engine.json({ method: "GET", path: "/info", what: "ask the Docker engine what it is" }, signal)) as EngineInfo;
@@ -66,7 +66,7 @@ export async function readEngineFacts(engine: DockerEngine, signal: AbortSignal)
     runtimes: Object.keys(info.Runtimes ?? {}),
     cgroupDriver: info.CgroupDriver ?? "",
     cgroupVersion: info.CgroupVersion ?? "",
-    // An engine that does not say is taken to have them: it warns when a container is made.
+    // An engine that does not report a controller is assumed to have it. It warns when a container is created.
     controls: {
       memory: info.MemoryLimit ?? true,
       swap: info.SwapLimit ?? true,

@@ -2,12 +2,11 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { EngineFacts } from "./engine-facts.ts";
 
-/** What {@link engineLimits} looks at. */
 export type LimitFacts = Pick<EngineFacts, "cgroupDriver" | "controls" | "hasSeccomp" | "isPodman" | "isRootless">;
 
 /**
- * What this engine leaves out of a pod's spec, one part of a sentence for each field that is not kept; empty for a Docker engine that runs
- * as root with all controllers. Engines leave it out with a warning, so that such pods run all the same.
+ * Fields of a pod's spec that the engine ignores, each as part of a sentence. Empty for a Docker engine that runs as root with all
+ * controllers. Engines only warn about these fields, so pods with them run.
  */
 export function engineLimits({ cgroupDriver, controls, hasSeccomp, isPodman, isRootless }: LimitFacts): readonly string[] {
   const hasGroups = cgroupDriver === "cgroupfs" || cgroupDriver === "systemd";
@@ -27,9 +26,9 @@ export function engineLimits({ cgroupDriver, controls, hasSeccomp, isPodman, isR
 }
 
 /**
- * Refuses a pod with a field that the engine can neither do nor leave out.
+ * Refuses a pod with a field that the engine can neither apply nor ignore.
  *
- * @param facts - absent before the engine was asked
+ * @param facts - `undefined` before the engine was asked
  * @throws UnsupportedError naming the field
  */
 export function checkEngineLimits({ spec }: DeepReadonly<Pod>, facts: Pick<EngineFacts, "isRootless"> | undefined): void {

@@ -8,32 +8,31 @@ import type { DockerEngine } from "./docker-engine.ts";
 import { engineMessageOf, formatEndpoint } from "./engine-error.ts";
 import { readEngineFacts } from "./engine-facts.ts";
 
-/** What {@link checkLocality} needs. */
 export interface LocalityOptions {
   readonly engine: DockerEngine;
-  /** Folder that this program and the engine must both see. */
+  /** Folder that both this program and the engine must see. */
   readonly rootDirectory: string;
-  /** Mounts something in a folder below {@link rootDirectory}, until it is disposed; gives none where we may not mount. */
+  /** Mounts a file system in a folder below {@link rootDirectory}, until it is disposed; `undefined` where mounting is impossible. */
   readonly mountAnew: () => Promise<(AsyncDisposable & { readonly path: string }) | undefined>;
   readonly random: Random;
-  /** The engine's network that pods are on. */
+  /** The engine's network for pods. */
   readonly network: string;
-  /** This machine's kernel; default: what it says. */
+  /** This machine's kernel. Default: from the system. */
   readonly kernelVersion?: string | undefined;
-  /** Text of `/proc/self/uid_map`, which tells whether this program is in a user namespace; default: read. */
+  /** Content of `/proc/self/uid_map`, which shows whether this program is in a user namespace. Default: read from there. */
   readonly uidMap?: string | undefined;
-  /** Addresses of this program's network interfaces; default: what the system says. */
+  /** Addresses of this program's network interfaces. Default: from the system. */
   readonly ownAddresses?: readonly string[] | undefined;
 }
 
 /**
- * Makes sure that the engine runs on this machine: pods' volumes are folders, and their addresses are asked directly. The
- * engine has to have this machine's kernel, and to see a file that we write, also in what we mount.
+ * Checks that the engine runs on this machine, because pods' volumes are folders, and probes use pods' addresses. The engine must have this
+ * machine's kernel, and see a new file of this program, also in a new mount.
  *
- * Whether it sees a file is asked by a container that is never made: its image does not exist, and an engine looks at
- * its mounts first.
+ * To test whether the engine sees a file, it is asked to create a container with a missing image that mounts the file: engines check mounts
+ * before images.
  *
- * @throws UnavailableError that says what is wrong and what to do
+ * @throws UnavailableError with the reason and a remedy
  */
 export async function checkLocality(options: LocalityOptions, signal: AbortSignal): Promise<void> {
   const { engine, rootDirectory, mountAnew, random, kernelVersion = release() } = options;
@@ -41,7 +40,7 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
   const refuse = (reason: string, remedy: string): never => {
     throw new UnavailableError(`use the Docker engine at ${formatEndpoint(engine.endpoint)}: ${reason}; ${remedy}`);
   };
-  // Rootless podman has namespaces for each user's network, which nothing else can be run in.
+  // Each user of rootless podman has a separate network namespace, which other programs cannot join.
   if (facts.isRootless && (facts.isPodman || !(await sharesNamespaces(options, signal)))) {
     refuse(
       "it is rootless, and its pods' addresses cannot be reached from here",
@@ -75,8 +74,8 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
 }
 
 /**
- * Whether this program is in the namespaces of a rootless engine: in a user namespace, as no engine of the machine's is, and with the address of
- * the pods' network on an interface of its own.
+ * Whether this program is in the namespaces of a rootless engine: in a user namespace, and with the address of the pods' network on one of
+ * its interfaces.
  */
 async function sharesNamespaces({ engine, network, uidMap, ownAddresses }: LocalityOptions, signal: AbortSignal): Promise<boolean> {
   const [first, second, count] = (uidMap ?? (await readFile("/proc/self/uid_map", "utf8").catch(() => ""))).trim().split(/\s+/);
@@ -89,7 +88,7 @@ async function sharesNamespaces({ engine, network, uidMap, ownAddresses }: Local
   return (IPAM?.Config ?? []).some(({ Gateway = "" }) => own.includes(Gateway.split("/")[0] ?? ""));
 }
 
-/** Whether the engine sees a file that we write to a folder. */
+/** Whether the engine sees a new file in a folder. */
 async function seesFolder(engine: DockerEngine, folder: string, name: string, signal: AbortSignal): Promise<boolean> {
   const path = join(folder, `.${name}`);
   await writeSentinel(folder, path);

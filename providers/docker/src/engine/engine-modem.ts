@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { DockerEngine, EngineRequest } from "./docker-engine.ts";
 
-/** What dockerode asks of a modem, as far as it is used here. */
+/** dockerode's request, with the fields that are used. */
 interface DialOptions {
   readonly path: string;
   readonly method?: string | undefined;
@@ -14,8 +14,8 @@ interface DialOptions {
 type RequestCallback = (error: Error | null, result: unknown) => void;
 
 /**
- * Carries dockerode's requests over our own connection, in place of its docker-modem: that one inspects the whole
- * connection pool for each request (9 ms of processor time once thirty were open), and its errors have no codes.
+ * Sends dockerode's requests over our own connection, in place of docker-modem, which inspects the whole connection pool for each request
+ * (9 ms of CPU time with thirty connections), and whose errors have no codes.
  */
 export class EngineModem {
   readonly #engine: Pick<DockerEngine, "json" | "stream">;
@@ -24,7 +24,7 @@ export class EngineModem {
     this.#engine = engine;
   }
 
-  /** One request of dockerode; the part of docker-modem that it calls. */
+  /** Sends one request. dockerode calls only this part of docker-modem. */
   dial(options: DialOptions, callback: RequestCallback): void {
     void this.#answer(options, callback);
   }
@@ -47,7 +47,7 @@ export class EngineModem {
   }
 }
 
-/** What dockerode means: options are the query where its path ends in `?`, and the body of a POST. */
+/** Converts dockerode's options: they are the query if the path ends in `?`, else the body of a POST. */
 function toRequest({ path, method, options = {}, headers }: DialOptions): EngineRequest {
   const { abortSignal: _signal, authconfig: _auth, _query, _body, ...plain } = options;
   const isQuery = path.includes("?");

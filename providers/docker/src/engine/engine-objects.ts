@@ -2,28 +2,28 @@ import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import type { ContainerCreateOptions } from "dockerode";
 import type { DockerEngine } from "./docker-engine.ts";
 
-/** Source: the time-out of a container's start of cri-dockerd, four minutes. */
+/** Source: deadline of a container's start in cri-dockerd, four minutes. */
 const startTimeoutMs = 240_000;
 const removalPollMs = 100;
-/** How often a removal that somebody else began is looked at before it is given up. */
+/** Number of checks for the end of a removal that another caller started. */
 const removalPolls = 300;
 
-/** How many of the engine's warnings are remembered as said. */
+/** Number of logged warnings of the engine that are remembered. */
 const maxWarnings = 100;
 
-/** The steps of a container's life at the engine. All are idempotent as pod-runtime wants them. */
+/** Calls for the steps of a container's life. All are idempotent, as pod-runtime requires. */
 export class EngineObjects {
   readonly #engine: DockerEngine;
   readonly #onRemoved: ((id: string) => Promise<void>) | undefined;
   readonly #warned = new Set<string>();
 
-  /** @param onRemoved - called with the id of each container that was removed, before the removal counts as done; must not reject */
+  /** @param onRemoved - called with the id of each removed container, before the removal resolves; must not reject */
   constructor(engine: DockerEngine, onRemoved?: (id: string) => Promise<void>) {
     this.#engine = engine;
     this.#onRemoved = onRemoved;
   }
 
-  /** Makes it; without a name the engine gives it one. @returns its id. @throws ConflictError if the name is taken */
+  /** Creates a container; without a name the engine chooses one. @returns its id @throws ConflictError if the name is taken */
   async create(name: string | undefined, body: ContainerCreateOptions, what: string, signal: AbortSignal): Promise<string> {
     const request = { method: "POST", path: "/containers/create", query: { name }, body, what } as const;
     const { Id, Warnings } = (await this.#engine.json(request, signal)) as {
@@ -34,12 +34,12 @@ export class EngineObjects {
     return Id;
   }
 
-  /** Begins its process. */
+  /** Starts its process. */
   async start(id: string, what: string, signal: AbortSignal): Promise<void> {
     await this.#engine.json({ method: "POST", path: `/containers/${id}/start`, what, timeoutMs: startTimeoutMs }, signal);
   }
 
-  /** Sends a signal. @returns whether it ran */
+  /** Sends a signal. @returns whether the container was running */
   async signal(id: string, name: string, signal: AbortSignal): Promise<boolean> {
     const request = {
       method: "POST",
@@ -51,13 +51,13 @@ export class EngineObjects {
       await this.#engine.json(request, signal);
       return true;
     } catch (error) {
-      // Not running answers 409, and gone 404.
+      // 409 if it does not run, 404 if it is gone.
       if (isNotFound(error) || isConflict(error)) return false;
       throw error;
     }
   }
 
-  /** Resolves when it does not run, or is gone. */
+  /** Resolves when the container does not run, or is gone. */
   async ended(id: string, signal: AbortSignal): Promise<void> {
     const request = {
       method: "POST",
@@ -79,7 +79,7 @@ export class EngineObjects {
     if (await this.signal(id, "SIGKILL", signal)) await this.ended(id, signal);
   }
 
-  /** Removes it with its logs and nameless volumes, and kills what still runs. */
+  /** Removes the container with its logs and anonymous volumes, running or not. */
   async remove(id: string, signal: AbortSignal): Promise<void> {
     await this.#remove(id, signal);
     await this.#onRemoved?.(id);
@@ -96,7 +96,7 @@ export class EngineObjects {
       await this.#engine.json(request, signal);
     } catch (error) {
       if (isNotFound(error)) return;
-      // Somebody else removes it: wait until that is done.
+      // Another caller removes it: wait for the end of that.
       if (!isConflict(error) || !(await this.#isRemoved(id, signal))) throw error;
     }
   }

@@ -3,16 +3,16 @@ import { dirname, join } from "node:path";
 import type { EngineEndpoint } from "./docker-engine.ts";
 
 /**
- * The process of the engine behind a socket: the one that its file `docker.pid` beside the socket names.
+ * Process id of the engine behind a socket, from the file `docker.pid` beside the socket.
  *
- * @param proc - where the machine's processes are
- * @returns `undefined` where there is no such file, or it names another program
+ * @param proc - the machine's process file system
+ * @returns `undefined` if the file is missing, or names another program
  */
 export async function engineProcess(endpoint: EngineEndpoint, proc: string = "/proc"): Promise<number | undefined> {
   if (endpoint.kind !== "unix") return undefined;
   const text = await read(join(dirname(endpoint.socketPath), "docker.pid"));
   const [, pid] = /^(\d+)\s*$/.exec(text) ?? [];
-  // The file of an engine that was killed stays, and its number is given to others.
+  // The file of a killed engine stays, and its process id may be reused.
   return pid !== undefined && (await read(join(proc, pid, "comm"))).trim() === "dockerd" ? Number(pid) : undefined;
 }
 

@@ -6,19 +6,21 @@ import type { Duplex } from "node:stream";
 import type { EngineEndpoint, EngineRequest } from "./docker-engine.ts";
 import { toConnectionError, toEngineError } from "./engine-error.ts";
 
-/** How long an answer in JSON may take, in milliseconds. Source: the default of cri-dockerd, two minutes. */
+/** Default deadline of a JSON answer, in milliseconds. Source: the default of cri-dockerd, two minutes. */
 const defaultTimeoutMs = 120_000;
 
-/** Idle connections kept. A busy engine takes seconds for each start, so there is no limit to those in use: a ping must not queue. */
+/**
+ * Maximum number of idle connections. Connections in use have no limit, because a busy engine takes seconds for each start, and a ping must
+ * not queue.
+ */
 const maxFreeSockets = 16;
 
-/** What {@link EngineTransport} needs. */
 export interface EngineTransportOptions {
   readonly endpoint: EngineEndpoint;
   readonly clock: Clock;
 }
 
-/** HTTP to one engine, without versions: paths go out as they are. */
+/** HTTP to one engine, without API versions: paths are sent unchanged. */
 export class EngineTransport implements Disposable {
   readonly #options: EngineTransportOptions;
   readonly #agent: http.Agent;
@@ -31,12 +33,12 @@ export class EngineTransport implements Disposable {
     this.#agent = isTls ? new https.Agent(pool) : new http.Agent(pool);
   }
 
-  /** Closes the connections that nobody uses. */
+  /** Closes idle connections. */
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
 
-  /** Reads an answer in JSON, and its headers. Text that is no JSON is given as it is. */
+  /** Reads a JSON answer with its headers. Other text is returned unchanged. */
   async answer(request: EngineRequest, signal: AbortSignal): Promise<EngineJson> {
     const { clock } = this.#options;
     const timeoutMs = request.timeoutMs ?? defaultTimeoutMs;
@@ -49,12 +51,12 @@ export class EngineTransport implements Disposable {
     return { headers: response.headers, body: parse(await this.#read(request, response, both)) };
   }
 
-  /** The body of a good answer, as it comes. */
+  /** Streams the body of a successful answer. */
   async stream(request: EngineRequest, signal: AbortSignal): Promise<http.IncomingMessage> {
     return this.#send(request, { signal, agent: false });
   }
 
-  /** The connection, after the engine has given it out of HTTP. */
+  /** The raw connection after an upgrade. */
   upgrade(request: EngineRequest, signal: AbortSignal): Promise<Duplex> {
     const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
     const sent = this.#open(request, { signal, agent: false, headers: { connection: "Upgrade", upgrade: "tcp" } });
@@ -71,7 +73,7 @@ export class EngineTransport implements Disposable {
     return promise;
   }
 
-  /** @throws what the engine says if it is no success; 304 is one: it is so already */
+  /** @throws the engine's error, unless the answer is a success; 304 (nothing to do) is one */
   #send(
     request: EngineRequest,
     { signal, agent }: { readonly signal: AbortSignal; readonly agent: http.Agent | false },
@@ -140,14 +142,14 @@ export class EngineTransport implements Disposable {
   }
 }
 
-/** An answer in JSON. */
+/** A JSON answer. */
 export interface EngineJson {
   readonly headers: http.IncomingHttpHeaders;
-  /** `undefined` if it is empty; text if it is no JSON. */
+  /** `undefined` if it is empty; a string if it is not JSON. */
   readonly body: unknown;
 }
 
-/** What a request is for, in messages. */
+/** Purpose of a request for error messages. */
 export function nameOf({ what, method, path }: EngineRequest): string {
   return what ?? `${method} ${path}`;
 }

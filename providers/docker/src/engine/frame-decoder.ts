@@ -1,11 +1,11 @@
-/** Where the bytes of a frame belong; `system` is the engine's own word on why it goes no further. */
+/** Stream of a frame. `system` carries the engine's error message. */
 export type FrameStream = "stdout" | "stderr" | "system";
 
-/** A part of a frame's payload. */
+/** Part of a frame's payload. */
 export interface FramePiece {
   readonly stream: FrameStream;
   readonly bytes: Buffer;
-  /** Whether it is the frame's last. */
+  /** Whether it is the frame's last part. */
   readonly endsFrame: boolean;
 }
 
@@ -13,8 +13,8 @@ const headerBytes = 8;
 const streams: readonly (FrameStream | undefined)[] = ["stdout", "stdout", "stderr", "system"];
 
 /**
- * Takes apart what an engine sends of a container without a terminal: frames of an 8-byte header (stream, three zeros,
- * length in 4 bytes) and a payload. Payloads come out as they come in, in pieces: nothing is held but a header.
+ * Decodes the output of a container without a terminal: frames with an 8-byte header (stream, three zeros, 4 bytes of length) and a
+ * payload. Payloads are returned in parts as they arrive; only a header is ever kept.
  *
  * Source: moby v20.10 pkg/stdcopy.
  */
@@ -24,7 +24,7 @@ export class FrameDecoder {
   #stream: FrameStream = "stdout";
   #leftBytes = 0;
 
-  /** The pieces in the next bytes. @throws Error if they are no frames */
+  /** Parts of frames in the next bytes. @throws Error for malformed frames */
   push(chunk: Buffer): FramePiece[] {
     const pieces: FramePiece[] = [];
     for (let at = 0; at < chunk.length;) {
@@ -43,7 +43,7 @@ export class FrameDecoder {
     return pieces;
   }
 
-  /** There are no more bytes. @throws Error in the midst of a frame */
+  /** Must be called after the last byte. @throws Error inside a frame */
   end(): void {
     if (this.#leftBytes > 0 || this.#headerLength > 0)
       throw new Error(`the engine's stream ended in the midst of a frame: ${this.#leftBytes} bytes are missing`);

@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 
 /**
- * Whether a process that the engine names is that container's on this machine. The engine may run elsewhere, in a virtual
- * machine or another process namespace, and then the number is a stranger's. The kernel knows: a container's processes
- * are in a control group that bears its id.
+ * Whether a process id from the engine is the container's on this machine. The engine may run in a virtual machine or another process
+ * namespace, where the number means another process. The path of the process's control group contains the container's id.
  *
- * @param procRoot - where proc is mounted; default `/proc`
+ * @param procRoot - the process file system; default `/proc`
  */
 export async function isHostProcess(pid: number, containerId: string, procRoot = "/proc"): Promise<boolean> {
   if (pid <= 1) return false;
@@ -13,9 +12,9 @@ export async function isHostProcess(pid: number, containerId: string, procRoot =
   return groups.includes(containerId);
 }
 
-/** Sends SIGKILL to a process and the group it leads. What has ended already, or is not ours to end, is left. */
+/** Sends SIGKILL to a process and its group. Ignores processes that have ended or belong to others. */
 export function killProcessGroup(pid: number): void {
-  // runc makes every command the leader of a session, and so of a group.
+  // runc makes every command the leader of a session, and so of a process group.
   for (const target of [-pid, pid])
     try {
       process.kill(target, "SIGKILL");

@@ -1,11 +1,11 @@
-/** The longest line that is read, in characters; what exceeds it is no engine's. */
+/** Maximum length of a line, in characters. No engine sends longer ones. */
 const maxLineLength = 4 * 1024 * 1024;
 
 /**
- * The values of a stream that has one in JSON on each line. Where a chunk ends means nothing; empty lines are none.
+ * Parses a stream with a JSON value on each line. Empty lines are ignored.
  *
- * @param tooLong - given in place of a line over four million characters
- * @throws SyntaxError for a line that is no JSON, RangeError for one that is too long where `tooLong` is absent
+ * @param tooLong - returned in place of a line over four million characters
+ * @throws SyntaxError for malformed JSON, RangeError for a line that is too long if `tooLong` is not given
  */
 export async function* jsonLines(stream: AsyncIterable<unknown>, tooLong?: unknown): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();

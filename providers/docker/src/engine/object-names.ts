@@ -1,23 +1,23 @@
 import { labelNames, tryAttempt } from "@virtual-kubelet/pod-runtime";
 
-/** Labels that this provider adds to those of pod-runtime. */
+/** Labels of this provider, in addition to those of pod-runtime. */
 export const dockerLabels = {
-  /** The image as the pod names it. */
+  /** The image's name in the pod's spec. */
   image: "virtual-kubelet.io/image",
   /** The image by content. */
   imageId: "virtual-kubelet.io/image-id",
-  /** Ids of the GPUs the container has, with commas between. */
+  /** Ids of the container's GPUs, separated by commas. */
   gpus: "virtual-kubelet.io/gpus",
-  /** Ids of the images that are mounted in the container, as the engine has them, with commas between; absent: none. */
+  /** Engine's ids of the images that the container mounts, separated by commas. Absent: none. */
   volumeImages: "virtual-kubelet.io/volume-images",
 } as const;
 
-/** What stands in a sandbox's name where a container's has its own. Kubernetes' names have no capitals. */
+/** Takes the place of the container's name in a sandbox's name. Names in Kubernetes have no capitals. */
 const sandboxPart = "POD";
 
 /**
- * The name of a sandbox or container at the engine, from its labels: dockershim's shape with a prefix of ours, so that no
- * other kubelet on the engine takes it for its own. No part holds an underscore but the prefix.
+ * Name of a sandbox or container at the engine, from its labels: dockershim's format with a different prefix, so that no other kubelet on
+ * the engine takes it for its own. Only the prefix can contain an underscore.
  *
  * Source: MakeContainerName of cri-dockerd v0.3 libdocker/naming.go.
  */
@@ -27,7 +27,7 @@ export function objectName(labels: Readonly<Record<string, string>>, prefix: str
   return [prefix, ...parts].join("_");
 }
 
-/** Whether two sets of labels name the same pod's same start of the same container, or sandbox. */
+/** Whether two sets of labels name the same attempt of the same container or sandbox. */
 export function isSameObject(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
   const { podUid, container, attempt, node, cluster } = labelNames;
   return [podUid, container, attempt, node, cluster].every((name) => one[name] === other[name]);

@@ -6,16 +6,16 @@ import { joinStreams } from "./join-streams.ts";
 import { resizeTerminal } from "./terminal-size.ts";
 
 /**
- * Keys that part a client from a terminal. The engine insists on some, and its own are used in shells; a client ends its
- * connection to go. Nobody types these in a row.
+ * Keys that detach a client from a terminal. The engine requires some, but its default keys are used in shells, and clients detach by
+ * closing their connection. So this is a sequence that nobody types.
  */
 const detachKeys = "ctrl-^,ctrl-@,ctrl-^,ctrl-@,ctrl-^,ctrl-@";
 
 /**
- * Joins the streams of a container's main process, without what it wrote before; resolves when the process has ended.
- * Where the client's input ends, the container's ends only if it has `stdinOnce`.
+ * Connects a client to the streams of a container's main process, without earlier output; resolves when the process has ended. The end of
+ * the client's input ends the container's input only if it has `stdinOnce`.
  *
- * @throws NotFoundError for a container that is not there or does not run; `signal.reason`
+ * @throws NotFoundError for a container that does not exist or does not run; `signal.reason`
  */
 export async function attachContainer(engine: DockerEngine, id: string, io: AttachIO, signal: AbortSignal): Promise<void> {
   const { isRunning, tty, openStdin } = await inspectContainer(engine, id, signal);

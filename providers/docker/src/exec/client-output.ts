@@ -2,7 +2,10 @@ import type { AttachIO } from "@virtual-kubelet/core";
 import type { Writable } from "node:stream";
 import type { OutputSink } from "../engine/copy-output.ts";
 
-/** Writes a process's output to its client, at the client's pace. A client that is gone takes nothing, and holds nobody up. */
+/**
+ * Writes a process's output to its client, at the client's pace. Output for a client that is gone is dropped, so that it does not block the
+ * process.
+ */
 export class ClientOutput {
   readonly #targets: Pick<AttachIO, "stdout" | "stderr">;
   readonly #last = new Map<Writable, Promise<void>>();
@@ -11,17 +14,17 @@ export class ClientOutput {
     this.#targets = targets;
   }
 
-  /** Resolves when the client takes more. */
+  /** Resolves when the client can take more. */
   readonly sink: OutputSink = async (stream, bytes) => {
     const target = this.#targets[stream];
     if (target === undefined || !target.writable) return;
     const written = Promise.withResolvers<void>();
     this.#last.set(target, written.promise);
-    // The callback comes with an error where the stream breaks.
+    // The callback is called with an error if the stream breaks.
     if (!target.write(bytes, () => written.resolve())) await drained(target);
   };
 
-  /** Resolves when the client has all of it. */
+  /** Resolves when the client has everything. */
   async flush(): Promise<void> {
     await Promise.all(this.#last.values());
   }

@@ -1,10 +1,10 @@
 import type { Duplex, Readable } from "node:stream";
 
 /**
- * Hands the client's input on, at the other side's pace, and ends the other side's input where it ends. Stops when the
- * other side is over: a command may end before its input does. Never rejects.
+ * Copies the client's input to a process, at its pace, and ends the process's input with it. Stops when the process's stream closes,
+ * because a command may end before its input. Never rejects.
  *
- * @returns what stops it; the client's stream is left as it is
+ * @returns dispose it to stop; the client's stream stays open
  */
 export function copyInput(stdin: Readable | undefined, target: Duplex): Disposable {
   if (stdin === undefined) return { [Symbol.dispose]: () => undefined };
@@ -21,7 +21,7 @@ export function copyInput(stdin: Readable | undefined, target: Duplex): Disposab
     target.off("drain", onDrain).off("close", stop);
     stdin.pause();
   };
-  // An input that broke has not ended: a command must not take half of it for all.
+  // A broken input is not an end: the command must not take a part for the whole.
   stdin.on("data", onData).once("end", onEnd).once("error", stop);
   target.on("drain", onDrain).once("close", stop);
   if (stdin.readableEnded) onEnd();

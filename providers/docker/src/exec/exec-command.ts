@@ -8,12 +8,12 @@ import { joinStreams } from "./join-streams.ts";
 import { resizeTerminal } from "./terminal-size.ts";
 import { startFailureCode, tryStartFailure } from "./start-failure.ts";
 
-/** A command as the engine knows it. */
+/** State of a command at the engine. */
 interface ExecState {
   readonly isRunning: boolean;
   /** `undefined` until it has ended. */
   readonly exitCode: number | undefined;
-  /** As the engine's host numbers it; 0 before it runs. */
+  /** Process id on the engine's host; 0 before it runs. */
   readonly pid: number;
 }
 
@@ -23,15 +23,15 @@ const stateSchema = z.object({ Running: z.boolean(), ExitCode: z.number().nullis
 /** Exit code of a command that was killed with its container. */
 const killedCode = 137;
 
-/** How long an aborted command is looked for, and how often: its start may still be under way, on a busy machine for seconds. */
+/** Deadline and interval of the search for an aborted command, whose start may take seconds on a busy machine. */
 const endLooks = { timeoutMs: 15_000, intervalMs: 25, maxIntervalMs: 200 };
 
 /**
- * Runs a command in a container; resolves when it has ended and all its output is written. A command that cannot be
- * started ends with 126 or 127 and the reason on standard error, as in a shell. When aborted, the command is killed, if
- * the engine runs on this machine; elsewhere it runs on, for the Engine API has no way to end it.
+ * Runs a command in a container; resolves when it has ended and all output is written. Like in a shell, a command that cannot start exits
+ * with 126 or 127 and writes the reason to standard error. When aborted, the command is killed if the engine runs on this machine;
+ * elsewhere it goes on, because the Engine API cannot end it.
  *
- * @throws NotFoundError for a container that is not there or does not run; `signal.reason`
+ * @throws NotFoundError for a container that does not exist or does not run; `signal.reason`
  */
 export async function execCommand(
   engine: DockerEngine,
@@ -62,13 +62,13 @@ async function createExec(
   try {
     return createdSchema.parse(await engine.json({ method: "POST", path, body }, signal)).Id;
   } catch (cause) {
-    // 409: it does not run. A kubelet knows no such container then.
+    // 409: the container does not run. A kubelet reports it as not found.
     if (isConflict(cause)) throw new NotFoundError(`run a command in container ${containerId}: it does not run`, { cause });
     throw cause;
   }
 }
 
-/** Starts it and joins its streams. */
+/** Starts the command and connects its streams. */
 async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
@@ -98,7 +98,10 @@ async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signa
   return { exitCode: startFailureCode(failure) };
 }
 
-/** Waits for the end of a command whose output has ended: the engine notes it a moment later, and some run on in silence. */
+/**
+ * Waits for a command's exit code after its output has ended. The engine records it a moment later, and some commands continue without
+ * output.
+ */
 async function exitCodeOf(engine: DockerEngine, execId: string, signal: AbortSignal): Promise<number> {
   for (let intervalMs = 5; ; intervalMs = Math.min(intervalMs * 2, 500)) {
     const state = await tryExecState(engine, execId, signal);
@@ -108,7 +111,7 @@ async function exitCodeOf(engine: DockerEngine, execId: string, signal: AbortSig
   }
 }
 
-/** Ends a command whose client is gone, in bounded time. */
+/** Kills a command whose client is gone, within a deadline. */
 async function endExec(engine: DockerEngine, containerId: string, execId: string): Promise<void> {
   const deadline = new AbortController();
   using _timer = engine.clock.setTimer(endLooks.timeoutMs, () => deadline.abort(new Error("out of time")));
@@ -123,7 +126,7 @@ async function endExec(engine: DockerEngine, containerId: string, execId: string
   }
 }
 
-/** `undefined` for a command that the engine has forgotten, with its container. */
+/** `undefined` if the engine has removed the command with its container. */
 async function tryExecState(engine: DockerEngine, execId: string, signal: AbortSignal): Promise<ExecState | undefined> {
   try {
     const answer = await engine.json({ method: "GET", path: `/exec/${execId}/json` }, signal);

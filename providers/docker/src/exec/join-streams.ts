@@ -6,20 +6,19 @@ import { ClientOutput } from "./client-output.ts";
 import { copyOutput, type OutputSink } from "../engine/copy-output.ts";
 import { followSizes } from "./terminal-size.ts";
 
-/** What {@link joinStreams} has to know besides the streams. */
 export interface JoinOptions {
-  /** Whether the engine sends a terminal's output. */
+  /** Whether the process has a terminal. */
   readonly tty: boolean;
   readonly resize: (size: TerminalSize) => Promise<void>;
-  /** What of the output the client gets; default: all. */
+  /** Selects output for the client. Default: all. */
   readonly filter?: ((bytes: Buffer) => boolean) | undefined;
 }
 
 /**
- * Joins a client with a process over the engine's connection, which is destroyed then; resolves when the output has
- * ended and the client has all of it.
+ * Connects a client to a process over the engine's connection, and destroys the connection at the end; resolves when the output has ended
+ * and the client has all of it.
  *
- * @throws `signal.reason` when aborted, else what ended the connection
+ * @throws `signal.reason` when aborted, else the connection's error
  */
 export async function joinStreams(
   connection: Duplex,
@@ -27,7 +26,7 @@ export async function joinStreams(
   { tty, resize, filter = () => true }: JoinOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  // A failure shows where the output is read.
+  // Errors are reported where the output is read.
   connection.on("error", () => undefined);
   using _input = copyInput(io.stdin, connection);
   using _sizes = followSizes(io.resizes, resize);

@@ -1,12 +1,12 @@
-/** How an engine begins to say, where a command's output is due, that it could not be started. */
+/** Prefix of an engine's message, sent in place of output, about a command that could not start. */
 const opening = "OCI runtime exec failed: ";
 
-/** What an engine says in place of a command's output if it could not start it; `undefined` for real output. */
+/** The engine's message about a command that could not start; `undefined` for real output. */
 export function tryStartFailure(firstOutput: Buffer): string | undefined {
   return firstOutput.toString("latin1", 0, opening.length) === opening ? firstOutput.toString("utf8").trim() : undefined;
 }
 
-/** The exit code of a command that could not be started, as a shell would tell it; engines differ. */
+/** Exit code of a command that could not start, like a shell's, because engines differ. */
 export function startFailureCode(message: string): 126 | 127 {
   return /executable file not found|no such file or directory/i.test(message) ? 127 : 126;
 }
