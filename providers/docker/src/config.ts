@@ -7,61 +7,61 @@ import { isNetworkName, networkAnnotation, policyAnnotations } from "./network/n
 
 /** The parsed configuration, with its defaults. */
 export interface DockerConfig {
-  /** `unix:///path` or `tcp://host:port`; absent: what {@link context} or the usual sockets say. */
+  /** `unix:///path` or `tcp://host:port`. Default: from {@link context}, else the usual sockets. */
   readonly host?: string | undefined;
   /** A context of the docker command. */
   readonly context?: string | undefined;
   /** Folder with `ca.pem`, `cert.pem` and `key.pem` for a TCP host. */
   readonly certPath?: string | undefined;
-  /** Whether the certificate of a TCP host is checked. */
+  /** Whether to verify the certificate of a TCP host. */
   readonly tlsVerify?: boolean | undefined;
-  /** Folder of the docker command's settings; absent: `.docker` in the home folder. */
+  /** Folder of the docker command's settings. Default: `.docker` in the home folder. */
   readonly configFolder?: string | undefined;
   readonly sandboxImage: string;
-  /** Where volumes and other files of pods are: an absolute path. */
+  /** Folder of volumes and other files of pods: an absolute path. */
   readonly rootDirectory: string;
-  /** The engine's network that pods are on. */
+  /** The engine's network for pods. */
   readonly network: string;
-  /** Network plugins in place of the engine's networks; absent: none. */
+  /** Network plugins in place of the engine's networks. Default: none. */
   readonly cni?: CniSettings | undefined;
   readonly clusterDNS: readonly string[];
-  /** File that tells of the node's DNS; absent: `/etc/resolv.conf`. */
+  /** The node's `resolv.conf`. Default: `/etc/resolv.conf`. */
   readonly resolvConf?: string | undefined;
   readonly policy: PodPolicy;
-  /** Makes volumes for claims in a folder of the machine; absent: it makes none. */
+  /** Provisioner of volumes in a folder of the machine. Default: none. */
   readonly localPath?: DockerLocalPathConfig | undefined;
   /** Volume drivers of the engine that PersistentVolumes and StorageClasses may name. */
   readonly volumeDrivers: readonly string[];
   /** Whether each pod has a cgroup of its own. */
   readonly cgroupsPerQOS: boolean;
-  /** What pods' cgroups are in; without {@link cgroupsPerQOS} what all containers are in. Absent: `/vkpods`, or the engine's. */
+  /** Parent of the pods' cgroups; without {@link cgroupsPerQOS}, of all containers. Default: `/vkpods`, or the engine's. */
   readonly cgroupParent?: string | undefined;
-  /** Control group of the engine; absent: that of the process in its file `docker.pid`. */
+  /** Control group of the engine. Default: that of the process in its file `docker.pid`. */
   readonly runtimeCgroups?: string | undefined;
-  /** Control group of what else the machine runs. */
+  /** Control group of the machine's other services. */
   readonly systemCgroups?: string | undefined;
-  /** Processes a container may have at most; absent: any number. */
+  /** Maximum number of processes in a container. Default: no maximum. */
   readonly pidsLimit?: number | undefined;
   readonly namePrefix: string;
   readonly log: DockerLogConfig;
   readonly runtimeClasses: Readonly<Record<string, string>>;
   readonly devices: Readonly<Record<string, DeviceSettings>>;
-  /** Ids of the GPUs pods may have; `auto`: all that the NVIDIA driver shows. */
+  /** Ids of the GPUs for pods; `auto`: all that the NVIDIA driver reports. */
   readonly gpus: "auto" | readonly string[];
-  /** Folder of seccomp profiles; absent: `seccomp` in {@link rootDirectory}. */
+  /** Folder of seccomp profiles. Default: `seccomp` in {@link rootDirectory}. */
   readonly seccompFolder?: string | undefined;
   readonly pulls: DockerPullConfig;
-  /** Pods whose sandboxes are made at once. */
+  /** Maximum number of sandboxes that are created at once. */
   readonly sandboxesAtOnce: number;
-  /** A `config.json` with the node's own credentials for registries. */
+  /** A `config.json` with the node's registry credentials. */
   readonly registryConfig?: string | undefined;
-  /** When images that nobody uses are removed; absent: never. */
+  /** When unused images are removed. Default: never. */
   readonly imageCollection?: DockerImageCollectionConfig | undefined;
-  /** What pods cannot ask for, because this program and the engine need it; quantities by resource. */
+  /** Quantities by resource that are reserved for this program and the engine. */
   readonly kubeReserved: Readonly<Record<string, string>>;
-  /** The same for all else that the machine runs. */
+  /** Quantities by resource that are reserved for the rest of the machine. */
   readonly systemReserved: Readonly<Record<string, string>>;
-  /** Whose use is limited to what is allocatable: `pods`, or nobody's. */
+  /** `pods`: limit all pods together to what is allocatable. */
   readonly enforceNodeAllocatable: readonly "pods"[];
   readonly evictionHard: SignalAmounts;
   readonly evictionSoft: SignalAmounts;
@@ -72,44 +72,43 @@ export interface DockerConfig {
   readonly evictionPressureTransitionPeriod: string;
   /** Seconds. */
   readonly evictionMaxPodGracePeriod: number;
-  /** What the node has, in place of what the engine says; quantities by resource. */
+  /** Quantities by resource that replace those of the engine. */
   readonly capacity: Readonly<Record<string, string>>;
 }
 
-/** Makes volumes for claims in a folder of the machine. */
+/** Provisioner of volumes in a folder of the machine. */
 export interface DockerLocalPathConfig {
-  /** Folder of the volumes; absent: `local-path` in the provider's root directory. */
+  /** Folder of the volumes. Default: `local-path` in the provider's root directory. */
   readonly root?: string | undefined;
-  /** What StorageClasses call it. */
+  /** Name in StorageClasses. */
   readonly provisioner: string;
 }
 
-/** How much of containers' output is kept, and where it is found. */
+/** Amount and place of containers' logs. */
 export interface DockerLogConfig {
   /** Such as `10m`. */
   readonly maxSize: string;
   readonly maxFiles: number;
-  /** Whether logs are linked in {@link folder}; absent: where it can be written. */
+  /** Whether to link logs in {@link folder}. Default: if it can be written. */
   readonly links?: boolean | undefined;
-  /** Folder in which log shippers look, as `pods/` and `containers/`. */
+  /** Folder that log shippers read, with `pods/` and `containers/`. */
   readonly folder: string;
 }
 
-/** How images are pulled. */
 export interface DockerPullConfig {
-  /** Pulls at once. */
+  /** Maximum number of pulls at once. */
   readonly parallel: number;
-  /** How long a pull may show no progress. */
+  /** Time without progress after which a pull fails. */
   readonly progressTimeoutSeconds: number;
 }
 
-/** When images that nobody uses are removed. */
+/** When unused images are removed. */
 export interface DockerImageCollectionConfig {
-  /** From how full a disk on, in percent. */
+  /** Disk usage that starts a collection, in percent. */
   readonly highThresholdPercent: number;
-  /** How full it is to be afterwards, in percent. */
+  /** Disk usage at which a collection stops, in percent. */
   readonly lowThresholdPercent: number;
-  /** How long an image stays after it was first seen. */
+  /** Minimum age of an image since it was first seen. */
   readonly minAgeSeconds: number;
 }
 
@@ -318,13 +317,13 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
   capacity: z.record(z.string(), quantity).default({}).describe("What the node has, by resource, in place of what the engine says"),
 });
 
-/** When pods are evicted. @throws InvalidInputError for settings that contradict each other */
+/** The eviction thresholds. @throws InvalidInputError for settings that contradict each other */
 export function dockerEvictionRules(config: DockerConfig): EvictionRules {
   const isAllocatableEnforced = config.cgroupsPerQOS && config.enforceNodeAllocatable.includes("pods");
   return evictionRules(config, { isAllocatableEnforced });
 }
 
-/** Pods that plugins connect are on no network of the engine's. */
+/** Pods that plugins connect have no network of the engine. */
 const checkedSchema = schema.superRefine(({ cni, network, policy }, context) => {
   if (cni === undefined) return;
   const message = "expected nothing where cni is set: network plugins connect all pods; leave out one of the two";

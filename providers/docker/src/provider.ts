@@ -3,7 +3,7 @@ import { dockerConfigSchema, type DockerConfig } from "./config.ts";
 import { policyAnnotations } from "./network/network-annotation.ts";
 import { dockerVolumeDriver } from "./volume/driver-volume.ts";
 
-/** What pods may ask of a Docker engine; what of it gives them the machine, the configuration's policy decides. */
+/** Features of pods on a Docker engine. The policy of the configuration decides on those that give access to the machine. */
 const capabilities: Capabilities = {
   initContainers: true,
   sidecarContainers: true,
@@ -24,7 +24,7 @@ const capabilities: Capabilities = {
   resize: true,
 };
 
-/** The Docker provider, as the program and {@link "@virtual-kubelet/core"!VirtualNode} take it. */
+/** The Docker provider for the program and {@link "@virtual-kubelet/core"!VirtualNode}. */
 export const provider: ProviderDefinition<DockerConfig> = {
   name: "docker",
   capabilities,

@@ -1,36 +1,36 @@
 import type { LogRotation } from "./container/container-body.ts";
 import type { CniSettings } from "./network/cni/cni-network.ts";
 
-/** Devices of the host that one unit of an extended resource stands for. All who ask for it share them. */
+/** Devices of the host behind one unit of an extended resource. All containers that request it share them. */
 export interface DeviceSettings {
   /** Such as `/dev/fuse`. */
   readonly paths: readonly string[];
-  /** How many the node offers; default 100. */
+  /** Number that the node offers. Default: 100. */
   readonly count?: number | undefined;
 }
 
-/** What a node's administrator settles about sandboxes and containers at the engine. */
+/** Settings of the node's administrator for sandboxes and containers. */
 export interface DockerRuntimeSettings {
-  /** First part of every name; see {@link "./object-names.ts"}. */
+  /** First part of every container name; see {@link "./engine/object-names.ts"}. */
   readonly namePrefix: string;
   readonly sandboxImage: string;
-  /** The engine's network that pods are on. */
+  /** The engine's network for pods. */
   readonly network: string;
-  /** Network plugins in place of the engine's networks; absent: none. */
+  /** Network plugins in place of the engine's networks. Default: none. */
   readonly cni?: CniSettings | undefined;
-  /** Where it is kept what network plugins were called for. */
+  /** Folder of the records of network plugins. */
   readonly networkFolder: string;
-  /** Parent of sandboxes whose spec names none. */
+  /** Cgroup parent of sandboxes whose spec has none. */
   readonly cgroupParent?: string | undefined;
   readonly pidsLimit?: number | undefined;
   readonly log: LogRotation;
-  /** The engine's OCI runtimes by the `runtimeClassName` of pods; one that is not there is the runtime's own name. */
+  /** OCI runtimes of the engine by `runtimeClassName` of pods. A name that is missing here is the runtime's own name. */
   readonly runtimeClasses: Readonly<Record<string, string>>;
   /** By extended resource. */
   readonly devices: Readonly<Record<string, DeviceSettings>>;
   /** Folder of the seccomp profiles that pods name. */
   readonly seccompFolder: string;
-  /** Where files of images are kept that are volumes, for engines that cannot mount images; the engine sees it at the same path. */
+  /** Folder for files of images that are mounted as volumes, for engines that cannot mount images. The engine sees it at the same path. */
   readonly imageFolder: string;
   readonly parallelPulls: number;
   readonly pullProgressTimeoutMs: number;

@@ -5,20 +5,19 @@ import type { EngineObjects } from "../engine/engine-objects.ts";
 import { EngineTraces } from "./engine-traces.ts";
 import { extractArchive } from "./extract-archive.ts";
 
-/** Labels of containers that are made only to read their files: whose they are, and of which image. */
+/** Labels of containers that are created only to read their files: owner and image. */
 const exportLabels = { owner: "virtual-kubelet.io/image-export", image: "virtual-kubelet.io/image-export-of" } as const;
 
-/** What {@link ImageExports} needs. */
 export interface ImageExportsOptions {
   readonly engine: DockerEngine;
   readonly objects: EngineObjects;
-  /** Labels of all that is this node's. */
+  /** Labels of all the node's objects. */
   readonly ownerLabels: Readonly<Record<string, string>>;
 }
 
 /**
- * Takes the files of images out of an engine that cannot mount them: from a container that is made, never started, and
- * removed at once. One that a program has left when it was killed is known by its labels.
+ * Reads images' files from an engine that cannot mount images: from a container that is created, never started, and removed at once. Labels
+ * identify containers that a killed program has left.
  */
 export class ImageExports {
   readonly #options: ImageExportsOptions;
@@ -29,12 +28,12 @@ export class ImageExports {
     this.#owner = Object.values(options.ownerLabels).join("/");
   }
 
-  /** Writes an image's files into a folder. @param imageId - the engine's own: `sha256:…` */
+  /** Writes an image's files into a folder. @param imageId - the engine's id: `sha256:…` */
   async fill(imageId: string, folder: string, signal: AbortSignal): Promise<void> {
     const { engine, objects } = this.#options;
     const what = `read the files of image ${imageId}`;
     signal.throwIfAborted();
-    // Whoever gives up has to know what to remove.
+    // The creation is not aborted, because the id is needed for the removal.
     const id = await this.#throughout((whole) => objects.create(undefined, exportBody(imageId, this.#owner), what, whole));
     try {
       signal.throwIfAborted();
@@ -48,7 +47,7 @@ export class ImageExports {
     }
   }
 
-  /** Removes the containers that were left behind. @param isAtWork - whether an image is being read now */
+  /** Removes leftover containers. @param isAtWork - whether an image is being read now */
   async removeLeft(isAtWork: (imageId: string) => boolean, signal: AbortSignal): Promise<void> {
     const { engine, objects } = this.#options;
     const filters = { label: [`${exportLabels.owner}=${this.#owner}`] };
@@ -56,7 +55,7 @@ export class ImageExports {
     for (const { Id, Labels } of left) if (!isAtWork(Labels[exportLabels.image] ?? "")) await objects.remove(Id, signal);
   }
 
-  /** One that does not go is found by its labels later. */
+  /** If it fails, a later sweep finds the container by its labels. */
   async #remove(id: string): Promise<void> {
     const { engine, objects } = this.#options;
     try {
@@ -66,7 +65,7 @@ export class ImageExports {
     }
   }
 
-  /** Asks what has to be through also when all is being aborted; not for ever. */
+  /** Completes a call despite an abort, within a deadline. */
   async #throughout<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const limit = new AbortController();
     const giveUp = (): void => limit.abort(new Error(`no answer within ${wholeTimeoutMs / 1000} s`));
@@ -75,16 +74,16 @@ export class ImageExports {
   }
 }
 
-/** How long such a container may take to be made, and to be removed, in milliseconds. */
+/** Deadline for the creation and the removal of such a container, in milliseconds. */
 const wholeTimeoutMs = 30_000;
 
-/** An image's labels are its containers', too: none may make this one a pod's. */
+/** A container inherits its image's labels. Empty values keep it from looking like a pod's. */
 const noPod: Readonly<Record<string, string>> = Object.fromEntries(Object.values(labelNames).map((name) => [name, ""]));
 
 function exportBody(imageId: string, owner: string): ContainerCreateOptions {
   return {
     Image: imageId,
-    // An image may have no command; this one is never run.
+    // A container needs a command, although this one never runs.
     Entrypoint: ["/"],
     Cmd: [],
     Labels: { ...noPod, [exportLabels.owner]: owner, [exportLabels.image]: imageId },

@@ -5,23 +5,21 @@ import { pipeline } from "node:stream/promises";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { extract, type Extract, type Header } from "tar-stream";
 
-/** One entry of an archive, with its content. */
 type Entry = Extract extends AsyncIterable<infer Each> ? Each : never;
 
-/** What {@link extractArchive} may be told. */
 export interface ExtractOptions {
-  /** Whether an entry stays out. Default: none does. */
+  /** Selects entries to leave out. Default: none. */
   readonly isLeftOut?: ((entry: Header) => boolean) | undefined;
 }
 
 /**
- * Writes a tar archive into a folder of ours that is empty and that nobody else writes to: files, folders and links with
- * owner, mode and time; devices and pipes are left out, and so are extended attributes.
+ * Extracts a tar archive into an empty folder that nobody else can write to: files, folders and links with owner, mode and time. Devices,
+ * pipes and extended attributes are left out.
  *
- * Whatever the archive says, nothing is written outside the folder, and no link is followed: every name is made anew, and
- * only in folders that were made here, so none of them can be a link.
+ * Whatever the archive contains, nothing is written outside the folder, and no link is followed: every name must be new, and its folder
+ * must have been created here, so no part of a path is a link.
  *
- * @throws InvalidInputError for an archive that tries; `signal.reason`; what the file system says, such as ENOSPC
+ * @throws InvalidInputError for an archive that tries to leave the folder; `signal.reason`; errors of the file system, such as ENOSPC
  */
 export async function extractArchive(
   archive: Readable,
@@ -31,7 +29,7 @@ export async function extractArchive(
 ): Promise<void> {
   const entries = extract();
   const feeding = pipeline(archive, entries, { signal });
-  // Its failure is the loop's, too.
+  // The loop reports the error.
   feeding.catch(() => {});
   const tree = new Tree(folder);
   try {
@@ -49,10 +47,10 @@ export async function extractArchive(
   }
 }
 
-/** What is being written. */
+/** The folder that is being written. */
 class Tree {
   readonly #root: string;
-  /** Folders that were made here, by their paths within; with what they are to be like in the end. */
+  /** Folders that were created here, by relative path, with their final attributes. */
   readonly #folders = new Map<string, Header | undefined>([["", undefined]]);
 
   constructor(root: string) {
@@ -80,12 +78,12 @@ class Tree {
         await this.#link(path, header);
         break;
       default:
-      // Devices and pipes: a volume that is only read has no use for them.
+      // Devices and pipes are useless in a read-only volume.
     }
     entry.resume();
   }
 
-  /** Gives the folders their owners, modes and times, which what was written into them would have changed. */
+  /** Sets the folders' owners, modes and times last, because writing into them changes these. */
   async finish(): Promise<void> {
     for (const [path, header] of [...this.#folders].reverse()) {
       if (!header) continue;
@@ -93,7 +91,7 @@ class Tree {
     }
   }
 
-  /** Makes a folder and those above it, where they have not been made. */
+  /** Creates a folder and its parents, unless they were created here. */
   async #makeFolders(names: readonly string[], header: Header): Promise<void> {
     for (let depth = 1; depth <= names.length; depth++) {
       const path = names.slice(0, depth).join("/");
@@ -113,7 +111,7 @@ class Tree {
     await handle.utimes(header.mtime, header.mtime);
   }
 
-  /** A link to what was written before; as a link is not followed, it may itself be one. */
+  /** Creates a hard link to an earlier entry. The entry may be a link, because links are not followed. */
   async #link(path: string, header: Header): Promise<void> {
     const names = namesOf(header.linkname, header);
     if (!this.#folders.has(names.slice(0, -1).join("/"))) throw hostile(header, `its target ${header.linkname} was not written before`);
@@ -122,7 +120,7 @@ class Tree {
 
   async #own(path: string, header: Header, change?: () => Promise<void>): Promise<void> {
     await ignoreNotPermitted(() => lchown(this.#at(path), header.uid, header.gid));
-    // An owner takes away what a mode says of other users' rights: first the one, then the other.
+    // Changing the owner clears set-user-id bits, so it comes before the mode.
     await change?.();
     await lutimes(this.#at(path), header.mtime, header.mtime);
   }
@@ -132,7 +130,7 @@ class Tree {
   }
 }
 
-/** The parts of a path within the folder; of an absolute one, as tar has it, what follows the slash. */
+/** Parts of a path within the folder. A leading slash is dropped, as in tar. */
 function namesOf(path: string, header: Header): readonly string[] {
   const names = path.split("/").filter((name) => name !== "" && name !== ".");
   if (names.includes("..") || path.includes("\0")) throw hostile(header, `${JSON.stringify(path)} leads out of the folder`);
@@ -144,7 +142,7 @@ function hostile({ type, name }: Header, problem: string): InvalidInputError {
   return new InvalidInputError(`extract ${type} ${JSON.stringify(name)} of an archive: ${problem}`);
 }
 
-/** A name that is there may be a link that leads out; an archive of a file system has each name once. */
+/** An existing name may be a link that leads out. The archive of a file system has each name once. */
 async function refuseExisting<T>(header: Header, make: () => Promise<T>): Promise<T> {
   try {
     return await make();
@@ -154,7 +152,7 @@ async function refuseExisting<T>(header: Header, make: () => Promise<T>): Promis
   }
 }
 
-/** Without the right to give files away they are whose who writes them, as with tar. */
+/** Without the right to change owners, files belong to the program's user, as with tar. */
 async function ignoreNotPermitted(change: () => Promise<void>): Promise<void> {
   try {
     await change();

@@ -4,32 +4,30 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What {@link ImageFolders} needs. */
 export interface ImageFoldersOptions {
-  /** Folder of all of them; the engine sees it at the same path. */
+  /** Folder of all images' folders. The engine sees it at the same path. */
   readonly path: string;
-  /** Something else after each start of the machine. */
+  /** Id that changes with each start of the machine. */
   bootId(): Promise<string>;
-  /** Writes the files of an image into a folder that is empty. */
+  /** Writes the files of an image into an empty folder. */
   fill(imageId: string, folder: string, signal: AbortSignal): Promise<void>;
   readonly logger: Logger;
 }
 
-/** How folders are called until they are whole, and once they go. */
+/** Prefixes of folders that are being created or removed. */
 const [makingPrefix, removingPrefix] = [".making-", ".removing-"];
 
 /**
- * Folders with the files of images, `PATH/BOOT/IMAGE`, each made once for all who use it. What stands under its final name is
- * whole: it is made under another and renamed. Nothing is written through to the disk, so folders from before a start of the
- * machine, in which a power cut may have left holes, do not count.
+ * Folders with the files of images, `PATH/BOOT/IMAGE`, each shared by all users. A folder gets its final name only when it is complete.
+ * Files are not flushed to the disk, so folders of an earlier start of the machine are not used: a power failure may have damaged them.
  */
 export class ImageFolders implements AsyncDisposable {
   readonly #options: ImageFoldersOptions;
   readonly #making = new Map<string, Promise<string>>();
   readonly #removing = new Map<string, Promise<void>>();
-  /** How often each is held now. */
+  /** Number of current holds of each image. */
   readonly #holds = new Map<string, number>();
-  /** What was held while somebody asks which are used: the answer may be older. */
+  /** Images that were held during a query of the used images, whose answer may be older. */
   readonly #heldSince = new Set<Set<string>>();
   readonly #end = new AbortController();
   #root: Promise<string> | undefined;
@@ -38,16 +36,16 @@ export class ImageFolders implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Images whose folders are being made now. */
+  /** Images whose folders are being created now. */
   get making(): ReadonlySet<string> {
     return new Set(this.#making.keys());
   }
 
   /**
-   * Gives the folder of an image, which stays as long as it is held. What has been begun is gone on with also when nobody waits
-   * for it any more: large images take longer than a call may, and the next call finds them.
+   * Provides the folder of an image for as long as it is held. The creation continues after its caller was aborted: large images take
+   * longer than a call may, and the next call finds the result.
    *
-   * @throws what `fill` throws, `signal.reason`
+   * @throws errors of `fill`, `signal.reason`
    */
   async hold(imageId: string, signal: AbortSignal): Promise<ImageFolder> {
     signal.throwIfAborted();
@@ -64,9 +62,9 @@ export class ImageFolders implements AsyncDisposable {
   }
 
   /**
-   * Removes the folders that nobody uses, and what was left half made or half removed.
+   * Removes unused folders, and leftovers of creations and removals.
    *
-   * @param used - gives the ids of the images whose folders are in use by others than those who hold them
+   * @param used - ids of the images whose folders are in use besides the current holds
    */
   async sweep(used: () => Promise<ReadonlySet<string>>): Promise<void> {
     const held = new Set(this.#holds.keys());
@@ -84,7 +82,7 @@ export class ImageFolders implements AsyncDisposable {
     }
   }
 
-  /** Gives up what is being made. What is whole stays. */
+  /** Aborts creations in progress. Complete folders stay. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error("the runtime was closed"));
     await Promise.allSettled([...this.#making.values(), ...this.#removing.values()]);
@@ -113,7 +111,7 @@ export class ImageFolders implements AsyncDisposable {
     try {
       await removeTree(workshop);
       await mkdir(workshop);
-      // All users of a container see it, whatever this program's own files are like.
+      // All users of a container must be able to read the volume's root, whatever this program's umask.
       await chmod(workshop, 0o755);
       await fill(imageId, workshop, signal);
       signal.throwIfAborted();
@@ -133,7 +131,7 @@ export class ImageFolders implements AsyncDisposable {
     return this.#removing.has(name) || [...this.#making.keys()].some((imageId) => folderName(imageId) === name);
   }
 
-  /** Out of the way first, so that it is not found half removed. */
+  /** Renames first, so that a half-removed folder is not used. */
   async #remove(root: string, name: string): Promise<void> {
     const leaving = join(root, `${removingPrefix}${name}`);
     const remove = async (): Promise<void> => {
@@ -152,7 +150,7 @@ export class ImageFolders implements AsyncDisposable {
     for (const name of await readdir(path)) if (join(path, name) !== root) await removeTree(join(path, name));
   }
 
-  /** Made once; a failure is tried again. */
+  /** Created once. A failure is retried by the next call. */
   #openRoot(): Promise<string> {
     this.#root ??= this.#makeRoot().catch((error: unknown) => {
       this.#root = undefined;
@@ -161,7 +159,7 @@ export class ImageFolders implements AsyncDisposable {
     return this.#root;
   }
 
-  /** Nobody but root may look in: files keep their owners and modes, set-user-id among them. */
+  /** Only root may enter, because files keep their owners and modes, including set-user-id. */
   async #makeRoot(): Promise<string> {
     const { path, bootId } = this.#options;
     const root = join(path, folderName(await bootId()));
@@ -170,7 +168,7 @@ export class ImageFolders implements AsyncDisposable {
   }
 }
 
-/** A folder that stays until it is disposed of. */
+/** A folder that exists until it is disposed. */
 export interface ImageFolder extends Disposable {
   readonly path: string;
 }
@@ -183,7 +181,7 @@ function folderName(id: string): string {
   return name;
 }
 
-/** Links are removed, not followed. */
+/** Removes links without following them. */
 async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }

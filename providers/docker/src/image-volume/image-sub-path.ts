@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
 /**
- * A part of an image's files on the disk, through links as long as they stay in the image. Nobody writes to these files, so
- * what was looked at is what is mounted.
- * Source: `ensureImageSubPath` of containerd v2.3 internal/cri/server/container_image_mount.go, which takes folders alone.
+ * Resolves a path within an image's files. Links may not lead out of the image. The files never change, so the result stays valid. Source:
+ * `ensureImageSubPath` of containerd v2.3 internal/cri/server/container_image_mount.go, which accepts only folders.
  *
  * @param root - folder of the image's files, with links resolved
- * @throws InvalidInputError for a part that is not there, or leads out
+ * @throws InvalidInputError for a path that does not exist, or leads out
  */
 export async function imageSubPath(root: string, subPath: string): Promise<string> {
   if (subPath === "") return root;
@@ -19,7 +18,7 @@ export async function imageSubPath(root: string, subPath: string): Promise<strin
   return path === root || path.startsWith(`${root}/`) ? path : fail("it leads out of the image");
 }
 
-/** Without the path: it is the machine's. */
+/** Leaves out the path, because it is the machine's. */
 function problemOf(error: unknown): string {
   const { code } = Object(error) as { readonly code?: unknown };
   const problems: Readonly<Record<string, string>> = { ENOENT: "no such file or directory", ENOTDIR: "not a directory" };

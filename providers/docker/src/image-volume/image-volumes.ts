@@ -10,19 +10,18 @@ import { ImageFolders } from "./image-folders.ts";
 import { imageSubPath } from "./image-sub-path.ts";
 import { volumeImagesOf } from "./volume-images.ts";
 
-/** The API from which on an engine mounts images itself: Docker Engine 28. */
+/** First API version whose engines mount images: Docker Engine 28. */
 const mountingApiVersion = "1.48";
 
-/** What {@link ImageVolumes} needs. */
 export interface ImageVolumesOptions extends ImageExportsOptions {
   readonly images: Pick<EngineImages, "engineId">;
-  /** Where files of images are kept. */
+  /** Folder for the files of images. */
   readonly folder: string;
-  /** What changes with each start of the machine. Default: what the kernel says. */
+  /** Id that changes with each start of the machine. Default: the kernel's. */
   readonly bootId?: (() => Promise<string>) | undefined;
 }
 
-/** Images in containers. Engines that cannot mount them are given folders with their files. */
+/** Images mounted in containers. Engines that cannot mount them get folders with their files. */
 export class ImageVolumes implements AsyncDisposable {
   readonly #engine: DockerEngine;
   readonly #images: ImageVolumesOptions["images"];
@@ -39,11 +38,11 @@ export class ImageVolumes implements AsyncDisposable {
   }
 
   /**
-   * Makes a container with mounts of images in the engine's words: either by the engine's own ids, or as folders, which stay
-   * until the container is there and then as long as it is.
+   * Creates a container with image mounts in the engine's form: by image id, or as folders, which are held until the container exists and
+   * then used for as long as it does.
    *
-   * @param make - is given the mounts, and the ids of the images among them for the label by which they are known as in use
-   * @throws an Error in the words of containerd, with the cause's code; what `make` throws
+   * @param make - receives the mounts, and the ids of their images for the label that marks them as used
+   * @throws an Error in containerd's words, with the cause's code; errors of `make`
    */
   async withMounts<T>(
     mounts: readonly ContainerMount[],
@@ -71,7 +70,7 @@ export class ImageVolumes implements AsyncDisposable {
     }
   }
 
-  /** Removes the files of images that no container of the engine mounts, and what programs that were killed have left. */
+  /** Removes files of images that no container of the engine mounts, and leftovers of killed programs. */
   async collect(signal: AbortSignal): Promise<void> {
     await this.#exports.removeLeft((imageId) => this.#folders.making.has(imageId), signal);
     await this.#folders.sweep(async () => {
@@ -81,13 +80,13 @@ export class ImageVolumes implements AsyncDisposable {
     });
   }
 
-  /** Gives up what is being made. */
+  /** Aborts creations in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#folders[Symbol.asyncDispose]();
   }
 }
 
-/** Source: ErrImageVolumeMountFailed of cri-api v0.36.3 pkg/errors, as containerd writes it. */
+/** Source: ErrImageVolumeMountFailed of cri-api v0.36.3 pkg/errors, in containerd's words. */
 function failed(signal: AbortSignal): (error: unknown) => never {
   return (error) => {
     signal.throwIfAborted();

@@ -10,14 +10,13 @@ import { PullFailure, toPullError } from "./pull-error.ts";
 import { PullQueue } from "./pull-queue.ts";
 import { registryAuthHeader } from "./registry-auth.ts";
 
-/** What {@link EngineImages} needs. */
 export interface EngineImagesOptions {
   readonly engine: DockerEngine;
-  /** Pulls at once. */
+  /** Maximum number of pulls at once. */
   readonly parallelPulls: number;
-  /** How long a pull may be silent, in milliseconds. */
+  /** Maximum time without progress of a pull, in milliseconds. */
   readonly progressTimeoutMs: number;
-  /** An image that is always in use. */
+  /** An image that always counts as used. */
   readonly sandboxImage: string;
 }
 
@@ -38,19 +37,19 @@ export class EngineImages implements ImageCollection {
     return { id: contentId(image, { id, digests: RepoDigests ?? [] }), sizeBytes, ...(user ? { user } : {}) };
   }
 
-  /** The engine's own id of an image, whatever names it has: `sha256:…`. @throws NotFoundError */
+  /** The engine's id of an image: `sha256:…`. @throws NotFoundError */
   async engineId(image: string, signal: AbortSignal): Promise<string> {
     return (await this.#inspect(image, signal)).Id;
   }
 
-  /** As `ContainerRuntime.pullImage`: one pull of an image at once for the same credentials, and only so many pulls. */
+  /** As `ContainerRuntime.pullImage`. Calls for the same image and credentials share one pull, and the number of pulls is limited. */
   async pullImage(image: string, credentials: readonly RegistryCredentials[], signal: AbortSignal): Promise<RuntimeImage> {
     const reference = parseImageReference(image);
     const key = JSON.stringify([reference.pullName, credentials]);
     return this.#pulls.run(key, (inner) => this.#pullWithAny(image, { reference, credentials }, inner), signal);
   }
 
-  /** Makes sure that an image is there, as `imagePullPolicy: IfNotPresent` would. */
+  /** Makes an image available, as with `imagePullPolicy: IfNotPresent`. */
   async ensureImage(image: string, credentials: readonly RegistryCredentials[], signal: AbortSignal): Promise<RuntimeImage> {
     try {
       return await this.inspectImage(image, signal);
@@ -60,7 +59,7 @@ export class EngineImages implements ImageCollection {
     }
   }
 
-  /** All images by their names, digests first as a kubelet shows them. */
+  /** All images by name, digests first as in a kubelet's status. */
   async nodeImages(signal: AbortSignal): Promise<readonly NodeImage[]> {
     const images = await this.#options.engine.client.listImages({ abortSignal: signal });
     return images.flatMap(({ RepoTags, RepoDigests, Size }) => {
@@ -72,7 +71,7 @@ export class EngineImages implements ImageCollection {
   /** As `ImageCollection.listImages`. */
   async listImages(signal: AbortSignal): Promise<readonly CollectedImage[]> {
     const { client } = this.#options.engine;
-    // First the images: one that is used from then on is not in danger, the engine keeps it.
+    // Images before containers: the engine refuses to remove an image that a container has started to use in the meantime.
     const images = await client.listImages({ abortSignal: signal });
     const containers = await client.listContainers({ all: true, abortSignal: signal });
     const used = new Set(containers.flatMap(({ ImageID, Labels }) => [ImageID, ...volumeImagesOf(Labels ?? {})]));
@@ -87,18 +86,18 @@ export class EngineImages implements ImageCollection {
     });
   }
 
-  /** As `ImageCollection.removeImage`. Never by force: that would take an image from containers that do not run. */
+  /** As `ImageCollection.removeImage`. Without force, which would remove images of containers that do not run. */
   async removeImage(id: string, signal: AbortSignal): Promise<void> {
     const images = await this.#options.engine.client.listImages({ abortSignal: signal });
     const found = images.find((image) => image.Id === id);
     if (!found) return;
     const known = [...(found.RepoTags ?? []), ...(found.RepoDigests ?? [])].filter((name) => !name.includes("<none>"));
-    // By its id alone it would not go while it has names in several repositories; with the last name it goes.
+    // The engine does not remove an image by id while it has names in several repositories, but removes it with its last name.
     const names = known.length > 1 ? known : [id];
     for (const name of names) await this.#remove(name, signal);
   }
 
-  /** As `ImageCollection.imageFileSystem`: that of the engine's folder, which is on this machine. */
+  /** As `ImageCollection.imageFileSystem`, for the engine's folder on this machine. */
   async imageFileSystem(signal: AbortSignal): Promise<ImageFileSystem> {
     const info = (await this.#options.engine.json({ method: "GET", path: "/info" }, signal)) as { readonly DockerRootDir?: string };
     const { blocks, bavail, bsize } = await statfs(info.DockerRootDir ?? "/");
@@ -121,7 +120,7 @@ export class EngineImages implements ImageCollection {
     }
   }
 
-  /** Tries each of the credentials, and at last none; the first refusal is the one that tells most. */
+  /** Tries each of the credentials, then none. Throws the first refusal, which is the most informative. */
   async #pullWithAny(image: string, pull: PullOptions, signal: AbortSignal): Promise<RuntimeImage> {
     let refusal: unknown;
     for (const credentials of [...pull.credentials, undefined]) {

@@ -1,12 +1,12 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { imageRepository } from "@virtual-kubelet/core";
 
-/** An image's name in its parts. */
+/** Parts of an image's name. */
 export interface ImageReference {
-  /** Registry and path in full: `docker.io/library/busybox`. */
+  /** Full registry and path: `docker.io/library/busybox`. */
   readonly repository: string;
   readonly registry: string;
-  /** What the engine pulls: with a tag or a digest, `latest` by default. Without either it would pull all tags there are. */
+  /** Name for the engine's pull, with a tag (default `latest`) or a digest. Without either the engine would pull all tags. */
   readonly pullName: string;
 }
 
@@ -17,11 +17,11 @@ const tagPattern = /^\w[\w.-]{0,127}$/;
 const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 
 /**
- * Reads an image's name.
+ * Parses an image's name.
  *
  * Source: the grammar of distribution/reference v0.6.
  *
- * @throws InvalidInputError for what is none
+ * @throws InvalidInputError for a malformed name
  */
 export function parseImageReference(image: string): ImageReference {
   const { name, tag, digest } = splitVersion(image);
@@ -38,7 +38,7 @@ export function parseImageReference(image: string): ImageReference {
   return { registry, repository, pullName: tag === undefined && digest === undefined ? `${image}:latest` : image };
 }
 
-/** Takes tag and digest off; a colon before the last slash is a port's. */
+/** Separates tag and digest. A colon before the last slash belongs to a port. */
 function splitVersion(image: string): { readonly name: string; readonly tag: string | undefined; readonly digest: string | undefined } {
   const at = image.indexOf("@");
   const digest = at < 0 ? undefined : image.slice(at + 1);
@@ -48,7 +48,7 @@ function splitVersion(image: string): { readonly name: string; readonly tag: str
   return { name: rest.slice(0, colon), tag: rest.slice(colon + 1), digest };
 }
 
-/** An image by content: of its digests that of the repository it was asked for by, else its id. */
+/** An image by content: its digest in the requested repository, else its id. */
 export function contentId(image: string, { id, digests }: { readonly id: string; readonly digests: readonly string[] }): string {
   if (/^sha256:[0-9a-f]{64}$/.test(image)) return image;
   const { repository } = parseImageReference(image);

@@ -1,7 +1,7 @@
 import { ForbiddenError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { engineMessageOf, engineStatusOf } from "../engine/engine-error.ts";
 
-/** A failure the engine told in the middle of a pull, after it had answered 200. */
+/** A failure that the engine reported during a pull, after a 200. */
 export class PullFailure extends Error {
   constructor(message: string) {
     super(message);
@@ -10,8 +10,8 @@ export class PullFailure extends Error {
 }
 
 /**
- * A failed pull by what it means. Engines answer 404 or 500, or tell of it after a 200, for the same causes, so their
- * words decide. An error that is neither stays as it is: the engine is away, or the call was aborted.
+ * Converts the error of a failed pull to one with a code. Engines answer 404 or 500, or report after a 200, for the same causes, so the
+ * messages decide. Other errors, such as those of an engine that does not answer, are returned unchanged.
  */
 export function toPullError(image: string, error: unknown): unknown {
   const said = error instanceof PullFailure ? error.message : engineMessageOf(error);

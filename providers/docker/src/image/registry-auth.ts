@@ -1,9 +1,6 @@
 import type { RegistryCredentials } from "@virtual-kubelet/core";
 
-/**
- * The header `X-Registry-Auth` for a registry. It is base64url with padding: without, engines take it for no credentials
- * at all, and say nothing.
- */
+/** The header `X-Registry-Auth` for a registry: base64url with padding, because engines silently ignore credentials without it. */
 export function registryAuthHeader(credentials: RegistryCredentials, registry: string): string {
   const text = JSON.stringify(fields(credentials, registry));
   return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");

@@ -3,12 +3,12 @@ import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import { isIP } from "node:net";
 import { dockerLabels } from "../engine/object-names.ts";
 
-/** Whether labels are those of one of our containers, and not of a sandbox. */
+/** Whether the labels are those of a container of ours, not of a sandbox. */
 export function isContainer(labels: Readonly<Record<string, string>>): boolean {
   return labels[labelNames.container] !== undefined;
 }
 
-/** A container as pod-runtime sees it, from what the engine says of it. */
+/** A container for pod-runtime, from an inspection. */
 export function readContainer(inspected: ContainerInspectInfo): RuntimeContainer {
   const labels = inspected.Config.Labels;
   return {
@@ -23,8 +23,8 @@ export function readContainer(inspected: ContainerInspectInfo): RuntimeContainer
 }
 
 /**
- * Where a container is in its life. One that could not be started is `exited` with the code and words of the engine,
- * but for a sandbox that had stopped before: that is no fault of its own, and it is still `created`.
+ * State of a container. One that could not start is `exited` with the engine's exit code and message, unless its sandbox had stopped
+ * before: that is not its own fault, and it stays `created`.
  */
 export function readState({ State: state, Created }: ContainerInspectInfo): RuntimeContainerState {
   const startedAtMs = timeOf(state.StartedAt);
@@ -35,7 +35,7 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
     case "restarting":
       return { kind: "running", startedAtMs: startedAtMs ?? timeOf(Created) ?? 0 };
     case "created":
-    // podman's words for one that was not started.
+    // podman's word for a container that was never started.
     case "configured":
     case "initialized":
       if (state.ExitCode === 0 || sandboxGone.test(message ?? "")) return { kind: "created" };
@@ -46,7 +46,7 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
         exitCode: state.ExitCode,
         startedAtMs,
         finishedAtMs: timeOf(state.FinishedAt) ?? startedAtMs ?? timeOf(Created) ?? 0,
-        // A child that was killed for its memory does not matter where the main process ended well.
+        // If the main process succeeded, a child that was killed for its memory does not matter.
         isOutOfMemory: state.OOMKilled && state.ExitCode !== 0,
         message,
       };
@@ -54,23 +54,22 @@ export function readState({ State: state, Created }: ContainerInspectInfo): Runt
 }
 
 /**
- * How engines say that a container was not started because the sandbox it joins does not run.
- * Source: 20.10's daemon/container_operations_unix.go; errors.go and container_operations.go of moby v2.0.0-beta.18.
+ * Engines' messages about a container whose sandbox does not run. Source: 20.10's daemon/container_operations_unix.go; errors.go and
+ * container_operations.go of moby v2.0.0-beta.18.
  */
 const sandboxGone =
   /cannot join (network|ipc|pid)( namespace)? of a non.?running container|joining (network|ipc|pid) namespace of container|^container \S+ is not running/i;
 
-/** The IP family of a pod's main address, where it has both. */
+/** IP family of the main address of a dual-stack pod. */
 export type MainFamily = 4 | 6;
 
-/** How addresses of sandboxes are read. */
 export interface AddressReading {
   readonly family: MainFamily;
-  /** Addresses that others than the engine gave the sandbox; for one without a network of the engine's. */
+  /** Addresses that others than the engine assigned, for a sandbox without a network of the engine. */
   readonly others: readonly string[];
 }
 
-/** A sandbox from the engine's list: nothing else has to be asked of it. */
+/** A sandbox from the engine's list, without an inspection. */
 export function readListedSandbox(listed: ContainerInfo, reading: AddressReading): RuntimeSandbox {
   return readSandbox(reading, {
     id: listed.Id,
@@ -82,7 +81,7 @@ export function readListedSandbox(listed: ContainerInfo, reading: AddressReading
   });
 }
 
-/** A sandbox from what the engine says of it. */
+/** A sandbox from an inspection. */
 export function readInspectedSandbox(inspected: ContainerInspectInfo, reading: AddressReading): RuntimeSandbox {
   return readSandbox(reading, {
     id: inspected.Id,
@@ -107,7 +106,7 @@ function readSandbox(
   { family, others }: AddressReading,
   { id, labels, isRunning, isOnHost, networks, createdAtMs }: SandboxFacts,
 ): RuntimeSandbox {
-  // The addresses at the top are the first network's on old engines, and nobody's on new ones.
+  // The addresses at the top level are the first network's on old engines, and missing on new ones.
   const found = isOnHost ? [] : Object.values(networks ?? {}).flatMap((network) => [network?.IPAddress, network?.GlobalIPv6Address]);
   const given = [...found, ...(isOnHost ? [] : others)].filter((ip): ip is string => ip !== undefined && ip !== "");
   // Source: sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
@@ -115,7 +114,7 @@ function readSandbox(
   return { id, labels, isReady: isRunning && (isOnHost || ips.length > 0), ips, createdAtMs };
 }
 
-/** A time of the engine's in milliseconds; `undefined` for the year one, which means never. */
+/** A time of the engine in milliseconds; `undefined` for the year one, which means never. */
 function timeOf(text: string): number | undefined {
   if (text === "" || text.startsWith("0001-")) return undefined;
   const timeMs = Date.parse(text);
@@ -123,7 +122,7 @@ function timeOf(text: string): number | undefined {
 }
 
 function readUser({ Config, HostConfig }: ContainerInspectInfo): RuntimeContainer["user"] {
-  // Engines from API 1.52 on leave out what is empty.
+  // Engines from API 1.52 on omit empty fields.
   const { User: user = "" } = Config as { readonly User?: string };
   const [, uid, gid] = /^(\d+):(\d+)$/.exec(user === "" ? "0:0" : user) ?? [];
   if (uid === undefined || gid === undefined) return undefined;

@@ -3,14 +3,13 @@ import type { DockerEngine } from "../engine/docker-engine.ts";
 import { jsonLines } from "../engine/json-lines.ts";
 import { isContainer } from "./container-reading.ts";
 
-/** What {@link engineEvents} needs. */
 export interface EngineEventsOptions {
   readonly engine: DockerEngine;
-  /** Only of containers with these labels. */
+  /** Labels that a container must have. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Told the id of every container that something happened to, before the event is given. */
+  /** Called with the id of each changed container, before its event. */
   readonly onChange: (id: string) => void;
-  /** Told before each `lost`: anything may have happened to any. */
+  /** Called before each `lost`, when any container may have changed. */
   readonly onLost: () => void;
 }
 
@@ -18,8 +17,8 @@ const firstPauseMs = 200;
 const longestPauseMs = 5_000;
 
 /**
- * What happens to our containers. The engine keeps only its last 256 events, so nothing is asked of the past: each
- * connection begins with `lost`, and its end is `away`.
+ * Events of our containers. The engine keeps only its last 256 events, so past events are not requested: each connection starts with
+ * `lost`, and its end is `away`.
  */
 export async function* engineEvents(options: EngineEventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
   const { engine } = options;
@@ -47,7 +46,7 @@ async function* connection({ engine, labels, onChange, onLost }: EngineEventsOpt
   const filters = {
     type: ["container"],
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
-    // Of commands that probes run there would be three each. `died` and `remove` are podman's.
+    // Leaves out exec events, of which each probe would cause three. `died` and `remove` are podman's.
     event: ["start", "die", "died", "destroy", "remove"],
   };
   const query = { filters: JSON.stringify(filters) };
@@ -69,7 +68,7 @@ async function* connection({ engine, labels, onChange, onLost }: EngineEventsOpt
   }
 }
 
-/** An event holds all labels of its container, an image's among them: nobody must end the events of all others by them. */
+/** An event contains all labels of its container, including those of its image. A huge one must not end the stream. */
 const tooLong = Symbol("an event that is too long");
 
 interface EngineEvent {

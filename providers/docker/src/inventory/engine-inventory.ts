@@ -12,27 +12,26 @@ import {
   type MainFamily,
 } from "./container-reading.ts";
 
-/** Containers asked about at once. */
+/** Maximum number of inspections at once. */
 const inspectConcurrency = 8;
 
-/** How many containers are remembered; far above what one engine runs. */
+/** Maximum number of remembered containers, far more than one engine runs. */
 const maxRemembered = 10_000;
 
-/** Options of {@link EngineInventory}. */
 export interface EngineInventoryOptions {
-  /** Family of the main address of pods that have addresses of both. Default: IPv4. */
+  /** IP family of the main address of dual-stack pods. Default: IPv4. */
   readonly mainFamily?: MainFamily | undefined;
-  /** Called with the log of each container that was asked about and has been started, before it is told of; must not reject. */
+  /** Called with the log of each inspected container that was started, before the container is returned; must not reject. */
   readonly onLog?: ((log: EngineLog) => Promise<void>) | undefined;
-  /** Called with all that the engine says of a container, each time it is asked; returns at once. */
+  /** Called with each inspection. Returns at once. */
   readonly onInspected?: ((answer: ContainerInspectInfo) => void) | undefined;
-  /** Addresses of a sandbox that has no network of the engine's. Default: none. */
+  /** Addresses of a sandbox without a network of the engine. Default: none. */
   readonly addressesOf?: ((sandboxId: string) => Promise<readonly string[]>) | undefined;
 }
 
 /**
- * What an engine holds of ours. Its list leaves out when a container was started and how it ended, so each container
- * is asked about once it runs and once it has ended, and remembered.
+ * The node's objects at an engine. The engine's list lacks start times and exit codes, so each container is inspected when it runs and when
+ * it has ended, and remembered.
  */
 export class EngineInventory {
   readonly #engine: DockerEngine;
@@ -57,14 +56,14 @@ export class EngineInventory {
   async #readSandboxes(listed: readonly ContainerInfo[], signal: AbortSignal): Promise<RuntimeSandbox[]> {
     const sandboxes = listed.filter(({ Labels }) => !isContainer(Labels));
     const read = sandboxes.map(async (entry) => {
-      // podman's list has no networks.
+      // podman's list lacks networks.
       if (!isWhole(entry)) return this.#trySandbox(entry.Id, signal);
       return readListedSandbox(entry, await this.#reading(entry.Id, entry.HostConfig.NetworkMode));
     });
     return (await Promise.all(read)).filter((sandbox) => sandbox !== undefined);
   }
 
-  /** What the engine lists with these labels, running or not. */
+  /** The engine's list of containers with these labels, running or not. */
   async listed(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly ContainerInfo[]> {
     const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
     return this.#engine.client.listContainers({ all: true, filters, abortSignal: signal });
@@ -84,7 +83,7 @@ export class EngineInventory {
     return await this.sandboxIn(await this.inspect(id, signal));
   }
 
-  /** A sandbox, from all that the engine says of it. */
+  /** A sandbox from an inspection. */
   async sandboxIn(inspected: ContainerInspectInfo): Promise<RuntimeSandbox> {
     return readInspectedSandbox(inspected, await this.#reading(inspected.Id, inspected.HostConfig.NetworkMode));
   }
@@ -94,19 +93,19 @@ export class EngineInventory {
     return { family, others: (networkMode === "none" && (await addressesOf?.(id))) || [] };
   }
 
-  /** All the engine says of a container, by id or name. @throws NotFoundError */
+  /** Inspects a container, by id or name. @throws NotFoundError */
   async inspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo> {
     const inspected = await this.#engine.client.getContainer(encodeURIComponent(id)).inspect({ abortSignal: signal });
     this.#options.onInspected?.(inspected);
     return inspected;
   }
 
-  /** Something happened to a container: what is remembered of it may be wrong. */
+  /** Forgets a container after a change. */
   forget(id: string): void {
     this.#known.delete(id);
   }
 
-  /** Anything may have happened: nothing that is remembered counts. */
+  /** Forgets all containers, after events were lost. */
   forgetAll(): void {
     this.#known.clear();
   }
@@ -123,7 +122,7 @@ export class EngineInventory {
     return found.filter((container) => container !== undefined);
   }
 
-  /** What is known of a container, if it is still as it was. */
+  /** The remembered container, if its state has not changed. */
   #recall({ Id, State }: ContainerInfo): RuntimeContainer | undefined {
     const known = this.#known.get(Id);
     if (known?.state.kind === "exited") return State === "running" ? undefined : known;
@@ -147,12 +146,12 @@ export class EngineInventory {
   }
 }
 
-/** What was removed since it was listed is none. */
+/** For containers that were removed since the list. */
 function undefinedIfGone(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-/** Whether an entry of a list tells of networks. */
+/** Whether an entry of a list contains networks. */
 function isWhole({ HostConfig, NetworkSettings }: Partial<Pick<ContainerInfo, "HostConfig" | "NetworkSettings">>): boolean {
   return HostConfig !== undefined && NetworkSettings !== undefined;
 }

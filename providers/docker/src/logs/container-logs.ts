@@ -7,16 +7,15 @@ import { linesSince, logLines } from "./log-lines.ts";
 import { logQuery, type LogQuery } from "./log-request.ts";
 import { LogWindowFinder, type LogWindow } from "./log-window.ts";
 
-/** Each time the last lines are not in the entries that were looked at, so many times more are looked at. */
+/** Factor by which the number of requested entries grows until they contain the wanted lines. */
 const lookback = 8;
 
-/** Of more lines than that the beginnings are not kept: the log is read once more to count its lines. */
+/** For more lines the window is not kept: the log is read a second time to count them. */
 const maxKeptLines = 100_000;
 
 /**
- * A container's output, each line with its time. Nothing is asked of the engine before somebody reads, and nothing is
- * read ahead. `tailLines` is applied, counting lines where the engine counts parts of them, and then `sinceTime`;
- * `limitBytes` is for the node's server.
+ * A container's log, each line with its time. Requests start when the log is read, and nothing is read ahead. Applies `tailLines`, in lines
+ * where the engine counts parts of lines, then `sinceTime`; the node's server applies `limitBytes`.
  *
  * @throws NotFoundError, UnavailableError
  */
@@ -32,7 +31,7 @@ export async function containerLogs(
   return { data: logLines(entries), timestamps: true, applied: ["tailLines", "sinceTime"] };
 }
 
-/** The log of one container at the engine. */
+/** The engine's log of one container. */
 class LogSource {
   readonly #engine: DockerEngine;
   readonly #container: { readonly id: string; readonly tty: boolean };
@@ -44,7 +43,7 @@ class LogSource {
     this.#signal = signal;
   }
 
-  /** The entries that the options ask for, and some from before `sinceTime`. */
+  /** The requested entries, with some from before `sinceTime`. */
   async *entries({ follow, sinceTime, tailLines }: ContainerLogOptions): AsyncGenerator<readonly LogEntry[], void, undefined> {
     if (tailLines === undefined) return yield* this.#read(logQuery({ follow, sinceTime }));
     if (tailLines === 0) {
@@ -91,7 +90,7 @@ class LogSource {
     const body = await this.#engine.stream({ method: "GET", path: `/containers/${id}/logs`, query }, this.#signal);
     try {
       yield* tty ? terminalEntries(body) : framedEntries(body);
-      // A log that was cut off looks like one that has ended.
+      // A log that was aborted looks like one that has ended.
       this.#signal.throwIfAborted();
     } catch (error) {
       this.#signal.throwIfAborted();
@@ -102,7 +101,7 @@ class LogSource {
   }
 }
 
-/** The window's entries: those of its first moment that come before it are left out. */
+/** Drops entries before the window that have the same time as its first entry. */
 async function* withoutFirst(
   batches: AsyncIterable<readonly LogEntry[]>,
   { since, skip }: LogWindow,

@@ -1,17 +1,19 @@
 import { FrameDecoder } from "../engine/frame-decoder.ts";
 import { maxTimeBytes, parseLogEntry, type LogEntry } from "./log-entry.ts";
 
-/** Most that Docker puts in one entry of a terminal's log; a longer line has several. Source: moby v20.10 daemon/logger. */
+/** Maximum bytes of text in one entry of Docker's log. Longer lines have several entries. Source: moby v20.10 daemon/logger. */
 const entryTextBytes = 16_384;
 
-/** Longest entry that is believed. */
+/** Maximum length of an entry; longer ones are malformed. */
 const maxEntryBytes = 1024 * 1024;
 
 const newline = 10;
 const space = 32;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) /;
 
-/** The entries of a log in frames, those of a chunk together: each frame is one. @throws Error with the engine's words where it gives up */
+/**
+ * Parses a log with frames, one entry per frame, and batches entries by chunk. @throws Error with the engine's message if it aborts the log
+ */
 export async function* framedEntries(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly LogEntry[], void, undefined> {
   const decoder = new FrameDecoder();
   let begun: Buffer[] = [];
@@ -33,7 +35,7 @@ export async function* framedEntries(chunks: AsyncIterable<Buffer>): AsyncGenera
   decoder.end();
 }
 
-/** The entries of a terminal's log, which has no frames: an entry ends with its line, or where it is full. */
+/** Parses a terminal's log, which has no frames: an entry ends with its line, or when it is full. */
 export async function* terminalEntries(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly LogEntry[], void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
   const take = (isLast: boolean): LogEntry[] => {
@@ -54,7 +56,7 @@ export async function* terminalEntries(chunks: AsyncIterable<Buffer>): AsyncGene
   if (last.length > 0) yield last;
 }
 
-/** Where the first entry ends; `undefined` if there is none, or it cannot be told yet. */
+/** End of the first entry; `undefined` if there is none, or more bytes are needed. */
 function entryEnd(bytes: Buffer, isLast: boolean): number | undefined {
   if (bytes.length === 0) return undefined;
   const textAt = bytes.subarray(0, maxTimeBytes).indexOf(space) + 1;
@@ -63,7 +65,7 @@ function entryEnd(bytes: Buffer, isLast: boolean): number | undefined {
   const lineEnd = bytes.indexOf(newline, textAt) + 1;
   if (lineEnd > 0 && lineEnd <= fullAt + 1) return lineEnd;
   if (bytes.length < fullAt + maxTimeBytes && !isLast) return undefined;
-  // A full entry is followed by the rest of its line, behind a time of its own.
+  // After a full entry, the rest of its line follows with its own time.
   if (timePattern.test(bytes.toString("latin1", fullAt, fullAt + maxTimeBytes))) return fullAt;
   return lineEnd > 0 ? lineEnd : isLast ? bytes.length : undefined;
 }

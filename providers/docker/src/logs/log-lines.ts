@@ -1,12 +1,12 @@
 import { endsLine, timeOf, type LogEntry } from "./log-entry.ts";
 import { engineTime, isEarlier } from "./log-request.ts";
 
-/** Entries are handed on together up to about that many bytes. */
+/** Approximate size of a batch of lines, in bytes. */
 const batchBytes = 65_536;
 
 /**
- * Makes lines of entries, each beginning with its time. The parts of a long line are joined; where the other output gets
- * in between, its text does, too, as in a kubelet's logs.
+ * Joins entries to lines, each with its time. If entries of the other stream lie between the parts of a long line, their text does, too, as
+ * in a kubelet's logs.
  *
  * Source: kubernetes v1.36.3 k8s.io/cri-client/pkg/logs `ReadLogs`.
  */
@@ -27,7 +27,7 @@ export async function* logLines(batches: AsyncIterable<readonly LogEntry[]>): As
   }
 }
 
-/** All from the first line on that was begun then or later; RFC 3339. A line that was begun before is left out as a whole. */
+/** Lines that start at the time or later; RFC 3339. A line that starts earlier is left out completely. */
 export async function* linesSince(
   batches: AsyncIterable<readonly LogEntry[]>,
   sinceTime: string | undefined,

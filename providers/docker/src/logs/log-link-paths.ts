@@ -1,37 +1,37 @@
 import { labelNames, tryAttempt } from "@virtual-kubelet/pod-runtime";
 import { join } from "node:path";
 
-/** Where shippers look for the log of one start of a container. */
+/** Paths at which log shippers look for the log of one start of a container. */
 export interface LogLinkPaths {
-  /** `pods/NAMESPACE_POD_UID` in the folder of logs. */
+  /** `pods/NAMESPACE_POD_UID` in the log folder. */
   readonly podFolder: string;
   /** `CONTAINER` in {@link podFolder}. */
   readonly containerFolder: string;
-  /** `N.log` in {@link containerFolder}, N being the container's restart count. It links to the engine's file. */
+  /** `N.log` in {@link containerFolder}, where N is the restart count. It links to the engine's file. */
   readonly podLink: string;
-  /** `containers/POD_NAMESPACE_CONTAINER-ID.log` in the folder of logs. It links to {@link podLink}. */
+  /** `containers/POD_NAMESPACE_CONTAINER-ID.log` in the log folder. It links to {@link podLink}. */
   readonly containerLink: string;
 }
 
-/** Kubernetes' names, in which no path and no separator can be. */
+/** Names in Kubernetes contain neither slashes nor underscores. */
 const safeName = /^[A-Za-z0-9](?:[-.A-Za-z0-9]{0,251}[A-Za-z0-9])?$/;
 const safeId = /^[A-Za-z0-9]{1,128}$/;
 
-/** Longest name of a file, in bytes. Source: ext4MaxFileNameLen of kubelet/kuberuntime/legacy.go. */
+/** Maximum length of a file name, in bytes. Source: ext4MaxFileNameLen of kubelet/kuberuntime/legacy.go. */
 const maxFileName = 255;
 
-/** The folder of a folder of logs in which pods have theirs. */
+/** The log folder's folder for pods. */
 export function podsFolder(folder: string): string {
   return join(folder, "pods");
 }
 
-/** The folder of a folder of logs in which containers have links. */
+/** The log folder's folder for containers. */
 export function containersFolder(folder: string): string {
   return join(folder, "containers");
 }
 
 /**
- * The paths of a container's log, from its labels; `undefined` where a name in them could leave the folder.
+ * Paths of a container's log, from its labels; `undefined` if a name could lead out of the folder.
  *
  * Source: BuildContainerLogsDirectory, buildContainerLogsPath and logSymlink of Kubernetes v1.36 kubelet/kuberuntime.
  *
@@ -45,7 +45,7 @@ export function logLinkPaths(folder: string, id: string, labels: Readonly<Record
   return pathsOf(folder, { namespace, name, uid, container: own, attempt, id });
 }
 
-/** What the paths of a log are made of. */
+/** Names that the paths of a log consist of. */
 export interface LogName {
   readonly namespace: string;
   readonly name: string;
@@ -55,7 +55,7 @@ export interface LogName {
   readonly id: string;
 }
 
-/** The paths of a log; `undefined` where a name could leave the folder. */
+/** Paths of a log; `undefined` if a name could lead out of the folder. */
 export function pathsOf(folder: string, { namespace, name, uid, container, attempt, id }: LogName): LogLinkPaths | undefined {
   if (![namespace, name, uid, container].every((part) => safeName.test(part)) || !safeId.test(id)) return undefined;
   const podFolder = join(podsFolder(folder), `${namespace}_${name}_${uid}`);
@@ -69,23 +69,23 @@ export function pathsOf(folder: string, { namespace, name, uid, container, attem
   };
 }
 
-/** The pod of a folder's name `NAMESPACE_POD_UID`; `undefined` where it is none. */
+/** Parses a pod's folder name `NAMESPACE_POD_UID`; `undefined` for other names. */
 export function readPodFolder(folderName: string): Pick<LogName, "namespace" | "name" | "uid"> | undefined {
   const [namespace = "", name = "", uid = "", ...rest] = folderName.split("_");
   return rest.length === 0 && [namespace, name, uid].every((part) => safeName.test(part)) ? { namespace, name, uid } : undefined;
 }
 
-/** A container's folder at an engine, in the path of its log. */
+/** The engine's folder of a container. */
 export interface EngineLogFolder {
   /** The container's id. */
   readonly id: string;
-  /** Folder that goes with the container, such as `/var/lib/docker/containers/ID`. */
+  /** Folder that is removed with the container, such as `/var/lib/docker/containers/ID`. */
   readonly folder: string;
-  /** Folder of all containers, which is there as long as the engine's disk is. */
+  /** Folder of all containers. It exists while the engine's disk is mounted. */
   readonly parent: string;
 }
 
-/** The container's folder in the path of an engine's log; `undefined` for what is no engine's. */
+/** The container's folder in the path of an engine's log; `undefined` for other paths. */
 export function readEngineLog(logPath: string): EngineLogFolder | undefined {
   const [, parent, id] = /^(\/.+)\/([0-9a-f]{64})\/.+$/.exec(logPath) ?? [];
   return parent === undefined || id === undefined ? undefined : { id, parent, folder: join(parent, id) };

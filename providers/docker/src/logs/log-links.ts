@@ -7,11 +7,10 @@ import { access, constants, lstat, readdir, readlink, rmdir, stat, symlink, unli
 import { basename, join } from "node:path";
 import { containersFolder, logLinkPaths, pathsOf, podsFolder, readEngineLog, readPodFolder, type LogLinkPaths } from "./log-link-paths.ts";
 
-/** What {@link LogLinks} needs. */
 export interface LogLinksOptions {
-  /** Folder in which shippers look, such as `/var/log`. */
+  /** Folder that log shippers read, such as `/var/log`. */
   readonly folder: string;
-  /** Whether links have to be made; else they are where the folder can be written. */
+  /** Whether links are required. If not, they are created only if the folder can be written. */
   readonly isRequired: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,25 +20,28 @@ export interface LogLinksOptions {
 export interface EngineLog {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The engine's file; empty where it has none. */
+  /** The engine's log file; empty if it has none. */
   readonly logPath: string;
 }
 
-/** How long an empty folder of a pod stays, in milliseconds: a kubelet on the same machine makes folders before it fills them. */
+/**
+ * Minimum age of an empty pod folder before its removal, in milliseconds, because a kubelet on the same machine creates folders before it
+ * fills them.
+ */
 const emptyFolderMs = 3_600_000;
 
-/** How often a link is tried whose folder somebody removes at the same time. */
+/** Maximum tries for a link whose folder is being removed at the same time. */
 const maxTries = 3;
 
 /**
- * Links to containers' logs where a kubelet has the logs themselves, so that log shippers find them with their stock configuration.
+ * Links to containers' logs at a kubelet's paths, so that log shippers find them without configuration.
  *
- * Nothing is kept of who made a link. One is removed with its container, or by {@link sweep} once its target's container is gone from the
- * engine's disk: that is true for every program that looks, so several nodes, and a kubelet, share the folder.
+ * Links have no recorded owner. A link is removed with its container, or by {@link sweep} once the container's folder is gone from the
+ * engine's disk. Every program sees that alike, so several nodes and a kubelet can share the folder.
  */
 export class LogLinks {
   readonly #options: LogLinksOptions;
-  /** The links of containers, by id. */
+  /** Links of containers, by id. */
   readonly #made = new Map<string, { readonly paths: LogLinkPaths; readonly logPath: string }>();
   readonly #told = new Set<string>();
   #opening: Promise<string | undefined> | undefined;
@@ -48,7 +50,7 @@ export class LogLinks {
     this.#options = options;
   }
 
-  /** Makes sure that links can be made, where they have to. @throws UnavailableError naming the folder */
+  /** If links are required, checks that they can be created. @throws UnavailableError naming the folder */
   async check(): Promise<void> {
     const reason = await this.#open();
     if (reason === undefined || !this.#options.isRequired) return;
@@ -57,7 +59,7 @@ export class LogLinks {
     throw new UnavailableError(`link containers' logs in ${folder}: ${reason}; make it writable, or set log.links to false`);
   }
 
-  /** Makes a container's links, where they are not there. What goes wrong is logged: a container runs without them, too. */
+  /** Creates a container's links, unless they exist. Errors are logged, because the container runs without links, too. */
   async link(log: EngineLog): Promise<void> {
     const { id, labels, logPath } = log;
     if (logPath === "" || this.#made.has(id) || (await this.#open()) !== undefined) return;
@@ -82,10 +84,10 @@ export class LogLinks {
   }
 
   /**
-   * Removes links to logs whose containers are gone, and pods' folders that have been empty for an hour.
+   * Removes links to logs of containers that are gone, and pod folders that have been empty for an hour.
    *
-   * @returns how many links were removed
-   * @throws only by the signal
+   * @returns number of removed links
+   * @throws only `signal.reason`
    */
   async sweep(signal: AbortSignal): Promise<number> {
     if ((await this.#open()) !== undefined) return 0;
@@ -114,7 +116,7 @@ export class LogLinks {
       if (attempt === undefined || !entry.isSymbolicLink()) continue;
       const logPath = await targetOf(join(folder, entry.name));
       const log = logPath === undefined ? undefined : readEngineLog(logPath);
-      // Where the folder of all containers is not there, the engine's disk is away, and nothing is known.
+      // If the folder of all containers is missing, the engine's disk is not mounted.
       if (logPath === undefined || log === undefined || (await exists(log.folder)) || !(await exists(log.parent))) continue;
       const paths = pathsOf(this.#options.folder, { ...owner, attempt: Number(attempt), id: log.id });
       if (paths === undefined) continue;
@@ -125,7 +127,7 @@ export class LogLinks {
     return removed;
   }
 
-  /** The container's link first: while the pod's is there, the next sweep finds both. */
+  /** The container's link first: as long as the pod's link exists, the next sweep finds both. */
   async #remove({ podFolder, containerFolder, podLink, containerLink }: LogLinkPaths, logPath: string): Promise<void> {
     try {
       await removeLink(containerLink, podLink);
@@ -146,7 +148,7 @@ export class LogLinks {
     }
   }
 
-  /** @returns why no links can be made; `undefined` if they can */
+  /** @returns the reason why links cannot be created; `undefined` if they can */
   #open(): Promise<string | undefined> {
     return (this.#opening ??= this.#prepare());
   }
@@ -178,19 +180,19 @@ async function makeLinks({ podFolder, containerFolder, podLink, containerLink }:
   for (let tries = 1; ; tries++) {
     try {
       await makeDirectory(containerFolder, 0o755);
-      // A pod that may write here could have put a link in a folder's place.
+      // A pod that can write here could have replaced a folder by a link.
       for (const path of [podFolder, containerFolder]) if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is no folder`);
       await makeLink(podLink, logPath);
       await makeLink(containerLink, podLink);
       return;
     } catch (error) {
-      // The last container of the folder was removed just now.
+      // Another call has just removed the empty folder.
       if (tries >= maxTries || !hasFsCode(error, "ENOENT")) throw error;
     }
   }
 }
 
-/** Makes a link, in place of one that leads elsewhere. @throws Error where something else is there */
+/** Creates a link, or replaces one with another target. @throws Error if something else is there */
 async function makeLink(path: string, target: string): Promise<void> {
   try {
     return await symlink(target, path);
@@ -212,12 +214,12 @@ async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(ignoring("ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"));
 }
 
-/** Where a link leads; `undefined` for what is none. */
+/** Target of a link; `undefined` for anything else. */
 async function targetOf(path: string): Promise<string | undefined> {
   return readlink(path).catch(ignoring("ENOENT", "EINVAL", "ENOTDIR"));
 }
 
-/** Whether something is there. What may not be looked at counts as there. */
+/** Whether a path exists. One that cannot be read counts as existing. */
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -233,7 +235,7 @@ async function entriesIn(folder: string): Promise<Dirent[]> {
   return (await readdir(folder, { withFileTypes: true }).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"))) ?? [];
 }
 
-/** Passes over errors of the file system with these codes. */
+/** Ignores errors of the file system with these codes. */
 function ignoring(...codes: readonly string[]): (error: unknown) => undefined {
   return (error) => {
     if (!hasFsCode(error, ...codes)) throw error;

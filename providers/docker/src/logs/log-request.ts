@@ -1,19 +1,18 @@
 import type { LogWindow } from "./log-window.ts";
 
-/** Query of the engine's logs. */
+/** Query parameters of the engine's logs. */
 export interface LogQuery {
   readonly [name: string]: string | number | boolean | undefined;
 }
 
-/** Entries from so long before the wanted time are read, too, in seconds: one of them may begin a line that goes on then. */
+/** Time before the wanted time that is read, too, in seconds, because a line may start there. */
 const marginSeconds = 1;
 
 /**
- * The query for a container's output, with the time of each entry: without them nobody can tell the parts of a long line
- * from lines.
+ * Query for a container's log. It includes the time of each entry, which is needed to tell parts of a long line from lines.
  *
- * @param range - `window`: only what is in it, its end left open when following; `sinceTime`: nothing that was written
- * well before, RFC 3339; `tail`: that many entries
+ * @param range - `window`: only its entries, without an end when following; `sinceTime`: skips entries from well before, RFC 3339; `tail`:
+ * number of entries
  */
 export function logQuery({
   follow,
@@ -38,13 +37,13 @@ export function logQuery({
   };
 }
 
-/** An entry's time as the engine takes it: seconds and nanoseconds. It refuses RFC 3339. */
+/** An entry's time in the engine's format, seconds and nanoseconds, because it refuses RFC 3339. */
 export function engineTime(time: string): string {
   const [, fraction = ""] = /\.(\d+)/.exec(time) ?? [];
   return `${Math.floor(Date.parse(time) / 1000)}.${fraction.padEnd(9, "0").slice(0, 9)}`;
 }
 
-/** Whether one of {@link engineTime}s is before the other. */
+/** Whether one {@link engineTime} is before the other. */
 export function isEarlier(one: string, other: string): boolean {
   return one.length === other.length ? one < other : one.length < other.length;
 }

@@ -1,38 +1,38 @@
 import { endsLine, timeOf, type LogEntry } from "./log-entry.ts";
 
-/** Where the last lines of a log are, in the engine's words: the entries between two times, without the first few. */
+/** Position of the last lines of a log: the entries between two times, without the first few. */
 export interface LogWindow {
   /** Time of the first entry. */
   readonly since: string;
-  /** How many entries of that very time come before it. */
+  /** Number of entries with that time that come before it. */
   readonly skip: number;
-  /** Time of the last entry that was looked at. */
+  /** Time of the last entry seen. */
   readonly until: string;
 }
 
-/** A line's beginning. */
+/** Start of a line. */
 interface LineStart {
   readonly time: string;
-  /** How many entries right before it have the same time. */
+  /** Number of entries right before it with the same time. */
   readonly twins: number;
-  /** Whether there may be more of them, before the first that was looked at. */
+  /** Whether entries that were not requested may have the same time, too. */
   readonly mayHaveMoreTwins: boolean;
 }
 
 /**
- * Finds where the last lines of a log begin. An engine counts entries, and a line longer than 16 KiB has several, so
- * the last entries it gives may begin in the midst of a line, or have too few lines. Only beginnings are kept.
+ * Finds the start of a log's last lines. An engine counts entries, and a line longer than 16 KiB has several, so the last entries may start
+ * inside a line, or contain too few lines. Keeps only starts of lines.
  */
 export class LogWindowFinder {
   readonly #lines: number;
-  /** Beginnings of lines; the oldest are dropped. */
+  /** Starts of lines. The oldest are dropped. */
   #starts: LineStart[] = [];
   #lineCount = 0;
   #entryCount = 0;
   #last: { readonly time: string; readonly endsLine: boolean } | undefined;
   #twins = 0;
 
-  /** @param lines - how many lines are wanted; 1 or more */
+  /** @param lines - number of wanted lines; at least 1 */
   constructor(lines: number) {
     this.#lines = lines;
   }
@@ -50,13 +50,13 @@ export class LogWindowFinder {
   }
 
   /**
-   * The window; `"all"` if it is the whole log, and `undefined` if more entries have to be looked at.
+   * The window; `"all"` for the whole log, `undefined` if more entries are needed.
    *
-   * @param asked - how many entries the engine was asked for
+   * @param asked - number of entries that were requested
    */
   end(asked: number): LogWindow | "all" | undefined {
     const isWhole = this.#entryCount < asked;
-    // The first entry of a part of the log need not begin a line.
+    // The first entry of a partial log may be inside a line.
     const lines = isWhole ? this.#lineCount : this.#lineCount - 1;
     const start = this.#starts.at(-this.#lines);
     if (lines < this.#lines || start === undefined || this.#last === undefined) return isWhole ? "all" : undefined;

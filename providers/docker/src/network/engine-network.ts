@@ -5,10 +5,9 @@ import type { EngineFacts } from "../engine/engine-facts.ts";
 import { podNetwork } from "./network-annotation.ts";
 import type { NetworkFacts, PodNetwork } from "./pod-network.ts";
 
-/** How long an engine may take to tell of a network, in milliseconds. */
+/** Deadline for an inspection of a network, in milliseconds. */
 const timeoutMs = 5_000;
 
-/** What {@link EngineNetwork} needs. */
 export interface EngineNetworkOptions {
   readonly engine: Pick<DockerEngine, "json">;
   readonly facts: (signal: AbortSignal) => Promise<Pick<EngineFacts, "isPodman">>;
@@ -16,7 +15,7 @@ export interface EngineNetworkOptions {
   readonly network: string;
 }
 
-/** A network of the engine: all of it is in a sandbox's body. */
+/** A network of the engine, which is part of a sandbox's body. */
 export class EngineNetwork implements PodNetwork {
   readonly #options: EngineNetworkOptions;
 
@@ -30,7 +29,7 @@ export class EngineNetwork implements PodNetwork {
    */
   async find(signal: AbortSignal): Promise<NetworkFacts> {
     const { engine, facts, network } = this.#options;
-    // Podman's bridge is a mode, of whatever network is its default.
+    // podman's bridge is a mode for its default network, whatever its name.
     if ((await facts(signal)).isPodman) return { name: network, driver: "bridge", hasIPv6: false };
     const what = `look for the pods' network ${JSON.stringify(network)}`;
     try {

@@ -1,28 +1,30 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { SandboxSpec } from "@virtual-kubelet/pod-runtime";
 
-/** What is known of the network that pods are on. */
+/** Facts about the network of pods. */
 export interface NetworkFacts {
-  /** As people know it. */
+  /** Name for messages. */
   readonly name: string;
   /** Such as `bridge` or `macvlan`: a driver of the engine, or the first plugin of a CNI network. */
   readonly driver: string;
-  /** Whether its pods get IPv6 addresses besides, as far as that is known. */
+  /** Whether its pods are known to get IPv6 addresses, too. */
   readonly hasIPv6: boolean;
 }
 
-/** What connects sandboxes: a network of the engine, or the machine's network plugins. Pods on the host's network have none. */
+/** Connects sandboxes: a network of the engine, or network plugins. Pods on the host's network are not connected. */
 export interface PodNetwork {
   /**
-   * Looks whether sandboxes can be connected.
+   * Checks whether sandboxes can be connected.
    *
-   * @throws NotFoundError or UnavailableError in a kubelet's words if they cannot be
+   * @throws NotFoundError or UnavailableError in a kubelet's words if not
    */
   find(signal: AbortSignal): Promise<NetworkFacts>;
-  /** The engine's network mode for a pod's sandbox; with `none` the engine connects nothing, and opens no ports. @throws UnsupportedError */
+  /**
+   * The engine's network mode for a pod's sandbox. With `none` the engine connects nothing, and opens no ports. @throws UnsupportedError
+   */
   mode(pod: DeepReadonly<Pod>): string;
-  /** Connects a sandbox that runs; idempotent. Leaves nothing behind when it fails. @throws UnavailableError */
+  /** Connects a running sandbox. Idempotent; leaves nothing behind on failure. @throws UnavailableError */
   connect(sandboxId: string, spec: SandboxSpec, signal: AbortSignal): Promise<void>;
-  /** Frees what a sandbox has of the network; idempotent, also for one that is gone. @throws UnavailableError */
+  /** Frees a sandbox's network resources. Idempotent, also for a sandbox that is gone. @throws UnavailableError */
   disconnect(sandboxId: string, signal: AbortSignal): Promise<void>;
 }

@@ -23,7 +23,7 @@ interface Changing {
   readonly conditions: readonly [NodeCondition];
 }
 
-/** The description of the node that the engine's machine is, and its changes. */
+/** Describes the node of the engine's machine, and watches for changes. */
 export class DockerNode {
   readonly #options: DockerNodeOptions;
   /** Images and conditions that were last described. */
@@ -79,7 +79,7 @@ export class DockerNode {
     return { facts, config, gpus, diskBytes, machine, thresholds: rules.thresholds };
   }
 
-  /** Calls back when images, the kernel's network settings or the pods' network have changed, until the signal. */
+  /** Calls back, until the signal, when images, the kernel's network settings or the pods' network have changed. */
   watch(onChanged: () => void, signal: AbortSignal): void {
     this.#onChanged = onChanged;
     this.#watching ??= this.#watch(onChanged, signal).catch(() => {});
@@ -90,7 +90,7 @@ export class DockerNode {
     await this.#watching;
   }
 
-  /** @throws only by the signal */
+  /** @throws only `signal.reason` */
   async #watch(onChanged: () => void, signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#options.host.clock.sleep(watchMs, signal);

@@ -5,35 +5,34 @@ import type { DockerConfig } from "../config.ts";
 import { gpuResource } from "../container/gpu-allocator.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
 
-/** Prefix of the node's labels that say which OCI runtimes the engine has; for a RuntimeClass's `nodeSelector`. */
+/** Prefix of node labels for the engine's OCI runtimes, which a RuntimeClass's `nodeSelector` can use. */
 export const runtimeLabelPrefix = "runtime.docker.virtual-kubelet.io/";
 
-/** Pods a node takes. Source: a kubelet's `--max-pods`. */
+/** Maximum number of pods. Source: a kubelet's `--max-pods`. */
 const defaultPods = 110;
 
-/** Containers that share a device at once, unless the configuration says otherwise. */
+/** Default number of containers that can share a device. */
 const defaultDeviceCount = 100;
 
-/** What {@link describeNode} is given. */
+/** Facts that the node's description is computed from. */
 export interface NodeFacts {
   readonly facts: EngineFacts;
   readonly gpus: readonly string[];
   readonly config: Pick<DockerConfig, "capacity" | "devices" | "kubeReserved" | "systemReserved">;
   readonly machine: Pick<HostMachine, "machineID" | "systemUUID" | "bootID" | "hugePages" | "maxProcesses">;
   readonly images: readonly NodeImage[];
-  /** Bytes of the file system that the engine's data is on; absent where it cannot be seen. */
+  /** Size of the file system with the engine's data; `undefined` if it cannot be read. */
   readonly diskBytes?: number | undefined;
-  /** Thresholds of eviction: what hard ones keep free is not allocatable. */
+  /** Eviction thresholds, of which hard ones are not allocatable. */
   readonly thresholds: readonly Threshold[];
   readonly conditions: NonNullable<NodeDescription["conditions"]>;
 }
 
-/** What {@link nodeResources} is given. */
 export type NodeResourceFacts = Pick<NodeFacts, "facts" | "gpus" | "config" | "diskBytes" | "thresholds"> & {
   readonly machine: Pick<HostMachine, "hugePages" | "maxProcesses">;
 };
 
-/** What the node has, and what of it is for pods. @throws InvalidInputError if more is reserved than there is */
+/** Capacity and allocatable resources of the node. @throws InvalidInputError if more is reserved than there is */
 export function nodeResources(options: NodeResourceFacts): Allocatable & { readonly capacity: Readonly<Record<string, string>> } {
   const { facts, gpus, config, diskBytes, machine, thresholds } = options;
   const devices = Object.entries(config.devices).map(([name, { count = defaultDeviceCount }]): [string, string] => [name, String(count)]);
@@ -50,7 +49,7 @@ export function nodeResources(options: NodeResourceFacts): Allocatable & { reado
   return { capacity, ...nodeAllocatable(capacity, { ...config, thresholds, processes: machine.maxProcesses }) };
 }
 
-/** The node of an engine: its size, its architecture, its runtimes. @throws InvalidInputError if more is reserved than there is */
+/** Describes the node: size, architecture, OCI runtimes. @throws InvalidInputError if more is reserved than there is */
 export function describeNode(options: NodeFacts): NodeDescription {
   const { facts, machine, images, conditions } = options;
   const { capacity, allocatable } = nodeResources(options);
@@ -61,7 +60,7 @@ export function describeNode(options: NodeFacts): NodeDescription {
     operatingSystem: "linux",
     architecture: facts.architecture,
     labels: Object.fromEntries(facts.runtimes.filter(isLabelName).map((name) => [`${runtimeLabelPrefix}${name}`, "true"])),
-    // Without it an API server refuses changes of what a pod has as a whole.
+    // Without it, an API server refuses changes of pod-level resources.
     declaredFeatures: ["InPlacePodLevelResourcesVerticalScaling"],
     containerRuntimeVersion: `${facts.isPodman ? "podman" : "docker"}://${facts.serverVersion}`,
     osImage: facts.operatingSystem,
@@ -73,7 +72,7 @@ export function describeNode(options: NodeFacts): NodeDescription {
   };
 }
 
-/** Bytes of the file system a folder is on; `undefined` where it cannot be seen. */
+/** Size of a folder's file system in bytes; `undefined` if it cannot be read. */
 export async function diskSize(folder: string): Promise<number | undefined> {
   try {
     const { blocks, bsize } = await statfs(folder);

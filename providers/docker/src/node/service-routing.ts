@@ -5,18 +5,18 @@ import type { NetworkFacts } from "../network/pod-network.ts";
 /** A condition of the node. */
 export type NodeCondition = NonNullable<NodeDescription["conditions"]>[number];
 
-/** Type of the node's condition that says whether the kernel lets Services reach pods of the same machine. */
+/** Type of the node's condition about Services whose pods are on the same machine as the caller. */
 export const serviceRoutingCondition = "ServiceRouting";
 
-/** A setting of the kernel that Services and routes between pods need. */
+/** A kernel setting that Services and routes between pods need. */
 interface KernelSetting {
-  /** As sysctl names it. */
+  /** Its sysctl name. */
   readonly name: string;
   /** Reason of the condition when it is off. */
   readonly reason: string;
-  /** What does not work without it. */
+  /** Effect of its absence, for the message. */
   readonly effect: string;
-  /** Module that has to be loaded for the setting to exist; absent: it always exists. */
+  /** Kernel module that provides the setting. Default: none is needed. */
   readonly module?: string | undefined;
   readonly isIPv6: boolean;
 }
@@ -47,7 +47,7 @@ const settings: readonly KernelSetting[] = [
   },
 ];
 
-/** Text of a file, without the white space around it; `undefined` when there is no such file. @throws what else is wrong with it */
+/** Reads a file and trims white space; `undefined` if the file does not exist. @throws other errors */
 export type ReadText = (path: string) => Promise<string | undefined>;
 
 /**
@@ -92,7 +92,7 @@ function problemWith({ name, reason, effect, module }: KernelSetting, file: stri
     const message = `${effect}: the kernel module ${module} is not loaded, so there is no ${file}; run "modprobe ${module}"${keep("modules-load.d")}`;
     return { reason: "BridgeNetfilterMissing", message };
   }
-  // Forwarding of IPv6 may also be 2, which accepts router advertisements besides.
+  // 2 is valid for IPv6, too: it also accepts router advertisements.
   if (value !== "0") return undefined;
   return { reason, message: `${effect}: ${name} is 0; run "sysctl -w ${name}=1"${keep("sysctl.d")}` };
 }

@@ -18,17 +18,17 @@ import { podNetwork } from "../network/network-annotation.ts";
 import { ociRuntime } from "../sandbox/runtime-class.ts";
 import { sandboxBody } from "../sandbox/sandbox-body.ts";
 
-/** Memory of the machine in plans, which only the order in which the kernel kills follows from: 8 GiB. */
+/** Memory of the machine in plans, which only affects OOM scores: 8 GiB. */
 const plannedMemoryBytes = 8 * 1024 ** 3;
 
-/** What stands for the id that the engine gives the sandbox. */
+/** Placeholder for the sandbox's id. */
 const sandboxId = "{sandbox}";
 
 /**
- * The requests of a pod's first start, made by the code that makes them for an engine. Paths come without the API's version,
- * which is agreed with the engine.
+ * Requests of a pod's first start, from the same code that makes them for an engine. Paths lack the API version, which depends on the
+ * engine.
  *
- * @throws what `resolved` throws
+ * @throws errors of `resolved`
  */
 export async function planDockerPod(
   pod: DeepReadonly<Pod>,
@@ -84,7 +84,7 @@ function sandboxRequests(pod: DeepReadonly<Pod>, { sandbox }: PlannedSpecs, conf
   ];
 }
 
-/** When a container of each kind is begun. */
+/** When a container of each role starts. */
 const begins = {
   init: "when the init containers before it have ended",
   sidecar: "when the init containers before it have ended, or have started where they are sidecars",
@@ -119,7 +119,7 @@ function pullRequests({ pod, container }: ContainerSpec): PlannedRequest[] {
   ].flatMap((pull) => pullRequest(pull));
 }
 
-/** What a plan, which is for the newest engine, leaves out. */
+/** Note about engines that are older than the plan's. */
 const more = "; an engine before 28 is asked for its files, which are then mounted from a folder";
 
 function pullRequest({ image, pullPolicy, purpose, more: also = "" }: PlannedPull): PlannedRequest[] {

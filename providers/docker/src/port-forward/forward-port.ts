@@ -8,18 +8,16 @@ import { inspectContainer } from "../container/inspected-container.ts";
 import { connectLoopback } from "./loopback.ts";
 import type { NamespaceDialers } from "./namespace-dialers.ts";
 
-/** What {@link forwardPort} stands on. */
 export interface ForwardPortParts {
   readonly engine: DockerEngine;
   readonly dialers: NamespaceDialers;
 }
 
 /**
- * Joins a stream with a TCP port on the loopback addresses inside a pod's network, each direction ending by itself;
- * resolves when both have ended.
+ * Connects a stream to a TCP port on the loopback addresses of a pod's network; resolves when both directions have ended, each on its own.
  *
- * @throws UnavailableError if nothing listens; NotFoundError for a sandbox that is not there or does not run;
- * UnsupportedError for an engine on another machine; `signal.reason`
+ * @throws UnavailableError if nothing listens; NotFoundError for a sandbox that does not exist or does not run; UnsupportedError for an
+ * engine on another machine; `signal.reason`
  */
 export async function forwardPort(
   parts: ForwardPortParts,

@@ -2,11 +2,11 @@ import { connectPort } from "@virtual-kubelet/core";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Socket } from "node:net";
 
-/** A pod's own loopback addresses, in the order in which a kubelet's runtimes try them. */
+/** A pod's loopback addresses, in the order of other container runtimes. */
 export const loopbackHosts = ["127.0.0.1", "::1"] as const;
 
 /**
- * Connects to a port of this machine's loopback addresses.
+ * Connects to a port on this machine's loopback addresses.
  *
  * @throws UnavailableError if nothing listens; `signal.reason`
  */
@@ -22,7 +22,7 @@ export async function connectLoopback(port: number, signal: AbortSignal): Promis
   throw refused(port, last instanceof Error ? last.message : String(last), last);
 }
 
-/** What a client is told of a port that cannot be reached. */
+/** Error for a port that cannot be reached. */
 export function refused(port: number, why: string, cause?: unknown): UnavailableError {
   return new UnavailableError(`port ${port} of the pod: nothing answers on its loopback addresses: ${why}`, { cause });
 }

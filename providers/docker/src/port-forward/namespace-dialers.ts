@@ -3,33 +3,32 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 import { loopbackHosts, refused } from "./loopback.ts";
 
-/** A pod's network, named by a process of it. */
+/** A pod's network namespace, identified by one of its processes. */
 export interface PodNamespace {
   readonly sandboxId: string;
   readonly pid: number;
 }
 
-/** How {@link NamespaceDialers} go about it. */
 export interface NamespaceDialersOptions {
   /**
-   * What runs a program in the network namespace of a process: its name and arguments, behind which the program's stand. Default:
-   * nsenter(1) of util-linux, which every Linux host has; Node.js cannot enter a namespace by itself.
+   * Command that runs a program in a process's network namespace; the program's arguments are appended. Default: nsenter(1) of util-linux,
+   * because Node.js cannot enter a namespace.
    */
   readonly enter?: ((pid: number) => readonly string[]) | undefined;
-  /** How many processes there may be at once, each 9 MiB of its own; a namespace that needs one more waits. Default: 8. */
+  /** Maximum number of processes at once, each with 9 MiB of memory. Further namespaces wait. Default: 8. */
   readonly maxProcesses?: number | undefined;
-  /** How long a process stays without a connection to make, in milliseconds. Default: 10,000. */
+  /** Time after which an idle process ends, in milliseconds. Default: 10,000. */
   readonly idleMs?: number | undefined;
   /**
-   * How long a process may be busy without a pause before it makes room for a namespace that waits, in milliseconds. Connecting to a
-   * loopback address takes less than one, unless the listener's backlog is full. Default: 2,000.
+   * Maximum uninterrupted work of a process before it makes room for a waiting namespace, in milliseconds. A connection to a loopback
+   * address takes less than one, unless the listener's backlog is full. Default: 2,000.
    */
   readonly turnMs?: number | undefined;
 }
 
 /**
- * The program that runs in a namespace: it connects where it is told to, and hands the connections over. A socket stays in the
- * namespace it was made in, whoever holds it. It does not read, so that no byte is lost on the way.
+ * The program in the namespace. It connects on request, and passes the connections to this process: a socket stays in the namespace of its
+ * creation. It does not read from them, so no byte is lost.
  */
 const program = `
 const { connect } = require("node:net");
@@ -66,21 +65,20 @@ process.on("disconnect", () => process.exit());
 `;
 
 /**
- * Connects to ports on the loopback addresses of pods' network namespaces. One process serves all connections to a pod, and ends when
- * none is wanted for a while.
+ * Connects to ports on the loopback addresses of pods' network namespaces. One process serves all connections to a pod, and ends after some
+ * idle time.
  */
 export class NamespaceDialers implements Disposable {
   readonly #options: Required<{ readonly [Name in keyof NamespaceDialersOptions]: NonNullable<NamespaceDialersOptions[Name]> }>;
-  /** By sandbox and process: a sandbox that was started again has another namespace. */
+  /** By sandbox and process, because a restarted sandbox has a new namespace. */
   readonly #dialers = new Map<string, NamespaceDialer>();
-  /** Namespaces that wait for a process, in the order they came. */
+  /** Namespaces that wait for a process, in order of arrival. */
   readonly #waiting = new Map<string, WaitingNamespace>();
 
   constructor({ enter = enterNetwork, maxProcesses = 8, idleMs = 10_000, turnMs = 2_000 }: NamespaceDialersOptions = {}) {
     this.#options = { enter, maxProcesses, idleMs, turnMs };
   }
 
-  /** Number of processes. */
   get processes(): number {
     return this.#dialers.size;
   }
@@ -88,28 +86,28 @@ export class NamespaceDialers implements Disposable {
   /**
    * Connects to a port.
    *
-   * @throws UnavailableError if nothing listens, or nothing answers in time; UnsupportedError if the namespace cannot be entered;
-   * `signal.reason`, and the attempt is given up
+   * @throws UnavailableError if nothing listens or answers in time; UnsupportedError if the namespace cannot be entered; `signal.reason`,
+   * and the attempt ends
    */
   async connect({ sandboxId, pid }: PodNamespace, port: number, signal: AbortSignal): Promise<Socket> {
     signal.throwIfAborted();
     const key = `${sandboxId} ${pid}`;
     const dialer = this.#dialers.get(key);
     if (!dialer) return await this.#wait(key, pid, port, signal);
-    // The one that was used longest ago stands first.
+    // Keeps the map in order of last use.
     this.#dialers.delete(key);
     this.#dialers.set(key, dialer);
     return await dialer.connect(port, signal);
   }
 
-  /** Ends all processes; connections that were made stay. */
+  /** Ends all processes. Open connections stay. */
   [Symbol.dispose](): void {
     for (const { dials } of this.#waiting.values()) for (const { port, reject } of dials) reject(refused(port, "the program ends"));
     this.#waiting.clear();
     for (const dialer of this.#dialers.values()) dialer[Symbol.dispose]();
   }
 
-  /** Connects as soon as there may be a process for the namespace. */
+  /** Connects once the namespace may have a process. */
   #wait(key: string, pid: number, port: number, signal: AbortSignal): Promise<Socket> {
     const { promise, resolve, reject } = Promise.withResolvers<Socket>();
     const namespace = this.#waiting.get(key) ?? { pid, dials: new Set() };
@@ -125,13 +123,13 @@ export class NamespaceDialers implements Disposable {
     return promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
 
-  /** Starts processes for the namespaces that wait, while there may be more, or one that is idle or has had its turn makes room. */
+  /** Starts processes for waiting namespaces, within the maximum. An idle or overdue process makes room. */
   #serveWaiting(): void {
     for (const [key, { pid, dials }] of this.#waiting) {
       if (this.#dialers.size >= this.#options.maxProcesses) {
         const all = [...this.#dialers.values()];
         const last = all.find(({ isIdle }) => isIdle) ?? all.find(({ isOverdue }) => isOverdue);
-        // Its end serves those who wait.
+        // The end of a process serves the next in line.
         return last?.[Symbol.dispose]();
       }
       this.#waiting.delete(key);
@@ -155,7 +153,7 @@ export class NamespaceDialers implements Disposable {
   }
 }
 
-/** A namespace without a process, and the connections that are wanted there. */
+/** A namespace that waits for a process, with its pending connections. */
 interface WaitingNamespace {
   readonly pid: number;
   readonly dials: Set<WaitingDial>;
@@ -171,15 +169,15 @@ function enterNetwork(pid: number): readonly string[] {
   return ["nsenter", "-t", String(pid), "-n", "--"];
 }
 
-/** What the program says. */
+/** A message of the program. */
 interface DialerMessage {
-  /** It has had no connection to make for a while. */
+  /** It has been idle for a while. */
   readonly idle?: true;
-  /** It has been busy for longer than its turn. */
+  /** It has worked for longer than its turn. */
   readonly overdue?: true;
-  /** Of the connection. */
+  /** Id of the connection. */
   readonly id?: number;
-  /** Why there is no connection. */
+  /** Reason of a failed connection. */
   readonly why?: string;
 }
 
@@ -214,12 +212,12 @@ class NamespaceDialer implements Disposable {
     this.#child.once("close", (code, signal) => this.#end(cannotEnter(this.#said.trim() || `it ended with ${code ?? signal}`)));
   }
 
-  /** Whether no connection is being made. */
+  /** Whether it has no pending connections. */
   get isIdle(): boolean {
     return this.#pending.size === 0;
   }
 
-  /** Whether it has been busy for longer than its turn. */
+  /** Whether it has worked for longer than its turn. */
   get isOverdue(): boolean {
     return this.#isOverdue;
   }
@@ -249,7 +247,7 @@ class NamespaceDialer implements Disposable {
   }
 
   #send(message: { readonly id: number; readonly port?: number }): void {
-    // A process that cannot be told anything ends, and that is told by its end.
+    // A disconnected process is ending, and its end is reported separately.
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 
@@ -265,15 +263,15 @@ class NamespaceDialer implements Disposable {
   #settle(id: number | undefined, why: string | undefined, handle: unknown): void {
     const dial = id === undefined ? undefined : this.#pending.get(id);
     if (handle instanceof Socket) {
-      // Each direction ends by itself.
+      // Each direction ends on its own.
       handle.allowHalfOpen = true;
       if (dial) dial.resolve(handle);
-      // Nobody waits for it any more.
+      // Its caller has left.
       else handle.destroy();
     } else dial?.reject(refused(dial.port, why ?? "the connection was closed at once"));
   }
 
-  /** @param error why no connection can be made; `undefined` if the process made room */
+  /** @param error - reason why no connection can be made; `undefined` if the process made room */
   #end(error?: Error): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -13,30 +13,29 @@ import type { DockerRuntimeSettings } from "../runtime-settings.ts";
 import { ociRuntime } from "./runtime-class.ts";
 import { sandboxBody } from "./sandbox-body.ts";
 
-/** Credentials for an image, of a pod and of the node. */
+/** Finds registry credentials for an image, of the pod and of the node. */
 export type SandboxCredentials = (pod: DeepReadonly<Pod>, image: string, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
 
-/** What {@link DockerSandboxes} needs. */
 export interface DockerSandboxesOptions {
   readonly engine: DockerEngine;
   readonly objects: EngineObjects;
   readonly inventory: EngineInventory;
   readonly images: EngineImages;
   readonly settings: DockerRuntimeSettings;
-  /** What new sandboxes are connected by. */
+  /** Connects new sandboxes. */
   readonly network: PodNetwork;
-  /** What sandboxes may have been connected by, {@link network} among it. */
+  /** Every network that a sandbox may be connected to, including {@link network}. */
   readonly networks: readonly PodNetwork[];
-  /** Credentials for the sandbox image, with which a pod is to be begun. */
+  /** Registry credentials for pulling the sandbox image. */
   readonly credentials: SandboxCredentials;
 }
 
-/** The pods' sandboxes: pause containers that hold what a pod's containers share. */
+/** Pods' sandboxes: pause containers that hold the namespaces that a pod's containers share. */
 export class DockerSandboxes {
   readonly #options: DockerSandboxesOptions;
-  /** Whether the engine may give a process an OOM score under 0; `undefined` until the first sandbox tells. */
+  /** Whether the engine can set an OOM score below 0; `undefined` before the first sandbox. */
   #canLowerOomScore: boolean | undefined;
-  /** Parents of the sandboxes' cgroups, by id, as far as they are known; empty: the engine's own. */
+  /** Known cgroup parents by sandbox id; empty: the engine's default. */
   readonly #cgroupParents = new Map<string, string>();
 
   constructor(options: DockerSandboxesOptions) {
@@ -51,7 +50,7 @@ export class DockerSandboxes {
       this.#canLowerOomScore ??= true;
       return sandbox;
     } catch (error) {
-      // An engine that may not lower a score says only that its runtime failed; then it is tried without.
+      // An engine that cannot lower a score only reports a failure of its runtime. The creation is repeated without the score.
       if (signal.aborted || !isProbe || !/OCI runtime|oom_score_adj/i.test(engineMessageOf(error) ?? "")) throw error;
       const sandbox = await this.#tryCreate(spec, false, signal);
       this.#forgoLowOomScores();
@@ -64,7 +63,7 @@ export class DockerSandboxes {
     const { objects } = this.#options;
     const running = (await this.#members(id, signal)).filter(({ State }) => State === "running" || State === "paused");
     await Promise.all(running.map((member) => objects.kill(member.Id, signal)));
-    // While its process holds the namespace.
+    // Before the kill, while the process keeps the namespace alive.
     await this.#disconnect(id, signal);
     await objects.kill(id, signal);
   }
@@ -81,10 +80,10 @@ export class DockerSandboxes {
     this.#cgroupParents.delete(id);
   }
 
-  /** Whether containers in this sandbox may have an OOM score under 0. */
+  /** Whether containers in the sandbox can have an OOM score below 0. */
   async canLowerOomScore(sandboxId: string, signal: AbortSignal): Promise<boolean> {
     if (this.#canLowerOomScore === undefined) {
-      // Of a sandbox that an earlier program made: it runs with the score it could be given.
+      // The score of an earlier program's sandbox shows whether the engine could lower it.
       const { HostConfig } = await this.#options.inventory.inspect(sandboxId, signal);
       if ((HostConfig.OomScoreAdj ?? 0) < 0) this.#canLowerOomScore = true;
       else this.#forgoLowOomScores();
@@ -92,13 +91,13 @@ export class DockerSandboxes {
     return this.#canLowerOomScore ?? false;
   }
 
-  /** The cgroup that a sandbox is in: its containers go there, too. Absent: the engine's own. */
+  /** Cgroup parent of a sandbox and its containers; `undefined`: the engine's default. */
   async cgroupParent(sandboxId: string, signal: AbortSignal): Promise<string | undefined> {
     if (!this.#cgroupParents.has(sandboxId)) {
       try {
         this.#noteCgroup(await this.#options.inventory.inspect(sandboxId, signal));
       } catch (error) {
-        // Whoever makes a container in it is told so by the engine.
+        // The engine reports the missing sandbox when a container is created in it.
         if (!isNotFound(error)) throw error;
       }
     }
@@ -132,7 +131,7 @@ export class DockerSandboxes {
       if (!spec.pod.spec?.hostNetwork) await this.#options.network.connect(id, spec, signal);
       return await this.#settle(id, what, signal);
     } catch (error) {
-      // Also when aborted: nothing may be left behind.
+      // Also when aborted, so that nothing is left behind.
       await this.#undo(id, new AbortController().signal).catch((err: unknown) => {
         engine.logger.warn({ err, sandbox: id }, "a sandbox that could not be started was not removed");
       });
@@ -140,7 +139,7 @@ export class DockerSandboxes {
     }
   }
 
-  /** Makes it, or finds the one that an earlier try made. */
+  /** Creates a sandbox, or finds the one of an earlier try. */
   async #make(spec: SandboxSpec, options: MakeOptions, signal: AbortSignal): Promise<string> {
     const { what, canLowerOomScore, isRetry = false } = options;
     const { objects, images, inventory, settings, network, credentials } = this.#options;
@@ -179,7 +178,7 @@ export class DockerSandboxes {
     }
   }
 
-  /** What the engine made of it. */
+  /** Reads the sandbox that the engine has created. */
   async #settle(id: string, what: string, signal: AbortSignal): Promise<RuntimeSandbox> {
     const inspected = await this.#options.inventory.inspect(id, signal);
     this.#noteCgroup(inspected);
@@ -200,7 +199,7 @@ export class DockerSandboxes {
   }
 }
 
-/** Containers removed at once. */
+/** Maximum number of containers that are removed at once. */
 const removalsAtOnce = 8;
 
 interface MakeOptions {

@@ -1,6 +1,5 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 
-/** A port of the host that leads into a pod. */
 export interface HostPort {
   readonly containerPort: number;
   /** `tcp`, `udp` or `sctp`. */
@@ -10,7 +9,7 @@ export interface HostPort {
   readonly hostPort: number;
 }
 
-/** All ports of the host that a pod's containers ask for; those of ordinary init containers are not opened. */
+/** Ports of the host that a pod's containers request. Ports of ordinary init containers are not opened. */
 export function hostPorts({ spec }: DeepReadonly<Pod>): HostPort[] {
   const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
   const containers: readonly DeepReadonly<Container>[] = [...sidecars, ...(spec?.containers ?? [])];

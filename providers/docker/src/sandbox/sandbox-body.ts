@@ -5,48 +5,47 @@ import { logConfig } from "../container/container-body.ts";
 import { dockerLabels } from "../engine/object-names.ts";
 import { hostPorts, type HostPort } from "./host-ports.ts";
 
-/** What a sandbox's body needs besides its spec. */
 export interface SandboxBodyOptions {
   readonly image: string;
-  /** The network it is on, unless the pod is on the host's; `none`: the engine connects nothing. */
+  /** The pod's network, unless the pod is on the host's. `none`: the engine connects nothing. */
   readonly network: string;
   readonly canLowerOomScore: boolean;
   readonly cgroupParent?: string | undefined;
   readonly runtime?: string | undefined;
 }
 
-/** Bytes of /dev/shm, which the pod's containers share. Source: the default of containerd's CRI plugin. */
+/** Size of the pod's /dev/shm. Source: the default of containerd's CRI plugin. */
 const sharedMemoryBytes = 64 * 1024 * 1024;
 
-/** CPU weight of a container that only waits. Source: cri-dockerd v0.3 core/sandbox_helpers.go. */
+/** CPU shares of the pause container. Source: cri-dockerd v0.3 core/sandbox_helpers.go. */
 const sandboxCpuShares = 2;
 
-/** The kernel is to kill it last. Source: cri-dockerd v0.3 core/sandbox_helpers.go. */
+/** The kernel kills the pause container last. Source: cri-dockerd v0.3 core/sandbox_helpers.go. */
 const sandboxOomScore = -998;
 
 /**
- * The engine's body of a sandbox: a container that waits, and holds what a pod's containers share: network, hostname,
- * DNS settings, ports of the host, sysctls, shared memory.
+ * The engine's body for a sandbox: a pause container that holds what the pod's containers share: network, hostname, DNS settings, ports of
+ * the host, sysctls, shared memory.
  */
 export function sandboxBody(spec: SandboxSpec, options: SandboxBodyOptions): ContainerCreateOptions {
   const { pod, dns, hosts, hostname } = spec;
   const isOnHost = pod.spec?.hostNetwork ?? false;
   const mode = isOnHost ? "host" : options.network;
-  // Without a network of the engine's, its ports are opened by whoever connects it.
+  // Without a network of the engine, the plugins that connect the sandbox open its ports.
   const ports = mode === "host" || mode === "none" ? [] : hostPorts(pod);
   return {
     Image: options.image,
-    // The host's network comes with the host's name.
+    // The host's network includes the host's name.
     ...(!isOnHost && { Hostname: hostname }),
     Labels: { ...spec.labels, [dockerLabels.image]: options.image },
     Healthcheck: { Test: ["NONE"] },
     ...(ports.length > 0 && { ExposedPorts: Object.fromEntries(ports.map((port) => [keyOf(port), {}])) }),
     HostConfig: {
       NetworkMode: mode,
-      // The engine's default may be private, and then nobody can join.
+      // The engine's default may be private, which nobody can join.
       IpcMode: pod.spec?.hostIPC ? "host" : "shareable",
       PidMode: pod.spec?.hostPID ? "host" : "",
-      // podman refuses one for the host's.
+      // podman refuses a size for the host's shared memory.
       ...(!pod.spec?.hostIPC && { ShmSize: sharedMemoryBytes }),
       Sysctls: { ...podSysctls(pod) },
       ...(dns && { Dns: [...dns.servers], DnsSearch: [...dns.searches], DnsOptions: [...dns.options] }),
@@ -71,7 +70,7 @@ function portBindings(ports: readonly HostPort[]): Record<string, { HostIp: stri
   return bindings;
 }
 
-/** The port in the pod, as the engine names it: `80/tcp`. */
+/** A container port in the engine's notation: `80/tcp`. */
 function keyOf({ containerPort, protocol }: HostPort): string {
   return `${containerPort}/${protocol}`;
 }

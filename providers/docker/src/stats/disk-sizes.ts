@@ -5,10 +5,9 @@ import { isAtLeast } from "../engine/api-version.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { SlowMeasurement } from "./slow-measurement.ts";
 
-/** What {@link DiskSizes} needs. */
 export interface DiskSizesOptions {
   readonly engine: DockerEngine;
-  /** Labels of the containers that are measured. */
+  /** Labels of the containers to measure. */
   readonly labels: Readonly<Record<string, string>>;
   /** Default: the program du. */
   readonly countInodes?: typeof inodeUse | undefined;
@@ -25,18 +24,18 @@ interface Layers {
   readonly inodes: ReadonlyMap<string, number>;
 }
 
-/** What the file system of the engine's data has, and what is left of it. */
+/** Capacity and free space of the file system with the engine's data. */
 type Room = Omit<FsStats, "time" | "usedBytes" | "inodesUsed">;
 
 /**
- * What the engine's images and containers take up on its disk. The engine walks over all their files, so that is measured aside, for
- * all containers at once, and each figure keeps the time it was measured.
+ * Disk usage of the engine's images and containers. Because the engine walks over all their files, all are measured together in the
+ * background, and each figure keeps its time.
  */
 export class DiskSizes implements AsyncDisposable {
   readonly #options: DiskSizesOptions;
   readonly #layers: SlowMeasurement<Layers>;
   readonly #images: SlowMeasurement<FsStats>;
-  /** Folders of the writable layers that were asked for, by container. */
+  /** Folders of the requested writable layers, by container. */
   readonly #folders = new Map<string, string>();
 
   constructor(options: DiskSizesOptions) {
@@ -47,9 +46,9 @@ export class DiskSizes implements AsyncDisposable {
   }
 
   /**
-   * The writable layer of a container and the disk it is on, as last measured; `undefined` until it was.
+   * A container's writable layer and its disk, as last measured; `undefined` before.
    *
-   * @param folder - where the layer is, to count its inodes; empty: they are not counted
+   * @param folder - folder of the layer, for counting its inodes; empty: they are not counted
    */
   layer(id: string, folder: string): FsStats | undefined {
     if (folder !== "") this.#folders.set(id, folder);
@@ -60,13 +59,13 @@ export class DiskSizes implements AsyncDisposable {
     return { time: known.time, ...known.value.room, usedBytes, ...(inodesUsed !== undefined && { inodesUsed }) };
   }
 
-  /** The layers of all images, each counted once, and the disk they are on, as last measured. */
+  /** Layers of all images, each counted once, and their disk, as last measured; `undefined` before. */
   images(): FsStats | undefined {
     const known = this.#images.get();
     return known && { ...known.value, time: known.time };
   }
 
-  /** Ends what is being measured. */
+  /** Ends the measurement in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#layers[Symbol.asyncDispose]();
     await this.#images[Symbol.asyncDispose]();
@@ -84,7 +83,7 @@ export class DiskSizes implements AsyncDisposable {
   async #inodes(listed: ReadonlyMap<string, number>, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const { engine, countInodes = inodeUse } = this.#options;
     for (const id of this.#folders.keys()) if (!listed.has(id)) this.#folders.delete(id);
-    // Without du there are no figures.
+    // Without du there are no inode counts.
     return countInodes([...this.#folders.values()], { clock: engine.clock, signal }).catch(() => new Map<string, number>());
   }
 
@@ -96,7 +95,7 @@ export class DiskSizes implements AsyncDisposable {
     return { time: "", ...(await this.#room(signal)), usedBytes: LayersSize };
   }
 
-  /** `undefined` where the engine's folder cannot be seen. */
+  /** `undefined` if the engine's folder cannot be read. */
   async #room(signal: AbortSignal): Promise<Room | undefined> {
     const { DockerRootDir } = rootSchema.parse(await this.#options.engine.json({ method: "GET", path: "/info" }, signal));
     return fileSystemRoom(DockerRootDir).catch(() => undefined);

@@ -1,14 +1,14 @@
 import type { MemoryStats, NetworkStats } from "@virtual-kubelet/core";
 import { z } from "zod";
 
-/** What a container uses, as the engine counts it. */
+/** A container's usage according to the engine. */
 export interface EngineStats {
-  /** When it was measured, RFC 3339. */
+  /** Time of the measurement, RFC 3339. */
   readonly time: string;
-  /** Core-nanoseconds since it began. */
+  /** Core-nanoseconds since its start. */
   readonly cpuNanoSeconds: number;
   readonly memory: Omit<MemoryStats, "time">;
-  /** Traffic by interface; empty on the host's network. Containers of a pod all have the sandbox's. */
+  /** Traffic by interface; empty on the host's network. All containers of a pod have the sandbox's. */
   readonly interfaces: NonNullable<NetworkStats["interfaces"]>;
   readonly processes: number | undefined;
 }
@@ -30,12 +30,12 @@ const schema = z.object({
 });
 
 /**
- * Reads an answer of `/containers/ID/stats`; `undefined` for a container that does not run, of which the engine gives
- * zeros. Figures of memory have other names in version 1 and 2 of control groups.
+ * Parses an answer of `/containers/ID/stats`; `undefined` for a container that does not run, for which the engine returns zeros. Memory
+ * fields differ between cgroup versions 1 and 2.
  *
- * Source: cadvisor v0.56 `setMemoryStats`: the working set is what is used less the inactive file cache.
+ * Source: cadvisor v0.56 `setMemoryStats`: the working set is the used memory without the inactive file cache.
  *
- * @param options - `hostMemoryBytes`: a limit of that much or more is none
+ * @param options - `hostMemoryBytes`: a limit of at least that is no limit
  */
 export function tryParseStats(answer: unknown, { hostMemoryBytes }: { readonly hostMemoryBytes: number }): EngineStats | undefined {
   const { read, cpu_stats: cpu, memory_stats: memory, networks, pids_stats: pids } = schema.parse(answer);
@@ -67,7 +67,7 @@ export function tryParseStats(answer: unknown, { hostMemoryBytes }: { readonly h
   };
 }
 
-/** Traffic of a pod: that of its first interface, and of all. `undefined` where it has none of its own. */
+/** Traffic of a pod: its first interface, and all interfaces. `undefined` if it has no network of its own. */
 export function networkStatsOf({ time, interfaces }: EngineStats): NetworkStats | undefined {
   const main = interfaces.find(({ name }) => name === "eth0") ?? interfaces[0];
   return main && { time, ...main, interfaces };

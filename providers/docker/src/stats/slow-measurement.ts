@@ -1,32 +1,28 @@
 import type { Clock } from "@virtual-kubelet/core";
 
-/** Shortest time between two measurements. Source: cri-dockerd, one minute to twenty. */
+/** Minimum and maximum time between two measurements. Source: cri-dockerd, one minute to twenty. */
 const minAgeMs = 60_000;
 const maxAgeMs = 20 * 60_000;
 
-/** The same where the last measurement lacks what is asked for. */
+/** Minimum time if the last measurement lacks the requested value. */
 const minAgeIfMissingMs = 5_000;
 
-/** A measurement may take no more than that part of the time. */
+/** A measurement may take at most one part in this many of the time. */
 const timeShare = 100;
 
-/** A value, with when it was measured. */
+/** A value with the time of its measurement. */
 export interface Dated<T> {
   readonly value: T;
   /** RFC 3339. */
   readonly time: string;
 }
 
-/** What {@link SlowMeasurement} needs. */
 export interface SlowMeasurementOptions<T> {
   readonly clock: Clock;
   measure(signal: AbortSignal): Promise<T>;
 }
 
-/**
- * Something that takes long to measure. It is measured aside, one at a time, and the rarer the longer it takes; who asks gets what was
- * measured last.
- */
+/** A slow measurement. It runs in the background, one at a time, and less often the longer it takes. Callers get the last result. */
 export class SlowMeasurement<T> implements AsyncDisposable {
   readonly #options: SlowMeasurementOptions<T>;
   readonly #closing = new AbortController();
@@ -39,16 +35,16 @@ export class SlowMeasurement<T> implements AsyncDisposable {
   }
 
   /**
-   * What was measured last; `undefined` until there is something.
+   * The last result; `undefined` before the first.
    *
-   * @param isMissing - whether the value lacks what is asked for: it is then measured again sooner
+   * @param isMissing - whether the value lacks what is requested, which makes the next measurement start sooner
    */
   get(isMissing: (value: T) => boolean = () => false): Dated<T> | undefined {
     if (this.#isDue(isMissing)) this.#running ??= this.#measure().finally(() => (this.#running = undefined));
     return this.#last;
   }
 
-  /** Ends what is being measured. */
+  /** Ends the measurement in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error("nobody measures any more"));
     await this.#running;
@@ -63,14 +59,14 @@ export class SlowMeasurement<T> implements AsyncDisposable {
     return this.#options.clock.monotonic() - atMs >= ageMs;
   }
 
-  /** Never rejects: the last value stays, with its time, until there is another. */
+  /** Never rejects. On failure the last value stays, with its time. */
   async #measure(): Promise<void> {
     const { clock, measure } = this.#options;
     const [beganAtMs, time] = [clock.monotonic(), new Date(clock.now()).toISOString()];
     try {
       this.#last = { value: await measure(this.#closing.signal), time };
     } catch {
-      // The engine may be away, or busy with the same for somebody else.
+      // The engine may not answer, or be busy with the same measurement for another caller.
     }
     this.#ended = { atMs: clock.monotonic(), tookMs: clock.monotonic() - beganAtMs };
   }

@@ -10,10 +10,9 @@ import { logStats } from "./log-stats.ts";
 
 const infoSchema = z.object({ MemTotal: z.number().default(0) });
 
-/** Containers whose process is remembered. */
+/** Maximum number of containers whose process is remembered. */
 const maxKnown = 5000;
 
-/** What {@link StatsReader} needs. */
 export interface StatsReaderOptions {
   readonly engine: DockerEngine;
   readonly meter: Pick<CgroupMeter, "ofProcess" | "networkOf">;
@@ -22,17 +21,17 @@ export interface StatsReaderOptions {
 }
 
 /**
- * Measures containers, at once and one by one. The kernel is asked, and the engine at most once for each container, for its process;
- * where the kernel's figures cannot be seen, the engine is asked for them each time. Who measures again makes rates.
+ * Measures containers from their control groups, with at most one inspection per container for its process. If control groups cannot be
+ * read, the engine is asked for figures each time. The caller computes rates from repeated measurements.
  */
 export class StatsReader implements AsyncDisposable {
   readonly #engine: DockerEngine;
   readonly #meter: StatsReaderOptions["meter"];
   readonly #disk: DiskSizes;
-  /** Containers that ran when they were inspected: none of them is ever started again with another process. */
+  /** Containers that ran when they were inspected. They never run again with another process. */
   readonly #known = new Map<string, InspectedContainer>();
 
-  /** The engine's whole memory, which is no limit of a container; undefined until it is known. */
+  /** The engine's total memory, which is no limit of a container; `undefined` before it is known. */
   #memoryBytes: number | undefined;
 
   constructor({ engine, meter, labels = {} }: StatsReaderOptions) {
@@ -41,7 +40,7 @@ export class StatsReader implements AsyncDisposable {
     this.#disk = new DiskSizes({ engine, labels });
   }
 
-  /** What a container uses now. @throws NotFoundError if it does not run; UnavailableError */
+  /** Current usage of a container. @throws NotFoundError if it does not run; UnavailableError */
   async container(id: string, signal: AbortSignal): Promise<ContainerStats> {
     const inspected = await this.#inspect(id, signal);
     const counted = (await this.#meter.ofProcess(inspected)) ?? (await this.#askUsage(id, signal));
@@ -55,7 +54,7 @@ export class StatsReader implements AsyncDisposable {
     };
   }
 
-  /** The traffic of a pod, by its sandbox. @throws NotFoundError if it does not run, or has no network of its own; UnavailableError */
+  /** Traffic of a pod, by its sandbox. @throws NotFoundError if it does not run, or has no network of its own; UnavailableError */
   async network(sandboxId: string, signal: AbortSignal): Promise<NetworkStats> {
     const inspected = await this.#inspect(sandboxId, signal);
     const isOnHost = inspected.networkMode === "host";
@@ -65,12 +64,12 @@ export class StatsReader implements AsyncDisposable {
     return network;
   }
 
-  /** What images take up, and the disk they are on, as last measured; `undefined` until they were. */
+  /** Size of the images and of their disk, as last measured; `undefined` before. */
   images(): FsStats | undefined {
     return this.#disk.images();
   }
 
-  /** Takes in what the engine has said of a container: when it is measured first, it is known already. */
+  /** Remembers an inspection, so that the first measurement needs none. */
   noteInspected(answer: unknown): void {
     const inspected = tryInspected(answer);
     if (inspected?.isRunning) this.#remember(inspected);
@@ -101,7 +100,7 @@ export class StatsReader implements AsyncDisposable {
     return { cpu: { time, usageCoreNanoSeconds: cpuNanoSeconds }, memory: { time, ...memory } };
   }
 
-  /** Asks the engine. @throws NotFoundError if it does not run */
+  /** Requests figures of the engine. @throws NotFoundError if the container does not run */
   async #ask(id: string, signal: AbortSignal): Promise<EngineStats> {
     const query = { stream: false, "one-shot": true };
     try {

@@ -1,6 +1,6 @@
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 
-/** What of a container tests say; all else is as a fresh container of ours has it. */
+/** Fields of a container that tests set. Others have the values of a new container. */
 export interface FakeContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface FakeContainer {
 
 const year1 = "0001-01-01T00:00:00Z";
 
-/** What the engine says of it when asked. */
+/** The engine's inspection of it. */
 export function inspected(container: FakeContainer): ContainerInspectInfo {
   const { id, labels, status = "running", networkMode = "bridge", ip = "172.17.0.2", ipv6 = "" } = container;
   const text = {
@@ -43,7 +43,7 @@ export function inspected(container: FakeContainer): ContainerInspectInfo {
   return text as unknown as ContainerInspectInfo;
 }
 
-/** What the engine's list says of it. */
+/** The engine's list entry of it. */
 export function listed(container: FakeContainer): ContainerInfo {
   const { id, labels, status = "running", networkMode = "bridge", ip = "172.17.0.2", ipv6 = "" } = container;
   const text = {

@@ -9,41 +9,41 @@ import { join } from "node:path";
 import { connectEngine } from "../engine/connect-engine.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 
-/** A request as the server got it. */
+/** A request that the server received. */
 export interface FakeRequest {
   /** Without the version and the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
-  /** As it was asked, with the version. */
+  /** The URL with the version. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What the server answers: JSON with a status, or what the function writes. */
+/** Answer of the server: JSON with a status, or whatever the function writes. */
 export type FakeAnswer = { readonly status: number; readonly json?: unknown } | ((response: ServerResponse) => void);
 
-/** How {@link startFakeEngine} answers. */
+/** Answers of {@link startFakeEngine}. */
 export interface FakeEngineRoutes {
   /** `METHOD /path` without version. */
   readonly answers: Readonly<Record<string, (request: FakeRequest) => FakeAnswer>>;
-  /** The API version it offers; default 1.41. */
+  /** Newest API version that it offers. Default: 1.41. */
   readonly version?: (() => string) | undefined;
-  /** The client's; default: the machine's. */
+  /** The client's clock. Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** `/path` of what is given out of HTTP; the socket's other side is the client. */
+  /** `/path` of upgrades; the other end of the socket is the client. */
   readonly upgrades?: Readonly<Record<string, (socket: Socket, request: FakeRequest) => void>>;
 }
 
-/** An engine on a socket that answers as it is told, and the requests it got. */
+/** A fake engine on a socket, with the requests it received. */
 export interface FakeEngine extends AsyncDisposable {
   readonly engine: DockerEngine;
   readonly requests: readonly FakeRequest[];
-  /** Connections that are open. */
+  /** Number of open connections. */
   connections(): number;
 }
 
-/** Starts one; it says that it is Docker 20.10. */
+/** Starts a fake engine that claims to be Docker 20.10. */
 export async function startFakeEngine(routes: FakeEngineRoutes): Promise<FakeEngine> {
   const { answers, upgrades = {}, version = () => "1.41", clock = systemClock } = routes;
   const directory = await mkdtemp(join(tmpdir(), "vk-engine-"));
@@ -58,7 +58,7 @@ export async function startFakeEngine(routes: FakeEngineRoutes): Promise<FakeEng
     const request = read(message, undefined);
     const begin = upgrades[request.path];
     if (begin === undefined) return void socket.destroy();
-    // The body is part of what comes after the head: it is no input.
+    // The head may be followed by the request's body, which is not input.
     const length = Number(message.headers["content-length"] ?? 0);
     socket.write("HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
     if (head.length > length) socket.unshift(head.subarray(length));

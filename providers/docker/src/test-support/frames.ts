@@ -1,4 +1,4 @@
-/** A frame as an engine sends it. */
+/** A frame in the engine's format. */
 export function frame(stream: number, payload: string | Buffer): Buffer {
   const bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(payload, "latin1");
   const header = Buffer.from([stream, 0, 0, 0, 0, 0, 0, 0]);

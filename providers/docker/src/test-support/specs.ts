@@ -9,12 +9,12 @@ export function podWith(spec: Partial<PodSpec> = {}, container: Partial<Containe
   return { metadata: { ...ref }, spec: { containers: [{ name: "app", image: "app:1", ...container }], ...spec } };
 }
 
-/** What a sandbox of the pod is made from. */
+/** Spec of the pod's sandbox. */
 export function sandboxSpec(pod: Pod = podWith(), more: Partial<SandboxSpec> = {}): SandboxSpec {
   return { labels: podLabels(ref, owner, 0), hostname: "web", hosts: [], pod, ...more };
 }
 
-/** What the pod's first container is made from. */
+/** Spec of the pod's first container. */
 export function containerSpec(pod: Pod = podWith(), more: Partial<ContainerSpec> = {}): ContainerSpec {
   const container = pod.spec?.containers[0] ?? { name: "app" };
   return {

@@ -2,18 +2,17 @@ import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A folder of a test's own, which goes with all that is in it. */
+/** A folder for one test. Disposing it removes it with its contents. */
 export interface TempFolder extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Makes one. */
 export async function tempFolder(): Promise<TempFolder> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "vk-docker-")));
   return { path, [Symbol.asyncDispose]: () => remove(path) };
 }
 
-/** Removes the folder, also where a test made a folder in it that its owner may not write to. */
+/** Removes the folder, including folders in it without write permission. */
 async function remove(path: string): Promise<void> {
   await chmod(path, 0o700);
   for (const entry of await readdir(path, { withFileTypes: true, recursive: true }))

@@ -4,10 +4,9 @@ import { ownerLabels } from "@virtual-kubelet/pod-runtime";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { checkedDriver, dockerVolumeDriver } from "./driver-volume.ts";
 
-/** Says whose a volume of the engine is. */
+/** Label with the UID of a volume's claim. */
 const claimLabel = "virtual-kubelet.io/claim-uid";
 
-/** What {@link DockerVolumes} needs. */
 export interface DockerVolumesOptions {
   readonly engine: DockerEngine;
   readonly owner: Owner;
@@ -15,7 +14,7 @@ export interface DockerVolumesOptions {
   readonly drivers: readonly string[];
 }
 
-/** Volumes for claims, made by volume drivers of the engine: a StorageClass names the driver, and its options, as parameters. */
+/** Volumes for claims from the engine's volume drivers. A StorageClass has the driver and its options as parameters. */
 export class DockerVolumes implements VolumeProvisioner {
   readonly #options: DockerVolumesOptions;
 
@@ -23,7 +22,7 @@ export class DockerVolumes implements VolumeProvisioner {
     this.#options = options;
   }
 
-  /** As `VolumeProvisioner.provisionVolume`. The engine gives the volume that is there to who makes it again. */
+  /** As `VolumeProvisioner.provisionVolume`. The engine returns an existing volume unchanged. */
   async provisionVolume({ name, claim, parameters, accessModes }: VolumeWish, signal: AbortSignal): Promise<ProvisionedSource> {
     const wrong = accessModes.find((mode) => mode !== "ReadWriteOnce" && mode !== "ReadWriteOncePod");
     if (wrong !== undefined)
@@ -38,7 +37,7 @@ export class DockerVolumes implements VolumeProvisioner {
     return { kind: "flexVolume", driver: dockerVolumeDriver, options: { ...parameters } };
   }
 
-  /** As `VolumeProvisioner.removeVolume`. The engine refuses to remove what a container has. */
+  /** As `VolumeProvisioner.removeVolume`. The engine refuses to remove a volume that a container uses. */
   async removeVolume({ name, claim, source }: ReleasedVolume, signal: AbortSignal): Promise<void> {
     const { engine } = this.#options;
     if (source.kind !== "flexVolume" || source.driver !== dockerVolumeDriver)
@@ -56,7 +55,7 @@ export class DockerVolumes implements VolumeProvisioner {
     return { ...ownerLabels(this.#options.owner), [claimLabel]: claimUid };
   }
 
-  /** @throws ConflictError for a volume that was not made for the claim by this node */
+  /** @throws ConflictError for a volume that this node did not create for the claim */
   #check(name: string, found: unknown, claimUid: string): void {
     const { Labels } = (found ?? {}) as { readonly Labels?: Readonly<Record<string, string>> | null };
     for (const [label, value] of Object.entries(this.#labels(claimUid)))

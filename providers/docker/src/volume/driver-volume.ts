@@ -2,16 +2,18 @@ import type { ClaimedVolume } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { DriverVolume } from "@virtual-kubelet/pod-runtime";
 
-/** How a PersistentVolume of type flexVolume says that it is a volume of the engine. A real kubelet has no such driver, and refuses the pod. */
+/**
+ * Driver of a PersistentVolume of type flexVolume that stands for a volume of the engine. A real kubelet does not have this driver, and
+ * refuses the pod.
+ */
 export const dockerVolumeDriver = "virtual-kubelet.io/docker-volume";
 
 /**
- * The engine's volume behind a PersistentVolume: it has the PersistentVolume's name, and the driver and the options that are the
- * flexVolume's options.
+ * The engine's volume of a PersistentVolume, with the same name. The flexVolume's options are its driver and the driver's options.
  *
  * @param allowed - drivers that the configuration names
- * @returns `undefined` for a PersistentVolume that is none of the engine's
- * @throws InvalidInputError for one without a driver, or whose driver the configuration does not name
+ * @returns `undefined` for a PersistentVolume of another kind
+ * @throws InvalidInputError if it has no driver, or one that the configuration does not name
  */
 export function driverVolumeOf({ name, source }: ClaimedVolume, allowed: readonly string[]): DriverVolume | undefined {
   if (source.kind !== "flexVolume" || source.driver !== dockerVolumeDriver) return undefined;

@@ -2,13 +2,13 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import type { ChainTarget, PluginResult } from "./plugin-chain.ts";
 
-/** What is kept of one sandbox's connection: enough to take it away, whatever the configuration says by then. */
+/** Record of a sandbox's connection: everything that DEL needs, whatever the configuration says by then. */
 export interface Attachment extends Omit<ChainTarget, "containerId" | "namespace"> {
-  /** What ADD gave; absent while it is under way, or was when the program ended. */
+  /** Result of ADD; `undefined` while ADD is in progress, or if the program ended during it. */
   readonly result?: PluginResult | undefined;
 }
 
-/** The connections of sandboxes, a file each, in a folder that only their owner reads. */
+/** Records of the sandboxes' connections, one file each, in a folder that only its owner can read. */
 export class Attachments {
   readonly #folder: string;
   readonly #known = new Map<string, Attachment>();
@@ -17,7 +17,7 @@ export class Attachments {
     this.#folder = folder;
   }
 
-  /** Ids of all sandboxes that have one. */
+  /** Ids of all sandboxes with a record. */
   async ids(): Promise<readonly string[]> {
     try {
       const names = await readdir(this.#folder);
@@ -28,7 +28,7 @@ export class Attachments {
     }
   }
 
-  /** `undefined` for a sandbox that has none. */
+  /** `undefined` for a sandbox without a record. */
   async get(sandboxId: string): Promise<Attachment | undefined> {
     const known = this.#known.get(sandboxId);
     if (known !== undefined) return known;
@@ -42,7 +42,7 @@ export class Attachments {
     }
   }
 
-  /** Writes it as a whole, or not at all. */
+  /** Writes a record atomically. */
   async set(sandboxId: string, attachment: Attachment): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const path = this.#path(sandboxId);

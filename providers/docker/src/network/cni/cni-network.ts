@@ -7,32 +7,31 @@ import { readNetworkList, type NetworkList } from "./network-lists.ts";
 import { addressesIn, capabilitiesOf, chainAdd, chainCheck, chainDel, chainStatus, type PortMapping } from "./plugin-chain.ts";
 import type { RunPlugin } from "./run-plugin.ts";
 
-/** Where a node's network plugins are. */
+/** Places of a node's network plugins. */
 export interface CniSettings {
-  /** Folder of configurations; the first one by name that is right counts. */
+  /** Folder of configurations. The first valid one by name is used. */
   readonly confDir: string;
   /** Folders of the plugins' programs. */
   readonly binDirs: readonly string[];
 }
 
-/** What {@link CniNetwork} needs. */
 export interface CniNetworkOptions {
-  /** Absent: no sandbox is connected any more, and those that were are still taken away. */
+  /** `undefined`: new sandboxes are not connected, but earlier ones are still disconnected. */
   readonly settings: CniSettings | undefined;
-  /** Where it is kept what was called for which sandbox. */
+  /** Folder of the records of connections. */
   readonly folder: string;
   readonly run: RunPlugin;
-  /** Path of a sandbox's network namespace; `undefined` where the sandbox does not run any more, or is gone. */
+  /** Path of a sandbox's network namespace; `undefined` if the sandbox does not run or is gone. */
   readonly namespaceOf: (sandboxId: string, signal: AbortSignal) => Promise<string | undefined>;
 }
 
-/** Name of the parameter that tells plugins of the pod's UID. */
+/** Plugins' parameter for the pod's UID. */
 const uidArg = "K8S_POD_UID";
 
 /** Capability of plugins that open ports of the host. Source: CNI conventions. */
 const portCapability = "portMappings";
 
-/** Network plugins of the machine, by the CNI specification up to version 1.1.0. The engine gives sandboxes no network. */
+/** The machine's network plugins, according to the CNI specification up to version 1.1.0. The engine gives sandboxes no network. */
 export class CniNetwork implements PodNetwork {
   readonly #options: CniNetworkOptions;
   readonly #attachments: Attachments;
@@ -80,7 +79,7 @@ export class CniNetwork implements PodNetwork {
       addressesIn(result);
       await this.#attachments.set(sandboxId, { ...attachment, result });
     } catch (error) {
-      // Also when aborted: nothing may be left behind. What cannot be undone now is when the sandbox is removed, or collected.
+      // Also when aborted, so that nothing is left behind. If it fails, the sandbox's removal or the collection repeats it.
       await this.disconnect(sandboxId, new AbortController().signal).catch(() => {});
       throw error;
     }
@@ -96,24 +95,24 @@ export class CniNetwork implements PodNetwork {
       await chainDel(target, attachment.result, this.#options.run, signal);
     } catch (cause) {
       signal.throwIfAborted();
-      // A plugin that is not there is no sandbox that is not there.
+      // NotFoundError would mean a missing sandbox, not a missing plugin.
       throw new UnavailableError(`disconnect sandbox ${sandboxId} by network plugins: ${messageOf(cause)}`, { cause });
     }
     await this.#attachments.delete(sandboxId);
   }
 
-  /** Addresses that plugins gave a sandbox; empty where they have not, or not yet. */
+  /** Addresses that plugins have assigned to a sandbox; empty if there are none yet. */
   async addresses(sandboxId: string): Promise<readonly string[]> {
     const result = (await this.#attachments.get(sandboxId))?.result;
     return result === undefined ? [] : addressesIn(result);
   }
 
-  /** Ids of all sandboxes that plugins have connected, or were about to. */
+  /** Ids of all sandboxes whose connection by plugins was started. */
   async connected(): Promise<readonly string[]> {
     return await this.#attachments.ids();
   }
 
-  /** CHECK: whether a sandbox's connection is as ADD made it. @throws UnavailableError with a plugin's words if it is not */
+  /** CHECK: verifies a sandbox's connection. @throws UnavailableError with a plugin's message if it is not in order */
   async check(sandboxId: string, signal: AbortSignal): Promise<void> {
     const attachment = await this.#attachments.get(sandboxId);
     const namespace = attachment?.result && (await this.#options.namespaceOf(sandboxId, signal));
@@ -121,7 +120,7 @@ export class CniNetwork implements PodNetwork {
     await chainCheck({ ...attachment, containerId: sandboxId, namespace }, attachment.result, this.#options.run, signal);
   }
 
-  /** What sandboxes of the pod keep that have ended, such as its ports of the host: they may stay for their containers' logs. */
+  /** Frees resources of the pod's ended sandboxes, such as ports of the host. The sandboxes may be kept for their containers' logs. */
   async #freeFormer(sandboxId: string, { labels }: SandboxSpec, signal: AbortSignal): Promise<void> {
     for (const id of await this.#attachments.ids()) {
       const isPods = (await this.#attachments.get(id))?.args.some(
@@ -142,7 +141,7 @@ export class CniNetwork implements PodNetwork {
   }
 }
 
-/** Source: what containerd, CRI-O and cri-dockerd pass; plugins such as Calico and Multus read it. */
+/** Source: the arguments of containerd, CRI-O and cri-dockerd. Plugins such as Calico and Multus read them. */
 function argsOf(id: string, { labels }: SandboxSpec): Attachment["args"] {
   return [
     ["IgnoreUnknown", "1"],
@@ -153,7 +152,7 @@ function argsOf(id: string, { labels }: SandboxSpec): Attachment["args"] {
   ];
 }
 
-/** @throws UnavailableError for ports that no plugin of the network opens */
+/** @throws UnavailableError for ports if no plugin of the network opens ports */
 function portArgs({ pod }: SandboxSpec, list: NetworkList): Readonly<Record<string, readonly PortMapping[]>> {
   const ports = hostPorts(pod);
   if (ports.length === 0) return {};

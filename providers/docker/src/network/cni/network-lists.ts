@@ -3,29 +3,29 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** Versions of the CNI specification whose results are understood, the newest first. */
+/** Supported versions of the CNI specification, the newest first. */
 export const knownVersions = ["1.1.0", "1.0.0", "0.4.0", "0.3.1", "0.3.0"] as const;
 
 /** A version of the CNI specification. */
 export type CniVersion = (typeof knownVersions)[number];
 
-/** The configuration of one plugin, as its file has it. */
+/** A plugin's configuration, as in its file. */
 export interface PluginConfig {
   readonly type: string;
   readonly capabilities?: Readonly<Record<string, boolean>> | undefined;
   readonly [field: string]: unknown;
 }
 
-/** A network: plugins that are called one after another. */
+/** A network: a list of plugins that are called in order. */
 export interface NetworkList {
   readonly name: string;
   readonly cniVersion: CniVersion;
-  /** Whether CHECK is not to be called. */
+  /** Whether CHECK must not be called. */
   readonly disableCheck: boolean;
   readonly plugins: readonly PluginConfig[];
 }
 
-// A plugin's type is the name of a file in the plugins' folders.
+// A plugin's type is the name of its program.
 const plugin = z.looseObject({
   type: z.string().regex(/^[^/\0]+$/, "expected the name of a program"),
   capabilities: z.record(z.string(), z.boolean()).optional(),
@@ -42,13 +42,13 @@ const listSchema = z.object({
   plugins: z.array(plugin).min(1, "expected at least one plugin"),
 });
 
-/** A file with one plugin: the form before lists, which is still read. */
+/** A file with a single plugin: the older form, which is still valid. */
 const singleSchema = plugin.extend({ name, cniVersion: z.string().optional() });
 
 /**
- * The network that counts: of all files in a folder the first by name whose content is right, as with containerd and CRI-O.
+ * The network of a folder: the first file by name with valid content, as with containerd and CRI-O.
  *
- * @throws NotFoundError that says what each file lacks, or that there is none
+ * @throws NotFoundError with the error of each file, or if there are no files
  */
 export async function readNetworkList(confDir: string): Promise<NetworkList> {
   const problems: string[] = [];
@@ -71,7 +71,7 @@ async function configFiles(confDir: string): Promise<string[]> {
   }
 }
 
-/** Reads a configuration. @throws Error that names what is wrong */
+/** Parses a configuration. @throws Error that names the fault */
 export function parseNetworkList(text: string, { isList }: { readonly isList: boolean }): NetworkList {
   const content: unknown = JSON.parse(text);
   if (!isList) {
@@ -89,7 +89,7 @@ function parsed<T>(schema: z.ZodType<T>, content: unknown): T {
   throw new Error(issues.join(", "));
 }
 
-/** The newest that both sides know. @param offered - the one that the file prefers last */
+/** The newest version that both sides support. @param offered - the file's preferred version last */
 function chosenVersion(offered: readonly (string | undefined)[]): CniVersion {
   const chosen = knownVersions.find((known) => offered.includes(known));
   if (chosen !== undefined) return chosen;

@@ -4,37 +4,37 @@ import { z } from "zod";
 import { isVersionAtLeast, type NetworkList, type PluginConfig } from "./network-lists.ts";
 import type { PluginCommand, RunPlugin } from "./run-plugin.ts";
 
-/** A port of the host that leads into a pod, as the plugin `portmap` takes it. Source: CNI conventions, portMappings. */
+/** A port of the host that leads into a pod, in the form of the plugin `portmap`. Source: CNI conventions, portMappings. */
 export interface PortMapping {
   readonly hostPort: number;
   readonly containerPort: number;
   /** `tcp`, `udp` or `sctp`. */
   readonly protocol: string;
-  /** Absent: every address of the host. */
+  /** Default: every address of the host. */
   readonly hostIP?: string | undefined;
 }
 
-/** One sandbox, and what its plugins are told. */
+/** A sandbox, with the arguments for its plugins. */
 export interface ChainTarget {
   readonly list: NetworkList;
   readonly binDirs: readonly string[];
   readonly containerId: string;
-  /** Path of the network namespace; empty, for DEL only, where it is no more. */
+  /** Path of the network namespace; empty if it is gone, which only DEL accepts. */
   readonly namespace: string;
   /** Pairs for `CNI_ARGS`. */
   readonly args: readonly (readonly [name: string, value: string])[];
-  /** What plugins get that declare the capability. */
+  /** Arguments for plugins that declare the capability. */
   readonly capabilityArgs: Readonly<Record<string, unknown>>;
 }
 
-/** Name of the interface in a pod's namespace. Source: kubelets' runtimes, all of them. */
+/** Name of the interface in a pod's namespace, as with all container runtimes of kubelets. */
 const interfaceName = "eth0";
 
-/** What plugins said of ADD; whatever else they say is handed on as it is. Source: CNI specification 1.0.0, section 5, Success. */
+/** Result of ADD. Unknown fields are passed on unchanged. Source: CNI specification 1.0.0, section 5, Success. */
 export interface PluginResult {
-  /** Those that belong to the pod name its namespace as their `sandbox`. */
+  /** Interfaces of the pod have its namespace as `sandbox`. */
   readonly interfaces?: readonly { readonly name: string; readonly sandbox?: string | undefined }[] | undefined;
-  /** Addresses with the length of their prefix, such as `10.1.0.2/24`, and the index of their interface. */
+  /** Addresses with prefix lengths, such as `10.1.0.2/24`, and the index of their interface. */
   readonly ips?: readonly { readonly address: string; readonly interface?: number | undefined }[] | undefined;
 }
 
@@ -44,9 +44,9 @@ const resultSchema: z.ZodType<PluginResult> = z.looseObject({
 });
 
 /**
- * Connects a sandbox: ADD of each plugin, each of which is given the result of the one before.
+ * Connects a sandbox: calls ADD of each plugin with the result of the one before.
  *
- * @throws UnavailableError or NotFoundError with a plugin's words; what was made by then is the caller's to take away by {@link chainDel}
+ * @throws UnavailableError or NotFoundError with a plugin's message; the caller undoes a partial connection by {@link chainDel}
  */
 export async function chainAdd(target: ChainTarget, run: RunPlugin, signal: AbortSignal): Promise<PluginResult> {
   let result: PluginResult | undefined;
@@ -58,9 +58,9 @@ export async function chainAdd(target: ChainTarget, run: RunPlugin, signal: Abor
 }
 
 /**
- * Takes a sandbox's connection away: DEL of each plugin, the last one first. Every plugin is called, also after one that failed.
+ * Disconnects a sandbox: calls DEL of each plugin, in reverse order, also after a failure.
  *
- * @throws UnavailableError with the words of the first one that failed
+ * @throws UnavailableError with the message of the first failure
  */
 export async function chainDel(target: ChainTarget, result: PluginResult | undefined, run: RunPlugin, signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
@@ -73,9 +73,9 @@ export async function chainDel(target: ChainTarget, result: PluginResult | undef
 }
 
 /**
- * Asks whether a sandbox's connection is as ADD made it. Versions before 0.4.0 cannot be asked, nor lists that forbid it.
+ * Calls CHECK of each plugin. Does nothing for versions before 0.4.0, and for lists that forbid it.
  *
- * @throws UnavailableError with a plugin's words if it is not
+ * @throws UnavailableError with a plugin's message if the connection is not in order
  */
 export async function chainCheck(target: ChainTarget, result: PluginResult, run: RunPlugin, signal: AbortSignal): Promise<void> {
   const { list } = target;
@@ -83,7 +83,7 @@ export async function chainCheck(target: ChainTarget, result: PluginResult, run:
   for (const plugin of list.plugins) await callPlugin("CHECK", plugin, target, result, { run, signal });
 }
 
-/** Asks whether plugins are ready for an ADD. Versions before 1.1.0 cannot be asked. @throws UnavailableError with a plugin's words */
+/** Checks whether plugins are ready for ADD. Does nothing for versions before 1.1.0. @throws UnavailableError with a plugin's message */
 export async function chainStatus(
   { list, binDirs }: Pick<ChainTarget, "list" | "binDirs">,
   run: RunPlugin,
@@ -104,7 +104,7 @@ export function capabilitiesOf({ plugins }: NetworkList): ReadonlySet<string> {
 /**
  * The pod's addresses in a result: those of the interface in its namespace, in the plugins' order.
  *
- * @throws UnavailableError if there is none
+ * @throws UnavailableError if there are none
  */
 export function addressesIn({ ips = [], interfaces = [] }: PluginResult): readonly string[] {
   const isPods = (index: number | undefined): boolean => {
@@ -135,7 +135,7 @@ function callPlugin(
     name: list.name,
     cniVersion: list.cniVersion,
     ...(wanted.length > 0 && { runtimeConfig: Object.fromEntries(wanted) }),
-    // Before 0.4.0 DEL is not given what ADD said.
+    // Before 0.4.0 DEL does not get the result of ADD.
     ...(previous !== undefined && (command === "ADD" || isVersionAtLeast(list.cniVersion, "0.4.0")) && { prevResult: previous }),
   };
   const parameters = {

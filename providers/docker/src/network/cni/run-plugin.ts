@@ -6,15 +6,14 @@ import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 
-/** What a plugin can be asked to do. Source: CNI specification 1.1.0. */
+/** Commands for a plugin. Source: CNI specification 1.1.0. */
 export type PluginCommand = "ADD" | "CHECK" | "DEL" | "STATUS";
 
-/** A call of one plugin. */
 export interface PluginCall {
   readonly command: PluginCommand;
   /** Name of the program: the `type` of its configuration. */
   readonly type: string;
-  /** Folders in which programs are looked for, the first one first. */
+  /** Folders of programs, in order of preference. */
   readonly binDirs: readonly string[];
   /** Configuration, written to its standard input as JSON. */
   readonly config: object;
@@ -22,26 +21,26 @@ export interface PluginCall {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Runs a plugin to its end. @returns what it wrote to its standard output @throws as {@link pluginRunner} */
+/** Runs a plugin. @returns its standard output @throws as {@link pluginRunner} */
 export type RunPlugin = (call: PluginCall, signal: AbortSignal) => Promise<string>;
 
-/** How long a plugin may take, in milliseconds. It may have to ask a server for an address. */
+/** Deadline of a plugin, in milliseconds. It may request an address from a server. */
 const timeoutMs = 220_000;
 
-/** Most that is kept of what a plugin says, in characters. */
+/** Maximum characters kept of a plugin's messages. */
 const maxSaid = 2_000;
 
-/** Where plugins find iptables and ip, besides the program's own folders. */
+/** Folders of iptables and ip, in addition to the program's own path. */
 const systemFolders = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"];
 
 /** A plugin's error. Source: CNI specification 1.1.0, section 5, Error. */
 const errorSchema = z.object({ code: z.number(), msg: z.string(), details: z.string().optional() });
 
 /**
- * Runs plugins as programs of this machine.
+ * Creates a function that runs plugins as programs of this machine.
  *
- * @returns what runs one to its end; it throws NotFoundError if no folder holds it, UnavailableError with the plugin's own words if it
- * fails, and `signal.reason`
+ * @returns the function; it throws NotFoundError if no folder has the plugin, UnavailableError with the plugin's message if it fails, and
+ * `signal.reason`
  */
 export function pluginRunner(clock: Clock): RunPlugin {
   return async (call, signal) => {
@@ -63,7 +62,7 @@ async function runPlugin(what: string, { command, type, binDirs, config, paramet
     signal,
     killSignal: "SIGKILL",
   });
-  // One that ends without reading tells why on its output.
+  // A plugin that exits without reading its input reports the reason on its output.
   child.stdin.on("error", () => {});
   child.stdin.end(JSON.stringify(config));
   try {
