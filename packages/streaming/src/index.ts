@@ -16,7 +16,7 @@ export type { RemoteCommandProtocol, RemoteCommandServerOptions, RemoteCommandSe
 export type { TerminalSize } from "./remote-command/terminal-size.ts";
 export { isSpdyRequest, isWebSocketRequest, type IncomingUpgrade, type UpgradeRequest } from "./upgrade/incoming-upgrade.ts";
 export { proxyUpgrade, type ProxyOptions } from "./upgrade/proxy.ts";
-export type { Refusal } from "./upgrade/answer.ts";
+export type { UpgradeRefusal } from "./upgrade/answer.ts";
 export type { UpgradedConnection, UpgradeTarget } from "./upgrade/target.ts";
 export { UpgradeRefusedError } from "./upgrade/upgrade-refused-error.ts";
 export { webSocketBearerToken } from "./websocket/offered-protocols.ts";

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 const lingerMs = 10_000;
 
 /** Response that refuses an upgrade. */
-export interface Refusal {
+export interface UpgradeRefusal {
   readonly statusCode: number;
   /** Clients show it as `unable to upgrade connection: TEXT`, or show the message if it is a `Status` in JSON. */
   readonly text: string;
@@ -19,7 +19,7 @@ export interface Refusal {
  * Refuses an upgrade request and closes the socket. The response has a length and `connection: close`, because clients read to the end of
  * the stream.
  */
-export function refuseUpgrade(socket: Duplex, refusal: Refusal, clock: Clock): void {
+export function refuseUpgrade(socket: Duplex, refusal: UpgradeRefusal, clock: Clock): void {
   const body = Buffer.from(`${refusal.text}\n`);
   const lines = [
     `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode] ?? "Refused"}`,

@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
-import { endWith, type Refusal, refuseUpgrade } from "./answer.ts";
+import { endWith, type UpgradeRefusal, refuseUpgrade } from "./answer.ts";
 import { refusalOf, sendUpgrade, type UpgradeAnswer } from "./dial.ts";
 import type { IncomingUpgrade, UpgradeRequest } from "./incoming-upgrade.ts";
 import { joinDuplexes } from "./join.ts";
@@ -11,7 +11,7 @@ import type { UpgradeTarget } from "./target.ts";
 export interface ProxyOptions {
   readonly clock: Clock;
   /** Response to the client when the back end gives no valid one. Default: 502 with the error's message. */
-  refusal?(error: unknown): Refusal;
+  refusal?(error: unknown): UpgradeRefusal;
 }
 
 /** Credentials of the client, which are not forwarded. */
@@ -69,7 +69,7 @@ export async function passRefusal(
 }
 
 /** Response to the client when the back end gives none. */
-export function toRefusal(error: unknown, options: ProxyOptions): Refusal {
+export function toRefusal(error: unknown, options: ProxyOptions): UpgradeRefusal {
   return options.refusal?.(error) ?? { statusCode: 502, text: `error dialing backend: ${messageOf(error)}` };
 }
 
