@@ -31,18 +31,18 @@ export function defaultLines(container: Pick<Container, "name" | "image">, pod: 
 }
 
 /** Number of lines that the run has written. */
-export function writtenLines({ lines, everyMs, ranMs }: RunLog): number {
+function writtenLines({ lines, everyMs, ranMs }: RunLog): number {
   if (lines.length === 0) return 0;
   return everyMs === undefined ? lines.length : Math.floor(ranMs / everyMs) + 1;
 }
 
 /** Time of the next line in milliseconds of the run; `undefined` if there is none. */
-export function nextLineMs(log: RunLog): number | undefined {
+function nextLineMs(log: RunLog): number | undefined {
   return log.everyMs === undefined || log.lines.length === 0 ? undefined : writtenLines(log) * log.everyMs;
 }
 
 /** Lines from `from` up to, but not including, `to`, each with its time. */
-export function formatLines({ lines, everyMs = 0, startMs }: RunLog, from: number, to: number): string {
+function formatLines({ lines, everyMs = 0, startMs }: RunLog, from: number, to: number): string {
   let text = "";
   for (let index = from; index < to; index++)
     text += `${new Date(startMs + index * everyMs).toISOString()} ${lines[index % lines.length] ?? ""}\n`;

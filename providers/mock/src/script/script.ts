@@ -1,5 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { MockStage, MockStageMatch } from "../config.ts";
 import { scriptFields, scriptKeys, type MockScriptSettings } from "./script-fields.ts";
 
@@ -113,9 +114,9 @@ function scriptAnnotations(pod: DeepReadonly<Pod>): [annotation: string, contain
 export type ContainerRole = "init" | "sidecar" | "app" | "ephemeral";
 
 /** Roles of the pod's containers by name, in the order they start. */
-export function containerRoles({ spec }: DeepReadonly<Pod>): Map<string, ContainerRole> {
+function containerRoles({ spec }: DeepReadonly<Pod>): Map<string, ContainerRole> {
   const roles = new Map<string, ContainerRole>();
-  for (const { name, restartPolicy } of spec?.initContainers ?? []) roles.set(name, restartPolicy === "Always" ? "sidecar" : "init");
+  for (const container of spec?.initContainers ?? []) roles.set(container.name, isSidecar(container) ? "sidecar" : "init");
   for (const { name } of spec?.containers ?? []) roles.set(name, "app");
   for (const { name } of spec?.ephemeralContainers ?? []) roles.set(name, "ephemeral");
   return roles;

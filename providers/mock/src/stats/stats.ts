@@ -20,14 +20,14 @@ export function loadLevelOf(uid: string, container: string): LoadLevel {
 }
 
 /** Core-nanoseconds used during a run so far. Never decreases, because its slope {@link cpuNow} is never negative. */
-export function cpuSince(level: LoadLevel, ranMs: number, phase: number): number {
+function cpuSince(level: LoadLevel, ranMs: number, phase: number): number {
   const wave = (periodMs / (2 * Math.PI)) * cpuSwing * (Math.cos(phase) - Math.cos((2 * Math.PI * ranMs) / periodMs + phase));
   // Billionths of a core → cores (1e9), milliseconds → nanoseconds (1e6).
   return Math.max(0, Math.round(((level.nanoCores * (ranMs + wave)) / 1e9) * 1e6));
 }
 
 /** CPU usage at a moment of the run, in billionths of a core. */
-export function cpuNow(level: LoadLevel, ranMs: number, phase: number): number {
+function cpuNow(level: LoadLevel, ranMs: number, phase: number): number {
   return Math.round(level.nanoCores * (1 + cpuSwing * Math.sin((2 * Math.PI * ranMs) / periodMs + phase)));
 }
 
