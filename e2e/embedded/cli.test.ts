@@ -228,7 +228,7 @@ test("a dry run names the verb and the resource that it is refused", async () =>
   await using program = rig.run("--provider mock --nodename vk-1 --kubeconfig stranger --dry-run");
 
   expect(await program.exit).toBe(exitCodes.failure.code);
-  expect(program.stdout).toContain("  node: not known: the API server refuses it: ");
+  expect(program.stdout).toContain("  node: unknown: the API server refuses it: ");
   expect(program.stdout).toContain('User "stranger" cannot get resource "nodes" in API group ""');
   expect(program.stdout).toContain('User "stranger" cannot get resource "leases" in API group "coordination.k8s.io"');
 });

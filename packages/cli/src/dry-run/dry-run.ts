@@ -138,7 +138,7 @@ function describeFound<T>(found: Found<T>, describe: (object: T) => string): str
     case "absent":
       return "does not exist; would be created";
     case "unknown":
-      return `not known: ${found.why}`;
+      return `unknown: ${found.why}`;
   }
 }
 

@@ -16,8 +16,7 @@ import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
 import { certDirectoryOf } from "./cert-directory.ts";
 
-/** What certificates need besides the settings. */
-export interface CertificateDeps {
+export interface CertificateOptions {
   readonly loaded: LoadedSettings;
   readonly client: KubeClient;
   readonly context: Context;
@@ -25,33 +24,35 @@ export interface CertificateDeps {
   readonly metrics: Metrics;
 }
 
-/** A node whose certificate is wanted. */
+/** A node to serve, with a certificate for its addresses. */
 export interface CertifiedNode {
   readonly name: string;
-  /** Its addresses at the API server; `undefined` while it is not registered. */
+  /** Addresses in the Node's status; `undefined` while the node is not registered. */
   addresses(): readonly DeepReadonly<NodeAddress>[] | undefined;
 }
 
-/** Whose client certificates count: those of a file, else of what the cluster publishes. @throws InvalidInputError for a file that is of no use */
-export async function openClientCa(deps: CertificateDeps): Promise<ClientCa> {
-  const { client, context, logger, metrics } = deps;
+/** The client CA of the configured file, or else the one that the cluster publishes. @throws InvalidInputError for an unusable file */
+export async function openClientCa(options: CertificateOptions): Promise<ClientCa> {
+  const { client, context, logger, metrics } = options;
   const { clock, random } = context;
-  return (await openConfiguredClientCa(deps)) ?? new ClientCaConfigMap({ client, clock, random, logger, metrics });
+  return (await openConfiguredClientCa(options)) ?? new ClientCaConfigMap({ client, clock, random, logger, metrics });
 }
 
-/** The authority that a file names; `undefined` if none does. @throws InvalidInputError for a file that is of no use */
-export async function openConfiguredClientCa(deps: Pick<CertificateDeps, "loaded" | "context" | "logger">): Promise<ClientCa | undefined> {
-  const { loaded, context, logger } = deps;
+/** The client CA of the configured file; `undefined` if none is configured. @throws InvalidInputError for an unusable file */
+export async function openConfiguredClientCa(
+  options: Pick<CertificateOptions, "loaded" | "context" | "logger">,
+): Promise<ClientCa | undefined> {
+  const { loaded, context, logger } = options;
   const { clientCAFile } = loaded.settings.kubelet;
   if (clientCAFile === undefined) return undefined;
   return await openClientCaFile({ path: loaded.resolvePath(["kubelet", "clientCAFile"], clientCAFile), clock: context.clock, logger });
 }
 
-/** The certificate that files name; `undefined` if none do. @throws InvalidInputError for files that are of no use */
+/** The certificate of the configured files; `undefined` if none are configured. @throws InvalidInputError for unusable files */
 export async function openConfiguredKeyPair(
-  deps: Pick<CertificateDeps, "loaded" | "context" | "logger" | "metrics">,
+  options: Pick<CertificateOptions, "loaded" | "context" | "logger" | "metrics">,
 ): Promise<KeyPairSource | undefined> {
-  const { loaded, context, logger, metrics } = deps;
+  const { loaded, context, logger, metrics } = options;
   const { tlsCertFile, tlsPrivateKeyFile } = loaded.settings.kubelet;
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const certificateFile = loaded.resolvePath(["kubelet", "tlsCertFile"], tlsCertFile);
@@ -60,16 +61,16 @@ export async function openConfiguredKeyPair(
 }
 
 /**
- * The certificate of files, else one that nodes of one port make themselves. Where they are several it is asked for in
- * the name of the first, for the addresses of all.
+ * The certificate of the configured files, or else one that the nodes of a port request or sign themselves. Several nodes share one, in the
+ * name of the first and for the addresses of all.
  *
- * @throws InvalidInputError for a file or folder that is of no use
+ * @throws InvalidInputError for an unusable file or folder
  */
-export async function openKeyPair(nodes: readonly CertifiedNode[], deps: CertificateDeps): Promise<KeyPairSource> {
-  const { loaded, client, context, logger, metrics } = deps;
+export async function openKeyPair(nodes: readonly CertifiedNode[], options: CertificateOptions): Promise<KeyPairSource> {
+  const { loaded, client, context, logger, metrics } = options;
   const { clock, random } = context;
   const { serverTLSBootstrap } = loaded.settings.kubelet;
-  const configured = await openConfiguredKeyPair(deps);
+  const configured = await openConfiguredKeyPair(options);
   if (configured) return configured;
   const nodeName = nodes[0]?.name ?? "";
   const nodeLogger = logger.child({ node: nodeName });
@@ -80,7 +81,7 @@ export async function openKeyPair(nodes: readonly CertifiedNode[], deps: Certifi
       return known.length === 0 ? undefined : servingNamesOf(known);
     },
     bootstrap: serverTLSBootstrap,
-    store: await openStore(nodeName, nodeLogger, deps),
+    store: await openStore(nodeName, nodeLogger, options),
     client,
     clock,
     random,
@@ -89,17 +90,14 @@ export async function openKeyPair(nodes: readonly CertifiedNode[], deps: Certifi
   });
 }
 
-/** The folder that was chosen must do; the default one may be read-only, as in a container. */
-async function openStore(nodeName: string, logger: Logger, { loaded, context }: CertificateDeps): Promise<CertificateStore> {
+/** A configured folder must be usable. The default one may be read-only, as in a container. */
+async function openStore(nodeName: string, logger: Logger, { loaded, context }: CertificateOptions): Promise<CertificateStore> {
   const { directory, isChosen } = certDirectoryOf(nodeName, loaded, context);
   try {
     return await openCertificateDirectory(directory, nodeName, logger);
   } catch (error) {
     if (isChosen || !isInvalidInput(error)) throw error;
-    logger.warn(
-      { err: messageOf(error) },
-      "the serving certificate is not kept, and each restart makes a new request; --cert-dir names a folder",
-    );
+    logger.warn({ err: messageOf(error) }, "the serving certificate cannot be stored, so each restart makes a new request; set --cert-dir");
     return noCertificateStore;
   }
 }

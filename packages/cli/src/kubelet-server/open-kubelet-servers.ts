@@ -12,7 +12,7 @@ import {
 import { ms } from "../config/node-options.ts";
 import { ConfigError } from "../program-error.ts";
 import { isEveryAddress } from "./node-address.ts";
-import { openClientCa, openKeyPair, type CertificateDeps } from "./certificate-source.ts";
+import { openClientCa, openKeyPair, type CertificateOptions } from "./certificate-source.ts";
 
 export interface ServableNode {
   readonly name: string;
@@ -21,7 +21,7 @@ export interface ServableNode {
   readonly port: number;
 }
 
-export interface KubeletServersOptions extends CertificateDeps {
+export interface KubeletServersOptions extends CertificateOptions {
   readonly nodes: readonly ServableNode[];
   /** The program's own metrics in Prometheus's text format. */
   readonly renderMetrics: () => Promise<string>;
@@ -145,7 +145,7 @@ function tellOfOpenDoors({ loaded, logger }: KubeletServersOptions): void {
   }
 }
 
-async function asConfigError<T>({ loaded }: CertificateDeps, path: readonly string[], open: () => Promise<T>): Promise<T> {
+async function asConfigError<T>({ loaded }: CertificateOptions, path: readonly string[], open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {

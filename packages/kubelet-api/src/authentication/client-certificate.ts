@@ -6,16 +6,15 @@ import type { CredentialSource, User } from "../access-control/access-control.ts
 import { parseCaBundle } from "./ca-bundle.ts";
 import type { ClientCa } from "./client-ca.ts";
 
-/** The subject's attribute that holds a user's UID. Source: kubernetes v1.36.3 apiserver authentication/request/x509. */
+/** Attribute of the subject that holds a user's UID. Source: kubernetes v1.36.3 apiserver authentication/request/x509. */
 const uidAttribute = "1.3.6.1.4.1.57683.2";
 
 /** Extended key usage of a client's certificate, RFC 5280 §4.2.1.12. */
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 
-/** Which certificate a user came by. Source: as {@link uidAttribute}. */
+/** Key in the user's `extra` that identifies the certificate. Source: as {@link uidAttribute}. */
 const credentialId = "authentication.kubernetes.io/credential-id";
 
-/** What {@link ClientCertificates} needs. */
 export interface ClientCertificatesOptions {
   readonly clientCa: ClientCa;
   readonly clock: Clock;
@@ -26,12 +25,12 @@ export interface ClientCertificatesOptions {
 interface Seen {
   readonly certificate: X509Certificate;
   readonly user: User | undefined;
-  /** The bundle that {@link isTrusted} is about. */
+  /** CA bundle that {@link isTrusted} was computed with. */
   bundle: string | undefined;
   isTrusted: boolean;
 }
 
-/** Says who shows a client certificate. What was found out of a connection is kept for as long as it is open. */
+/** Authenticates callers by client certificate. Results are cached for the lifetime of a connection. */
 export class ClientCertificates {
   readonly #options: ClientCertificatesOptions;
   readonly #seen = new WeakMap<object, Seen>();
@@ -41,14 +40,14 @@ export class ClientCertificates {
     this.#options = options;
   }
 
-  /** Whether the other side showed a certificate, good or bad. */
+  /** Whether the client sent a certificate, valid or not. */
   wasShown({ socket }: CredentialSource): boolean {
     return this.#look(socket) !== undefined;
   }
 
   /**
-   * The certificate's user; `undefined` if there is no certificate, it names nobody, or it is not one of the client
-   * CA's in force: also on a connection that is older than that CA.
+   * The certificate's user; `undefined` if there is no certificate, it names nobody, or the current client CA did not issue it. The latter
+   * is checked on existing connections as well.
    */
   authenticate({ socket, judgedBy }: CredentialSource): User | undefined {
     const { clientCa, clock, metrics } = this.#options;
@@ -69,7 +68,7 @@ export class ClientCertificates {
   #look(socket: CredentialSource["socket"]): Seen | undefined {
     const known = this.#seen.get(socket);
     if (known) return known;
-    // It is an empty object where none was shown, and null on a connection that is gone.
+    // An empty object if the client sent none; null if the connection is gone.
     const shown = socket.getPeerCertificate() as Partial<PeerCertificate> | null;
     if (!shown?.raw || !shown.subject) return undefined;
     const certificate = new X509Certificate(shown.raw);
@@ -83,11 +82,11 @@ export class ClientCertificates {
     return seen;
   }
 
-  /** TLS checks at the beginning of a connection only, by the CA of that time. */
+  /** Checks against the current CA, because TLS does so only when a connection is established. */
   #isIssuedBy(certificate: X509Certificate, pem: string): boolean {
     if (this.#authorities?.pem !== pem) this.#authorities = { pem, certificates: parseCaBundle(pem) };
     const nowMs = this.#options.clock.now();
-    // A certificate without the extension is for everything.
+    // A certificate without the extension is valid for every usage.
     if (certificate.ca || (certificate.keyUsage as string[] | undefined)?.includes(clientAuth) === false) return false;
     return this.#authorities.certificates.some(
       (authority) =>

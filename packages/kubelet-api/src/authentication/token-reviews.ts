@@ -6,7 +6,7 @@ import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";
 
 /** How long a TokenReview's result is cached. Source: kubelet's default of authentication.webhook.cacheTTL. */
-export const defaultTokenTtlMs: number = 120_000;
+const defaultTokenTtlMs = 120_000;
 
 /** Maximum number of cached results. */
 const capacity = 8192;

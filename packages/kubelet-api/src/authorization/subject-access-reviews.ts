@@ -6,10 +6,10 @@ import { ReviewCache, type Review } from "../reviews/review-cache.ts";
 import { callReview } from "../reviews/review-call.ts";
 
 /** How long an allowed access is cached. Source: kubelet's default of authorization.webhook.cacheAuthorizedTTL. */
-export const defaultAllowedTtlMs: number = 300_000;
+const defaultAllowedTtlMs = 300_000;
 
 /** How long a denied access is cached. Source: kubelet's default of authorization.webhook.cacheUnauthorizedTTL. */
-export const defaultDeniedTtlMs: number = 30_000;
+const defaultDeniedTtlMs = 30_000;
 
 /**
  * Maximum number of cached decisions, and the maximum length of a review spec that is cached. Source: kubernetes v1.36.3 apiserver plugin

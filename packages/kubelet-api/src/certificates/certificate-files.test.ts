@@ -148,7 +148,7 @@ test.each([
 test.each([
   ["that has expired", 366 * dayMs, "the serving certificate has expired: clients that check it refuse the node", 0],
   ["that is not valid yet", -2 * dayMs, "the serving certificate is not valid yet: clients that check it refuse the node", 0],
-  ["that expires within a week", 359 * dayMs, "the serving certificate is about to expire: put a new one in its place", 1],
+  ["that expires within a week", 359 * dayMs, "the serving certificate is about to expire: replace the file", 1],
   ["that is valid", 200 * dayMs, undefined, 1],
 ])("of a file with a certificate %s the log and a metric tell", async (_what, nowMs, message, valid) => {
   const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];

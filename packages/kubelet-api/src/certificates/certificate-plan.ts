@@ -2,38 +2,36 @@ import type { Random } from "@virtual-kubelet/clock";
 import type { X509Certificate } from "node:crypto";
 import { covers, sameNames, type ServingNames } from "./serving-names.ts";
 
-/** A certificate, and when its successor is to be asked for. Times are in milliseconds since the epoch. */
+/** A certificate, and when it should be renewed. Times are in milliseconds since the epoch. */
 export interface DatedCertificate {
   readonly certificate: X509Certificate;
   readonly rotateAtMs: number;
 }
 
-/** What {@link planCertificate} looks at. */
 export interface CertificateSituation {
   readonly nowMs: number;
-  /** What the node's addresses come to; `undefined` while they are not known. */
+  /** Names derived from the node's addresses; `undefined` while these are unknown. */
   readonly names: ServingNames | undefined;
-  /** The signer's certificate, if there is one. */
+  /** Certificate from the signer; `undefined` if there is none. */
   readonly issued: DatedCertificate | undefined;
-  /** Names of the request under way, if there is one. */
+  /** Names in the pending request; `undefined` if there is none. */
   readonly pendingNames: ServingNames | undefined;
-  /** No request is to be made before this time. */
+  /** Earliest time for a new request. */
   readonly notBeforeMs: number;
 }
 
-/** What is to be done about the signer's certificate. */
+/** Next action for the signer's certificate. */
 export type CertificateAction =
-  /** Ask for one, and forget a request under way. */
+  /** Make a request, and forget a pending one. */
   | { readonly kind: "request"; readonly names: ServingNames }
-  /** Wait for the request under way. */
+  /** Wait for the pending request. */
   | { readonly kind: "await" }
-  /** Nothing; a request under way is of no use. */
+  /** Do nothing; a pending request is obsolete. */
   | { readonly kind: "rest" };
 
 /**
- * Decides: one request at a time, for the addresses the node has, as soon as there is no certificate, its time has
- * come, or it lacks an address. An open request is kept for as long as it is right: whoever approves it late still does
- * us a favour.
+ * Decides the next action: one request at a time, for the node's current addresses, as soon as there is no certificate, it is due for
+ * renewal, or it lacks an address. A pending request is kept as long as its names are right, so that it can still be approved late.
  */
 export function planCertificate({ nowMs, names, issued, pendingNames, notBeforeMs }: CertificateSituation): CertificateAction {
   if (names === undefined || (names.dnsNames.length === 0 && names.ips.length === 0)) {
@@ -45,15 +43,15 @@ export function planCertificate({ nowMs, names, issued, pendingNames, notBeforeM
 }
 
 /**
- * When a certificate's successor is to be asked for: after 70 to 90 % of its life, at random, so that nodes that came
- * together part ways. Source: client-go v0.36.3 util/certificate, jitteryDuration.
+ * Renewal time of a certificate: after 70 to 90 % of its lifetime, at random, so that nodes that were created together do not renew
+ * together. Source: client-go v0.36.3 util/certificate, jitteryDuration.
  */
 export function rotationTimeMs(certificate: X509Certificate, random: Random): number {
   const fromMs = certificate.validFromDate.getTime();
   return fromMs + (certificate.validToDate.getTime() - fromMs) * (0.7 + 0.2 * random.next());
 }
 
-/** Whether the certificate's time has come, and is not over. */
+/** Whether a certificate is valid at a time. */
 export function isValidAt(certificate: X509Certificate, nowMs: number): boolean {
   return certificate.validFromDate.getTime() <= nowMs && nowMs < certificate.validToDate.getTime();
 }

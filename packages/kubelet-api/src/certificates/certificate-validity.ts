@@ -4,14 +4,12 @@ import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 
 const dayMs = 24 * 3_600_000;
 
-/** How long before its end a certificate is warned of; of one that lives less than ten times as long, a tenth of its life. */
+/** How long before its expiry a certificate is warned about; if it lives less than ten times as long, a tenth of its lifetime. */
 const warningMs = 7 * dayMs;
 
-/** What time says of a certificate. */
 export type Validity = "valid" | "not yet valid" | "about to expire" | "expired";
 
-/** What time says of a certificate. */
-export function validityOf({ validFromDate, validToDate }: X509Certificate, nowMs: number): Validity {
+function validityOf({ validFromDate, validToDate }: X509Certificate, nowMs: number): Validity {
   const [fromMs, toMs] = [validFromDate.getTime(), validToDate.getTime()];
   if (nowMs < fromMs) return "not yet valid";
   if (nowMs >= toMs) return "expired";
@@ -20,11 +18,11 @@ export function validityOf({ validFromDate, validToDate }: X509Certificate, nowM
 
 const messages: Readonly<Record<Exclude<Validity, "valid">, string>> = {
   "not yet valid": "the serving certificate is not valid yet: clients that check it refuse the node",
-  "about to expire": "the serving certificate is about to expire: put a new one in its place, it is read again by itself",
+  "about to expire": "the serving certificate is about to expire: replace the file, which is reloaded automatically",
   expired: "the serving certificate has expired: clients that check it refuse the node",
 };
 
-/** Warns of a certificate that somebody else has to renew, once a day and whenever it becomes another or changes its state. */
+/** Warns about a certificate that is renewed by somebody else, once a day and whenever the certificate or its state changes. */
 export class ValidityWatch {
   readonly #file: string;
   readonly #parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics };
@@ -35,7 +33,7 @@ export class ValidityWatch {
     this.#parts = parts;
   }
 
-  /** Looks at the certificate now, and sets the metrics. */
+  /** Checks the certificate now, and sets the metrics. */
   look(certificate: X509Certificate): void {
     const { clock, logger, metrics } = this.#parts;
     const nowMs = clock.now();

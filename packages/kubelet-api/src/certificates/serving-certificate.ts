@@ -1,24 +1,28 @@
 import type { ClientCa } from "../authentication/client-ca.ts";
 import type { KeyPairSource } from "./key-pair.ts";
 
-/** What the server's side of TLS stands on, in PEM. */
+/** Certificates and key of a TLS server, in PEM. */
 export interface ServingTls {
-  /** The serving certificate, and its chain if it has one. */
+  /** The serving certificate, with its chain if there is one. */
   readonly certificate: string;
   readonly key: string;
-  /** Certificates that client certificates must come from; without any, none counts. */
+  /** CA bundle that verifies client certificates. Without it no client certificate is accepted. */
   readonly clientCa?: string | undefined;
 }
 
-/** The server's certificate and client CA, which may be replaced while it runs. */
+/** The server's certificate and client CA, which can be replaced while it runs. */
 export interface ServingCertificate {
-  /** What new connections are to use from now on. */
+  /** Values for new connections. */
   current(): ServingTls;
-  /** Calls back when {@link current} has changed; connections that are open go on. @returns what ends that */
+  /**
+   * Calls back when {@link current} has changed. Existing connections are not affected.
+   *
+   * @returns subscription; disposing it ends the calls
+   */
   onChange(listener: () => void): Disposable;
 }
 
-/** What a server's side of TLS stands on: its own certificate, and the CA of those who call. */
+/** Combines a server's certificate with the CA of its clients. */
 export function createServingCertificate(pair: KeyPairSource, clientCa: ClientCa): ServingCertificate {
   return {
     current: () => ({ ...pair.current(), clientCa: clientCa.current() }),

@@ -11,26 +11,24 @@ import {
   type Metrics,
 } from "@virtual-kubelet/kube-client";
 
-/** Who signs kubelets' serving certificates. */
 const signerName = "kubernetes.io/kubelet-serving";
 
-/** A request as the API server has it. */
+/** A request as stored by the API server. */
 export interface SubmittedRequest {
   readonly name: string;
   readonly uid: string;
-  /** Whose request it is, in the API server's eyes. */
+  /** User name of the requester as seen by the API server. */
   readonly username: string;
 }
 
-/** How a request ended. */
+/** Result of a request. */
 export type RequestOutcome =
   | { readonly kind: "issued"; readonly certificate: string }
   | { readonly kind: "refused"; readonly condition: "Denied" | "Failed"; readonly reason: string }
-  /** Somebody deleted it; Kubernetes does after 24 hours, or an hour once it was decided. */
+  /** The request was deleted; Kubernetes does that after 24 hours, or one hour after the decision. */
   | { readonly kind: "gone" };
 
-/** What requests for certificates need. */
-export interface SigningRequestDeps {
+export interface SigningRequestOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -39,16 +37,16 @@ export interface SigningRequestDeps {
 }
 
 /**
- * Asks the cluster for a serving certificate. The request's name is made of its content, so that the same one is not
- * made twice.
+ * Requests a serving certificate from the cluster. The name is derived from the content, so that a repeated call does not create a second
+ * request.
  *
  * @param request - PKCS #10, PEM
  */
-export async function submitRequest(request: string, { client }: SigningRequestDeps, signal: AbortSignal): Promise<SubmittedRequest> {
+export async function submitRequest(request: string, { client }: SigningRequestOptions, signal: AbortSignal): Promise<SubmittedRequest> {
   const name = `node-csr-${createHash("sha256").update(request).digest("hex").slice(0, 40)}`;
   const object: CertificateSigningRequest = {
     metadata: { name },
-    // The usages that the signer wants for a key on an elliptic curve: exactly these.
+    // The signer requires exactly these usages for an elliptic-curve key.
     spec: { request: Buffer.from(request).toString("base64"), signerName, usages: ["digital signature", "server auth"] },
   };
   try {
@@ -59,16 +57,16 @@ export async function submitRequest(request: string, { client }: SigningRequestD
   }
 }
 
-/** Waits for a request's end, for as long as it takes. @throws `signal.reason` when aborted */
+/** Waits for the result of a request, without a time limit. @throws `signal.reason` when aborted */
 export async function requestOutcome(
   { name, uid }: { readonly name: string; readonly uid: string },
-  deps: SigningRequestDeps,
+  options: SigningRequestOptions,
   signal: AbortSignal,
 ): Promise<RequestOutcome> {
   const stop = new AbortController();
   const outcome = Promise.withResolvers<RequestOutcome>();
   const query = { fieldSelector: `metadata.name=${name}` };
-  const reflector = new Reflector({ ...deps, resource: resources.certificateSigningRequests, query, pool: "quiet" });
+  const reflector = new Reflector({ ...options, resource: resources.certificateSigningRequests, query, pool: "quiet" });
   const look = (): void => {
     const object = reflector.store.get(uid);
     const found = object ? outcomeOf(object) : ({ kind: "gone" } as const);

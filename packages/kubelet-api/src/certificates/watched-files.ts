@@ -3,22 +3,21 @@ import { readFile } from "node:fs/promises";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 
 /**
- * How often files are looked at. They are read, not watched: a mounted secret is a link that is put in the place of
- * another, which systems report in different ways.
+ * Polling interval. The files are polled because a mounted secret is replaced by a symbolic link, which file system events report
+ * differently on each system.
  */
 const intervalMs = 5_000;
 
-/** What {@link WatchedFiles.run} calls. */
 export interface FileListener {
-  /** The contents, in the order of the paths, differ from those before. What it throws goes to {@link onError}. */
+  /** Called with the new contents, in the order of the paths. Errors that it throws go to {@link onError}. */
   onChange(contents: readonly string[]): void;
-  /** The files cannot be read, or not be used; called once for each such state, not each time it is found. */
+  /** Called when the files become unreadable or invalid, once for each such state. */
   onError(error: unknown): void;
-  /** The files were looked at, whatever was found. */
+  /** Called after every poll. */
   onLook?(): void;
 }
 
-/** Files that belong together and may be replaced at any time, such as a certificate and its key. */
+/** Files that belong together and can be replaced at any time, such as a certificate and its key. */
 export class WatchedFiles {
   readonly #paths: readonly string[];
   readonly #clock: Clock;
@@ -29,14 +28,14 @@ export class WatchedFiles {
     this.#clock = clock;
   }
 
-  /** The contents now, in the order of the paths. @throws InvalidInputError if one cannot be read */
+  /** Reads the contents, in the order of the paths. @throws InvalidInputError if a file cannot be read */
   async read(): Promise<readonly string[]> {
     const contents = await Promise.all(this.#paths.map(readText));
     this.#seen = JSON.stringify(contents);
     return contents;
   }
 
-  /** Tells of changes since the last {@link read} until aborted; resolves then. */
+  /** Reports changes since the last {@link read}, and resolves when aborted. */
   async run(signal: AbortSignal, listener: FileListener): Promise<void> {
     for (;;) {
       try {
@@ -56,7 +55,7 @@ export class WatchedFiles {
       const contents = await this.read();
       if (this.#seen !== before) listener.onChange(contents);
     } catch (error) {
-      // A failure to read is a state as well, so that the next good content is a change.
+      // A read error is a state too, so that the next valid content is a change.
       if (this.#seen === before) this.#seen = messageOf(error);
       if (this.#seen !== before) listener.onError(error);
     }
