@@ -150,7 +150,7 @@ describe.for([
     machine.busy.set("podu1", Infinity);
     await machine.pass(pods.release(ref, signal));
     expect(await machine.names("/vkpods/burstable")).toEqual(["podu1"]);
-    expect(machine.warnings).toEqual(["the cgroup of a pod that is gone could not be removed; tried again"]);
+    expect(machine.warnings).toEqual(["the cgroup of a pod that is gone could not be removed; will retry"]);
   });
 
   test("a sweep removes pods that nobody knows twice in a row, and nothing else", async () => {
@@ -267,7 +267,7 @@ describe("with systemd", () => {
     await machine.put(folder, "memory.max", String(100 * Mi));
     said.length = 0;
     await machine.pass(pods.release(ref, signal));
-    expect([said, machine.warnings]).toEqual([[], ["the cgroup of a pod that is gone could not be removed; tried again"]]);
+    expect([said, machine.warnings]).toEqual([[], ["the cgroup of a pod that is gone could not be removed; will retry"]]);
 
     await rm(join(machine.root, folder, "docker-1.scope"), { recursive: true });
     await pods.release(ref, signal);
@@ -314,7 +314,7 @@ test("a cgroup that cannot be removed for another reason is not waited for, and 
   });
   await pods.prepare(podOf("u1", 400, 100), signal);
   await pods.release(ref, signal);
-  expect([tries, machine.warnings]).toEqual([1, ["the cgroup of a pod that is gone could not be removed; tried again"]]);
+  expect([tries, machine.warnings]).toEqual([1, ["the cgroup of a pod that is gone could not be removed; will retry"]]);
 
   const sweep = (): Promise<readonly string[]> => pods.sweep(() => false, signal);
   expect([await sweep(), await sweep(), await sweep()]).toEqual([[], [], []]);

@@ -170,7 +170,7 @@ export class PodCgroups {
         if (await this.#remove(opened, opened.names.pod(uid, quality), signal)) await opened.weights.follow(quality);
       } catch (error) {
         signal.throwIfAborted();
-        this.#options.logger.warn({ uid, err: error }, "the cgroup of a pod that is gone could not be removed; tried again");
+        this.#options.logger.warn({ uid, err: error }, "the cgroup of a pod that is gone could not be removed; will retry");
       }
     }
   }

@@ -116,7 +116,7 @@ export class EvictionManager {
         else await clock.sleep(lookMs, signal);
       } catch (error) {
         signal.throwIfAborted();
-        logger.warn({ err: error }, "it could not be measured whether the node runs out of something; tried again");
+        logger.warn({ err: error }, "node pressure could not be measured; will retry");
         await clock.sleep(lookMs, signal);
       }
     }
@@ -183,7 +183,7 @@ export class EvictionManager {
     const pods = (await reclaimContainers?.(signal)) ?? 0;
     if (pods > 0) logger.info({ signal: name, pods }, "containers of pods that have ended were removed before others are evicted");
     if (reclaimImages) {
-      logger.info({ signal: name }, "images that nobody uses are removed before pods are evicted");
+      logger.info({ signal: name }, "unused images are removed before pods are evicted");
       await reclaimImages(signal);
     } else if (pods === 0) return false;
     return metThresholds(rules.thresholds, observationsOf(await nodeStats(signal)), { withReclaim: true }).length === 0;
@@ -201,7 +201,7 @@ export class EvictionManager {
       const message = evictionMessage(candidate, { resource, thresholds: this.#state.due, observations });
       if (this.#evict(pod, { message, graceMs, isDisruption: true })) return podRef(pod);
     }
-    logger.warn({ resource }, "the node runs out of something, and has no pod that may be evicted");
+    logger.warn({ resource }, "the node is under pressure, and has no pod that can be evicted");
     return undefined;
   }
 

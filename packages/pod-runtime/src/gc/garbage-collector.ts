@@ -39,7 +39,7 @@ export class GarbageCollector {
   constructor(options: GarbageCollectorOptions) {
     const { runtime, images: policy, clock, logger } = options;
     this.#options = options;
-    if (policy && !runtime.images) logger.warn({}, "images stay: the runtime does not tell which there are");
+    if (policy && !runtime.images) logger.warn({}, "images are kept: the runtime cannot list them");
     if (policy && runtime.images) this.#images = new ImageCollector({ images: runtime.images, policy, clock, logger });
   }
 

@@ -101,7 +101,7 @@ export class ImageCollector {
       try {
         await images.removeImage(id, signal);
         freedBytes += sizeBytes;
-        logger.info({ image: names[0] ?? id, sizeBytes }, "an image that nobody uses was removed");
+        logger.info({ image: names[0] ?? id, sizeBytes }, "an unused image was removed");
       } catch (error) {
         signal.throwIfAborted();
         // On a conflict, a container has started to use it.

@@ -182,10 +182,7 @@ export class Prober implements Disposable {
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.logger.debug(
-        { err: error },
-        "the runtime does not answer, so a command without an answer says nothing of its container",
-      );
+      this.#options.logger.debug({ err: error }, "the runtime does not answer, so a probe's command that got no answer does not count");
       return false;
     }
   }

@@ -231,7 +231,7 @@ export class PodRegistry implements AsyncDisposable {
         if (signal.aborted) return;
         logger.warn(
           { pod: `${registered.ref.namespace}/${registered.ref.name}`, err: error },
-          "the volumes of a pod are not kept up to date; tried again",
+          "the volumes of a pod could not be prepared; will retry",
         );
         await clock.sleep(prepareAgainMs, signal).catch(() => {});
       }

@@ -161,7 +161,7 @@ test("what could not be looked at is said once, and again only after it went wel
   });
   const done = watch.run(end.signal);
   await clock.advance(60_000);
-  expect(said).toEqual(["the runtime gave no list; what was last known stays, and it is asked again"]);
+  expect(said).toEqual(["the runtime could not be listed; the last known state stays, will retry"]);
   failures = 2;
   await clock.advance(110_000);
 

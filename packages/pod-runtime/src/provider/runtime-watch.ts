@@ -50,7 +50,7 @@ export class RuntimeWatch {
         }
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ err: error }, "the runtime's events have ended; they are asked for again");
+        logger.warn({ err: error }, "the runtime's events have ended; subscribing again");
       }
       presence.leave();
       await clock.sleep(backoffMs(retry, Math.max(1, failures), random), signal).catch(() => {});
@@ -82,7 +82,7 @@ export class RuntimeWatch {
       } catch (error) {
         if (signal.aborted) return;
         this.#isDirty = true;
-        if (++failures === 1) logger.warn({ err: error }, "the runtime gave no list; what was last known stays, and it is asked again");
+        if (++failures === 1) logger.warn({ err: error }, "the runtime could not be listed; the last known state stays, will retry");
         await clock.sleep(backoffMs(retry, failures, random), signal).catch(() => {});
       }
     }

@@ -183,7 +183,7 @@ export class PodVolumesOnDisk implements AsyncDisposable {
       for await (const payload of resolved.watchVolume(name, signal)) await this.#writeUntilDone(name, { path, fsGroup, payload });
     };
     const task = write().catch((error: unknown) => {
-      if (!signal.aborted) this.#options.logger.error({ volume: name, err: error }, "a volume is not kept up to date any more");
+      if (!signal.aborted) this.#options.logger.error({ volume: name, err: error }, "a volume is no longer kept up to date");
     });
     this.#following.add(task);
     void task.then(() => this.#following.delete(task));

@@ -717,7 +717,7 @@ describe("the end of a pod", () => {
       await rig.clock.advance(300_000);
     }
 
-    expect(rig.errors).toEqual(["a container nobody waits for was not removed"]);
+    expect(rig.errors).toEqual(["a container of an abandoned start could not be removed"]);
     expect(rig.status).toMatchObject({ restartCount: 3, ready: true });
     rig.end();
   });
@@ -734,7 +734,7 @@ describe("a look at the runtime", () => {
 
     await worker.compare(inventory(), never);
     await rig.clock.advance(0);
-    expect([[...rig.runtime.sandboxes.keys()], rig.errors]).toEqual([["s1", "s8"], ["a sandbox of before was not removed"]]);
+    expect([[...rig.runtime.sandboxes.keys()], rig.errors]).toEqual([["s1", "s8"], ["an earlier sandbox could not be removed"]]);
     await worker.compare(inventory(), never);
     await rig.clock.advance(0);
 

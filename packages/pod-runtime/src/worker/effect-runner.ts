@@ -68,7 +68,8 @@ export class EffectRunner {
   /** Starts an effect. The answer arrives by `send`. */
   start(effect: Runnable, state: PodState): void {
     void this.#carryOut(effect, state).catch((error: unknown) => {
-      if (!this.#options.signal.aborted) this.#options.logger.error({ effect: effect.kind, err: error }, "an effect was not answered");
+      if (!this.#options.signal.aborted)
+        this.#options.logger.error({ effect: effect.kind, err: error }, "an action on a pod ended without a result");
     });
   }
 
@@ -108,11 +109,11 @@ export class EffectRunner {
       case "removeContainer":
         return this.#sandboxes
           .removeContainer(effect.id)
-          .catch((error: unknown) => logger.warn({ err: error }, "a container nobody waits for was not removed"));
+          .catch((error: unknown) => logger.warn({ err: error }, "a container of an abandoned start could not be removed"));
       case "removeSandbox":
         return runtime
           .removeSandbox(effect.sandboxId, signal)
-          .catch((error: unknown) => logger.warn({ err: error }, "a sandbox of before was not removed"));
+          .catch((error: unknown) => logger.warn({ err: error }, "an earlier sandbox could not be removed"));
       case "runHook":
         return this.#runHook(effect, state);
       default:

@@ -55,7 +55,10 @@ export async function checkLocality(options: LocalityOptions, signal: AbortSigna
   }
   const name = `engine-check-${random.uuid()}`;
   if (await seesFile(engine, join(rootDirectory, `.${name}-that-is-not-there`), name, signal)) {
-    engine.logger.warn({}, "the Docker engine does not tell whether it sees our files; taken for the same machine, whose kernel it has");
+    engine.logger.warn(
+      {},
+      "the Docker engine does not report whether it sees this program's files; because its kernel is the same, it is assumed to be on this machine",
+    );
     return;
   }
   if (!(await seesFolder(engine, rootDirectory, name, signal))) {

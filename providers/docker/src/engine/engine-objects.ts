@@ -118,6 +118,6 @@ export class EngineObjects {
   #warnOnce(warning: string): void {
     if (this.#warned.has(warning) || this.#warned.size >= maxWarnings) return;
     this.#warned.add(warning);
-    this.#engine.logger.warn({ warning }, "the Docker engine warns; said once");
+    this.#engine.logger.warn({ warning }, "the Docker engine warns; logged once");
   }
 }

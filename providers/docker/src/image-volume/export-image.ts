@@ -61,7 +61,10 @@ export class ImageExports {
     try {
       await this.#throughout((whole) => objects.remove(id, whole));
     } catch (error) {
-      engine.logger.warn({ container: id, err: error }, "a container that was made to read an image stays for now");
+      engine.logger.warn(
+        { container: id, err: error },
+        "a container that was created to read an image could not be removed; a later sweep removes it",
+      );
     }
   }
 

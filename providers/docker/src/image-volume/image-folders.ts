@@ -116,11 +116,11 @@ export class ImageFolders implements AsyncDisposable {
       await fill(imageId, workshop, signal);
       signal.throwIfAborted();
       await rename(workshop, path);
-      logger.info({ image: imageId, path }, "the files of an image were taken out of the engine, for volumes");
+      logger.info({ image: imageId, path }, "the files of an image were extracted for use as a volume");
       return path;
     } catch (error) {
       await removeTree(workshop).catch((reason: unknown) =>
-        logger.warn({ path: workshop, err: reason }, "a half made folder stays for now"),
+        logger.warn({ path: workshop, err: reason }, "an unfinished folder could not be removed; a later sweep removes it"),
       );
       throw error;
     }

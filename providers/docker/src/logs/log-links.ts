@@ -172,7 +172,7 @@ export class LogLinks {
   #tellOnce({ id, logPath }: EngineLog, reason: string): void {
     if (this.#told.has(reason) || this.#told.size >= 100) return;
     this.#told.add(reason);
-    this.#options.logger.warn({ container: id, logPath, reason }, "a container's log is not linked for log shippers; said once");
+    this.#options.logger.warn({ container: id, logPath, reason }, "a container's log could not be linked for log shippers; logged once");
   }
 }
 

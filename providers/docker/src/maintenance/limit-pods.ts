@@ -27,7 +27,7 @@ export async function limitPods({ host, cgroups, measureNode }: LimitPodsOptions
       return;
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ err: error }, "all pods together are not limited to what is allocatable; tried again");
+      logger.warn({ err: error }, "the limit of all pods together could not be set to what is allocatable; will retry");
     }
     await clock.sleep(retryMs, signal);
   }
