@@ -1,18 +1,18 @@
 import { isNotFound } from "@virtual-kubelet/errdefs";
 
-/** An object of the Kubernetes API, as errors about it name it. */
+/** Reference to an object of the Kubernetes API that an error carries. */
 export interface NamedObject {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** How deep a chain of causes is followed; a longer one is a loop. */
+/** Maximum length of a chain of causes; a longer one is a loop. */
 const maxCauses = 32;
 
 /**
- * Runs work on an object of the API server; what it throws says which object it is about. Without that a provider that hands on
- * the error "secret not found" would seem to say that its pod is gone.
+ * Awaits work on an object of the API server and adds the object to its error. Without it a provider that rethrows
+ * "secret not found" would seem to report that its pod is gone.
  */
 export async function about<T>(object: NamedObject, work: Promise<T>): Promise<T> {
   try {
@@ -23,7 +23,7 @@ export async function about<T>(object: NamedObject, work: Promise<T>): Promise<T
   }
 }
 
-/** Whether the error says that the back end holds no such pod, and not that something else was not found. */
+/** Whether the error reports that the back end does not hold the pod, rather than that another object was not found. */
 export function isPodNotFound(error: unknown): boolean {
   if (!isNotFound(error)) return false;
   let current = error;

@@ -15,19 +15,18 @@ import type {
 } from "../provider/pod-lifecycle.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
 
-/** How long an aborted call may take to come back before it is left to itself. */
+/** Time that an aborted call has to return before it is given up. */
 const abortGraceMs = 5_000;
 
-/** Longest deadline of `getPods`: everything that is known of a node's pods may depend on it. */
+/** Maximum deadline of `getPods`, because all knowledge of a node's pods may depend on it. */
 const maxListMs = 60_000;
 
-/** Methods that change nothing: they may be under way beside any other call. */
+/** Read-only methods, which may overlap with any other call. */
 const asks: ReadonlySet<string> = new Set(["getPod", "getPodStatus"]);
 
-/** Of one call. */
 interface CallOptions {
   readonly signal: AbortSignal;
-  /** Longest deadline in milliseconds, within {@link ProviderCallsOptions.timeoutMs}. */
+  /** Maximum deadline in milliseconds, within {@link ProviderCallsOptions.timeoutMs}. */
   readonly maxMs?: number | undefined;
 }
 
@@ -37,25 +36,25 @@ export interface ProviderCallsOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
-  /** Deadline of one call in milliseconds; `getPods` has a minute at most. */
+  /** Deadline of one call in milliseconds; at most a minute for `getPods`. */
   readonly timeoutMs: number;
-  /** Takes the secrets of the pod of that UID out of what the provider throws; default: nothing is taken out. */
+  /** Removes the secrets of the pod with that UID from the provider's error. Default: the error is unchanged. */
   readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
-  /** Told when a call about a pod is given up: it ignored its signal. Not told of calls that only ask. */
+  /** Called when a call about a pod that ignored its signal is given up. Not called for read-only calls. */
   readonly onGivenUp: (ref: PodRef) => void;
-  /** Told when a call that had been given up comes back after all: what it did must be looked at. */
+  /** Called when a call that had been given up returns, because its effect has to be checked. */
   readonly onLateEnd: (ref: PodRef) => void;
 }
 
 /**
- * Calls a provider safely: each call has a deadline, what it returns is checked, what it throws becomes a rejection,
- * and a provider that ignores its signal holds nobody up for longer than five seconds.
+ * Calls a provider safely: each call has a deadline, its result is checked, its exception becomes a rejection,
+ * and a provider that ignores its signal delays callers by at most five seconds.
  */
 export class ProviderCalls {
   readonly #options: ProviderCallsOptions;
-  /** Settles when the `getPods` under way comes back. */
+  /** Settles when the `getPods` in progress returns. */
   #listing: Promise<void> | undefined;
-  /** Calls that were given up and have not come back, as `method uid`. */
+  /** Calls that were given up and have not returned, as `method uid`. */
   readonly #unanswered = new Set<string>();
 
   constructor(options: ProviderCallsOptions) {
@@ -78,7 +77,7 @@ export class ProviderCalls {
     return checkPodOf(ref, await this.#call("getPod", ref, { signal }, (inner) => this.#options.provider.getPod(ref, inner)), "getPod");
   }
 
-  /** @param maxMs - longest deadline in milliseconds; default: that of all calls */
+  /** @param maxMs - maximum deadline in milliseconds; default: that of all calls */
   async getPodStatus(ref: PodRef, signal: AbortSignal, maxMs?: number): Promise<ProviderPodStatus> {
     return checkStatus(
       await this.#call("getPodStatus", ref, { signal, maxMs }, (inner) => this.#options.provider.getPodStatus(ref, inner)),
@@ -86,7 +85,7 @@ export class ProviderCalls {
     );
   }
 
-  /** Never two at once: a second caller waits, within its own deadline, until the first call has come back. */
+  /** Calls never overlap: a second caller waits, within its own deadline, until the first call has returned. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     return checkPodList(await this.#call("getPods", undefined, { signal, maxMs: maxListMs }, (inner) => this.#listAlone(inner)));
   }
@@ -120,7 +119,7 @@ export class ProviderCalls {
     }
   }
 
-  /** Settles as the call does; a call that is aborted has some seconds for that. */
+  /** Settles with the call; an aborted call has some seconds to settle. */
   #race<T>(
     method: string,
     ref: PodRef | undefined,
@@ -129,7 +128,7 @@ export class ProviderCalls {
   ): Promise<T> {
     const { clock } = this.#options;
     const timeoutMs = Math.min(this.#options.timeoutMs, maxMs);
-    // A tracer may take its time before it begins.
+    // A tracer may delay the start.
     if (outer.aborted) return Promise.reject(outer.reason as Error);
     return new Promise<T>((resolve, reject) => {
       const inner = new AbortController();

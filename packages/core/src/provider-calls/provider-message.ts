@@ -1,9 +1,9 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 
-/** The longest message that goes from a provider into a condition or an event. */
+/** Maximum length of a provider's message in a condition or an event. */
 const maxLength = 512;
 
-/** Shapes of secrets that back ends put in their messages; the first group stays. */
+/** Patterns of secrets in messages of back ends; the first group is kept. */
 const secretPatterns: readonly RegExp[] = [
   // user:password@ of a URL
   /([a-z][a-z0-9+.-]*:\/\/)[^\s/]+(?=@)/gi,
@@ -11,7 +11,7 @@ const secretPatterns: readonly RegExp[] = [
   /\b((?:api[-_]?key|access[-_]?key|authorization|passw(?:or)?d|secret|signature|token)["']?\s*[=:]\s*["']?)(?!bearer\b|basic\b|\[redacted\])[^\s"'&,;]+/gi,
 ];
 
-/** An error's message, fit to be shown to everybody who may read the node: one line, no credentials, not too long. */
+/** Returns an error's message for everybody who may read the node: one line, without credentials, of limited length. */
 export function providerMessage(error: unknown): string {
   const line = messageOf(error).replaceAll(/\s+/g, " ").trim() || "the provider gave no message";
   const redacted = secretPatterns.reduce((text, pattern) => text.replaceAll(pattern, "$1[redacted]"), line);

@@ -8,9 +8,9 @@ const conditionStatuses: ReadonlySet<unknown> = new Set(["True", "False", "Unkno
 const statusLists = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const;
 
 /**
- * Checks a status a provider reported and copies it: afterwards the provider may change its own.
+ * Checks a provider's status and copies it, so that the provider may change its own object afterwards.
  *
- * @param source - the method that returned it, for the message
+ * @param source - name of the method that returned it, for the message
  * @throws InvalidInputError naming the field
  */
 export function checkStatus(status: unknown, source: string): ProviderPodStatus {
@@ -38,7 +38,7 @@ export function checkStatus(status: unknown, source: string): ProviderPodStatus 
   return copyJson(status) as ProviderPodStatus;
 }
 
-/** Checks and copies one report. @throws InvalidInputError naming the field, and the pod where it is known */
+/** Checks and copies one report. @throws InvalidInputError naming the field, and the pod if it is known */
 export function checkReport(update: unknown): PodUpdate {
   const source = "notifyPods";
   if (!isObject(update)) throw malformed(source, "update", update, "an object with ref, and status or gone");
@@ -60,7 +60,7 @@ function checkRef(source: string, ref: unknown): PodRef {
   return { namespace: read("namespace"), name: read("name"), uid: read("uid") };
 }
 
-/** As {@link checkPod}, for the pod that was asked for. Another UID is another pod, however much is alike. */
+/** As {@link checkPod}, for the requested pod. A different UID is a different pod, whatever else is equal. */
 export function checkPodOf({ namespace, name, uid }: PodRef, pod: unknown, source: string): ProviderPod {
   const checked = checkPod(pod, source);
   if (checked.ref.uid === uid) return checked;
@@ -68,7 +68,7 @@ export function checkPodOf({ namespace, name, uid }: PodRef, pod: unknown, sourc
 }
 
 /**
- * Checks that a reference with the UID of a known pod has its namespace and name, too: else nobody knows which of two pods is meant.
+ * Checks that a reference with the UID of a known pod also has its namespace and name; otherwise it is ambiguous.
  *
  * @throws InvalidInputError naming the field
  */
@@ -150,7 +150,7 @@ function malformed(source: string, field: string, value: unknown, expected: stri
   return new InvalidInputError(`provider's ${source} returned ${field} = ${shown}, expected ${expected}: this is a fault of the provider`);
 }
 
-/** A deep copy of JSON data; several times faster than structuredClone on small objects. */
+/** Returns a deep copy of JSON data; several times faster than structuredClone on small objects. */
 function copyJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyJson);
   if (!isObject(value)) return value;

@@ -4,26 +4,26 @@ import { IgnoredFields, type OmittedFields } from "./ignored-fields.ts";
 import type { ProviderLimits } from "./provider-limits.ts";
 import { withoutServiceAccountVolume } from "./service-account-volume.ts";
 
-/** The long form of `onUnsupported`. */
+/** Returns the long form of `onUnsupported`. */
 export function unsupportedPolicy(option: PodOptions["onUnsupported"]): Required<UnsupportedPolicy> {
   const { default: policy = "wait", ignore = [] } = typeof option === "object" ? option : { default: option };
   return { default: policy, ignore };
 }
 
-/** Makes of the API server's pods those that a provider gets: without what they may not have and need not. */
+/** Derives the pods that are passed to a provider from those of the API server, by omitting unsupported fields that may be ignored. */
 export class GivenPods {
   readonly #limits: ProviderLimits;
   readonly #ignored: IgnoredFields;
   readonly #keepsToken: boolean;
 
-  /** @throws InvalidInputError for a path to ignore that is none */
+  /** @throws InvalidInputError for a path that cannot be ignored */
   constructor(limits: ProviderLimits, options: Pick<PodOptions, "onUnsupported" | "automountToken">) {
     this.#limits = limits;
     this.#keepsToken = limits.capabilities.volumes?.includes("projected") === true || options.automountToken === "require";
     this.#ignored = new IgnoredFields(unsupportedPolicy(options.onUnsupported).ignore);
   }
 
-  /** The pod as the provider gets it, and what was left out of it that a user asked for. */
+  /** Returns the pod for the provider, and the paths of the fields that were omitted. */
   of(pod: DeepReadonly<Pod>): OmittedFields {
     const base = this.#keepsToken ? pod : withoutServiceAccountVolume(pod);
     return this.#ignored.omitAll({ pod: base, paths: [] }, this.#limits);

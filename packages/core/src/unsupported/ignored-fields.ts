@@ -36,9 +36,9 @@ const podSecurity = [
 const containerFields = ["startupProbe", "readinessProbe", "livenessProbe", "lifecycle", "ports[*].hostPort", ...containerSecurity];
 
 /**
- * The fields without which a pod may be run where a provider does not support them, if the operator names them. Without any other field
- * (an image, a volume, a variable, an init container, the restart policy) the pod would be another program. A security context is named
- * field by field, because each of them protects something else.
+ * The fields that an operator may name to be omitted if the provider does not support them. Without any other field
+ * (an image, a volume, a variable, an init container, the restart policy) the pod would be a different program. A security context is named
+ * field by field, because each field protects something else.
  */
 export const ignorableFields: readonly string[] = [
   ...["containers", "initContainers"].flatMap((list) => containerFields.map((field) => `spec.${list}[*].${field}`)),
@@ -46,14 +46,14 @@ export const ignorableFields: readonly string[] = [
   ...["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", ...podSecurity].map((field) => `spec.${field}`),
 ];
 
-/** A pod without the fields that are left out of it. */
+/** A pod without its omitted fields. */
 export interface OmittedFields {
   readonly pod: DeepReadonly<Pod>;
-  /** Paths of the fields that were left out, such as `spec.containers[0].livenessProbe`. */
+  /** Paths of the omitted fields, such as `spec.containers[0].livenessProbe`. */
   readonly paths: readonly string[];
 }
 
-/** The fields that an operator has named to be left out of pods where the provider does not support them. */
+/** The fields that an operator has named to be omitted if the provider does not support them. */
 export class IgnoredFields {
   readonly #patterns: readonly (readonly string[])[];
 
@@ -67,7 +67,7 @@ export class IgnoredFields {
   }
 
   /**
-   * Leaves out of the pod what was named of the unsupported fields, or in them.
+   * Omits the named ones among the unsupported fields, and named fields inside of them.
    *
    * @param unsupported - paths of the fields that the provider does not support
    */
@@ -82,7 +82,7 @@ export class IgnoredFields {
   }
 
   /**
-   * Leaves out what was named of the fields that ask for more than the limits. It looks again until there is nothing to leave out: without the host's network, the host ports that the API server wrote because of it ask for something.
+   * Omits the named fields that exceed the limits. Repeats because an omission can expose others: without `hostNetwork`, the host ports that it implied count.
    */
   omitAll(first: OmittedFields, limits: ProviderLimits): OmittedFields {
     if (this.#patterns.length === 0) return first;
@@ -94,8 +94,8 @@ export class IgnoredFields {
   }
 
   /**
-   * Calls with a pod, and once more each time that the call ends with an UnsupportedError for a field that is to be left out: capabilities do
-   * not tell all that a provider does not support.
+   * Calls with a pod, and again after each UnsupportedError for a field that may be omitted, because capabilities do
+   * not describe everything that a provider does not support.
    */
   async tell<T>(first: OmittedFields, call: (given: OmittedFields) => Promise<T>): Promise<T> {
     for (let given = first; ;) {
@@ -117,7 +117,7 @@ function fieldPathOf(error: unknown): string | undefined {
   return typeof fieldPath === "string" ? fieldPath : undefined;
 }
 
-/** What is wrong with a path that is to be ignored, as it follows the path; `undefined` if nothing is. */
+/** Returns the problem of a path to ignore, as text that follows the path; `undefined` if there is none. */
 export function ignoreProblem(path: string): string | undefined {
   if (ignorableFields.includes(path)) return undefined;
   if (ignorableFields.some((field) => field.startsWith(`${path}.`)))
@@ -127,12 +127,12 @@ export function ignoreProblem(path: string): string | undefined {
 
 type Key = string | number;
 
-/** `spec.containers[*].lifecycle` as its keys; `*` stands for each entry of a list. */
+/** Splits `spec.containers[*].lifecycle` into keys; `*` matches each entry of a list. */
 function keysOf(path: string): readonly string[] {
   return path.replaceAll("[*]", ".*").split(".");
 }
 
-/** The places in an object that a pattern names, and where something is set. */
+/** Returns the places in an object that match a pattern and are set. */
 function placesOf(value: unknown, [key, ...rest]: readonly string[]): readonly (readonly Key[])[] {
   if (key === undefined) return value === undefined || value === null ? [] : [[]];
   const entries: readonly (readonly [Key, unknown])[] =
@@ -140,7 +140,7 @@ function placesOf(value: unknown, [key, ...rest]: readonly string[]): readonly (
   return entries.flatMap(([name, entry]) => placesOf(entry, rest).map((place) => [name, ...place]));
 }
 
-/** A copy without what stands at the place. */
+/** Returns a copy without the value at the place. */
 function without(value: unknown, [key, ...rest]: readonly Key[]): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown, index) => (index === key ? without(entry, rest) : entry));
   if (!isObject(value) || key === undefined) return value;
@@ -155,7 +155,7 @@ function pathOf(place: readonly Key[]): string {
   return place.map((key, index) => (typeof key === "number" ? `[${key}]` : index === 0 ? key : `.${key}`)).join("");
 }
 
-/** Whether one path leads to the other, or to something in it. */
+/** Whether one path equals the other, or leads inside of it. */
 function overlaps(a: string, b: string): boolean {
   return a === b || [".", "["].some((next) => a.startsWith(b + next) || b.startsWith(a + next));
 }

@@ -4,14 +4,14 @@ import type { Capabilities } from "../provider/capabilities.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { unsupportedFields } from "./unsupported-fields.ts";
 
-/** What a pod may ask of a node: what its provider can do, and what the provider's configuration allows. */
+/** Limits for pods: the provider's capabilities, and the policy in its configuration. */
 export interface ProviderLimits {
   readonly capabilities: Capabilities;
-  /** What the provider's policy says of a pod. Default: all is allowed. */
+  /** Judges a pod by the provider's policy. Default: every pod is allowed. */
   readonly judge?: ((pod: DeepReadonly<Pod>) => PolicyVerdict) | undefined;
 }
 
-/** The limits of a provider with its parsed configuration. */
+/** Returns the limits of a provider with its parsed configuration. */
 export function limitsOf<Config>(definition: ProviderDefinition<Config>, config: Config): ProviderLimits {
   const { capabilities, policyAnnotations: annotations, policyVolumes: volumes } = definition;
   const scope = { annotations, volumes, operatingSystems: capabilities.operatingSystems };
@@ -19,13 +19,13 @@ export function limitsOf<Config>(definition: ProviderDefinition<Config>, config:
   return { capabilities, judge: policy && ((pod) => policyVerdict(pod, policy, scope)) };
 }
 
-/** What the policy does not allow of what a pod asks for. */
+/** Returns the requests of a pod that the policy does not allow. */
 export function refusalsOf(pod: DeepReadonly<Pod>, { judge }: ProviderLimits): readonly PolicyRefusal[] {
   const verdict = judge?.(pod);
   return verdict?.kind === "refused" ? verdict.refusals : [];
 }
 
-/** Paths of the fields that ask for more than the limits let a pod have. */
+/** Returns the paths of the fields that exceed the limits. */
 export function pathsOverLimits(pod: DeepReadonly<Pod>, limits: ProviderLimits): readonly string[] {
   return [...refusalsOf(pod, limits), ...unsupportedFields(pod, limits.capabilities)].map(({ fieldPath }) => fieldPath);
 }

@@ -6,8 +6,8 @@ export function isServiceAccountVolume(volume: DeepReadonly<NonNullable<PodSpec[
 }
 
 /**
- * The pod without that volume, and without its mounts: for a provider that knows no projected volumes. A pod that has
- * none is returned as it is.
+ * Returns the pod without that volume and its mounts, for a provider without projected volumes. A pod that has
+ * none is returned unchanged.
  */
 export function withoutServiceAccountVolume(pod: DeepReadonly<Pod>): DeepReadonly<Pod> {
   const { spec } = pod;

@@ -3,7 +3,7 @@ import { refusalMessage } from "../policy/check-policy.ts";
 import { refusalsOf, type ProviderLimits } from "./provider-limits.ts";
 import { listFields, unsupportedFields } from "./unsupported-fields.ts";
 
-/** What of a running pod's change no pod of the node may ask for, such as an ephemeral container, as people are told; empty if nothing is. */
+/** Returns messages about fields beyond the limits that a change of a running pod added; empty if there are none. */
 export function unsupportedChanges(
   applied: DeepReadonly<Pod>,
   desired: DeepReadonly<Pod>,

@@ -3,24 +3,24 @@ import { isSidecar } from "@virtual-kubelet/kubernetes";
 import type { Capabilities } from "../provider/capabilities.ts";
 import { isServiceAccountVolume } from "./service-account-volume.ts";
 
-/** A field of a pod that asks for more than the provider can do. */
+/** A field of a pod that the provider does not support. */
 export interface UnsupportedField {
   /** Path of the field, such as `spec.containers[0].livenessProbe`. */
   readonly fieldPath: string;
-  /** What it asks for, as it follows "does not support", such as `probes`. */
+  /** The unsupported feature as it follows "does not support", such as `probes`. */
   readonly message: string;
 }
 
-/** A container of the pod, whatever its list, and where it is. */
+/** A container of the pod, of any list, with its path. */
 interface PlacedContainer {
   readonly path: string;
   readonly container: DeepReadonly<Container>;
 }
 
 /**
- * The fields of a pod that ask for more than the capabilities offer, in the order of the spec. Init and ephemeral
- * containers are named once by their own capability, and not looked into where it is missing. The `kube-api-access-*`
- * volume that the API server puts into every pod asks for nothing, unless tokens are required.
+ * Returns the fields of a pod that exceed the capabilities, in the order of the spec. Init and ephemeral
+ * containers are named once by their own capability, and are not examined further if it is missing. The `kube-api-access-*`
+ * volume that the API server adds to every pod is ignored, unless tokens are required.
  */
 export function unsupportedFields(
   pod: DeepReadonly<Pod>,
@@ -36,7 +36,7 @@ export function unsupportedFields(
   ];
 }
 
-/** Fields as people are told of them, after "does not support". */
+/** Lists fields as text that follows "does not support". */
 export function listFields(fields: readonly UnsupportedField[]): string {
   return fields.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ");
 }
@@ -82,7 +82,7 @@ function unsupportedInContainer(
   for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const)
     check(isSet(container[probe]), capabilities.probes, probe, "probes");
   check(isSet(container.lifecycle), capabilities.lifecycleHooks, "lifecycle", "lifecycle hooks");
-  // On the host's network every port is a host port, and the API server writes it so.
+  // On the host's network every port is a host port, and the API server sets it as such.
   for (const [index, { hostPort }] of (spec.hostNetwork ? [] : (container.ports ?? [])).entries()) {
     check(Boolean(hostPort), capabilities.hostPorts, `ports[${index}].hostPort`, "host ports");
   }
@@ -121,25 +121,25 @@ function unsupportedVolumes(spec: DeepReadonly<PodSpec>, { volumes = [] }: Capab
   return (spec.volumes ?? []).flatMap((volume, index) => {
     if (!requireToken && isServiceAccountVolume(volume)) return [];
     const sources = Object.entries(volume).filter(([field, source]) => field !== "name" && source !== undefined && source !== null);
-    // The API server takes a volume without a source as an emptyDir.
+    // The API server treats a volume without a source as an emptyDir.
     const names = sources.length > 0 ? sources.map(([field]) => field) : ["emptyDir"];
     const missing = names.filter((name) => !volumes.includes(name));
     return missing.map((name) => ({ fieldPath: `spec.volumes[${index}].${name}`, message: `volumes of type ${name}` }));
   });
 }
 
-/** Names of the GPU resources a container asks for. */
+/** Returns the names of the GPU resources that a container requests. */
 function gpusOf({ resources }: DeepReadonly<Container>): string[] {
   const names = [...Object.keys(resources?.limits ?? {}), ...Object.keys(resources?.requests ?? {})];
   return [...new Set(names)].filter((name) => /(^|[./-])gpu/.test(name) || name.startsWith("nvidia.com/"));
 }
 
-/** Whether a field asks for anything: an empty map or list does not. */
+/** Whether a field is set to anything but an empty map or list. */
 function isSet(value: object | undefined | null): boolean {
   return fieldsSet(value).length > 0;
 }
 
-/** Names of the fields that hold something. */
+/** Returns the names of the fields that are set. */
 function fieldsSet(value: object | undefined | null): string[] {
   return Object.entries(value ?? {}).flatMap(([field, entry]) => (entry === undefined || entry === null ? [] : [field]));
 }

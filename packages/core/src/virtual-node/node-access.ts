@@ -7,20 +7,20 @@ import type { PodRef } from "../provider/pod-ref.ts";
 import type { ProviderPodList } from "../provider/pod-lifecycle.ts";
 import type { Provider } from "../provider/provider.ts";
 
-/** What a {@link NodeAccess} reaches once its node runs. */
+/** A running node, as {@link NodeAccess} uses it. */
 export interface RunningNode {
   readonly provider: Provider;
-  /** The pods bound to the node, as the API server has them. */
+  /** Returns the API server's pods that are bound to the node. */
   readonly listPods: () => readonly DeepReadonly<Pod>[];
-  /** What is known of a pod now, which the API server may not have heard yet. Default: what {@link listPods} says. */
+  /** Returns a pod's current status, which may not have reached the API server. Default: the status in {@link listPods}. */
   readonly statusOf?: ((pod: DeepReadonly<Pod>) => DeepReadonly<PodStatus> | undefined) | undefined;
   /** The pods that the back end holds. */
   readonly getPods: (signal: AbortSignal) => Promise<ProviderPodList>;
-  /** Takes the secrets of the pod of that UID out of what the provider throws. */
+  /** Removes the secrets of the pod with that UID from the provider's error. */
   readonly redact: (uid: string, error: unknown) => unknown;
 }
 
-/** What {@link NodeAccess} is about. */
+/** Options of {@link NodeAccess}. */
 export interface NodeAccessOptions {
   readonly nodeName: string;
   readonly providerName: string;
@@ -28,9 +28,9 @@ export interface NodeAccessOptions {
 }
 
 /**
- * What the node's HTTPS server may see and do: the node's pods, and the provider's logs, commands, streams and figures.
- * It is there from the start: while the node does not run it holds no pods, and every call throws UnavailableError.
- * A call the provider has no method for throws UnsupportedError.
+ * The node as its HTTPS server uses it: the node's pods, and the provider's logs, commands, streams and figures.
+ * It exists from the start: while the node does not run it has no pods, and every call throws UnavailableError.
+ * A call for which the provider has no method throws UnsupportedError.
  */
 export class NodeAccess implements ContainerAccess {
   readonly nodeName: string;
@@ -44,7 +44,7 @@ export class NodeAccess implements ContainerAccess {
     this.#metrics = metrics;
   }
 
-  /** The node runs from now on. @returns what says that it does no more */
+  /** Marks the node as running. @returns disposing of it ends that */
   open(running: RunningNode): Disposable {
     this.#running = running;
     return {
@@ -54,12 +54,12 @@ export class NodeAccess implements ContainerAccess {
     };
   }
 
-  /** The pods bound to the node, with their last known status. */
+  /** Returns the pods bound to the node, with their last known status. */
   listPods(): readonly DeepReadonly<Pod>[] {
     return this.#running?.listPods() ?? [];
   }
 
-  /** A pod of the node by its name, with its status as it is now; of several, the one that is not being deleted. */
+  /** Finds a pod of the node by name, with its current status; of several, the one that is not being deleted. */
   findPod(namespace: string, name: string): DeepReadonly<Pod> | undefined {
     const pods = this.listPods().filter(({ metadata }) => metadata?.name === name && metadata.namespace === namespace);
     const pod = pods.find(({ metadata }) => !metadata?.deletionTimestamp) ?? pods[0];
@@ -94,18 +94,18 @@ export class NodeAccess implements ContainerAccess {
     return this.#call("portForward", "port-forward", pod.uid, (provider) => provider.portForward?.(pod, port, stream, signal));
   }
 
-  /** What the node's pods use, as the provider measures it. */
+  /** Returns the provider's figures of the node's pods. */
   getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
     return this.#call("getStatsSummary", "stats", undefined, (provider) => provider.getStatsSummary?.(signal));
   }
 
-  /** The provider's own figures for `/metrics/resource`; `undefined` if they are to be made from its summary. */
+  /** Returns the provider's own figures for `/metrics/resource`; `undefined` if they have to be derived from its summary. */
   async getMetricsResource(signal: AbortSignal): Promise<readonly MetricFamily[] | undefined> {
     if (!this.#live().provider.getMetricsResource) return undefined;
     return this.#call("getMetricsResource", "stats", undefined, (provider) => provider.getMetricsResource?.(signal));
   }
 
-  /** How the provider's probes have gone, for `/metrics/probes`; empty for one that makes none, or tells nothing of them. */
+  /** Returns the results of the provider's probes, for `/metrics/probes`; empty for a provider without probes. */
   async getMetricsProbes(signal: AbortSignal): Promise<readonly MetricFamily[]> {
     if (!this.#running?.provider.getMetricsProbes) return [];
     return this.#call("getMetricsProbes", "stats", undefined, (provider) => provider.getMetricsProbes?.(signal));
@@ -138,8 +138,8 @@ export class NodeAccess implements ContainerAccess {
 }
 
 /**
- * The same values, with what their iteration throws as `show` has it: its text is shown to whoever reads. No generator,
- * for that would keep a `return` from a source whose `next` does not settle.
+ * Maps the errors of an iteration with `show`, because readers see their text. Not a generator,
+ * which would not pass `return` on to a source whose `next` does not settle.
  */
 function withErrors<T>(source: AsyncIterable<T>, show: (error: unknown) => unknown): AsyncIterable<T> {
   return {

@@ -2,21 +2,21 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { DeepReadonly, KubeClient, Logger, Metrics, Node, Taint, Tracer } from "@virtual-kubelet/kube-client";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 
-/** What the node object looks like; the provider's own description goes over the defaults, and these go over both. */
+/** Options of the node object. They take precedence over the provider's description, which takes precedence over the defaults. */
 export interface NodeOptions {
   /** A DNS subdomain, unique in the cluster. */
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** Default: none. The program's default is `virtual-kubelet.io/provider=<provider>:NoSchedule`. */
+  /** Default: none; of the program `virtual-kubelet.io/provider=<provider>:NoSchedule`. */
   readonly taints?: readonly DeepReadonly<Taint>[] | undefined;
-  /** Reported as InternalIP. Default: the provider's addresses, else none. */
+  /** Reported as InternalIP. Default: the provider's addresses, or none. */
   readonly address?: string | undefined;
-  /** Reported as InternalIP besides {@link address}, and of the other IP family: a node with IPv4 and IPv6. Default: none. */
+  /** A second InternalIP, of the other IP family than {@link address}, for a node with IPv4 and IPv6. Default: none. */
   readonly secondaryAddress?: string | undefined;
-  /** Reported as InternalIP where neither {@link address} nor the provider says any. Default: none. */
+  /** Reported as InternalIP if neither {@link address} nor the provider sets one. Default: none. */
   readonly defaultAddress?: string | undefined;
-  /** Port of the kubelet's HTTPS server; 0 where there is none. Default 10250. */
+  /** Port of the kubelet's HTTPS server; 0 if there is none. Default: 10250. */
   readonly kubeletPort?: number | undefined;
   /** Quantities that replace the provider's, by resource name. */
   readonly capacity?: Readonly<Record<string, string>> | undefined;
@@ -25,13 +25,13 @@ export interface NodeOptions {
   /** Reported kubelet version; must be a semantic version with a leading `v`. */
   readonly kubeletVersion?: string | undefined;
   /**
-   * Makes the reported kubelet version of the API server's release, such as `v1.34.2`, where {@link kubeletVersion} is not set: a kubelet
-   * must not be newer than its API server. The server is asked once, at the start. Default: the release that these packages follow,
-   * whatever the server is.
+   * Derives the reported kubelet version from the API server's release, such as `v1.34.2`, if {@link kubeletVersion} is not set: a kubelet
+   * must not be newer than its API server. The server is asked once, at the start. Default: always the release that these packages
+   * follow.
    */
   readonly kubeletVersionOf?: ((apiServerVersion: string) => string) | undefined;
   /**
-   * What the node's side of Kubernetes can do that not every kubelet can, such as `ExtendWebSocketsToKubelet`: names in
+   * Features of Kubernetes that the node supports and not every kubelet does, such as `ExtendWebSocketsToKubelet`: names in
    * upper camel case, in any order. Default: none. API servers before 1.36 ignore it.
    */
   readonly declaredFeatures?: readonly string[] | undefined;
@@ -42,73 +42,73 @@ export interface NodeOptions {
   /** Deadline of one ping in milliseconds; default 10,000. */
   readonly pingTimeoutMs?: number | undefined;
   /**
-   * Milliseconds since the last good ping for which a back end that cannot be reached leaves the node Ready, because one that restarts is no
-   * node that died. Default: `pingToleranceMs` of the provider, else 0.
+   * Milliseconds since the last successful ping during which the node stays Ready while the back end cannot be reached, because its restart
+   * is not a failure of the node. Default: `pingToleranceMs` of the provider, or 0.
    */
   readonly pingToleranceMs?: number | undefined;
-  /** Milliseconds between full reports where nothing changed; default 300,000. Changes are written at once. */
+  /** Milliseconds between full reports without changes; default: 300,000. Changes are written at once. */
   readonly statusReportIntervalMs?: number | undefined;
   /**
-   * What a back end that does not answer makes of the node. `notReady` (default): Ready=False with the provider's
+   * State of the node while the back end does not answer. `notReady` (default): Ready=False with the provider's
    * message; Kubernetes evicts the pods after 300 s. `condition`: the node stays Ready, with
    * `ProviderAvailable=False` and a NoSchedule taint.
    */
   readonly onProviderDown?: "notReady" | "condition" | undefined;
-  /** What is done with the node at a graceful stop; default `keep`. */
+  /** Action on the node at a graceful stop; default: `keep`. */
   readonly onShutdown?: "keep" | "cordon" | "drain" | "delete" | undefined;
   /** Identity of this instance, stable across restarts; see {@link InstanceOptions}. */
   readonly instance: InstanceOptions;
 }
 
-/** How one live instance a node is held. */
+/** Options that ensure one live instance of a node. */
 export interface InstanceOptions {
-  /** Stable across restarts of the same installation: from the config, else the pod's or host's name. */
+  /** Stable across restarts of the same installation: from the config, otherwise the name of the pod or host. */
   readonly identity: string;
-  /** Wait for the other instance to go instead of ending with {@link NodeHeldError}. Default `false`. */
+  /** Whether to wait until another instance has gone, instead of failing with {@link NodeHeldError}. Default: `false`. */
   readonly standby?: boolean | undefined;
 }
 
-/** How pods are run. */
+/** Options for pods. */
 export interface PodOptions {
-  /** Provider calls at once, of those that start or change pods, and as many of those that end them; default 50. One that takes over 5 s no longer counts. */
+  /** Maximum number of concurrent calls that start or change pods, and of those that end pods; default: 50. A call over 5 s no longer counts. */
   readonly workers?: number | undefined;
   /** Deadline of one provider call in milliseconds; default 300,000. */
   readonly providerTimeoutMs?: number | undefined;
-  /** Milliseconds between inventories of the provider; default 5,000, and 300,000 for one that notifies. */
+  /** Milliseconds between inventories of the provider; default: 5,000, or 300,000 for a provider that notifies. */
   readonly pollIntervalMs?: number | undefined;
-  /** What becomes of a pod that needs more than the provider can do; default `wait` (Pending, `ProviderUnsupported`). */
+  /** Handling of a pod that the provider does not support; default: `wait` (Pending, `ProviderUnsupported`). */
   readonly onUnsupported?: "wait" | "fail" | UnsupportedPolicy | undefined;
-  /** Pods of DaemonSets: `run` (default) them, leave them Pending (`ignore`), or `reject` them as Failed. */
+  /** Handling of pods of DaemonSets: `run` (default), stay Pending (`ignore`), or Failed (`reject`). */
   readonly daemonSets?: "run" | "ignore" | "reject" | undefined;
   /**
-   * What becomes of a pod whose service account's token is to be mounted, as it is by default, where the provider knows
-   * no projected volumes: `drop` (default) gives it to the provider without that volume and its mounts; with `require`
+   * Handling of a pod that mounts its service account's token, as it does by default, if the provider has
+   * no projected volumes: `drop` (default) passes it to the provider without that volume and its mounts; with `require`
    * it is unsupported.
    */
   readonly automountToken?: "drop" | "require" | undefined;
   readonly orphans?: OrphanOptions | undefined;
 }
 
-/** What becomes of pods that need more than the provider can do. */
+/** Handling of pods that the provider does not support. */
 export interface UnsupportedPolicy {
   /** Default `wait`. */
   readonly default?: "wait" | "fail" | undefined;
   /**
-   * Fields that are left out of a pod where the provider does not support them, each one of {@link ignorableFields}, such as
+   * Fields that are omitted from a pod if the provider does not support them, each one of {@link ignorableFields}, such as
    * `spec.containers[*].livenessProbe`. The provider does not see them, and an event on the pod names them. Default: none.
    */
   readonly ignore?: readonly string[] | undefined;
 }
 
-/** How back-end objects without a pod are found and removed. */
+/** Options of the removal of back-end pods without an API object. */
 export interface OrphanOptions {
   /** Default `true`; needs a cluster id. */
   readonly enabled?: boolean | undefined;
-  /** Milliseconds an orphan must have been seen as one before it is removed; default 60,000. */
+  /** Milliseconds for which a pod must have been an orphan before it is removed; default: 60,000. */
   readonly graceMs?: number | undefined;
-  /** Milliseconds between sweeps; default 300,000. The first runs one grace age after start. */
+  /** Milliseconds between sweeps; default: 300,000. The first runs one grace time after the start. */
   readonly intervalMs?: number | undefined;
-  /** The brake: a sweep that would remove more than this many removes none; nor is any pod ended when a list of the API server lacks more than this many. Default 10. */
+  /** A sweep that would remove more pods removes none, and no pod is ended when a list of the API server lacks more. Default: 10. */
   readonly maxPerSweep?: number | undefined;
 }
 
@@ -120,11 +120,11 @@ export interface ApiServerForPods {
   readonly port?: number | undefined;
 }
 
-/** One virtual node: what it is called, what it talks to, who runs its pods. */
+/** Options of {@link VirtualNode}. */
 export interface VirtualNodeOptions<Config = unknown> {
   readonly client: KubeClient;
   readonly provider: ProviderDefinition<Config>;
-  /** The provider's configuration as read; parsed with its schema before anything else happens. */
+  /** The provider's configuration before it is parsed with its schema. */
   readonly providerConfig: unknown;
   readonly node: NodeOptions;
   readonly pods?: PodOptions | undefined;
@@ -133,8 +133,8 @@ export interface VirtualNodeOptions<Config = unknown> {
   /** Default `cluster.local`. */
   readonly clusterDomain?: string | undefined;
   /**
-   * Where pods reach the API server, for pods outside the cluster's network: it stands in the variables of the service
-   * `kubernetes` in place of its cluster IP. The server's certificate must be valid for the host. Default: the cluster
+   * Address at which pods outside the cluster's network reach the API server. It replaces the cluster IP in the variables of the service
+   * `kubernetes`. The server's certificate must be valid for the host. Default: the cluster
    * IP.
    */
   readonly apiServerForPods?: ApiServerForPods | undefined;

@@ -10,19 +10,18 @@ import type { ResolvedPod } from "../provider/resolved-pod.ts";
 const defaultTokenSeconds = 3_600;
 const minTokenSeconds = 600;
 
-/** What {@link podAccess} gives access to. */
 export interface PodAccessOptions {
   readonly nodeName: string;
   /** The node's pods. */
   readonly store: Store<Pod>;
   readonly sources: PodSources;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
-  /** The pod as the provider gets it. */
+  /** Returns the pod as it is passed to the provider. */
   readonly given: (pod: DeepReadonly<Pod>) => DeepReadonly<Pod>;
   readonly recorder: Pick<EventRecorder, "event">;
 }
 
-/** The part of a {@link ProviderHost} that concerns the cluster's objects: of pods, only the node's own. */
+/** Returns the part of a {@link ProviderHost} that concerns the cluster's objects; of pods only those of the node. */
 export function podAccess({
   nodeName,
   store,
@@ -80,7 +79,7 @@ export function podAccess({
   };
 }
 
-/** Where in the pod a container stands, as a kubelet writes it in events. Source: kubernetes v1.36.3 pkg/kubelet/container/ref.go. */
+/** Returns a container's field path as in a kubelet's events. Source: kubernetes v1.36.3 pkg/kubelet/container/ref.go. */
 function containerFieldPath(pod: DeepReadonly<Pod> | undefined, name: string): string {
   const isIn = (list: "initContainers" | "ephemeralContainers"): boolean =>
     pod?.spec?.[list]?.some((container) => container.name === name) ?? false;

@@ -39,34 +39,32 @@ import { VolumeProvisioning, type VolumeProvisioningOptions } from "../provision
 import { PodSources } from "../pod-sources/pod-sources.ts";
 import { PodVolumes } from "../volumes/pod-volumes.ts";
 
-/** Where the kubelet's own nodes put what they need a default for. */
 const defaultClusterDomain = "cluster.local";
 
-/** Pods that are ended at once where nobody deleted them one by one, unless told otherwise. */
+/** Default limit on pods that are ended at once without single deletions. */
 const defaultMaxPerSweep = 10;
 
-/** How long a graceful stop may take by default. */
 const defaultShutdownTimeoutMs = 30_000;
 
 /** Options of {@link VirtualNode.run}. */
 export interface RunOptions {
-  /** How long the shutdown policy and the calls under way may take after the abort, in milliseconds; default 30,000. */
+  /** Time limit after the abort for the shutdown policy and the calls in progress, in milliseconds; default: 30,000. */
   readonly shutdownTimeoutMs?: number | undefined;
 }
 
-/** What is known of a running node's health. */
+/** Health of a running node. */
 export interface VirtualNodeHealth {
-  /** Whether the node is registered and the first inventory is in. */
+  /** Whether the node is registered and the first inventory is complete. */
   readonly ready: boolean;
   /** Whether the provider answered its last ping. */
   readonly providerUp: boolean;
-  /** Milliseconds since the API server was last heard of through the pods' watch; absent before the first time. */
+  /** Milliseconds since the last news through the watch of pods; absent before the first. */
   readonly lastContactAgeMs: number | undefined;
-  /** Milliseconds since the node's lease was last renewed; absent before the first time. */
+  /** Milliseconds since the last renewal of the node's lease; absent before the first. */
   readonly leaseAgeMs: number | undefined;
-  /** Pods that wait for a worker or a status write. */
+  /** Number of pods that wait for an action or a status write. */
   readonly pendingPods: number;
-  /** Pods anything is kept of: those bound to the node, and those that are gone there and not yet ended. */
+  /** Number of pods with stored data: those bound to the node, and those that are gone at the API server and have not ended. */
   readonly knownPods: number;
 }
 
@@ -92,14 +90,14 @@ export class VirtualNode {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
   readonly #ready = Promise.withResolvers<void>();
-  /** The node as its HTTPS server sees it. */
+  /** The node as its HTTPS server uses it. */
   readonly access: NodeAccess;
   #isReady = false;
   #node: NodeController | undefined;
   #pods: PodController | undefined;
   #reflector: Reflector<Pod> | undefined;
 
-  /** @throws InvalidInputError if the provider's configuration does not fit its schema, naming each field, or for a field to ignore that is none. */
+  /** @throws InvalidInputError naming each field of the configuration that does not fit the schema, or a field that cannot be ignored */
   constructor(options: VirtualNodeOptions) {
     this.#options = options;
     this.#config = parseProviderConfig(options);
@@ -110,11 +108,11 @@ export class VirtualNode {
     this.#logger = (options.logger ?? silentLogger).child({ node: options.node.name });
     this.#metrics = options.metrics ?? noMetrics;
     this.access = new NodeAccess({ nodeName: options.node.name, providerName: options.provider.name, metrics: this.#metrics });
-    // A caller that only awaits run() learns of a failure there.
+    // A caller that only awaits run() gets the failure there.
     this.#ready.promise.catch(() => {});
   }
 
-  /** Resolves when the node is registered and the provider's first inventory is in; rejects if {@link run} ends before. */
+  /** Resolves when the node is registered and the provider's first inventory is complete; rejects if {@link run} ends before. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -124,7 +122,6 @@ export class VirtualNode {
     return this.#node?.node;
   }
 
-  /** How the node is. */
   get health(): VirtualNodeHealth {
     const contactMs = this.#reflector?.lastContactMs;
     return {
@@ -138,8 +135,8 @@ export class VirtualNode {
   }
 
   /**
-   * Runs the node until aborted; may be called once. On abort no new work is begun, the node's `onShutdown` policy is
-   * carried out, calls under way end or are ended, and what is known is written. Pods keep running at the back end.
+   * Runs the node until aborted; may be called once. After the abort no new work begins, the node's `onShutdown` policy is
+   * performed, calls in progress end or are aborted, and the last statuses are written. Pods keep running at the back end.
    * An instance that has lost the node to another stops at once: its calls are aborted and nothing more is written.
    *
    * @throws NodeHeldError if another instance runs this node, at the start or later.
@@ -173,10 +170,10 @@ export class VirtualNode {
 
     const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: owner.nodeName });
     const recorderEnd = new AbortController();
-    // Aborts all that is under way: the node is another instance's, or the time to end is over.
+    // Aborts everything in progress when another instance has taken the node, or the time limit has passed.
     const hardEnd = new AbortController();
     const recording = recorder.run(recorderEnd.signal, hardEnd.signal);
-    // At the end of this method what is declared last is disposed first.
+    // Disposal happens in reverse order of declaration.
     await using _recording = atEnd(async () => {
       recorderEnd.abort();
       await recording;
@@ -224,7 +221,7 @@ export class VirtualNode {
       throw error;
     };
     const running = node.run(nodeSignal, { shutdownTimeoutMs }).then(() => podsEnd.abort(signal.reason), onNodeFailed);
-    // The pods' side below is awaited first; a failure of the node's side ends it through podsEnd.
+    // The pods below are awaited first; a failure of the node ends them through podsEnd.
     running.catch(() => {});
     const ends = {
       signal: AbortSignal.any([podsEnd.signal, hardEnd.signal]),
@@ -333,13 +330,13 @@ export class VirtualNode {
       if (provisioning) tasks.push(provisioning.run(tasksSignal));
       await pods.run(signal, hardSignal);
     } finally {
-      // After a failure nothing else would end them.
+      // After a failure nothing else would end the tasks.
       tasksEnd.abort(signal.reason);
       await Promise.allSettled(tasks);
     }
   }
 
-  /** `undefined` where the provider makes no volumes. */
+  /** @returns `undefined` if the provider creates no volumes */
   #provisioning(provider: Provider, parts: Pick<VolumeProvisioningOptions, "recorder" | "node">): VolumeProvisioning | undefined {
     const { client, provider: definition } = this.#options;
     const names = definition.provisioners?.(this.#config) ?? [];
@@ -361,7 +358,7 @@ export class VirtualNode {
     return { ...node, kubeletVersion: node.kubeletVersionOf(version) };
   }
 
-  /** A provider that takes its time does not put off the end; one that comes too late is closed. */
+  /** A slow `create` does not delay the end; a provider that arrives too late is disposed of. */
   async #createProvider(host: ProviderHost, signal: AbortSignal): Promise<Provider> {
     const creating = Promise.resolve(this.#options.provider.create(host, this.#config));
     try {
@@ -401,12 +398,12 @@ export class VirtualNode {
   }
 }
 
-/** Something to be done at the end of the block that declares it with `await using`. */
+/** Runs work at the end of the block that declares the result with `await using`. */
 function atEnd(work: () => Promise<void>): AsyncDisposable {
   return { [Symbol.asyncDispose]: work };
 }
 
-/** A provider that says nothing of its node has one that always answers. */
+/** A provider without `ping` always answers. */
 function bindNodeProvider(provider: Provider): NodeProvider {
   return {
     ping: async (signal) => provider.ping?.(signal),
