@@ -4,10 +4,10 @@ import { toSeconds } from "../../api-server/api-time.ts";
 import { statusText } from "./status-text.ts";
 
 /**
- * A container status in the API server's own form, so that comparing it with the server's answer finds no difference
- * that is none: seconds, canonical quantities, no empty fields, at most one state, nothing unknown.
+ * Returns a container status in the API server's own form, so that a comparison with the server's answer finds no false
+ * differences: whole seconds, canonical quantities, no empty fields, at most one state, no unknown fields.
  *
- * @param messageBytes - longest message, in bytes
+ * @param messageBytes - maximum length of a message, in bytes
  */
 export function canonicalContainerStatus(
   status: Partial<DeepReadonly<ContainerStatus>> & { readonly name: string },
@@ -32,7 +32,7 @@ export function canonicalContainerStatus(
   };
 }
 
-/** The one state that holds: terminated before running before waiting; none if none is told. */
+/** Returns the effective state: terminated before running before waiting; empty if none is reported. */
 export function canonicalState(state: DeepReadonly<ContainerState> | null | undefined, messageBytes: number): ContainerState {
   const { terminated, running, waiting } = state ?? {};
   if (terminated) {
@@ -54,14 +54,14 @@ export function canonicalState(state: DeepReadonly<ContainerState> | null | unde
   return {};
 }
 
-/** The API takes a status without a state as one of a container that waits. */
+/** The API treats a status without a state as waiting. */
 function stateOrWaiting(state: ContainerState): ContainerState {
   return state.terminated || state.running || state.waiting ? state : { waiting: {} };
 }
 
 /**
- * Resources as the API server writes them; `undefined` where nothing is said of them. That there are none is said, too: by that
- * the API server knows a node that can change them.
+ * Returns resources as the API server writes them; `undefined` if they are not reported. Empty resources are kept, because they show
+ * the API server that the node supports resizes.
  */
 export function canonicalResources(resources: DeepReadonly<ContainerStatus>["resources"]): ContainerStatus["resources"] {
   if (!resources) return undefined;
@@ -71,7 +71,7 @@ export function canonicalResources(resources: DeepReadonly<ContainerStatus>["res
   return { limits, requests, claims };
 }
 
-/** Quantities in Kubernetes' canonical form, without those that are none; `undefined` where none is left. */
+/** Returns quantities in Kubernetes' canonical form, without malformed ones; `undefined` if none remains. */
 export function canonicalQuantities(
   quantities: Readonly<Record<string, string | undefined>> | undefined,
 ): Record<string, string> | undefined {
@@ -86,7 +86,7 @@ function toInt32(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value | 0 : undefined;
 }
 
-/** A deep copy without the values that the API server leaves out of its answers: absent, false and empty ones. */
+/** Returns a deep copy without the values that the API server leaves out of its answers: absent, false and empty ones. */
 function compact<T>(value: unknown): T | undefined {
   return withoutEmpty(value) as T | undefined;
 }

@@ -1,13 +1,13 @@
 import type { ContainerStatus, DeepReadonly, Metrics, PodStatus } from "@virtual-kubelet/kube-client";
 
-/** The lists of a pod's status, by a kubelet's names for the type of their containers. */
+/** The lists of a pod's status, with a kubelet's names for their types of container. */
 const lists = [
   ["init_container", "initContainerStatuses"],
   ["container", "containerStatuses"],
   ["ephemeral_container", "ephemeralContainerStatuses"],
 ] as const;
 
-/** Reasons that are counted by their name: a provider may make up others, and a label's values have to be few. */
+/** Reasons with a label value of their own. Providers can invent others, and the number of label values has to be small. */
 const knownReasons: ReadonlySet<string> = new Set([
   "Completed",
   "Error",
@@ -19,8 +19,8 @@ const knownReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Counts which of a pod's containers have been started, and which have ended, between two of its statuses, under a
- * kubelet's names. What happened several times between them is counted as often.
+ * Counts the starts and ends of a pod's containers between two of its statuses, under a
+ * kubelet's names. Repeated starts and ends are each counted.
  *
  * Source: kubernetes v1.36.3 pkg/kubelet/metrics/metrics.go and pkg/kubelet/status/status_manager.go.
  */
@@ -40,7 +40,7 @@ export function countContainers(metrics: Metrics, before: DeepReadonly<PodStatus
   }
 }
 
-/** How often a container has been started. */
+/** Returns the number of starts of a container. */
 function startsOf(status: DeepReadonly<ContainerStatus> | undefined): number {
   if (!status) return 0;
   const { state, lastState, restartCount } = status;
@@ -48,7 +48,7 @@ function startsOf(status: DeepReadonly<ContainerStatus> | undefined): number {
   return hasBegun ? restartCount + 1 : 0;
 }
 
-/** How often it has ended. */
+/** Returns the number of ends of a container. */
 function endsOf(status: DeepReadonly<ContainerStatus> | undefined): number {
   return startsOf(status) - (status?.state?.running ? 1 : 0);
 }

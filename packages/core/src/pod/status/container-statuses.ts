@@ -8,27 +8,27 @@ import { containerMessageBytes } from "./status-text.ts";
 /** The three lists of a pod's status. */
 export type ContainerStatusLists = Pick<PodStatus, "initContainerStatuses" | "containerStatuses" | "ephemeralContainerStatuses">;
 
-/** What is written of containers that still count as running, or not yet started, when the pod has ended. */
+/** Termination state of containers that still count as running, or not yet started, when the pod has ended. */
 export interface ContainerEnding {
   readonly exitCode: number;
   readonly reason: string;
   readonly message: string;
-  /** Which containers that never started end, too: none, those the report does not name, or all. */
+  /** Containers that never started and also end: none, those missing from the report, or all. */
   readonly neverStarted: "wait" | "endUnreported" | "end";
 }
 
 export interface ContainerStatusesInput {
   readonly pod: DeepReadonly<Pod>;
   readonly reported: ProviderPodStatus;
-  /** The pod has ended, whatever the report says of single containers. */
+  /** Set if the pod has ended, whatever the states of single containers in the report. */
   readonly ending?: ContainerEnding | undefined;
-  /** The time, as the API writes it. */
+  /** Current time in the API's format. */
   readonly now: string;
 }
 
 type ListKind = "init" | "main" | "ephemeral";
 
-/** All that the status of one container follows from. */
+/** All inputs for the status of one container. */
 interface ContainerView {
   readonly kind: ListKind;
   readonly container: DeepReadonly<Container>;
@@ -39,9 +39,9 @@ interface ContainerView {
 }
 
 /**
- * One status for each container of the spec, as a kubelet would write it: reported ones are put in order, the others
- * wait. Restart counts never fall, a container that may not be started again stays terminated, and what the last run
- * ended with is kept.
+ * Returns one status for each container of the spec, as a kubelet would write it. Reported statuses are normalized, and other containers
+ * wait. Restart counts never fall, a container that may not be started again stays terminated, and the termination state of the last run
+ * is kept.
  * Source: convertToAPIContainerStatuses in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function containerStatuses(input: ContainerStatusesInput): ContainerStatusLists {
@@ -76,7 +76,7 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
   };
 }
 
-/** Statuses by their container's name; of two, the first. */
+/** Returns the statuses by container name; of duplicates, the first. */
 function byName(statuses: readonly DeepReadonly<ContainerStatus>[] | undefined): ReadonlyMap<string, DeepReadonly<ContainerStatus>> {
   return new Map(statuses?.toReversed().map((status) => [status.name, status]));
 }
@@ -91,27 +91,27 @@ function statusOf(view: ContainerView): ContainerStatus {
     restartCount: Math.max(read.restartCount, stored?.restartCount ?? 0),
   };
   const state = stateOf(view, base);
-  // A wait that ends with the pod ends as the run before it did, which is then no longer the last one but this.
+  // A container that waits when the pod ends gets the state of its previous run, which is then no longer its `lastState`.
   const isLastRun = state.terminated !== undefined && base.state?.waiting !== undefined;
   const terminated = isLastRun ? undefined : lastTermination(view, { ...base, state });
   return { ...base, ...readiness(view, base, state), state, lastState: terminated ? { terminated } : {} };
 }
 
-/** The status to go by: the report, or what is stored where the report says nothing or what cannot be. */
+/** Returns the status to use: the report, or the stored status if the report lacks it or is impossible. */
 function believed(view: ContainerView): DeepReadonly<ContainerStatus> | undefined {
   const { reported, stored } = view;
   if (stored?.state?.terminated && !reported?.state?.terminated) {
     return reported && mayLeaveTerminated(view, stored.state.terminated.exitCode) ? reported : stored;
   }
   if (reported) return reported;
-  // It ran, and will not be started again: that a report lacks it does not make it dead.
+  // A container that ran and will not be started again does not count as dead because a report lacks it.
   const isLast = view.input.pod.metadata?.deletionTimestamp !== undefined || !mayLeaveTerminated(view, 137);
   if (stored?.state?.running && isLast) return { ...stored, ready: false };
   return undefined;
 }
 
 /**
- * Whether a container that ended may be anything else again; the API server refuses it otherwise.
+ * Whether a terminated container may leave that state; otherwise the API server refuses the status.
  * Source: ValidateContainerStateTransition in kubernetes v1.36.3 pkg/apis/core/validation.
  */
 function mayLeaveTerminated({ kind, container, input: { pod } }: ContainerView, exitCode: number): boolean {
@@ -119,7 +119,7 @@ function mayLeaveTerminated({ kind, container, input: { pod } }: ContainerView, 
   return shouldRestart(container, pod.spec ?? { containers: [] }, exitCode);
 }
 
-/** The status of a container the report does not name. */
+/** Returns the status of a container that is missing from the report. */
 function waitingAgain({ stored }: ContainerView): Pick<ContainerStatus, "restartCount" | "image" | "imageID" | "ready" | "lastState"> {
   const ran = stored?.state?.running;
   const unknown = ran && {
@@ -139,10 +139,10 @@ function waitingAgain({ stored }: ContainerView): Pick<ContainerStatus, "restart
   };
 }
 
-/** Exactly one of running, terminated and waiting, with all its fields. */
+/** Returns exactly one of running, terminated and waiting, with all its fields. */
 function stateOf(view: ContainerView, status: ContainerStatus): ContainerState {
   const { input, stored, messageBytes } = view;
-  // What the stored status tells of this very run fills in what the report leaves out.
+  // The stored status of the same run completes the report.
   const held = stored && !isNewRun(stored, status) ? stored.state : undefined;
   const { running, waiting } = status.state ?? {};
   const terminated = terminatedState(view, status, held);
@@ -168,7 +168,7 @@ function terminatedState(
   };
 }
 
-/** How a container ends whose pod has ended: as its last run, if it is between two; `undefined` if it goes on waiting. */
+/** Returns the termination of a container of an ended pod: that of its last run if it is between two; `undefined` if it stays waiting. */
 function endedState({ kind, reported, input }: ContainerView, status: ContainerStatus, ending: ContainerEnding): Terminated | undefined {
   const { now } = input;
   const { exitCode, reason, message } = ending;
@@ -181,7 +181,7 @@ function endedState({ kind, reported, input }: ContainerView, status: ContainerS
   return ends && kind !== "ephemeral" ? { ...isOver, exitCode, reason, message } : undefined;
 }
 
-/** What the run before this one ended with: as reported, else as far as the stored status tells. */
+/** Returns the termination of the previous run: from the report, otherwise from the stored status. */
 function lastTermination({ stored }: ContainerView, status: ContainerStatus): NonNullable<ContainerState["terminated"]> | undefined {
   if (status.lastState?.terminated) return status.lastState.terminated;
   const before = canonicalState(stored?.state, Number.MAX_SAFE_INTEGER).terminated;
@@ -189,7 +189,7 @@ function lastTermination({ stored }: ContainerView, status: ContainerStatus): No
   return isOver ? before : canonicalState(stored?.lastState, Number.MAX_SAFE_INTEGER).terminated;
 }
 
-/** Whether a status tells of a later run of the container than the stored one. */
+/** Whether a status is that of a later run of the container than the stored one. */
 function isNewRun(stored: DeepReadonly<ContainerStatus>, status: ContainerStatus): boolean {
   if (status.restartCount > stored.restartCount) return true;
   return Boolean(stored.containerID && status.containerID) && stored.containerID !== status.containerID;
@@ -208,7 +208,7 @@ function readiness(
   return { ready: started && base.ready, started };
 }
 
-/** Why a container waits of which nothing is known yet. */
+/** Returns the waiting reason of a container of which nothing is known yet. */
 function defaultWaitingReason(pod: DeepReadonly<Pod>): string {
   return pod.spec?.initContainers?.length ? "PodInitializing" : "ContainerCreating";
 }

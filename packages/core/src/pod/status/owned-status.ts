@@ -1,6 +1,6 @@
 import type { PodStatus } from "@virtual-kubelet/kube-client";
 
-/** The fields of a pod's status that the core writes. All others belong to somebody else and are left as they are. */
+/** The fields of a pod's status that the core writes. All others belong to other writers and stay unchanged. */
 export const ownedStatusFields: readonly (keyof PodStatus)[] = [
   "phase",
   "reason",
@@ -19,7 +19,7 @@ export const ownedStatusFields: readonly (keyof PodStatus)[] = [
   "allocatedResources",
 ];
 
-/** Conditions the core derives from the container statuses, in the order a kubelet writes them. */
+/** Conditions that the core derives from the container statuses, in a kubelet's order. */
 export const derivedConditionTypes: readonly string[] = [
   "PodReadyToStartContainers",
   "Initialized",
@@ -29,8 +29,8 @@ export const derivedConditionTypes: readonly string[] = [
 ];
 
 /**
- * Conditions that exist only while the provider or the pod controller asserts them, and are removed after that. All
- * condition types but these and {@link derivedConditionTypes} are somebody else's.
+ * Conditions that exist only while the provider or the pod controller asserts them, and are removed afterwards. All
+ * condition types except these and {@link derivedConditionTypes} belong to other writers.
  */
 export const assertedConditionTypes: readonly string[] = [
   "PodResizePending",
@@ -39,7 +39,7 @@ export const assertedConditionTypes: readonly string[] = [
   "ProviderUpdateFailed",
 ];
 
-/** Whether the core alone writes, and removes, conditions of this type. */
+/** Whether only the core writes and removes conditions of this type. */
 export function isOwnedCondition(type: string): boolean {
   return derivedConditionTypes.includes(type) || assertedConditionTypes.includes(type);
 }

@@ -8,15 +8,15 @@ export type PodAddresses = Pick<PodStatus, "podIP" | "podIPs" | "hostIP" | "host
 export interface PodAddressesInput {
   readonly pod: DeepReadonly<Pod>;
   readonly reported: ProviderPodStatus;
-  /** The node's addresses, its main one first. */
+  /** The node's addresses, the main one first. */
   readonly hostIPs: readonly string[];
   /** Whether a container of the pod runs. */
   readonly isRunning: boolean;
 }
 
 /**
- * The pod's addresses: those reported, at most one a family, the reported `podIP` first, else the node's family. A pod
- * on the host's network that reports none has the node's. A pod of which nothing runs keeps the address it had.
+ * Returns the pod's addresses: the reported ones, at most one of each family; the reported `podIP` first, otherwise the node's family. A pod
+ * on the host's network without reported addresses has the node's. A pod without a running container keeps its address.
  * Source: generateAPIPodStatus and sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function podAddresses({ pod, reported, hostIPs, isRunning }: PodAddressesInput): PodAddresses {
@@ -32,13 +32,13 @@ export function podAddresses({ pod, reported, hostIPs, isRunning }: PodAddresses
   };
 }
 
-/** The addresses of a status as plain strings, `podIP` first; one a family, malformed ones left out. */
+/** Returns the addresses of a status as plain strings, `podIP` first; one of each family, without malformed ones. */
 export function ipsOf({ podIP, podIPs }: Pick<DeepReadonly<PodStatus>, "podIP" | "podIPs">): string[] {
   return onePerFamily([podIP, ...(podIPs ?? []).map((entry) => entry.ip)]);
 }
 
 /**
- * The first address of each family, as Go writes it: the API server refuses a second one, compares text, and holds
+ * Returns the first address of each family, as Go writes it: the API server refuses a second one, compares text, and stores
  * IPv6 in its shortest form.
  */
 export function onePerFamily(addresses: readonly (string | undefined)[]): string[] {

@@ -9,21 +9,21 @@ export interface PodConditionsInput {
   readonly pod: DeepReadonly<Pod>;
   readonly phase: PodPhase;
   readonly statuses: StatusByName;
-  /** Whether the pod's place to run exists: it has an address, or a container of it has been started. */
+  /** Whether the pod's sandbox exists: the pod has an address, or a container of it has been started. */
   readonly hasSandbox: boolean;
-  /** Conditions the provider or the controller asserts; those the core derives are ignored. */
+  /** Conditions that the provider or the controller asserts; those that the core derives are ignored. */
   readonly asserted: readonly DeepReadonly<PodCondition>[];
-  /** Generation of the spec acted on; absent where the API server counts none. */
+  /** Generation of the applied spec; absent if the API server does not count generations. */
   readonly observedGeneration: number | undefined;
-  /** The time, as the API writes it. */
+  /** Current time in the API's format. */
   readonly now: string;
 }
 
 type ConditionVerdict = Pick<PodCondition, "status" | "reason" | "message">;
 
 /**
- * The pod's conditions: everybody else's first, then the asserted ones, then those a kubelet derives from the container
- * statuses. A condition whose status stays keeps its transition time.
+ * Returns the pod's conditions: first those of other writers, then the asserted ones, then those that a kubelet derives from the container
+ * statuses. A condition with an unchanged status keeps its transition time.
  * Source: kubernetes v1.36.3 pkg/kubelet/status/generate.go.
  */
 export function podConditions(input: PodConditionsInput): PodCondition[] {
@@ -41,7 +41,7 @@ export function podConditions(input: PodConditionsInput): PodCondition[] {
   return [...others, ...derived];
 }
 
-/** The conditions of others as stored, and the asserted ones in their place or after them. */
+/** Returns the stored conditions of other writers, with asserted ones in their place or after them. */
 function otherConditions(input: PodConditionsInput): PodCondition[] {
   const asserted = new Map(input.asserted.filter(isWritable).map((condition) => [condition.type, condition]));
   const stored = (input.pod.status?.conditions ?? []).filter(({ type }) => asserted.has(type) || !isOwnedCondition(type));
@@ -52,7 +52,7 @@ function otherConditions(input: PodConditionsInput): PodCondition[] {
   });
 }
 
-/** The stored conditions that are neither derived nor asserted by the core. */
+/** Returns the stored conditions that the core neither derives nor asserts. */
 export function foreignConditions(pod: DeepReadonly<Pod>): PodCondition[] {
   return (pod.status?.conditions ?? []).filter(({ type }) => !isOwnedCondition(type)).map((condition) => ({ ...condition }));
 }
@@ -64,7 +64,7 @@ function assertedCondition(condition: DeepReadonly<PodCondition>, input: PodCond
   return withHistory(own, input, generation);
 }
 
-/** What the API server would take: it refuses the whole status for one malformed condition. */
+/** Whether the API server accepts the condition; it refuses the whole status for one malformed condition. */
 function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
   if (derivedConditionTypes.includes(type)) return false;
   return (
@@ -73,7 +73,7 @@ function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
   );
 }
 
-/** The condition with what the stored one passes on: the time of its last transition, and a generation never lower. */
+/** Returns the condition with the stored transition time if its status is unchanged, and a generation that never falls. */
 function withHistory(condition: PodCondition, { pod, now }: PodConditionsInput, observedGeneration: number | undefined): PodCondition {
   const stored = storedCondition(pod, condition.type);
   const since = stored?.status === condition.status ? toSeconds(stored.lastTransitionTime) : undefined;
@@ -84,7 +84,7 @@ function withHistory(condition: PodCondition, { pod, now }: PodConditionsInput, 
   };
 }
 
-/** The higher generation; `undefined` where the server counts none. */
+/** Returns the higher generation; `undefined` if the server does not count generations. */
 export function latestGeneration(stored: number | undefined, observed: number | undefined): number | undefined {
   return Math.max(stored ?? 0, observed ?? 0) || undefined;
 }
@@ -132,7 +132,7 @@ function isStarted(status: DeepReadonly<ContainerStatus> | undefined): boolean {
   return status?.state?.running !== undefined || status?.state?.terminated !== undefined;
 }
 
-/** Names as Go prints a list of them. */
+/** Returns the names as Go prints a slice. */
 function nameList(containers: readonly { readonly name: string }[]): string {
   return `[${containers.map(({ name }) => name).join(" ")}]`;
 }

@@ -1,7 +1,7 @@
 import type { ContainerStatus, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 
-/** The phases a kubelet writes. */
+/** The phases that a kubelet writes. */
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
 /** Whether a phase is final: a pod never leaves it. */
@@ -13,11 +13,11 @@ export function isTerminalPhase(phase: string | undefined): phase is "Succeeded"
 export type StatusByName = ReadonlyMap<string, DeepReadonly<ContainerStatus>>;
 
 /**
- * The phase that follows from the container statuses: Pending until the init containers are through and every
- * container was started once, Running while one runs or will be started again, then Succeeded or Failed.
+ * Computes the phase from the container statuses: Pending until the init containers have succeeded and every
+ * container has been started, Running while one runs or will be started again, then Succeeded or Failed.
  *
- * @param isEnding - the pod is being deleted: no container that has ended is started again, but one that waits for its
- * next start may not have heard of that yet
+ * @param isEnding - whether the pod is being deleted: no terminated container is started again, but one that waits for its
+ * next start may still be started
  * Source: getPhase in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function computePhase(pod: DeepReadonly<Pod>, statuses: StatusByName, isEnding: boolean): PodPhase {
@@ -78,7 +78,7 @@ interface ContainerCount {
   restarting: number;
   /** Of the stopped ones, those that wait for their next start already. */
   waitingAgain: number;
-  /** Of the stopped ones, those whose last word is exit code 0. */
+  /** Of the stopped ones, those with exit code 0. */
   succeeded: number;
   unknown: number;
 }
@@ -101,7 +101,7 @@ function countContainers(spec: DeepReadonly<PodSpec>, statuses: StatusByName): C
   return count;
 }
 
-/** Exit code of a container that has ended and does not run: of now, or of the run before the wait it is in. */
+/** Returns the last exit code of a container that does not run: of its state, or of the run before its wait. */
 function lastExitCode(status: DeepReadonly<ContainerStatus> | undefined): number | undefined {
   if (!status || status.state?.running) return undefined;
   return (status.state?.terminated ?? status.lastState?.terminated)?.exitCode;

@@ -6,21 +6,21 @@ import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** A strategic merge patch of a pod's status; without a `resourceVersion` it is carried out whatever others have written. */
+/** A strategic merge patch of a pod's status; without a `resourceVersion` it applies regardless of writes by others. */
 export interface StatusPatch {
   readonly metadata: { readonly uid: string | undefined; readonly resourceVersion?: string | undefined };
   readonly status: Readonly<JsonObject>;
 }
 
 /**
- * The strategic merge patch that makes the stored status the wanted one, for the `status` subresource. It holds only
- * what differs in fields the core owns, `null` for those that vanished, and the pod's UID, so that the server refuses
- * it for a pod that was created again under the name; see {@link isOtherPod}. A new phase is bound to the stored
- * resourceVersion: else it could replace a final phase of somebody else that the node has not seen. Conditions of others are
- * never in it.
+ * Returns the strategic merge patch from the stored status to the wanted one, for the `status` subresource. It contains only
+ * the differences in fields that the core owns, `null` for vanished ones, and the pod's UID, so that the server refuses
+ * it for another pod of the same name; see {@link isOtherPod}. A new phase is bound to the stored
+ * resourceVersion, because it could otherwise replace another writer's final phase that the node has not seen. Conditions of others are
+ * never included.
  *
  * @param stored - the API server's object
- * @param wanted - as `derivePodStatus` and its siblings return it
+ * @param wanted - a status from pod-status.ts
  * @returns `undefined` when nothing differs
  */
 export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<PodStatus>): StatusPatch | undefined {
@@ -38,12 +38,12 @@ export function podStatusPatch(stored: DeepReadonly<Pod>, wanted: DeepReadonly<P
   return { metadata: "phase" in status ? { uid, resourceVersion } : { uid }, status };
 }
 
-/** Whether the API server refused a patch because the pod of that name is another one than the patch is for. */
+/** Whether the API server refused a patch because the pod of that name has another UID. */
 export function isOtherPod(error: unknown): boolean {
   return isOtherObject(error);
 }
 
-/** Conditions merge by type: changed ones with `null` for what vanished in them, and a deletion for vanished ones of ours. */
+/** Conditions merge by type: changed ones have `null` for vanished fields, and our own vanished ones are deleted. */
 function conditionsPatch(held: readonly DeepReadonly<PodCondition>[], wanted: readonly DeepReadonly<PodCondition>[]): JsonObject {
   const items: JsonObject[] = [];
   for (const condition of wanted) {
@@ -58,7 +58,7 @@ function conditionsPatch(held: readonly DeepReadonly<PodCondition>[], wanted: re
   return { conditions: items, "$setElementOrder/conditions": wanted.map(({ type }) => ({ type })) };
 }
 
-/** Addresses merge by themselves: without a deletion the old ones would stay beside the new, and be refused. */
+/** Addresses merge by value: without a deletion the old ones would stay beside the new ones, and be refused. */
 function addressesPatch(field: string, held: readonly { readonly ip: string }[], wanted: readonly { readonly ip: string }[]): JsonObject {
   const ips = wanted.map(({ ip }) => ip);
   if (
@@ -74,7 +74,7 @@ function addressesPatch(field: string, held: readonly { readonly ip: string }[],
   return { [field]: [...added, ...removed], [`$setElementOrder/${field}`]: wanted.map(({ ip }) => ({ ip })) };
 }
 
-/** Maps merge by key, those in them, too: what vanished is `null`. */
+/** Maps merge by key, recursively; vanished keys are `null`. */
 function mapPatch(field: string, held: unknown, wanted: unknown): JsonObject {
   if (isSameJson(held, wanted)) return {};
   if (isEmptyJson(wanted)) return { [field]: null };

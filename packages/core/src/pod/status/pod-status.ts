@@ -10,46 +10,46 @@ import { foreignConditions, latestGeneration, podConditions } from "./pod-condit
 import { computePhase, isTerminalPhase, type PodPhase } from "./pod-phase.ts";
 import { statusText } from "./status-text.ts";
 
-/** What every status follows from, besides the pod. */
+/** Inputs of every status in addition to the pod. */
 export interface StatusContext {
-  /** The node's addresses, its main one first; empty if it has none. */
+  /** The node's addresses, the main one first; empty if it has none. */
   readonly hostIPs: readonly string[];
   /** Wall-clock time in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * Conditions the controller asserts, such as `ProviderUpdateFailed`; they are removed again when they are no longer
+   * Conditions that the controller asserts, such as `ProviderUpdateFailed`; removed when they are no longer
    * given. Default: none.
    */
   readonly conditions?: readonly DeepReadonly<PodCondition>[] | undefined;
-  /** Generation of the spec acted on. Default: the pod's. */
+  /** Generation of the applied spec. Default: the pod's. */
   readonly observedGeneration?: number | undefined;
 }
 
 export interface DerivePodStatusInput extends StatusContext {
   /** The API server's object. */
   readonly pod: DeepReadonly<Pod>;
-  /** The provider's last word. */
+  /** The provider's last report. */
   readonly reported: ProviderPodStatus;
   /**
-   * Whether the provider has ended the pod: no container of it is started again. Before that a container that has ended may be
-   * between two runs, also in a pod that is being deleted. Default: whether the pod is being deleted.
+   * Whether the provider has ended the pod, so that no container is started again. Before that a terminated container may be
+   * between two runs, even in a pod that is being deleted. Default: whether the pod is being deleted.
    */
   readonly isOver?: boolean | undefined;
 }
 
-/** A reason and what it means, for people. */
+/** A reason and its explanation. */
 export interface StatusReason {
   readonly reason: string;
   readonly message: string;
 }
 
 /**
- * The status a kubelet would write of a pod, from what the provider reports and what the API server holds. It is in the
+ * Returns the status that a kubelet would write, from the provider's report and the API server's object. It is in the
  * API server's own form and depends on the clock only where something changed: derived again from the server's answer,
- * it comes out the same.
+ * it is the same.
  *
- * The phase is the provider's, or else computed. A final phase the provider reports ends the containers it still calls
- * running; one that is computed is held back while a container runs. A stored final phase stays.
+ * The phase is the provider's, or is computed. A final phase of the provider ends the containers that it still reports as
+ * running; a computed final phase is withheld while a container runs. A stored final phase stays.
  */
 export function derivePodStatus(input: DerivePodStatusInput): PodStatus {
   const { pod, reported } = input;
@@ -59,14 +59,14 @@ export function derivePodStatus(input: DerivePodStatusInput): PodStatus {
 }
 
 /**
- * The status of a pod that is not started yet, and why: Pending, every container waiting with that reason. A pod that
- * has ended stays so.
+ * Returns the status of a pod that is not started yet: Pending, with every container waiting for the given reason. A pod that
+ * has ended stays ended.
  */
 export function waitingStatus(pod: DeepReadonly<Pod>, why: StatusReason & StatusContext): PodStatus {
   const waiting = { waiting: { reason: why.reason, message: why.message } };
   const wait = (containers: readonly { readonly name: string }[] | undefined): ContainerStatus[] =>
     (containers ?? []).map(({ name }) => ({ name, image: "", imageID: "", ready: false, restartCount: 0, state: waiting }));
-  // What waits as any pod does is shown as nothing: a kubelet's words for it depend on the pod.
+  // The ordinary wait is left to the defaults, because a kubelet's reason for it depends on the pod.
   const isOrdinary = why.reason === "ContainerCreating";
   const reported: ProviderPodStatus = isOrdinary
     ? { phase: "Pending" }
@@ -82,8 +82,8 @@ export function waitingStatus(pod: DeepReadonly<Pod>, why: StatusReason & Status
 }
 
 /**
- * The status of a pod that was refused and never ran: Failed, with the reason and nothing of its containers. The
- * message is written as it is; a kubelet's begin with `Pod was rejected: `.
+ * Returns the status of a pod that was refused and never ran: Failed, with the reason and without container statuses. The
+ * message is written unchanged; a kubelet's begin with `Pod was rejected: `.
  * Source: rejectPod in kubernetes v1.36.3 pkg/kubelet/kubelet.go.
  */
 export function rejectedStatus(pod: DeepReadonly<Pod>, why: StatusReason & Pick<StatusContext, "nowMs" | "observedGeneration">): PodStatus {
@@ -100,21 +100,21 @@ export function rejectedStatus(pod: DeepReadonly<Pod>, why: StatusReason & Pick<
   };
 }
 
-/** Why a pod's back end is no more; see {@link endedStatus}. */
+/** Reason for the end of a pod; see {@link endedStatus}. */
 export interface EndedReason extends StatusContext {
-  /** The provider's last word, if it is newer than what the API server holds. Default: what the API server holds. */
+  /** The provider's last report, if it is newer than the API server's status. Default: the API server's status. */
   readonly reported?: ProviderPodStatus | undefined;
-  /** Becomes the pod's reason and that of containers that ran. Default: the pod has none, the containers `ContainerStatusUnknown`. */
+  /** Reason of the pod and of containers that ran. Default: none for the pod, `ContainerStatusUnknown` for the containers. */
   readonly reason?: string | undefined;
-  /** Default: Succeeded if all containers ended with exit code 0, else Failed. */
+  /** Default: Succeeded if all containers ended with exit code 0, otherwise Failed. */
   readonly phase?: "Succeeded" | "Failed" | undefined;
-  /** Becomes the pod's message and that of containers that ran. Default: the pod has none, the containers a plain one. */
+  /** Message of the pod and of containers that ran. Default: none for the pod, a general one for the containers. */
   readonly message?: string | undefined;
 }
 
 /**
- * The last status of a pod whose back end is confirmed gone. Containers that ran have ended with exit code 137, those
- * that never started go on waiting. The pod has Succeeded if all its containers had ended with exit code 0, else Failed.
+ * Returns the last status of a pod that is confirmed gone at the back end. Containers that ran have ended with exit code 137, and those
+ * that never started keep waiting. The pod has Succeeded if all its containers had ended with exit code 0, and has otherwise Failed.
  */
 export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus {
   const {
@@ -142,7 +142,7 @@ export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus
   );
 }
 
-/** How containers end that a provider still calls running, or says nothing of, in a pod it says has ended. */
+/** Termination of containers that a provider reports as running, or not at all, in a pod that it reports as ended. */
 function endingOf(phase: "Succeeded" | "Failed"): ContainerEnding {
   return phase === "Succeeded"
     ? { exitCode: 0, reason: "Completed", message: "", neverStarted: "end" }
@@ -200,22 +200,22 @@ function phaseOf(
   if (isTerminalPhase(reported.phase)) return reported.phase;
   const isEnding = isOver ?? pod.metadata?.deletionTimestamp !== undefined;
   const computed = computePhase(pod, statuses, isEnding);
-  // A pod being deleted has ended with its containers, also if the provider goes on calling it Running.
+  // A pod that is being deleted ends with its containers, even if the provider still reports it as Running.
   if (isEnding && isTerminalPhase(computed) && !isRunning) return computed;
   if (reported.phase === "Pending" || reported.phase === "Running") return reported.phase;
-  // Who waits for a final phase counts on nothing of the pod running any more.
+  // A final phase promises that no container of the pod runs.
   if (isTerminalPhase(computed) && isRunning) return stored === "Running" ? "Running" : "Pending";
   return computed;
 }
 
 const owned: ReadonlySet<string> = new Set(ownedStatusFields);
 
-/** The fields of the status that belong to others. */
+/** Returns the fields of the status that belong to other writers. */
 function foreignFields(stored: DeepReadonly<PodStatus>): PodStatus {
   return Object.fromEntries(Object.entries(stored).filter(([field]) => !owned.has(field)));
 }
 
-/** Only servers that count a pod's generations take one in its status. */
+/** Only servers that count a pod's generations accept one in its status. */
 function observedGeneration(pod: DeepReadonly<Pod>, observed: number | undefined): number | undefined {
   const { generation } = pod.metadata ?? {};
   return generation ? latestGeneration(pod.status?.observedGeneration, observed ?? generation) : pod.status?.observedGeneration;

@@ -22,25 +22,25 @@ import { isTerminalPhase } from "./pod-phase.ts";
 import { isOver, type PodState } from "../state/pod-state.ts";
 import { isOtherPod, podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
 
-/** Patches of one pod that may be sent at once; then one a second. A phase change and an end are never held back. */
+/** Burst of patches of one pod; then one a second. A phase change and an end are never delayed. */
 const burst = 10;
 const refillMs = 1_000;
 
 /** Delay before a status update is retried after the API server answered with a different pod, a newer one, or 404. */
 const replacedRetryMs = 1_000;
 
-/** How often the last status of a deleted pod may be refused as invalid before the pod is removed without it. */
+/** Number of times that the last status of a deleted pod may be refused as invalid before the pod is removed without it. */
 const maxRefusals = 3;
 
-/** Pods written at once; the connections, not this, are the limit. */
+/** Number of pods written at once, more than the connections allow. */
 const concurrency = 64;
 
 export interface StatusWriterOptions {
   readonly client: KubeClient;
   readonly store: Store<Pod>;
-  /** What is known of a pod; absent if nothing. */
+  /** Returns the state of a pod, if there is one. */
   readonly state: (uid: string) => PodState | undefined;
-  /** The status the pod should have; absent if there is nothing to say yet. */
+  /** Returns the wanted status; `undefined` if there is none yet. */
   readonly wanted: (pod: DeepReadonly<Pod>, state: PodState) => PodStatus | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -49,11 +49,11 @@ export interface StatusWriterOptions {
   readonly tracer: Tracer;
 }
 
-/** What was last sent for a pod. */
+/** The last write of a pod. */
 interface Written {
-  /** `undefined`: the pod was only read. */
+  /** `undefined` if the pod was only read. */
   readonly body: StatusPatch | undefined;
-  /** The pod as it should be at the server now; newer than the store's object until the watch catches up. */
+  /** The pod as the server has it after the write; newer than the store's object until the watch catches up. */
   readonly pod: DeepReadonly<Pod>;
 }
 
@@ -63,17 +63,17 @@ interface Budget {
 }
 
 /**
- * Keeps the API server's pods at the status they should have, and removes a deleted pod once its end is written.
+ * Keeps the status of the API server's pods up to date, and removes a deleted pod once its end is written.
  *
- * It compares with the object the server holds, not with what it sent: a status that somebody else overwrote is put
- * right. It writes nothing but the status, and each write names the pod's UID.
+ * It compares with the server's object, not with its own last write, so a status that somebody else overwrote is
+ * corrected. It writes only the status, and each write contains the pod's UID.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #queue: WorkQueue;
   readonly #written = new Map<string, Written>();
   readonly #removed = new Set<string>();
-  /** How often the API server has called a pod's status invalid. */
+  /** Number of times that the API server refused a pod's status as invalid. */
   readonly #refusals = new Map<string, number>();
   readonly #budgets = new Map<string, Budget>();
 
@@ -82,17 +82,17 @@ export class StatusWriter {
     this.#queue = new WorkQueue({ name: "pod-status", clock: options.clock, random: options.random, metrics: options.metrics });
   }
 
-  /** Asks for a look at the pod: something changed on either side. */
+  /** Enqueues the pod after a change on either side. */
   mark(uid: string): void {
     this.#queue.add(uid);
   }
 
-  /** The API server is there again: whatever waits for a retry is written now. */
+  /** Retries all pending writes now, because the API server has recovered. */
   retryNow(): void {
     this.#queue.resetBackoff();
   }
 
-  /** The pod is gone; drops what is kept for it. */
+  /** Drops the data of a pod that is gone. */
   forget(uid: string): void {
     this.#queue.forget(uid);
     this.#written.delete(uid);
@@ -101,12 +101,12 @@ export class StatusWriter {
     this.#budgets.delete(uid);
   }
 
-  /** Pods anything is kept of. */
+  /** Number of pods with stored data. */
   get known(): number {
     return Math.max(this.#written.size, this.#removed.size, this.#budgets.size, this.#refusals.size);
   }
 
-  /** Pods that wait for a look, or are being written. */
+  /** Number of pods that are queued or being written. */
   get pending(): number {
     return this.#queue.size + this.#queue.working;
   }
@@ -125,7 +125,7 @@ export class StatusWriter {
     const wanted = wantedOf(pod, state);
     if (wanted) {
       const body = podStatusPatch(pod, wanted);
-      // The store has it: nothing of the answer needs to be kept.
+      // The store is up to date, so the last answer is not needed.
       if (!body && pod === stored) this.#written.delete(uid);
       if (body) {
         const outcome = await this.#write(state, pod, wanted, body, signal);
@@ -135,7 +135,7 @@ export class StatusWriter {
     if (!this.#removed.has(uid) && mayRemove(pod, state, wanted)) await this.#remove(pod, state, signal);
   }
 
-  /** Sends the patch. @returns `written`, or what the queue is to do instead */
+  /** Sends the patch. @returns `written`, or the queue's next step */
   async #write(
     state: PodState,
     pod: DeepReadonly<Pod>,
@@ -148,7 +148,7 @@ export class StatusWriter {
     const last = this.#written.get(uid);
     const isUnchanged = last !== undefined && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion;
     if (isUnchanged && JSON.stringify(last.body) === JSON.stringify(body)) {
-      // The server took the patch and left the object as it was: it does not know a field, or refuses the change.
+      // The server accepted the patch and left the object unchanged, because it does not know a field or ignores the change.
       metrics.count("vk_status_patches_ignored_total");
       return "written";
     }
@@ -164,9 +164,9 @@ export class StatusWriter {
       return "written";
     } catch (error) {
       signal.throwIfAborted();
-      // Somebody else has written meanwhile, and the watch may be slow.
+      // Another writer was faster, and the watch may be slow.
       if (isConflict(error)) return this.#reread(state.ref, signal);
-      // The pod is gone or was replaced, and the watch will say so; should it not, this is tried again.
+      // The pod is gone or was replaced, as the watch will show; otherwise the write is retried.
       if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
       if (isInvalidInput(error)) {
         logger.error(
@@ -175,7 +175,7 @@ export class StatusWriter {
         );
         const refusals = (this.#refusals.get(uid) ?? 0) + 1;
         this.#refusals.set(uid, refusals);
-        // A deleted pod that has ended does not stay for ever because nobody may say how it ended.
+        // A refused status must not keep a deleted pod that has ended forever.
         if (refusals >= maxRefusals && mayRemove(pod, state, wanted)) return "written";
       }
       throw error;
@@ -183,8 +183,8 @@ export class StatusWriter {
   }
 
   /**
-   * @returns the pod as the server has it then. A patch that is bound to a version leaves what it was made for; any other one may have met
-   * what somebody else wrote, so the server is asked for the whole.
+   * @returns the pod as the server has it after the patch. A patch bound to a version has a known result; any other may apply to a newer
+   * object, so the server is asked for the whole object.
    */
   async #patch(
     ref: PodRef,
@@ -207,7 +207,7 @@ export class StatusWriter {
     return isBound ? { ...pod, metadata: answered.metadata, status: wanted } : answered;
   }
 
-  /** Reads the pod as the server has it, for a write after a conflict. @returns what the queue is to do */
+  /** Reads the server's pod for a write after a conflict. @returns the queue's next step */
   async #reread({ namespace, name, uid }: PodRef, signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
     const pod = await this.#options.client.get(resources.pods, { namespace, name }, { signal }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
@@ -216,7 +216,7 @@ export class StatusWriter {
     return { requeueAfterMs: replacedRetryMs };
   }
 
-  /** The pod shows as running from now on. */
+  /** Measures the start of a pod that is shown as Running from now on. */
   #measureStart(state: PodState, pod: DeepReadonly<Pod>): void {
     const { clock, metrics } = this.#options;
     metrics.observe("kubelet_pod_start_duration_seconds", (clock.monotonic() - state.firstSeenMs) / 1000);
@@ -225,7 +225,7 @@ export class StatusWriter {
     if (createdMs !== undefined) metrics.observe("kubelet_pod_start_total_duration_seconds", Math.max(0, clock.now() - createdMs) / 1000);
   }
 
-  /** The end is written: removes the API server's object, and only this very one. */
+  /** Removes the API server's object after its end was written, by UID. */
   async #remove(pod: DeepReadonly<Pod>, state: PodState, signal: AbortSignal): Promise<void> {
     const { client, metrics } = this.#options;
     try {
@@ -238,19 +238,19 @@ export class StatusWriter {
     if (this.#isKnown(state.ref.uid)) this.#removed.add(state.ref.uid);
   }
 
-  /** Whether the pod was not forgotten meanwhile: the watch may be quicker than the answer to a write. */
+  /** Whether the pod was not forgotten meanwhile, because the watch can be faster than the answer to a write. */
   #isKnown(uid: string): boolean {
     return this.#options.state(uid) !== undefined;
   }
 
-  /** The newer of the store's object and the answer to our last write. */
+  /** Returns the newer of the store's object and the answer to our last write. */
   #freshest(uid: string, stored: DeepReadonly<Pod>): DeepReadonly<Pod> {
     const written = this.#written.get(uid);
     if (!written) return stored;
     return isNewer(written.pod, stored) ? written.pod : stored;
   }
 
-  /** Takes a token. @returns how long to wait for one, in milliseconds; 0 if there was one */
+  /** Takes a token. @returns milliseconds until there is one; 0 if one was taken */
   #spend(uid: string): number {
     const nowMs = this.#options.clock.monotonic();
     const budget = this.#budgets.get(uid) ?? { tokens: burst, atMs: nowMs };
@@ -261,7 +261,7 @@ export class StatusWriter {
   }
 }
 
-/** Whether nothing keeps the object of a deleted pod: it has ended, its end is written, and it was not removed before. */
+/** Whether the object of a deleted pod can be removed: the pod has ended, its end is written, and no finalizer is left. */
 function mayRemove(pod: DeepReadonly<Pod>, state: PodState, wanted: PodStatus | undefined): boolean {
   if (!pod.metadata?.deletionTimestamp) return false;
   if (!isOver(state)) return false;

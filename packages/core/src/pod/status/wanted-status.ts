@@ -7,15 +7,15 @@ import { hasEnded, isOver, lastGiven, mayRestart, type PodState } from "../state
 import { derivePodStatus, endedStatus, rejectedStatus, waitingStatus, type StatusContext } from "./pod-status.ts";
 import { resizeCondition, withRunningResources } from "../resize/resize.ts";
 
-/** How long a start may take before the pod is shown as ContainerCreating, in milliseconds: most are Running before. */
+/** Time after which a start is shown as ContainerCreating, in milliseconds; most pods are Running earlier. */
 export const slowStartMs = 1_000;
 
 /**
- * The status a pod should have, from what is known of it: the core's own verdict, else the end of a deleted pod, else
- * what the provider reported.
+ * Returns the status that a pod should have: from the core's own verdict, otherwise from the end of a deleted pod, otherwise from
+ * the provider's report.
  *
  * @param monotonicMs - time on the states' clock
- * @returns `undefined` if there is nothing to say yet
+ * @returns `undefined` if there is no status yet
  */
 export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported, call } = state;
@@ -28,7 +28,7 @@ export function wantedStatus(pod: DeepReadonly<Pod>, state: PodState, context: S
   return isSlow ? waitingStatus(pod, { reason: "ContainerCreating", message: "", ...context, observedGeneration }) : undefined;
 }
 
-/** Whether two states of a pod call for the same status, and for the same removal of it, as long as the API server's object is the same. */
+/** Whether two states of a pod lead to the same status, and to the same decision on its removal, for the same API object. */
 export function showsAlike(before: PodState, after: PodState): boolean {
   return (
     before.verdict === after.verdict &&
@@ -43,12 +43,12 @@ export function showsAlike(before: PodState, after: PodState): boolean {
   );
 }
 
-/** When the start under way began: a slow one is shown. */
+/** Returns the begin of the start in progress, because a slow start is shown. */
 function startOf({ call, reported, verdict }: PodState): number | undefined {
   return call?.kind === "start" && !reported && !verdict ? call.startedMs : undefined;
 }
 
-/** The status of a pod that core refuses, has lost or has ended; `undefined` where it is none of these. */
+/** Returns the status of a pod that was refused, is lost or has ended; otherwise `undefined`. */
 function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported } = state;
   if (verdict?.kind === "rejected") return rejectedStatus(pod, { ...verdict, ...context });
@@ -62,8 +62,8 @@ function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, 
 }
 
 /**
- * Whether the pod has Failed because it was active for longer than it may. After a restart its end can be known before the
- * verdict. A final phase that is written stays.
+ * Whether the pod has Failed because it exceeded its active deadline. After a restart its end can be known before the
+ * verdict. A stored final phase stays.
  * Source: generateAPIPodStatus in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 function hasExpired(pod: DeepReadonly<Pod>, state: PodState, time: EventTime): boolean {
@@ -71,7 +71,7 @@ function hasExpired(pod: DeepReadonly<Pod>, state: PodState, time: EventTime): b
   return !isTerminalPhase(pod.status?.phase) && isPastActiveDeadline(pod, state, time);
 }
 
-/** Whether the provider was told to end the pod, and has. */
+/** Whether the provider has ended the pod on request. */
 function isEnded(state: PodState): boolean {
   return (state.deletion !== undefined || state.teardown !== undefined) && isOver(state);
 }
@@ -86,11 +86,11 @@ function reportedStatus(
   const conditions = assertedConditions(state);
   const derived = derivePodStatus({ pod, reported, isOver: over, ...context, conditions, observedGeneration });
   const status = withPendingResize(derived, state);
-  // What ended without saying how each container ended has ended all the same.
+  // A pod without a termination state of each container has ended nevertheless.
   return over && !isTerminalPhase(status.phase) ? endedStatus(pod, { ...context, reported }) : status;
 }
 
-/** What a pod runs with is told while it asks for something else. */
+/** Adds the resources that a pod runs with while a resize is pending. */
 function withPendingResize(status: PodStatus, { resize, backend }: PodState): PodStatus {
   const applied = lastGiven(backend);
   return resize?.kind === "pending" && !resize.refused && applied?.spec ? withRunningResources(status, applied) : status;
@@ -101,8 +101,8 @@ function assertedConditions({ resize, deletion, teardown }: PodState): readonly 
 }
 
 /**
- * A pod that is ending says what it last ran; its end, that the deletion was seen. Else each deletion cost a write more.
- * A newer spec is not acted on while it is unclear whether an earlier one is run: after a restart nothing else tells.
+ * A pod that is ending keeps its generation until its end, because each deletion would otherwise cost another write.
+ * While it is unclear whether an earlier spec runs, the newer one is not observed, because after a restart only the status shows that.
  */
 function generationActedOn(pod: DeepReadonly<Pod>, state: PodState): number | undefined {
   const { deletion, reported } = state;
