@@ -3,17 +3,16 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { DeepReadonly, KubernetesObject } from "../rest/objects.ts";
 import type { Store, StoreChange } from "./store.ts";
 
-/** What an {@link ObjectStore} needs. */
 export interface ObjectStoreOptions {
   readonly logger: Logger;
   /** Counts `vk_store_listener_errors_total`. */
   readonly metrics: Metrics;
 }
 
-/** A {@link Store} and the means to change it, which are its reflector's alone. Objects must have a UID. */
+/** A {@link Store} with methods for its reflector to change it. Objects must have a UID. */
 export class ObjectStore<T extends KubernetesObject> implements Store<T> {
   readonly #options: ObjectStoreOptions;
-  /** Replaced, never changed: a change goes to those who listened when it happened. */
+  /** Replaced, never mutated, so that a change reaches exactly the listeners of its time. */
   #listeners: readonly ((change: StoreChange<T>) => void)[] = [];
   #byUid = new Map<string, DeepReadonly<T>>();
   #byName = new Map<string, DeepReadonly<T>>();
@@ -45,7 +44,7 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     return { [Symbol.dispose]: () => void (this.#listeners = this.#listeners.filter((each) => each !== own)) };
   }
 
-  /** Adds the object, or puts it in the place of an earlier state. Another object of its name is gone. */
+  /** Adds the object, or replaces its earlier state. Another object of the same name is removed. */
   put(object: DeepReadonly<T>): void {
     const uid = uidOf(object);
     const previous = this.#byUid.get(uid);
@@ -59,7 +58,7 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     this.#emit(previous ? { type: "updated", uid, object, previous } : { type: "added", uid, object });
   }
 
-  /** Removes the object; its last state is told to those who listen. One that is not in the store is ignored. */
+  /** Removes the object, and passes its last state to the listeners. An unknown object is ignored. */
   remove(object: DeepReadonly<T>): void {
     const uid = uidOf(object);
     if (!this.#byUid.delete(uid)) return;
@@ -69,9 +68,9 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
   }
 
   /**
-   * Makes these objects all there are, at once; then tells of each difference, deletions first.
+   * Replaces the whole content at once; then reports each difference, deletions first.
    *
-   * @returns how many differences there were
+   * @returns number of differences
    */
   replace(objects: Iterable<DeepReadonly<T>>): number {
     const before = this.#byUid;
@@ -91,7 +90,7 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     for (const [uid, object] of before) {
       if (this.#byUid.has(uid)) continue;
       deletions++;
-      // Another object has its name: then it is gone for sure.
+      // Another object has its name, so it is certainly gone.
       this.#emit({ type: "deleted", uid, object, missed: !this.#byName.has(nameKeyOf(object)) });
     }
     for (const change of changes) this.#emit(change);

@@ -4,28 +4,28 @@ import { retryAfterMsOf } from "../work-queue/backoff.ts";
 import type { WatchEvent } from "../rest/client.ts";
 import { isDecodeError } from "../errors/decode-error.ts";
 
-/** Where a reflector is. Each variant says what is done in it, and what leaves it. */
+/** Phase of a reflector. Each variant describes its activity and its exits. */
 export type ReflectorPhase =
   /**
-   * Nothing is known. A watch that sends the initial state is opened; when it is open: `streaming`. A server that
+   * Nothing is known. Opens a watch that sends the initial state; when it is open: `streaming`. If the server
    * refuses it: `listing`.
    */
   | { readonly kind: "starting" }
   /**
-   * The initial state is coming in, and is collected. The bookmark behind it: the store is replaced at once, and the same
-   * connection goes on as `watching`.
+   * Collects the initial state. At the bookmark that ends it, the store is replaced at once, and the same
+   * connection continues as `watching`.
    */
   | { readonly kind: "streaming" }
   /**
-   * A page of a list is fetched and collected. The last one: the store is replaced, then `listed`, at the first page's version:
-   * pages are of one version, and where they are not, what happened between them is watched.
+   * Fetches and collects a page of a list. After the last one the store is replaced, then `listed`, at the first page's version:
+   * if the pages have different versions, the watch replays the changes between them.
    */
   | { readonly kind: "listing"; readonly continue: string | undefined; readonly paged: boolean; readonly resourceVersion?: string }
-  /** The store is complete up to this version. A watch is opened from there; when it is open: `watching`. */
+  /** The store is complete up to this version. Opens a watch from there; when it is open: `watching`. */
   | { readonly kind: "listed"; readonly resourceVersion: string }
   /**
-   * Changes come in, and move the version on. The server's end of it: `listed`, at once. A version too old: `starting`
-   * after a wait. Anything else that breaks it: `listed` after a wait.
+   * Applies changes, each with a newer version. When the server ends the watch: `listed`, at once. If the version is too old: `starting`
+   * after a wait. After any other failure: `listed` after a wait.
    */
   | { readonly kind: "watching"; readonly resourceVersion: string; readonly silent: boolean }
   /** Something failed. After the wait: `next`. */
@@ -37,43 +37,43 @@ export type ReflectorPhase =
       readonly next: ReflectorPhase;
     };
 
-/** What outlives the phases. */
+/** State that outlives the phases. */
 export interface ReflectorMemory {
-  /** Streamed lists that were begun and did not come to their end, in a row; `refused` where the server knows none. */
+  /** Number of consecutive streamed lists that did not complete; `refused` if the server does not support them. */
   readonly streamsLost: number | "refused";
-  /** Failures since the last two minutes without one. */
+  /** Number of failures since the last two minutes without one. */
   readonly failures: number;
-  /** Monotonic time of the last one. */
+  /** Monotonic time of the last failure. */
   readonly failedMs: number;
-  /** Of what kind the last one was. A server that answers "gone" is there again: it is not waited for as one that is not. */
+  /** Kind of the last failure. A server that answers "gone" is available again, so the back-off for outages does not apply. */
   readonly failedKind: Failure["kind"] | undefined;
-  /** Watches from the same version that brought something unreadable before anything else. */
+  /** Number of watches from the same version whose first data was unreadable. */
   readonly unreadable: number;
 }
 
-/** All that decides what a reflector does next. */
+/** Complete state of a reflector. */
 export interface ReflectorState {
   readonly phase: ReflectorPhase;
   readonly memory: ReflectorMemory;
 }
 
-/** Where every reflector begins. */
+/** Initial state of every reflector. */
 export const initialReflectorState: ReflectorState = {
   phase: { kind: "starting" },
   memory: { streamsLost: 0, failures: 0, failedMs: 0, failedKind: undefined, unreadable: 0 },
 };
 
-/** What happened in a phase. */
+/** An event in a phase. */
 export type ReflectorInput<T> =
   | { readonly kind: "opened" }
   | { readonly kind: "event"; readonly event: WatchEvent<T> }
-  /** The server ended the watch, `openMs` after it was open. */
+  /** The server ended the watch, `openMs` after it was opened. */
   | { readonly kind: "ended"; readonly openMs: number }
   | { readonly kind: "page"; readonly objects: readonly T[]; readonly resourceVersion: string; readonly continue: string | undefined }
   | { readonly kind: "failed"; readonly failure: Failure }
   | { readonly kind: "waited" };
 
-/** What is to be done to the store. */
+/** Changes to apply to the store. */
 export type ReflectorEffect<T> =
   /** Begin a collection. */
   | { readonly kind: "clear" }
@@ -84,31 +84,31 @@ export type ReflectorEffect<T> =
   /** Change one object of the store. */
   | { readonly kind: "apply"; readonly type: "put" | "remove"; readonly object: T };
 
-/** Why something failed, as far as it decides what comes next. */
+/** Kind of a failure, as far as the next phase depends on it. */
 export interface Failure {
   readonly kind:
     /** The version is too old (410). */
     | "gone"
-    /** The server asked has not seen the version yet. */
+    /** This replica of the server has not seen the version yet. */
     | "ahead"
-    /** The server does not take such a request: 400, 404, 405, 406, 415, 422. */
+    /** The server does not support the request: 400, 404, 405, 406, 415, 422. */
     | "refused"
-    /** What came cannot be read. */
+    /** The data cannot be read. */
     | "unreadable"
-    /** Nothing came for too long. */
+    /** No data arrived for too long. */
     | "overdue"
-    /** The watch ended as soon as it was open, and brought no object. */
+    /** The watch ended immediately without an object. */
     | "short"
     /** Everything else: no connection, overload, no permission. */
     | "other";
   readonly error: unknown;
-  /** How long the server asked to be left alone. */
+  /** The server's Retry-After. */
   readonly retryAfterMs: number | undefined;
 }
 
 const refusals: readonly (number | undefined)[] = [400, 404, 405, 406, 415, 422];
 
-/** What an error means to a reflector. */
+/** Classifies an error. */
 export function failureOf(error: unknown): Failure {
   return { kind: failureKind(error), error, retryAfterMs: retryAfterMsOf(error) };
 }

@@ -17,28 +17,28 @@ import {
 const backoff: Backoff = { initialMs: 800, maxMs: 30_000 };
 const healthyMs = 120_000;
 const shortWatchMs = 1_000;
-/** Longest wait a server may ask for. */
+/** Maximum Retry-After that is respected. */
 const maxRetryAfterMs = 60_000;
-/** Streamed lists that may be lost before lists are paged: a server may never send the bookmark (kubernetes#140902). */
+/** Number of incomplete streamed lists before lists are paged, because a server may never send the bookmark (kubernetes#140902). */
 const maxStreamsLost = 3;
-/** Unreadable watches from one version before the state is listed anew: a bad line must not hold it up for good. */
+/** Number of unreadable watches from one version before a new list, so that a bad line cannot block the reflector forever. */
 const maxUnreadable = 3;
 
-/** What a step may know besides state and input. */
+/** Inputs of a step besides state and event. */
 export interface StepContext {
   /** Monotonic milliseconds. */
   readonly nowMs: number;
   readonly random: Random;
 }
 
-/** What comes of a step. */
+/** Result of a step. */
 export interface StepResult<T> {
   readonly state: ReflectorState;
-  /** To be carried out in order. */
+  /** Applied in order. */
   readonly effects: readonly ReflectorEffect<T>[];
 }
 
-/** The reflector's next state. Pure but for the random number that a wait takes. */
+/** Returns the reflector's next state. Pure except for the random number in a wait. */
 export function step<T extends KubernetesObject>(state: ReflectorState, input: ReflectorInput<T>, context: StepContext): StepResult<T> {
   const { phase, memory } = state;
   switch (phase.kind) {
@@ -78,7 +78,7 @@ function onInitialEvent<T extends KubernetesObject>(state: ReflectorState, event
   if (event.type !== "BOOKMARK") {
     return { state, effects: [{ kind: "collect", type: event.type === "DELETED" ? "remove" : "put", objects: [event.object] }] };
   }
-  // Before this bookmark no version is one to resume from: the initial objects come in no order of versions.
+  // No earlier version allows a resume, because the initial objects are not ordered by version.
   if (event.object.metadata?.annotations?.["k8s.io/initial-events-end"] !== "true") return { state, effects: [] };
   const memory: ReflectorMemory = { ...state.memory, streamsLost: 0, unreadable: 0 };
   return go(memory, { kind: "watching", resourceVersion: versionOf(event.object, ""), silent: false }, [
@@ -111,7 +111,7 @@ function onListFailure<T>(
   context: StepContext,
 ): StepResult<T> {
   if (failure.kind === "other") return wait(memory, phase, failure, context);
-  // Pages may take longer than the server keeps their version; one answer cannot. Source: client-go `tools/pager`.
+  // Paging may take longer than the server keeps the version; a single answer cannot. Source: client-go `tools/pager`.
   return wait(memory, firstPage(failure.kind !== "gone"), failure, context, [{ kind: "clear" }]);
 }
 
@@ -121,7 +121,7 @@ function onEvent<T extends KubernetesObject>(
   { type, object }: ObjectEvent<T>,
 ): StepResult<T> {
   const resourceVersion = versionOf(object, phase.resourceVersion);
-  // A bookmark is no news: a server that sends one and ends the watch, again and again, would be asked without a pause.
+  // A bookmark is not progress: a server that repeatedly sends one and ends the watch would otherwise be asked without a pause.
   const silent = phase.silent && (type === "BOOKMARK" || resourceVersion === phase.resourceVersion);
   const after = memory.unreadable === 0 ? memory : { ...memory, unreadable: 0 };
   const effects: ReflectorEffect<T>[] = type === "BOOKMARK" ? [] : [{ kind: "apply", type: type === "DELETED" ? "remove" : "put", object }];
@@ -167,7 +167,7 @@ function wait<T>(
   };
 }
 
-/** The failure that an input is where it is not what the phase hopes for. */
+/** Returns the failure for an event that the phase does not expect. */
 function failureIn<T>(input: ReflectorInput<T>): Failure {
   if (input.kind === "failed") return input.failure;
   if (input.kind === "event" && input.event.type === "ERROR") {

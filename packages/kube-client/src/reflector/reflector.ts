@@ -15,18 +15,18 @@ import type { Store } from "./store.ts";
 import type { TransportPool } from "../transport/transport.ts";
 import { openWatch, type WatchConnection } from "./watch-connection.ts";
 
-/** How long a watch that sends the initial state may take to come to its end. */
+/** Time limit for the initial state of a streamed list. */
 const initialEventsMs = 30_000;
-/** A watch lasts between this and twice as long, at random, so that watches do not all come back at once. */
+/** Minimum duration of a watch; the actual one is random, up to twice as long, so that watches do not all reconnect at once. */
 const watchSeconds = 300;
 
-/** What a {@link Reflector} watches, and with what. */
+/** Options of {@link Reflector}. */
 export interface ReflectorOptions<T extends KubernetesObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
   /** Default: all objects of the resource. */
   readonly query?: Pick<ListQuery, "namespace" | "labelSelector" | "fieldSelector"> | undefined;
-  /** Connections it uses; default `long`. `quiet` where one of very many, each for one object. */
+  /** Connections of its requests; default: `long`. `quiet` for one of very many reflectors that each watch one object. */
   readonly pool?: TransportPool | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -37,16 +37,16 @@ export interface ReflectorOptions<T extends KubernetesObject> {
    */
   readonly metrics: Metrics;
   /**
-   * Freeze every object, so that who changes one is told at once. Default `false`: it costs as much again as reading the
-   * objects does. For tests and development.
+   * Whether to freeze every object, so that a change of one throws. Default: `false`, because it costs as much as parsing the
+   * objects. For tests and development.
    */
   readonly freeze?: boolean | undefined;
 }
 
 /**
- * Keeps a {@link Store} equal to what the API server holds, whatever happens to the server and the connections to it. It
- * lists once, streamed where the server can and else by pages, then watches; every break resumes from the last version
- * seen, and lists anew only where the server no longer knows that version. Objects come without `managedFields`, always
+ * Keeps a {@link Store} equal to the API server's objects, whatever happens to the server and the connections. It
+ * lists once, streamed if the server supports that and otherwise in pages, then watches; after every break it resumes from the last version
+ * seen, and lists again only if the server no longer has that version. Objects come without `managedFields`, always
  * with `apiVersion` and `kind`, and must not be changed.
  *
  * Source of its rules: client-go `tools/cache/reflector.go`; of its shape: kube-rs `watcher.rs`.
@@ -70,7 +70,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#labels = { resource: options.resource.plural };
     this.#logger = options.logger.child(this.#labels);
     this.#objects = new ObjectStore(options);
-    // Nobody need wait for it.
+    // Callers may ignore the promise.
     this.#synced.promise.catch(() => {});
     options.metrics.count("vk_reflector_relist_missed_events_total", this.#labels, 0);
     options.metrics.count("vk_reflector_decode_errors_total", this.#labels, 0);
@@ -81,7 +81,7 @@ export class Reflector<T extends KubernetesObject> {
     return this.#objects;
   }
 
-  /** Resolves when the store holds the whole first list; rejects if the run ends before. */
+  /** Resolves when the store holds the whole first list; rejects if the run ends earlier. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -92,14 +92,14 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   /**
-   * Ends the wait after a failure: the API server is known to answer again. A wait that the server itself asked for goes
-   * on.
+   * Ends the wait after a failure, because the API server is known to answer again. A wait for a Retry-After
+   * continues.
    */
   wake(): void {
     this.#wake?.abort();
   }
 
-  /** Lists and watches until aborted. To be called once. */
+  /** Lists and watches until aborted. May be called once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     try {
@@ -119,7 +119,7 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  /** Does what the phase says, and tells how it went. */
+  /** Performs the phase, and returns the resulting event. */
   async #perform(phase: ReflectorPhase, signal: AbortSignal): Promise<ReflectorInput<T>> {
     try {
       switch (phase.kind) {
@@ -190,7 +190,7 @@ export class Reflector<T extends KubernetesObject> {
     return { kind: "page", objects: page.items, resourceVersion: page.resourceVersion, continue: page.continue };
   }
 
-  /** Brings an object into the form that the store holds, in place: it is ours, fresh from the parser. */
+  /** Normalizes a freshly parsed object for the store, in place. */
   #prepare(object: T): void {
     const { resource, freeze } = this.#options;
     const { metadata } = object;
@@ -241,7 +241,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#lastContactMs = this.#options.clock.monotonic();
   }
 
-  /** Closes what the next phase does not read, counts and logs. */
+  /** Closes connections that the next phase does not use, counts and logs. */
   #observe(before: ReflectorPhase, input: ReflectorInput<T>, after: ReflectorPhase): void {
     const { metrics } = this.#options;
     if (before.kind === "streaming" && after.kind !== "streaming") this.#initialLimit?.[Symbol.dispose]();

@@ -1,8 +1,8 @@
 import type { DeepReadonly, KubernetesObject } from "../rest/objects.ts";
 
 /**
- * A change of one object in a {@link Store}. `object` of a deletion is the last state seen; `missed` says that nobody told of
- * it: a later list did not have the object, and may be wrong.
+ * A change of one object in a {@link Store}. `object` of a deletion is the last known state; `missed` if no event reported
+ * it: a later list did not contain the object, and may be wrong.
  */
 export type StoreChange<T> =
   | { readonly type: "added"; readonly uid: string; readonly object: DeepReadonly<T> }
@@ -10,8 +10,8 @@ export type StoreChange<T> =
   | { readonly type: "deleted"; readonly uid: string; readonly object: DeepReadonly<T>; readonly missed: boolean };
 
 /**
- * The last known state of the objects a reflector watches, keyed by UID: an object deleted and created again under
- * its name is two objects, also where the deletion itself was missed. Objects are shared and must not be changed.
+ * The last known state of the objects that a reflector watches, keyed by UID: an object deleted and created again under
+ * its name is two objects, even if the deletion itself was missed. Objects are shared and must not be changed.
  */
 export interface Store<T extends KubernetesObject> {
   /** How many objects it holds. */
@@ -23,8 +23,8 @@ export interface Store<T extends KubernetesObject> {
   /** All objects, in no order. The iterator sees changes made while it runs. */
   list(): IterableIterator<DeepReadonly<T>>;
   /**
-   * Calls back on every change, after the store holds it, in the order of the changes. The listener must return at
-   * once; what it throws is logged and counted. Changes before the subscription are not repeated.
+   * Calls the listener on every change, after the store has applied it, in order. The listener must return at
+   * once; its exceptions are logged and counted. Earlier changes are not repeated.
    */
   subscribe(listener: (change: StoreChange<T>) => void): Disposable;
 }

@@ -5,12 +5,12 @@ import type { KubernetesObject } from "../rest/objects.ts";
 import type { Resource } from "../rest/resources.ts";
 import type { TransportPool } from "../transport/transport.ts";
 
-/** How much longer than asked for a watch may last before the connection counts as dead. Source: kube-rs `watcher.rs`. */
+/** Time beyond the requested duration of a watch after which the connection counts as dead. Source: kube-rs `watcher.rs`. */
 const endMarginMs = 5_000;
-/** Silence after which it counts as dead: bookmarks come about once a minute. */
+/** Idle time after which it counts as dead; bookmarks arrive about once a minute. */
 const maxSilenceMs = 180_000;
 
-/** What {@link openWatch} opens, and how it is timed. */
+/** Options of {@link openWatch}. */
 export interface WatchConnectionOptions<T extends KubernetesObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
@@ -24,7 +24,7 @@ export interface WatchConnectionOptions<T extends KubernetesObject> {
 }
 
 /**
- * Opens a watch that cannot hang: a connection over which nothing comes any more, not even its end, is broken off with
+ * Opens a watch that cannot hang: a connection without any data, not even its end, is aborted with
  * a DeadlineExceededError. The caller disposes of it.
  */
 export async function openWatch<T extends KubernetesObject>(options: WatchConnectionOptions<T>): Promise<WatchConnection<T>> {
@@ -52,7 +52,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     this.#options = options;
   }
 
-  /** Milliseconds since the answer's head came. */
+  /** Milliseconds since the answer's head arrived. */
   get openMs(): number {
     return this.#options.clock.monotonic() - this.#openedMs;
   }
@@ -70,7 +70,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     this.#openedMs = this.#heardMs = clock.monotonic();
   }
 
-  /** Breaks the connection off after `ms` milliseconds, unless what it returns is disposed before. */
+  /** Aborts the connection after `ms` milliseconds, unless the returned handle is disposed of earlier. */
   limit(ms: number, problem: string): Disposable {
     return this.#setTimer(ms, () => this.#breakOff(problem));
   }
@@ -90,7 +90,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     this.#events?.return?.().catch(() => {});
   }
 
-  /** One timer that looks when something was last heard, instead of one for each line. */
+  /** One timer that checks the time of the last line, instead of one timer for each line. */
   #watchSilence(afterMs: number): void {
     this.#setTimer(afterMs, () => {
       const leftMs = maxSilenceMs - (this.#options.clock.monotonic() - this.#heardMs);
@@ -99,7 +99,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     });
   }
 
-  /** Sets a timer that ends with the connection, unless it is disposed before. */
+  /** Sets a timer that is disposed of with the connection. */
   #setTimer(ms: number, onExpired: () => void): Disposable {
     const timer = this.#options.clock.setTimer(ms, () => {
       this.#timers.delete(timer);

@@ -1,17 +1,17 @@
 /** Values of a log record, by field name: `pod`, `node`, `uid`, `attempt`, `delayMs`, `err`, … No secrets, no whole objects. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where the packages log to; a pino logger is one. The message is constant text, what varies is in the fields. */
+/** Logger of all packages; a pino logger implements it. The message is constant text, and variable parts are in the fields. */
 export interface Logger {
-  /** Everything that helps to follow one pod or request. */
+  /** For details that help to follow one pod or request. */
   debug(fields: LogFields, message: string): void;
-  /** We changed something. */
+  /** For changes that the program makes. */
   info(fields: LogFields, message: string): void;
-  /** Something went wrong, and we coped. */
+  /** For problems that the program handles. */
   warn(fields: LogFields, message: string): void;
-  /** Somebody must act. */
+  /** For problems that need somebody to act. */
   error(fields: LogFields, message: string): void;
-  /** A logger that adds these fields to every record. */
+  /** Returns a logger that adds these fields to every record. */
   child(fields: LogFields): Logger;
 }
 

@@ -2,7 +2,7 @@
 export type MetricLabels = Readonly<Record<string, string>>;
 
 /**
- * Where the packages count. They name what they count in Prometheus's terms; what collects and serves it is the
+ * Metrics of all packages, with Prometheus's conventions for names. Collecting and serving them is the
  * composition root's choice. Every method must be cheap and must not throw.
  */
 export interface Metrics {
@@ -13,11 +13,11 @@ export interface Metrics {
   /** Adds an observation to a histogram; durations are in seconds. */
   observe(name: string, value: number, labels?: MetricLabels): void;
   /**
-   * A gauge that is read whenever somebody looks, for what changes with time alone; several of one name and labels add
-   * up. Absent where nobody looks.
+   * Registers a gauge that is read at each scrape, for values that change with time; several with the same name and labels are added
+   * up. Absent if there are no scrapes.
    *
    * @param read - cheap, and must not throw
-   * @returns what ends it
+   * @returns disposing of it removes the gauge
    */
   sampled?(name: string, read: () => number, labels?: MetricLabels): Disposable;
 }

@@ -6,13 +6,13 @@ import { parseProxyUrl } from "./proxy-url.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy that the environment names for a server: `HTTPS_PROXY` or, for a server without TLS, `HTTP_PROXY`, unless the server is
+ * Returns the proxy that the environment names for a server: `HTTPS_PROXY` or, for a server without TLS, `HTTP_PROXY`, unless the server is
  * on this machine or `NO_PROXY` lists it: addresses, networks (`10.0.0.0/8`), names with all below them (`example.com`), what is
- * below a name (`.example.com`), each with a port if so wished, or `*`. Lower case will do.
+ * below a name (`.example.com`), each optionally with a port, or `*`. Lower-case names of the variables work as well.
  *
  * Source: golang.org/x/net `http/httpproxy`, which kubectl and kubelet go by.
  *
- * @throws InvalidInputError if the variable is no URL of a proxy
+ * @throws InvalidInputError if the variable is not the URL of a proxy
  */
 export function environmentProxy(server: string, env: Environment): URL | undefined {
   const { protocol, hostname, port } = new URL(server);
@@ -61,7 +61,7 @@ function isExceptedBy({ host, port }: Target, entry: string): boolean {
   return suffix.startsWith(".") ? host.endsWith(suffix) : suffix !== "" && (host === suffix || host.endsWith(`.${suffix}`));
 }
 
-/** An IPv4 address in IPv6's form, as ::ffff:10.0.0.1, is the same address, as it is for Go. */
+/** Maps an IPv4 address in IPv6 form, such as ::ffff:10.0.0.1, to the IPv4 address, as Go does. */
 function isIn(host: string, network: string, bits: number): boolean {
   const [hostVersion, networkVersion] = [isIP(host), isIP(network)];
   if (hostVersion === 0 || bits > (networkVersion === 4 ? 32 : 128)) return false;

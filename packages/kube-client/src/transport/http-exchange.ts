@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
 
-/** What may arrive of an answer before its reader asks for it, in bytes; beyond that the connection is not read. */
+/** Maximum number of buffered bytes of an answer; beyond it the connection is not read. */
 const maxWaitingBytes = 64 * 1024;
 
-/** Most of an answer that is read only to keep its connection, in bytes. */
+/** Maximum number of bytes that are read only to keep the connection. */
 const maxDrainedBytes = 128 * 1024;
 
 /** The head of an answer, and its body as it arrives. */
@@ -16,15 +16,15 @@ export interface HttpAnswer {
 
 /** The chunks of a body. To be read once, to its end, or left early. */
 export interface HttpBody extends AsyncIterable<Uint8Array> {
-  /** Reads what is left so that the connection can be used again; a long rest is left, with its connection. */
+  /** Reads the rest so that the connection can be reused; a long rest is abandoned, together with its connection. */
   drain(): Promise<void>;
 }
 
 /**
- * Sends a request over a pool's connections. `Pool.request` would make a stream of every answer, which costs more than a short answer's
- * own bytes; it also heeds a signal only once there is a connection.
+ * Sends a request over a pool's connections. `Pool.request` would create a stream for every answer, which costs more than a short answer
+ * itself; it also respects a signal only once there is a connection.
  *
- * @throws `signal.reason` as soon as the signal aborts, and undici's error when there is no answer; so does the reading of the body
+ * @throws `signal.reason` as soon as the signal aborts, and undici's error when there is no answer; reading the body throws the same
  */
 export function sendRequest(pool: Dispatcher, options: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<HttpAnswer> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
@@ -63,8 +63,8 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It was given up before there was a connection for it.
-    // Thrown, it costs the request alone; an abort would cost the connection that others wait for.
+    // The request was aborted before there was a connection for it.
+    // Throwing ends only the request; an abort would close the connection that other requests wait for.
     if (this.#state === "failed") throw this.#error;
   }
 
@@ -110,7 +110,7 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
     return new Promise((resolve, reject) => (this.#reader = { resolve, reject }));
   }
 
-  /** Leaves the rest of the body, and its connection with it unless all has arrived. */
+  /** Abandons the rest of the body, together with its connection unless all of it has arrived. */
   async return(): Promise<IteratorResult<Uint8Array, void>> {
     this.#waiting = [];
     this.#waitingBytes = 0;
@@ -130,7 +130,7 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
         if (bytes > maxDrainedBytes) return;
       }
     } catch {
-      // What was not read is of no interest; the connection is gone.
+      // Unread chunks are dropped, because the connection is gone.
       this.#signal.throwIfAborted();
     }
   }
@@ -145,7 +145,7 @@ class HttpExchange implements Dispatcher.DispatchHandler, HttpBody, AsyncIterato
     this.#error = error;
     this.#waiting = [];
     this.#answer.reject(error);
-    // Nobody may be reading: then the next read says it.
+    // Without a reader the next read throws.
     this.#reader?.reject(error);
   }
 

@@ -9,24 +9,24 @@ import { throughProxy } from "./proxy-tunnel.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 
 const connectTimeoutMs = 10_000;
-/** Below the API server's own 90 s, so that it is we who close an idle connection. Source: apiserver `server/secure_serving.go`. */
+/** Shorter than the API server's own 90 s, so that the client closes an idle connection. Source: apiserver `server/secure_serving.go`. */
 const keepAliveMs = 75_000;
-/** When the kernel begins to ask whether the other side of a silent connection is still there. */
+/** Idle time before TCP keep-alive probes begin. */
 const tcpKeepAliveMs = 30_000;
 
 /** How one pool connects. */
 export interface HttpPoolOptions {
-  /** Most connections at once; `null` is no limit. */
+  /** Maximum number of connections; `null`: no limit. */
   readonly connections: number | null;
-  /** Offer HTTP/2. */
+  /** Whether to offer HTTP/2. */
   readonly http2: boolean;
-  /** How long an answer's head may take, in milliseconds; 0 is for ever. */
+  /** Time limit for an answer's head, in milliseconds; 0: none. */
   readonly headersTimeoutMs: number;
-  /** How long nothing may come of an answer's body, in milliseconds; 0 is for ever. */
+  /** Maximum gap between chunks of an answer's body, in milliseconds; 0: none. */
   readonly bodyTimeoutMs: number;
 }
 
-/** The pools of {@link createHttpTransport} unless told otherwise; docs/guides/performance.md says why. */
+/** Default pools of {@link createHttpTransport}; docs/guides/performance.md has the measurements. */
 export const defaultHttpPools: Readonly<Record<TransportPool, HttpPoolOptions>> = {
   short: { connections: 32, http2: false, headersTimeoutMs: 30_000, bodyTimeoutMs: 30_000 },
   // A watch may be silent for long; who reads it has a deadline of its own.
@@ -45,9 +45,9 @@ export interface HttpTransportOptions {
 }
 
 /**
- * Carries requests over HTTP, on kept connections: a pool for each kind, so that none starves another. A server that
- * does not speak HTTP/2 gets quiet watches like the other long ones. Where the credentials name a proxy, every connection is a
- * tunnel through it, also to a server without TLS, for which client-go sends the proxy the request itself.
+ * Returns a transport that sends requests over persistent HTTP connections: a pool for each kind, so that none starves another. A server that
+ * does not support HTTP/2 gets quiet watches like other long ones. If the credentials name a proxy, every connection is a
+ * tunnel through it, even to a server without TLS, for which client-go sends the request to the proxy itself.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   return new HttpTransport(options);
@@ -61,12 +61,12 @@ class HttpTransport implements Transport {
   readonly #origin: string;
   readonly #pathPrefix: string;
   readonly #proxy: URL | undefined;
-  /** Of every request. */
+  /** Headers of every request. */
   readonly #headers: Record<string, string | string[]>;
-  /** Pools of an identity before, whose requests have not all ended. */
+  /** Pools of earlier identities with requests in progress. */
   readonly #retired = new Set<Pool>();
   #connected: { readonly tls: TlsMaterial; readonly pools: Pools } | undefined;
-  /** The server, or what stands before it, speaks HTTP/1.1 only: quiet watches would block one another. */
+  /** Whether the server, or a proxy before it, supports only HTTP/1.1, on which quiet watches would block each other. */
   #hasNoHttp2: boolean;
 
   constructor({ credentials, pools = {} }: HttpTransportOptions) {
@@ -94,7 +94,7 @@ class HttpTransport implements Transport {
     if (response.statusCode !== 401) return answerOf(response, request);
     await response.body.drain();
     const renewed = await this.#identify(request, async () => {
-      // Of many who are refused at once, the first reads the identity anew for all.
+      // Of many requests that are refused at once, the first renews the identity for all.
       if ((await this.#credentials.current(signal)) === identity) await this.#credentials.refresh(signal);
       return await this.#credentials.current(signal);
     });
@@ -124,7 +124,7 @@ class HttpTransport implements Transport {
       path: this.#pathPrefix + path,
       headers: { ...headers, ...this.#headers, ...(identity.authorization !== undefined && { authorization: identity.authorization }) },
       body: body ?? null,
-      // undici gives up the connection after a DELETE with a body, unless told that the server keeps it.
+      // undici closes the connection after a DELETE with a body, unless told that the server keeps it.
       reset: false,
     };
     for (let attempt = 1; ; attempt++) {
@@ -194,7 +194,7 @@ class HttpTransport implements Transport {
     return throughProxy(inTunnel, { proxy: this.#proxy, tls, ...times });
   }
 
-  /** Lets what is under way in a pool end; what is new goes to its successor. */
+  /** Closes a pool after its requests in progress; new requests use its successor. */
   #retire(pool: Pool): void {
     this.#retired.add(pool);
     void pool
@@ -235,7 +235,7 @@ function answerOf(answer: HttpAnswer, request: TransportRequest): TransportRespo
   return { status: answer.statusCode, headers, body: bodyOf(answer, request) };
 }
 
-/** The body's chunks; errors say which request was answered. */
+/** The body's chunks; errors name the request. */
 function bodyOf({ body }: HttpAnswer, { method, path, signal }: TransportRequest): AsyncIterable<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   const onError = (error: unknown): never => {

@@ -8,21 +8,21 @@ import type { buildConnector } from "undici";
 import type { TlsMaterial } from "../credentials/credentials.ts";
 import { shownProxy } from "./proxy-url.ts";
 
-/** How tunnels are made. */
+/** Options of tunnels. */
 export interface TunnelOptions {
   readonly proxy: URL;
-  /** What a proxy over TLS is believed by, besides the system's authorities; its own client certificate is not shown to it. */
+  /** Authorities for a proxy over TLS in addition to the system's; the client certificate is not sent to the proxy. */
   readonly tls: TlsMaterial;
-  /** From the first packet to the proxy's answer, in milliseconds. */
+  /** Time limit from the first packet to the proxy's answer, in milliseconds. */
   readonly timeoutMs: number;
-  /** When the kernel begins to ask whether the other side of a silent connection is still there, in milliseconds. */
+  /** Idle time before TCP keep-alive probes begin, in milliseconds. */
   readonly keepAliveDelayMs: number;
   readonly clock: Pick<Clock, "setTimer">;
 }
 
 /**
- * Makes a connector reach its servers through a proxy: every connection is a tunnel of its own, in which the connector does what it
- * would do without. So pools, HTTP/2 and time-outs stay as they are.
+ * Wraps a connector so that it reaches its servers through a proxy: every connection is a separate tunnel, in which the connector works as
+ * it would without. Pools, HTTP/2 and time-outs are therefore unchanged.
  */
 export function throughProxy(connect: buildConnector.connector, options: TunnelOptions): buildConnector.connector {
   return (target, callback) => void connectInTunnel(connect, target, callback, options);
@@ -68,7 +68,7 @@ async function openHttpTunnel(host: string, port: number, { proxy, tls, timeoutM
   };
   const request = isSecure ? httpsRequest({ ...base, ...proxyTls(proxy, tls) }) : httpRequest(base);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  // A time-out of the socket would begin anew with each byte.
+  // The socket's own time-out would restart with each byte.
   let open: Socket | ClientRequest = request;
   const timer = clock.setTimer(timeoutMs, () => open.destroy(new Error(`no answer to CONNECT ${address} in ${timeoutMs / 1000} s`)));
   request.once("connect", (response, socket: Socket, head) => {
@@ -99,14 +99,14 @@ interface ProxyAnswer {
   readonly statusMessage: string;
 }
 
-/** Node.js takes an interim answer (1xx) to CONNECT for the final one, which follows it. */
+/** Node.js treats an interim answer (1xx) to CONNECT as the final one, which follows it. */
 async function finalAnswer(first: ProxyAnswer, socket: Socket): Promise<ProxyAnswer> {
   let answer = first;
   while (answer.statusCode < 200) answer = await readAnswer(socket);
   return answer;
 }
 
-/** Reads the head of an answer; what comes behind it is left in the socket. */
+/** Reads the head of an answer; later bytes stay in the socket. */
 function readAnswer(socket: Socket): Promise<ProxyAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ProxyAnswer>();
   let bytes = Buffer.alloc(0);
@@ -150,13 +150,13 @@ async function openSocksTunnel(host: string, port: number, { proxy, timeoutMs }:
   return socket;
 }
 
-/** As client-go, it believes the cluster's authority for its proxy, too; as everybody else, the system's. */
+/** Trusts the cluster's authority, as client-go does, and the system's for the proxy. */
 function proxyTls(proxy: URL, { ca, insecureSkipVerify }: TlsMaterial): object {
   const name = withoutBrackets(proxy.hostname);
   return {
     ...(ca !== undefined && { ca: [...getCACertificates("default"), ca] }),
     rejectUnauthorized: !insecureSkipVerify,
-    // An address is no name that a client may ask for; without any, Node.js would ask for the tunnel's end.
+    // An IP address is not allowed as a server name; without any name Node.js would use that of the tunnel's end.
     servername: isIP(name) === 0 ? name : "",
   };
 }

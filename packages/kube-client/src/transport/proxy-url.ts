@@ -1,12 +1,12 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** What client-go takes: `tools/clientcmd/client_config.go`, `parseProxyURL`; and `socks5h`, which is the same here: the proxy resolves names. */
+/** Schemes that client-go accepts (`tools/clientcmd/client_config.go`, `parseProxyURL`), and `socks5h`: the proxy resolves names anyway. */
 const protocols = ["http:", "https:", "socks5:", "socks5h:"];
 
 /**
  * Reads the URL of a proxy.
  *
- * @param source - what names it, for the error: `kubeconfig /etc/k: cluster "c" has proxy-url`
+ * @param source - source of the URL for the error: `kubeconfig /etc/k: cluster "c" has proxy-url`
  * @throws InvalidInputError, which holds no password
  */
 export function parseProxyUrl(text: string, source: string): URL {
@@ -17,12 +17,12 @@ export function parseProxyUrl(text: string, source: string): URL {
   );
 }
 
-/** A proxy's URL as it may be shown to anybody. */
+/** Returns a proxy's URL without its password. */
 export function shownProxy(url: URL): string {
   return `${url.protocol}//${url.host}`;
 }
 
-/** Whether each `%` stands for a byte, as it must where a user or password is percent-encoded. */
+/** Whether each `%` encodes a byte, as required in a percent-encoded user or password. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

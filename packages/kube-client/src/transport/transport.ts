@@ -1,6 +1,6 @@
 /**
- * Which connections a request may use. `long` ones (watches, followed logs) may never starve `short` ones, and the
- * lease's waits for nothing. `quiet` ones are watches of single objects: there may be very many, and little comes over
+ * The connections that a request may use. `long` ones (watches, followed logs) never starve `short` ones, and the
+ * lease has its own. `quiet` ones are watches of single objects: there may be very many with little traffic
  * each, so they share few connections.
  */
 export type TransportPool = "short" | "long" | "quiet" | "lease";
@@ -10,20 +10,20 @@ export interface TransportRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query, starting with `/`. */
   readonly path: string;
-  /** Header names in lower case. Credentials are the transport's business. */
+  /** Header names in lower case. The transport adds the credentials. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly pool: TransportPool;
   readonly signal: AbortSignal;
 }
 
-/** The answer; status and headers have arrived, the body may still be on its way. */
+/** The answer after status and headers have arrived; the body may still be in transit. */
 export interface TransportResponse {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The body's chunks. Reading slowly slows the sender. Must be read to its end, or left early (`break`, `return()`),
+   * The body's chunks, with back-pressure. Must be read to the end, or left early (`break`, `return()`),
    * which frees the connection.
    */
   readonly body: AsyncIterable<Uint8Array>;
@@ -35,8 +35,8 @@ export interface TransportResponse {
  */
 export interface Transport extends AsyncDisposable {
   /**
-   * @throws `signal.reason` when aborted; UnavailableError when the server cannot be reached, CredentialsError among them when
-   * there are no credentials to show. A status of 400 and
+   * @throws `signal.reason` when aborted; UnavailableError when the server cannot be reached, in particular a CredentialsError when
+   * the credentials cannot be read. A status of 400 and
    * above is an answer, not an error.
    */
   request(request: TransportRequest): Promise<TransportResponse>;

@@ -14,61 +14,61 @@ export interface WorkQueueOptions {
    * `_work_duration_seconds`, `_unfinished_work_seconds`, `_longest_running_processor_seconds`.
    */
   readonly metrics?: Metrics | undefined;
-  /** Wait before a key that failed is worked again. Default: 1 s, doubled up to 300 s. */
+  /** Back-off before a failed key is retried. Default: 1 s, doubled up to 300 s. */
   readonly backoff?: Backoff | undefined;
-  /** The longest that a key is left alone because the other side asked for it, in milliseconds. Default 300,000. */
+  /** Maximum Retry-After that is respected, in milliseconds. Default: 300,000. */
   readonly maxRetryAfterMs?: number | undefined;
   /**
-   * Whether {@link WorkQueue.add} keeps to the time that a failure asked for. Default true. `false` where a key's next work may
-   * be another operation, to which that time does not apply: the handler then keeps to it by itself.
+   * Whether {@link WorkQueue.add} respects the Retry-After of a failure. Default: `true`. `false` if a key's next work may
+   * be another operation, to which the Retry-After does not apply: the handler then has to respect it itself.
    */
   readonly throttlesAdds?: boolean | undefined;
 }
 
-/** What a handler may ask for. */
+/** Result of a handler. */
 export interface WorkResult {
-  /** Work the key again after this long, if nothing asks for it before. */
+  /** Delay before the key is processed again, if it is not added earlier. */
   readonly requeueAfterMs?: number;
 }
 
-/** A failed run, as told to {@link WorkQueueRun.onError}. */
+/** A failed run, as passed to {@link WorkQueueRun.onError}. */
 export interface WorkFailure {
   readonly key: string;
   readonly error: unknown;
-  /** Failures in a row, this one included. */
+  /** Number of consecutive failures, including this one. */
   readonly failures: number;
-  /** How long the key waits now, unless it is added before. */
+  /** Delay before the retry, unless the key is added earlier. */
   readonly delayMs: number;
 }
 
 /** Options of {@link WorkQueue.run}. */
 export interface WorkQueueRun {
-  /** Keys worked at once. */
+  /** Maximum number of keys processed at once. */
   readonly concurrency: number;
   /**
-   * Keys begun before the event loop gets a turn, so that what the first ones of a flood ask for is sent before the last ones are looked at.
-   * Default: any number.
+   * Maximum number of keys started in one turn of the event loop, so that requests of the first keys of a flood precede the last keys.
+   * Default: no limit.
    */
   readonly startsPerTurn?: number | undefined;
-  /** Works one key. Whatever it throws is a failure, and the key is worked again. `signal` is the run's. */
+  /** Processes one key. Any exception is a failure, and the key is retried. `signal` is the run's. */
   readonly handler: (key: string, signal: AbortSignal) => Promise<WorkResult | void>;
   readonly signal: AbortSignal;
   /** Gets a warning for each failure, unless {@link onError} is given. */
   readonly logger?: Logger | undefined;
-  /** Told of each failure; must return at once and not throw. */
+  /** Called on each failure; must return at once and not throw. */
   readonly onError?: ((failure: WorkFailure) => void) | undefined;
 }
 
-/** All that is known of one key. It exists as long as the key is queued, delayed, worked, or has failed. */
+/** State of one key. It exists while the key is queued, delayed or processed, or has failed. */
 interface Entry extends Delayed {
   readonly key: string;
   state: "idle" | "queued" | "working";
-  /** Added while it was worked: to be queued again at the end. */
+  /** Added while it was processed: queued again at the end. */
   dirty: boolean;
-  /** Forgotten while it was worked: the outcome of that run is nobody's concern. */
+  /** Forgotten while it was processed: the outcome of that run is ignored. */
   forgotten: boolean;
   failures: number;
-  /** The other side asked to be left alone until then. */
+  /** End of the Retry-After of the last failure. */
   notBeforeMs: number;
   queuedMs: number;
 }
@@ -77,16 +77,16 @@ type Outcome = { readonly result: WorkResult | void } | { readonly error: unknow
 
 const defaultBackoff: Backoff = { initialMs: 1_000, maxMs: 300_000 };
 
-/** The longest that a key is left alone because the other side asked for it, in milliseconds, unless told otherwise. */
+/** Default of {@link WorkQueueOptions.maxRetryAfterMs}. */
 export const defaultMaxRetryAfterMs = 300_000;
 
 /**
- * Keys that need work, each worked by one handler at a time, with client-go's guarantees:
+ * Keys that need work, each processed by one handler at a time, with client-go's guarantees:
  *
  * - A key that is queued is not queued twice.
- * - A key is never worked twice at once. One added while it is worked is worked exactly once more.
- * - An explicit {@link add} is never throttled. Only failures wait: exponentially, without end, and never forgotten.
- * - A key has one due time. An earlier wish replaces a later one, and being queued replaces both.
+ * - A key is never processed twice at once. A key added while it is processed is processed exactly once more.
+ * - An explicit {@link add} is never throttled. Only failures back off: exponentially, without a limit of retries, and never forgotten.
+ * - A key has one due time. An earlier one replaces a later one, and queueing replaces both.
  *
  * Source: client-go `util/workqueue`; the single due time is controller-runtime's priority queue's.
  */
@@ -107,10 +107,10 @@ export class WorkQueue {
   #timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
   #order = 0;
   #working = 0;
-  /** Since when each key is worked. */
+  /** Start time of each key that is being processed. */
   readonly #workedSinceMs = new Map<string, number>();
   #starting = false;
-  /** Keys begun in this turn of the event loop, and what ends it where no more may be begun. */
+  /** Number of keys started in this turn of the event loop, and the handle that ends the turn at the limit. */
   #starts = 0;
   #turnEnd: Disposable | undefined;
   #run: WorkQueueRun | undefined;
@@ -129,12 +129,12 @@ export class WorkQueue {
     this.#metrics.gauge("workqueue_depth", 0, this.#labels);
   }
 
-  /** Keys that wait for a worker; those that wait for their time are not among them. */
+  /** Number of queued keys, without delayed ones. */
   get size(): number {
     return this.#readyCount;
   }
 
-  /** Keys being worked. */
+  /** Number of keys being processed. */
   get working(): number {
     return this.#working;
   }
@@ -168,7 +168,7 @@ export class WorkQueue {
     this.#delay(entry, Math.max(this.#clock.monotonic() + ms, entry.notBeforeMs));
   }
 
-  /** Drops the key and its failures. If it is being worked, that run ends without consequence. */
+  /** Drops the key and its failures. The outcome of a run in progress is ignored. */
   forget(key: string): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
@@ -185,7 +185,7 @@ export class WorkQueue {
     this.#entries.delete(key);
   }
 
-  /** Forgets all failures: every key that waits after one is worked now. For when the cause is known to be gone. */
+  /** Forgets all failures, and processes every key that waits after one now. Call it when the cause is known to be gone. */
   resetBackoff(): void {
     const failed = [...this.#entries.values()].filter((entry) => entry.failures > 0);
     for (const entry of failed.toSorted(byDueTime)) {
@@ -196,8 +196,8 @@ export class WorkQueue {
   }
 
   /**
-   * Works keys until `signal` aborts; then starts none, and resolves when the last handler has returned. What is queued
-   * or waits stays so. Failures while stopping are not told.
+   * Processes keys until `signal` aborts; then starts no more, and resolves when the last handler has returned. Queued and delayed keys
+   * stay. Failures while stopping are not reported.
    */
   async run(run: WorkQueueRun): Promise<void> {
     if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
@@ -218,7 +218,7 @@ export class WorkQueue {
     this.#run = undefined;
   }
 
-  /** How long the work under way has taken so far: work that hangs shows in no duration. */
+  /** Duration of the work in progress, because work that hangs is missing from the histogram of durations. */
   #sampleUnfinishedWork(): Disposable {
     const seconds = (): number[] => {
       const nowMs = this.#clock.monotonic();
@@ -252,7 +252,7 @@ export class WorkQueue {
     return entry;
   }
 
-  /** An add: queues the key, or has it queued at the end of the run it is in. */
+  /** Queues the key, or marks it to be queued at the end of its run. */
   #enqueue(entry: Entry): void {
     this.#delayed.delete(entry);
     if (entry.state === "queued" || entry.dirty) return;
@@ -270,13 +270,13 @@ export class WorkQueue {
     this.#arm();
   }
 
-  /** Keeps one timer, for whichever key is due first. It may be early for a key that was removed; that costs one look. */
+  /** Keeps one timer, for the key that is due first. It may fire early if that key was removed. */
   #arm(): void {
     const first = this.#delayed.peek();
     if (!first || !this.#run || this.#run.signal.aborted) return;
     if (this.#timer && this.#timer.dueMs <= first.dueMs) return;
     this.#timer?.handle[Symbol.dispose]();
-    // Timers cut fractions off: without rounding up it would fire before anything is due.
+    // Timers truncate fractions; without rounding up the timer would fire before a key is due.
     const delayMs = Math.max(0, Math.ceil(first.dueMs - this.#clock.monotonic()));
     const handle = this.#clock.setTimer(delayMs, () => {
       this.#timer = undefined;
@@ -320,7 +320,7 @@ export class WorkQueue {
     this.#metrics.gauge("workqueue_depth", count, this.#labels);
   }
 
-  /** Handlers start once the caller's own turn is over: they never run inside `add`, and all adds of one turn are one. */
+  /** Starts handlers after the caller's own turn: they never run inside `add`, and all adds of one turn count as one. */
   #startSoon(): void {
     if (this.#starting || !this.#run) return;
     this.#starting = true;
@@ -372,14 +372,14 @@ export class WorkQueue {
     if (this.#working === 0) this.#drained?.();
   }
 
-  /** What the outcome of a run means for the next one. */
+  /** Schedules the next run according to the outcome of the last. */
   #conclude(entry: Entry, outcome: Outcome, run: WorkQueueRun): void {
     if ("result" in outcome) {
       entry.failures = 0;
       entry.notBeforeMs = 0;
       if (outcome.result?.requeueAfterMs !== undefined) this.addAfter(entry.key, outcome.result.requeueAfterMs);
     } else if (run.signal.aborted) {
-      // It was cut short, not refused: a later run takes it up.
+      // The run was aborted, not refused: a later run processes the key.
       entry.dirty = true;
     } else {
       this.#onFailure(entry, outcome.error, run);
@@ -392,7 +392,7 @@ export class WorkQueue {
     const retryAfterMs = Math.min(retryAfterMsOf(error) ?? 0, this.#maxRetryAfterMs);
     const delayMs = Math.max(retryAfterMs, backoffMs(this.#backoff, entry.failures, this.#random));
     entry.notBeforeMs = this.#throttlesAdds ? nowMs + retryAfterMs : 0;
-    // A wish from before the failure may not come before the time the other side asked for.
+    // A due time from before the failure must not precede the end of the Retry-After.
     if (entry.heapIndex >= 0 && entry.dueMs < entry.notBeforeMs) {
       this.#delayed.delete(entry);
       this.#delay(entry, entry.notBeforeMs);
@@ -408,7 +408,7 @@ export class WorkQueue {
       );
   }
 
-  /** Queues a key that was added while it was worked, and lets go of one of which there is nothing left to know. */
+  /** Queues a key that was added while it was processed, and drops an entry without any state. */
   #settle(entry: Entry): void {
     if (entry.dirty) {
       entry.dirty = false;
