@@ -90,6 +90,38 @@ test("figures of a pod under load are what control groups, /proc and the engine 
   ).toEqual([]);
 });
 
+test("a pod's processor time goes on when a container of it is replaced", async () => {
+  await node.create("replaced", { containers: [{ name: "busy", image: "busybox:1.37", command: ["sh", "-c", "while :; do :; done"] }] });
+  const { containerID = "" } = await node.running("replaced");
+  const reader = new NodeStatsReader({
+    nodeName: node.name,
+    clock: systemClock,
+    getStatsSummary: (inner) => node.access.getStatsSummary(inner),
+  });
+  const measure = async (): Promise<{ readonly pod: number; readonly container: number }> => {
+    const pod = (await reader.read(signal)).pods.find(({ podRef }) => podRef.name === "replaced");
+    return { pod: pod?.cpu?.usageCoreNanoSeconds ?? 0, container: pod?.containers[0]?.cpu?.usageCoreNanoSeconds ?? 0 };
+  };
+  const patience = { timeoutMs: patienceMs, intervalMs: 1_000 };
+  const before = await eventually(async () => {
+    const measured = await measure();
+    expect(measured.container).toBeGreaterThan(2e9);
+    return measured;
+  }, patience);
+
+  await api.ask("POST", `/containers/${containerID.replace("docker://", "")}/kill`);
+  await node.running("replaced", 1);
+
+  // Its container's counter begins anew.
+  const after = await eventually(async () => {
+    const measured = await measure();
+    expect(measured.container).not.toBe(before.container);
+    return measured;
+  }, patience);
+  expect(after.pod).toBeGreaterThan(before.pod);
+  expect(after.pod).toBeGreaterThan(after.container + 2e9);
+});
+
 async function readPodOf(pod: Awaited<ReturnType<EmbeddedNode["pod"]>>): Promise<ReadPod> {
   const idOf = (name: string): string =>
     pod.status?.containerStatuses?.find((status) => status.name === name)?.containerID?.replace("docker://", "") ?? "";

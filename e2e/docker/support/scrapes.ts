@@ -7,9 +7,11 @@ export interface Scrape {
   readonly tookMs: number;
   /** Pods whose processor time is in the answer. */
   readonly pods: number;
-  /** Calls of the engine meanwhile, each about one container. */
-  readonly callsForContainers: number;
-  /** Calls of the engine that measure all containers, all images or the machine, until a second later: they are made aside. */
+  /** Calls of the engine meanwhile that measure one container. */
+  readonly measuringCalls: number;
+  /** Calls of the engine meanwhile that ask what one container is, by whoever makes them: the node also looks after its pods. */
+  readonly inspections: number;
+  /** Calls of the engine that measure all containers, all images or the machine, until a second after the answer: they are made aside. */
   readonly callsForAll: number;
 }
 
@@ -23,9 +25,10 @@ const asideMs = 1_000;
  * @param get - asks the node's server
  */
 export async function timeScrape(proxy: EngineProxy, path: string, get: (path: string) => Promise<string>): Promise<Scrape> {
-  let [callsForContainers, callsForAll] = [0, 0];
+  let [measuringCalls, inspections, callsForAll] = [0, 0, 0];
   await using _counting = proxy.answer((_method, called, query) => {
-    if (/^\/containers\/[0-9a-f]+\//.test(called)) callsForContainers++;
+    if (/^\/containers\/[^/]+\/(?:stats|top)$/.test(called)) measuringCalls++;
+    else if (/^\/containers\/[^/]+\/json$/.test(called)) inspections++;
     else if (called === "/system/df" || called === "/info" || query.has("size")) callsForAll++;
     return undefined;
   });
@@ -33,7 +36,7 @@ export async function timeScrape(proxy: EngineProxy, path: string, get: (path: s
   const body = await get(path);
   const tookMs = performance.now() - began;
   await new Promise((resolve) => setTimeout(resolve, asideMs));
-  return { path, tookMs, pods: measuredPods(path, body), callsForContainers, callsForAll };
+  return { path, tookMs, pods: measuredPods(path, body), measuringCalls, inspections, callsForAll };
 }
 
 function measuredPods(path: string, body: string): number {
@@ -49,11 +52,11 @@ function measuredPods(path: string, body: string): number {
 /** As a table of a page. */
 export function scrapeTable(scrapes: readonly Scrape[]): string {
   return [
-    "| scrape | pods | ms | engine calls for one container | for all containers, all images, or the machine |",
-    "| --- | --- | --- | --- | --- |",
+    "| Scrape | Pods | Milliseconds | Engine calls that measure one container | that inspect one | that measure all, or the machine |",
+    "| --- | --- | --- | --- | --- | --- |",
     ...scrapes.map(
-      ({ path, tookMs, pods, callsForContainers, callsForAll }, index) =>
-        `| \`${path}\`${index === 0 ? ", the first" : ""} | ${pods} | ${tookMs.toFixed(0)} | ${callsForContainers} | ${callsForAll} |`,
+      ({ path, tookMs, pods, measuringCalls, inspections, callsForAll }, index) =>
+        `| \`${path}\`${index === 0 ? ", the first" : ""} | ${pods} | ${tookMs.toFixed(0)} | ${measuringCalls} | ${inspections} | ${callsForAll} |`,
     ),
   ].join("\n");
 }
