@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import Docker from "dockerode";
 import { circumstances } from "./circumstances.ts";
 import { importBusybox } from "./docker-image.ts";
+import { countEngineCalls } from "./docker-calls.ts";
 import { containerRunner } from "./docker-sides.ts";
 import { startEmbedded } from "./embedded-process.ts";
 import type { DockerFigures, DockerReport } from "./figures.ts";
@@ -48,6 +49,8 @@ export async function hasEngine(): Promise<boolean> {
 export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise<DockerReport> {
   const docker = new Docker();
   await using _image = await importBusybox(docker, image);
+  // Its node has the name of the other one, and must be gone by then.
+  const calls = await countEngineCalls(image, pods);
   await using api = await startEmbedded();
   await using node = await startNode(api, "docker", { sandboxImage: image });
   const ours: Side = { name: "node", run: podRunner(api, { node: "docker", image }), one: [], many: [] };
@@ -74,6 +77,7 @@ export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise
     pods,
     node: figuresOf(ours, pods),
     plain: figuresOf(plain, pods),
+    calls,
     kept: { pods: kept, cpuShare, peakMiB, mockPeakMiB },
   };
 }

@@ -31,6 +31,14 @@ export interface DockerFigures {
   readonly podsPerSecond: number;
 }
 
+/** Calls of the engine for each pod. */
+export interface EngineCalls {
+  /** From its creation until it runs, and until it is removed. */
+  readonly node: { readonly start: number; readonly whole: number };
+  /** The same containers by the engine's API. */
+  readonly plain: EngineCalls["node"];
+}
+
 /** What `docker.ts` finds. */
 export interface DockerReport {
   readonly circumstances: string;
@@ -38,6 +46,7 @@ export interface DockerReport {
   readonly node: DockerFigures;
   /** The engine's API, called directly. */
   readonly plain: DockerFigures;
+  readonly calls: EngineCalls;
   readonly kept: { readonly pods: number; readonly cpuShare: number; readonly peakMiB: number; readonly mockPeakMiB: number };
 }
 

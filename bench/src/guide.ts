@@ -77,7 +77,7 @@ export function writeStreams(file: string, { circumstances, node, direct, stalle
 }
 
 /** Writes the part about pods on a Docker engine. */
-export function writeDocker(file: string, { circumstances, pods, node, plain, kept }: DockerReport): void {
+export function writeDocker(file: string, { circumstances, pods, node, plain, calls, kept }: DockerReport): void {
   const lines = [
     circumstances,
     "",
@@ -85,6 +85,8 @@ export function writeDocker(file: string, { circumstances, pods, node, plain, ke
     "|---|---|---|---|---|",
     `| one, until it runs, ms | ${node.oneMs.toFixed(0)} | ${plain.oneMs.toFixed(0)} | ${ratio(node.oneMs, plain.oneMs)} | ≤ 1.3 |`,
     `| ${pods} at once, pods/s | ${node.podsPerSecond.toFixed(2)} | ${plain.podsPerSecond.toFixed(2)} | ${ratio(node.podsPerSecond, plain.podsPerSecond)} | ≥ 0.9 |`,
+    `| engine calls a pod, until it runs | ${calls.node.start.toFixed(1)} | ${calls.plain.start.toFixed(1)} | ${ratio(calls.node.start, calls.plain.start)} | |`,
+    `| … and until it is removed | ${calls.node.whole.toFixed(1)} | ${calls.plain.whole.toFixed(1)} | ${ratio(calls.node.whole, calls.plain.whole)} | |`,
     "",
     `| the node while ${kept.pods} pods run | measured | aim |`,
     "|---|---|---|",
