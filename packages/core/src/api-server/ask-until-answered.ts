@@ -1,7 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, isCredentialsError, type Logger } from "@virtual-kubelet/kube-client";
-import { kubeletBackoff } from "./kubelet-backoff.ts";
+import { apiServerBackoff } from "./api-server-backoff.ts";
 
 /**
  * Asks the API server something that a node cannot start without. Waits for a server that does not answer yet, and for credentials that
@@ -22,7 +22,7 @@ export async function askUntilAnswered<T>(
     } catch (error) {
       signal.throwIfAborted();
       if (isFinal(error)) throw error;
-      const delayMs = backoffMs(kubeletBackoff, attempt, options.random);
+      const delayMs = backoffMs(apiServerBackoff, attempt, options.random);
       options.logger.warn({ err: messageOf(error), attempt, delayMs: Math.round(delayMs) }, `${troubleOf(error)}; trying again`);
       await options.clock.sleep(delayMs, signal);
     }

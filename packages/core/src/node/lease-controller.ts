@@ -13,7 +13,7 @@ import {
   type OwnerReference,
 } from "@virtual-kubelet/kube-client";
 import { microTime } from "@virtual-kubelet/kubernetes";
-import { kubeletBackoff } from "../api-server/kubelet-backoff.ts";
+import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
 import {
   decideClaim,
   holderOf,
@@ -116,7 +116,7 @@ export class LeaseController {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
         failures++;
-        waitMs = Math.max(backoffMs(kubeletBackoff, failures, random), this.#askedMs(error, this.#durationMs));
+        waitMs = Math.max(backoffMs(apiServerBackoff, failures, random), this.#askedMs(error, this.#durationMs));
         if (isConflict(error) && failures < immediateTries) continue;
         if (failures % logEvery === 1) {
           logger.warn({ err: messageOf(error), attempt: failures, delayMs: Math.round(waitMs) }, "cannot take the lease; trying again");
@@ -237,7 +237,7 @@ export class LeaseController {
     const { clock, random } = this.#options;
     const isBusy = retryAfterMsOf(error) !== undefined || statusOf(error)?.code === 429;
     const backedOff = isBusy ? failures : failures - immediateTries + 1;
-    const backOffMs = backedOff > 0 ? backoffMs(kubeletBackoff, backedOff, random) : 0;
+    const backOffMs = backedOff > 0 ? backoffMs(apiServerBackoff, backedOff, random) : 0;
     const leftMs = (this.#renewedMs ?? 0) + this.#durationMs - this.#intervalMs - clock.monotonic();
     return Math.max(backOffMs, this.#askedMs(error, leftMs > 0 ? leftMs : this.#intervalMs));
   }

@@ -11,7 +11,7 @@ import {
   type ObjectReference,
   type Store,
 } from "@virtual-kubelet/kube-client";
-import { kubeletBackoff } from "../api-server/kubelet-backoff.ts";
+import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
 import { isNewer } from "../api-server/resource-version.ts";
 import type { RegisteredNode } from "../virtual-node/options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
@@ -185,7 +185,7 @@ export class NodeKeeper {
     const { clock, logger, random } = this.#options;
     const isInvalid = isInvalidInput(error);
     const askedMs = Math.min(retryAfterMsOf(error) ?? 0, maxRetryAfterMs);
-    const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(kubeletBackoff, failures, random));
+    const delayMs = isInvalid ? invalidRetryMs : Math.max(askedMs, backoffMs(apiServerBackoff, failures, random));
     const fields = { err: messageOf(error), attempt: failures, delayMs: Math.round(delayMs) };
     if (isInvalid) {
       logger.error(fields, "the API server refuses the node as configured or described");
