@@ -1,6 +1,6 @@
 import { podPolicySchema, tryDurationMs, type PodPolicy, type PodRef } from "@virtual-kubelet/core";
 import { z } from "zod";
-import { policyAnnotations } from "./job/settings.ts";
+import { policyAnnotations } from "./job/annotations.ts";
 
 /** Files of certificates. */
 export interface NomadTlsConfig {

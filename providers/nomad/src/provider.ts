@@ -16,7 +16,8 @@ import { TokenSource } from "./api/token-source.ts";
 import { nomadConfigSchema, nomadNamespaceOf, streamShares, type NomadConfig } from "./config.ts";
 import { jobOf } from "./job/job-of.ts";
 import { readPodContent } from "./job/pod-content.ts";
-import { jobSettingsOf, policyAnnotations } from "./job/settings.ts";
+import { policyAnnotations } from "./job/annotations.ts";
+import { jobSettingsOf } from "./job/settings.ts";
 import { NomadProvider } from "./nomad-provider.ts";
 
 /** What Nomad can do of a pod; what single drivers and configurations cannot is refused by field. */

@@ -6,7 +6,7 @@ import { PodNetwork } from "./lifecycle/pod-network.ts";
 import { translatePod, requestOf } from "./lifecycle/translate-pod.ts";
 import { createHttpClient, readCloudCertificates } from "./openstack/http-client.ts";
 import { Session } from "./openstack/session.ts";
-import { policyAnnotations } from "./pod/pod-settings.ts";
+import { policyAnnotations } from "./pod/annotations.ts";
 import { policyVolumes } from "./pod/pod-volumes.ts";
 import { newestMinor } from "./zun/microversion.ts";
 import { ZunProvider } from "./zun-provider.ts";

@@ -8,7 +8,7 @@ import { tempFolder } from "../test-support/temp-folder.ts";
 import { containerMounts, type ContainerMountsOptions } from "./container-mounts.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 import { PodDirectory } from "./pod-directory.ts";
-import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
+import type { ReadyVolume } from "./ready-volume.ts";
 
 type Mount = NonNullable<Container["volumeMounts"]>[number];
 

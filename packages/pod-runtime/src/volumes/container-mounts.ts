@@ -7,7 +7,7 @@ import { bindMount } from "./bind-mount.ts";
 import type { HostMounts } from "./host-mounts.ts";
 import { findHostPath, openHostPath } from "./host-path.ts";
 import type { PodDirectory } from "./pod-directory.ts";
-import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
+import type { ReadyVolume } from "./ready-volume.ts";
 import { isRecursivelyReadOnly } from "./recursive-read-only.ts";
 import { canBeReplaced, openSubPath, subPathOf, type VolumeMount } from "./sub-path.ts";
 

@@ -1,9 +1,8 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import type { ClaimedVolume, DeepReadonly, Logger, Pod, PodEvent, PodPolicy, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
+import type { DeepReadonly, Logger, Pod, PodEvent, PodPolicy, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
 import { messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { DriverVolume } from "../runtime/runtime-spec.ts";
 import { writePayload } from "./atomic-payload.ts";
 import type { ClaimedVolumes } from "./claimed/claimed-volumes.ts";
 import { makeMemoryDir, makeOpenDir, memoryDirBytes, sizeLimitBytes } from "./empty-dir.ts";
@@ -11,33 +10,12 @@ import { makeHostPath } from "./host-path.ts";
 import { mountError, mountEventReason, waitingReason } from "./mount-error.ts";
 import { nestedMountPoints } from "./nested-mount-points.ts";
 import { PodDirectory } from "./pod-directory.ts";
+import type { ReadyVolume } from "./ready-volume.ts";
 import { usedVolumes, volumeSource, type Volume, type VolumeSource } from "./volume-source.ts";
 import type { VolumesRoot } from "./volumes-root.ts";
 
 /** Initial and maximum delay before a failed write of files is retried, in milliseconds. */
 const rewriteMs = { first: 500, most: 60_000 };
-
-/** Source of a volume that is ready. */
-export type ReadySource =
-  | Exclude<VolumeSource, { readonly kind: "claim" }>
-  | { readonly kind: "claim"; readonly of: ClaimedVolume["source"]["kind"]; readonly claim: ClaimedVolume["claim"] };
-
-/** A volume that is ready to be mounted. */
-export interface ReadyVolume {
-  readonly source: ReadySource;
-  /** Its folder, or a path of the node. */
-  readonly path: string;
-  /** Whether it is a tmpfs of its own. */
-  readonly isMemory: boolean;
-  /** Maximum size in bytes that the size watch checks. */
-  readonly watchedLimitBytes: number | undefined;
-  /** Folders of the node that allow the path. Default: the pod's own folder. */
-  readonly nodePaths?: readonly string[] | undefined;
-  /** Volume that the runtime mounts in place of the path, which is empty then. */
-  readonly driverVolume?: DriverVolume | undefined;
-  /** Whether containers can only read it. Default: false. */
-  readonly isReadOnly?: boolean | undefined;
-}
 
 export interface PodVolumesOnDiskOptions {
   readonly uid: string;

@@ -1,7 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
-import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
+import type { ReadyVolume } from "./ready-volume.ts";
 import type { runTool } from "./run-tool.ts";
 import { VolumeUse } from "./volume-use.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { FsStats, VolumeStats } from "@virtual-kubelet/core";
 import { diskUse, fileSystemRoom, inodeUse } from "./disk-use.ts";
-import type { ReadyVolume } from "./pod-volumes-on-disk.ts";
+import type { ReadyVolume } from "./ready-volume.ts";
 import type { runTool } from "./run-tool.ts";
 
 /** Maximum age of a measurement, in milliseconds. Source: VolumeStatsAggPeriod of a kubelet. */

@@ -2,7 +2,8 @@ import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
 import { probeFields } from "./probed-ports.ts";
-import { annotationDomain, type JobSettings } from "./settings.ts";
+import { annotationDomain } from "./annotations.ts";
+import type { JobSettings } from "./settings.ts";
 import { isEmptyDir, isReplaceable, sharedEmptyDirs, volumeOfClaim } from "./task-volumes.ts";
 
 type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;

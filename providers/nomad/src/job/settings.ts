@@ -1,18 +1,8 @@
-import type { DeepReadonly, Pod, PolicyAnnotation } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { NomadConfig, NomadDriver } from "../config.ts";
 import type { NomadConstraint } from "../api/types.ts";
-
-/** Prefix of the provider's annotations. */
-export const annotationDomain = "nomad.hashicorp.com";
-
-/** Annotations by which a pod chooses where and how its job runs. */
-export const policyAnnotations: readonly PolicyAnnotation[] = [
-  { name: `${annotationDomain}/driver` },
-  { name: `${annotationDomain}/datacenters`, separator: "," },
-  { name: `${annotationDomain}/node-pool` },
-  { name: `${annotationDomain}/constraint`, separator: ";" },
-];
+import { annotationDomain } from "./annotations.ts";
 
 /** Facts about the clients that jobs depend on. */
 export interface ClientFacts {

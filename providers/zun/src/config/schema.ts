@@ -1,6 +1,6 @@
 import { podPolicySchema, tryDurationMs, type ConfigSchema, type PodPolicy } from "@virtual-kubelet/core";
 import { z } from "zod";
-import { policyAnnotations } from "../pod/pod-settings.ts";
+import { policyAnnotations } from "../pod/annotations.ts";
 import { policyVolumes } from "../pod/pod-volumes.ts";
 
 /** Which of Zun's objects a pod becomes: see the README. */

@@ -1,21 +1,8 @@
-import type { DeepReadonly, Pod, PolicyAnnotation } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { isIP } from "node:net";
 import type { ZunConfig, ZunMode } from "../config/schema.ts";
-
-/** Domain of the annotations that a pod may carry. */
-export const annotationDomain = "zun.virtual-kubelet.io";
-
-/** Annotations by which a pod chooses what of the project it uses. The mode is not one of them: it gives a pod nothing. */
-export const policyAnnotations: readonly PolicyAnnotation[] = [
-  { name: `${annotationDomain}/networks`, separator: "," },
-  { name: `${annotationDomain}/subnets`, separator: "," },
-  { name: `${annotationDomain}/security-groups`, separator: "," },
-  { name: `${annotationDomain}/fixed-ip` },
-  { name: `${annotationDomain}/floating-ip` },
-  { name: `${annotationDomain}/availability-zone` },
-  { name: `${annotationDomain}/registry` },
-];
+import { annotationDomain } from "./annotations.ts";
 
 /** What one pod asks of Zun and Neutron: the configuration, and the pod's annotations over it. */
 export interface PodSettings {

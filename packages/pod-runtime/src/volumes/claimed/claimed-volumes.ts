@@ -9,7 +9,7 @@ import { hasFsCode } from "../fs-code.ts";
 import { makeHostPath } from "../host-path.ts";
 import { MountStepError } from "../mount-error.ts";
 import type { PodDirectory } from "../pod-directory.ts";
-import type { ReadyVolume } from "../pod-volumes-on-disk.ts";
+import type { ReadyVolume } from "../ready-volume.ts";
 import type { VolumesRoot } from "../volumes-root.ts";
 import { ensureNfsMount } from "./nfs-mount.ts";
 import { giveToGroup, needsGroup } from "./volume-group.ts";
