@@ -52,7 +52,7 @@ async function checkKind(kind: Kind): Promise<CheckResult[]> {
     };
     const rest = async (): Promise<void> => {
       await tool("imports", "node", "tools/check-imports.ts");
-      await tool("links", "node", "tools/check-links.ts");
+      await tool("documents", "node", "tools/check-documents.ts");
       await tool("lint", "oxlint", "--quiet", ...own);
       await tool("format", "oxfmt", "--check", ...own, "provider.yaml");
       const config = { extends: "./tsconfig.json", include: [`providers/${name}/src`, `providers/${name}/test`, own[1]] };

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onPath } from "../../packages/testing/src/control-plane/find-control-plane.ts";
+import { checkDocuments } from "../check-documents.ts";
 import { checkImports } from "../check-imports.ts";
-import { checkLinks } from "../check-links.ts";
 import { checkPackages } from "../check-packages.ts";
 import { checkProjects } from "../check-projects.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
@@ -202,7 +202,7 @@ export const levels: readonly Level[] = [
       await command("lint", "oxlint", ["--quiet"]),
       await command("format", "oxfmt", ["--check"]),
       ...checkImports(),
-      ...checkLinks(),
+      ...checkDocuments(),
       ...(await checkTestFiles()),
       await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
       ...(await generate({ check: true })),

@@ -6,7 +6,7 @@ test("tests beside the code belong to their package", () => {
   expect(belongsTo("providers/docker/src/docker-runtime.test.ts", "docker")).toBe(true);
   expect(belongsTo("packages/core/src/pod/state/next-action.test.ts", "docker")).toBe(false);
   expect(belongsTo("templates/provider/src/translate.test.ts", "template")).toBe(true);
-  expect(belongsTo("tools/check-links.test.ts", "tools")).toBe(true);
+  expect(belongsTo("tools/check-documents.test.ts", "tools")).toBe(true);
 });
 
 test("end-to-end tests belong to the packages that they are about", () => {
