@@ -9,6 +9,7 @@ import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference
 import { matrixColumns, updateRecords } from "./conformance-records.ts";
 import { replaceRegion } from "./marked-region.ts";
 import { readScores, renderScores } from "./mutation/score.ts";
+import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
@@ -55,6 +56,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: testingGuide, region: "testing-node-test", content: () => codeFile("e2e/embedded/testing-guide/node-test.ts") },
   { page: testingGuide, region: "testing-operator", content: () => codeFile("examples/test-an-operator/operator.ts") },
   { page: testingGuide, region: "testing-operator-test", content: () => codeFile("examples/test-an-operator/operator.test.ts") },
+  { page: "docs/guides/architecture.md", region: "packages", content: () => renderPackageTree() },
   { page: "docs/guides/architecture.md", region: "pod-states", content: () => renderPodStates() },
   { page: "docs/guides/testing.md", region: "mutation-scores", content: () => renderScores(readScores()) },
   { page: "providers/mock/README.md", region: "scripts", content: () => renderScriptFields() },

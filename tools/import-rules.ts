@@ -10,7 +10,7 @@ const leaves: readonly string[] = ["clock", "async", "kubernetes"];
  * Which workspace packages each package may import, by folder. A package that is not listed may import all of them:
  * private ones, which nobody can import in turn.
  */
-const allowedImports: Readonly<Record<string, readonly string[]>> = {
+export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/errdefs": [],
   "packages/clock": ["errdefs"],
   "packages/async": ["errdefs", "clock"],
