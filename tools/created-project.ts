@@ -59,7 +59,7 @@ async function checkCreatedProject(kind: Kind, folder: string, packed: PackedPac
   await step("node_modules is as small as the README says, and has no native add-on", () => treeProblems(folder));
   // The suite waits more than it computes.
   const tests = step("npm test", () => npm(folder, "test"));
-  await step("virtual-kubelet plan --provider ./", () => planPod(folder));
+  await step("virtual-kubelet plan --provider ./", () => runPlanCommand(folder));
   await step("virtual-kubelet run --provider ./: the node is Ready, and a pod runs to its end", () => runPod(kind, folder));
   await tests;
   return results;
@@ -111,7 +111,7 @@ const pod = {
 
 const program = (folder: string): string => join(folder, "node_modules/.bin/virtual-kubelet");
 
-async function planPod(cwd: string): Promise<readonly string[]> {
+async function runPlanCommand(cwd: string): Promise<readonly string[]> {
   writeFileSync(join(cwd, "pod.json"), JSON.stringify(pod));
   const { code, output } = await run(program(cwd), ["plan", "--provider", "./", "-f", "pod.json"], { cwd });
   return code === 0 && output.includes("POST /jobs") ? [] : [`exit code ${code}: ${output}`];

@@ -9,7 +9,7 @@ import { LogFile } from "./log-file.ts";
 import { spawnCommand, type ProcessGroup } from "./spawn-command.ts";
 
 /** What a container stands on. */
-export interface ContainerDeps {
+export interface ContainerOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
@@ -44,7 +44,7 @@ export class ProcessContainer {
   readonly plan: ContainerPlan;
   /** Resolves when it has ended for good. */
   readonly done: Promise<void>;
-  readonly #deps: ContainerDeps;
+  readonly #options: ContainerOptions;
   readonly #done = Promise.withResolvers<void>();
   #current: Run | undefined;
   #last: Run | undefined;
@@ -55,9 +55,9 @@ export class ProcessContainer {
   #restartTimer: Disposable | undefined;
   #spentNanoSeconds = 0;
 
-  constructor(plan: ContainerPlan, deps: ContainerDeps) {
+  constructor(plan: ContainerPlan, options: ContainerOptions) {
     this.plan = plan;
-    this.#deps = deps;
+    this.#options = options;
     this.done = this.#done.promise;
   }
 
@@ -81,7 +81,7 @@ export class ProcessContainer {
   }
 
   start(): void {
-    const { directory, clock, reaper } = this.#deps;
+    const { directory, clock, reaper } = this.#options;
     const { spec, command, env } = this.plan;
     const id = `${spec.name}-${this.#restartCount}`;
     const log = new LogFile(join(directory, `${id}.log`), () => clock.now());
@@ -90,7 +90,7 @@ export class ProcessContainer {
     const run: Run = { id, group, log, startedAt: this.#time(), attached: new Set() };
     this.#current = run;
     void this.#watch(run);
-    this.#deps.onChange();
+    this.#options.onChange();
   }
 
   /** Asks it to end, and kills it when the grace is over. It is not started again. */
@@ -111,7 +111,7 @@ export class ProcessContainer {
     if (!run) return;
     run.group.signal(graceMs > 0 ? "SIGTERM" : "SIGKILL");
     this.#killTimer?.[Symbol.dispose]();
-    this.#killTimer = this.#deps.clock.setTimer(graceMs, () => run.group.signal("SIGKILL"));
+    this.#killTimer = this.#options.clock.setTimer(graceMs, () => run.group.signal("SIGKILL"));
   }
 
   /** What it has used since it began. */
@@ -174,23 +174,23 @@ export class ProcessContainer {
     this.#spentNanoSeconds = 0;
     const { restarts } = this.plan;
     if (this.#stopping || restarts === "Never" || (restarts === "OnFailure" && exitCode === 0)) return this.#finish();
-    this.#restartTimer = this.#deps.clock.setTimer(this.#backOffMs, () => {
+    this.#restartTimer = this.#options.clock.setTimer(this.#backOffMs, () => {
       this.#restartTimer = undefined;
       this.#last = run;
       this.#restartCount++;
       this.start();
     });
     this.#backOffMs = Math.min(maxBackOffMs, Math.max(firstBackOffMs, this.#backOffMs * 2));
-    this.#deps.onChange();
+    this.#options.onChange();
   }
 
   #finish(): void {
     this.#done.resolve();
-    this.#deps.onChange();
+    this.#options.onChange();
   }
 
   #time(): string {
-    return new Date(this.#deps.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    return new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
   }
 }
 

@@ -7,7 +7,7 @@ import type { Reaper } from "@virtual-kubelet/testing";
 import { ProcessContainer, type ContainerPlan } from "./process-container.ts";
 
 /** What a pod stands on. */
-export interface PodDeps {
+export interface PodOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
@@ -49,13 +49,17 @@ export class ProcessPod {
   readonly #standingOf: (container: string) => ProbeStanding | undefined;
   #stopped = false;
 
-  constructor(ref: PodRef, plans: { readonly init: readonly ContainerPlan[]; readonly main: readonly ContainerPlan[] }, deps: PodDeps) {
+  constructor(
+    ref: PodRef,
+    plans: { readonly init: readonly ContainerPlan[]; readonly main: readonly ContainerPlan[] },
+    options: PodOptions,
+  ) {
     this.ref = ref;
-    this.createdAt = new Date(deps.clock.now()).toISOString();
-    this.#standingOf = (container) => deps.standingOf(this, container);
-    this.#directory = join(deps.directory, ref.uid);
+    this.createdAt = new Date(options.clock.now()).toISOString();
+    this.#standingOf = (container) => options.standingOf(this, container);
+    this.#directory = join(options.directory, ref.uid);
     mkdirSync(this.#directory, { recursive: true });
-    const own = { clock: deps.clock, reaper: deps.reaper, directory: this.#directory, onChange: () => deps.onChange(this) };
+    const own = { clock: options.clock, reaper: options.reaper, directory: this.#directory, onChange: () => options.onChange(this) };
     this.#init = plans.init.map((plan) => new ProcessContainer(plan, own));
     this.#main = plans.main.map((plan) => new ProcessContainer(plan, own));
   }

@@ -5,7 +5,7 @@ import { exec, type RunningCommands } from "./process-access.ts";
 import type { ProcessPod } from "./process-pod.ts";
 
 /** What {@link ProcessProbes} needs. */
-export interface ProcessProbesDeps {
+export interface ProcessProbesOptions {
   readonly host: ProviderHost;
   readonly commands: RunningCommands;
   readonly reaper: Reaper;
@@ -15,17 +15,17 @@ export interface ProcessProbesDeps {
 
 /** The probes of all pods: commands run beside a container's processes, and ports are those of 127.0.0.1. */
 export class ProcessProbes implements Disposable {
-  readonly #deps: ProcessProbesDeps;
+  readonly #options: ProcessProbesOptions;
   readonly #pods = new Map<ProcessPod, PodProbes>();
 
-  constructor(deps: ProcessProbesDeps) {
-    this.#deps = deps;
+  constructor(options: ProcessProbesOptions) {
+    this.#options = options;
   }
 
   /** Probes a new pod, if it has probes. */
   add(spec: DeepReadonly<Pod>, pod: ProcessPod): void {
     if (!hasProbes(spec)) return;
-    const { host, commands, reaper, onChange } = this.#deps;
+    const { host, commands, reaper, onChange } = this.#options;
     const { clock, logger } = host;
     const probes = new PodProbes(spec, {
       clock,

@@ -16,7 +16,7 @@ export interface BackEndTimings {
 }
 
 /** What a {@link BackEnd} stands on. */
-export interface BackEndDeps {
+export interface BackEndOptions {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly trace: Trace;
@@ -35,7 +35,7 @@ export interface BackEndDeps {
  * calls whose callers are long gone.
  */
 export class BackEnd {
-  readonly #deps: BackEndDeps;
+  readonly #options: BackEndOptions;
   readonly #instances = new Map<string, Instance>();
   readonly #idsByUid = new Map<string, Set<string>>();
   /** By instance and what is ahead of it. */
@@ -43,13 +43,13 @@ export class BackEnd {
   #made = 0;
   #calls = 0;
 
-  constructor(deps: BackEndDeps) {
-    this.#deps = deps;
+  constructor(options: BackEndOptions) {
+    this.#options = options;
   }
 
-  /** See {@link BackEndDeps.isIdempotent}. */
+  /** See {@link BackEndOptions.isIdempotent}. */
   get isIdempotent(): boolean {
-    return this.#deps.isIdempotent;
+    return this.#options.isIdempotent;
   }
 
   /** All instances, in the order in which they were made. */
@@ -69,7 +69,7 @@ export class BackEnd {
 
   /** Makes an instance, unless the pod has one and the back end tells. */
   create(pod: DeepReadonly<Pod>, owner: Owner, isLate: boolean): void {
-    const { chance, clock, isIdempotent, timings, trace } = this.#deps;
+    const { chance, clock, isIdempotent, timings, trace } = this.#options;
     const { metadata = {}, spec } = pod;
     const ref = { namespace: metadata.namespace ?? "", name: metadata.name ?? "", uid: metadata.uid ?? "" };
     if (isIdempotent && this.of(ref.uid).length > 0) return;
@@ -98,14 +98,14 @@ export class BackEnd {
   /** Gives the pod's instances a changed pod. @param call - see {@link nextCall} */
   update(pod: DeepReadonly<Pod>, call: number): void {
     for (const instance of this.of(pod.metadata?.uid ?? "")) {
-      if (this.#deps.isIdempotent && call < instance.appliedBy) continue;
+      if (this.#options.isIdempotent && call < instance.appliedBy) continue;
       this.#set({ ...instance, applied: pod, appliedBy: call }, "changed");
     }
   }
 
   /** Tells the pod's instances to end: nothing is restarted any more, sidecars end last. */
   stop(uid: string, gracePeriodSeconds: number): void {
-    const { chance, clock, timings } = this.#deps;
+    const { chance, clock, timings } = this.#options;
     const nowMs = clock.monotonic();
     for (const instance of this.of(uid)) {
       const { state } = instance;
@@ -134,7 +134,7 @@ export class BackEnd {
    * @param name - default: the pod's first main container
    */
   exit(uid: string, exitCode: number, name?: string): void {
-    const { chance, clock, timings, trace } = this.#deps;
+    const { chance, clock, timings, trace } = this.#options;
     for (const instance of this.of(uid)) {
       const run = instance.containers.find((each) => (name === undefined ? each.role === "main" : each.name === name));
       if (instance.state.kind !== "running" || run?.state.kind !== "running") continue;
@@ -153,7 +153,7 @@ export class BackEnd {
   /** The pod's instances vanish, as when their host does. */
   lose(uid: string): void {
     for (const instance of this.of(uid)) {
-      this.#deps.trace.add("back end: loses", instance.id, "of", instance.ref.name, uid);
+      this.#options.trace.add("back end: loses", instance.id, "of", instance.ref.name, uid);
       this.#remove(instance);
     }
   }
@@ -162,7 +162,7 @@ export class BackEnd {
   #startInit(id: string, mainsAfterMs: number): void {
     const instance = this.#instances.get(id);
     if (instance?.state.kind !== "starting") return;
-    const nowMs = this.#deps.clock.monotonic();
+    const nowMs = this.#options.clock.monotonic();
     const began = (run: ContainerRun): ContainerState =>
       run.role === "init"
         ? { kind: "ended", startedMs: nowMs, endedMs: nowMs, exitCode: 0, isRestarting: false }
@@ -174,7 +174,7 @@ export class BackEnd {
     this.#after(id, "start", mainsAfterMs, () => {
       const current = this.#instances.get(id);
       if (current?.state.kind !== "starting") return;
-      const startedMs = this.#deps.clock.monotonic();
+      const startedMs = this.#options.clock.monotonic();
       const containers = current.containers.map((run): ContainerRun => {
         const state = began(run);
         return { ...run, state: state.kind === "waiting" ? { kind: "running", startedMs } : mainsAfterMs > 0 ? run.state : state };
@@ -188,12 +188,12 @@ export class BackEnd {
     const run = instance?.containers.find((each) => each.name === name);
     if (!instance || !run || instance.state.kind !== "running" || run.state.kind !== "ended" || !run.state.isRestarting) return;
     const restarted: ContainerRun = { ...run, restarts: run.restarts + 1 };
-    this.#setContainer(instance, restarted, { kind: "running", startedMs: this.#deps.clock.monotonic() });
+    this.#setContainer(instance, restarted, { kind: "running", startedMs: this.#options.clock.monotonic() });
   }
 
   /** Ends an instance by itself whose main containers are through; its sidecars take their time. */
   #endIfThrough(id: string): void {
-    const { chance, clock, timings } = this.#deps;
+    const { chance, clock, timings } = this.#options;
     const instance = this.#instances.get(id);
     if (!instance || instance.state.kind !== "running") return;
     const isThrough = (run: ContainerRun): boolean => run.role !== "main" || (run.state.kind === "ended" && !run.state.isRestarting);
@@ -207,7 +207,7 @@ export class BackEnd {
   #endMains(id: string): void {
     const instance = this.#instances.get(id);
     if (instance?.state.kind !== "stopping") return;
-    const endedMs = this.#deps.clock.monotonic();
+    const endedMs = this.#options.clock.monotonic();
     const containers = instance.containers.map((run) => (run.role === "main" ? ended(run, endedMs) : run));
     // Sidecars that were never started are not waited for.
     if (containers.some(({ state }) => state.kind === "running")) this.#set({ ...instance, containers }, "changed");
@@ -215,7 +215,7 @@ export class BackEnd {
   }
 
   #end(id: string): void {
-    const { clock, timings, trace } = this.#deps;
+    const { clock, timings, trace } = this.#options;
     const instance = this.#instances.get(id);
     if (!instance || instance.state.kind === "ended") return;
     trace.add("back end: ended", id, "of", instance.ref.name, instance.ref.uid);
@@ -235,7 +235,7 @@ export class BackEnd {
 
   /** First the addresses are free, then the rest. */
   #release(instance: Instance, longestMs: number): void {
-    const { chance } = this.#deps;
+    const { chance } = this.#options;
     const { id, state } = instance;
     if (state.kind !== "ended") return;
     const releaseMs = chance.between(0, longestMs);
@@ -245,7 +245,7 @@ export class BackEnd {
   }
 
   #isReleasing(id: string): boolean {
-    return this.#deps.timings.releaseMs !== undefined && this.#timers.get(id)?.has("remove") === true;
+    return this.#options.timings.releaseMs !== undefined && this.#timers.get(id)?.has("remove") === true;
   }
 
   #setContainer(instance: Instance, run: ContainerRun, state: ContainerState): void {
@@ -259,14 +259,14 @@ export class BackEnd {
     this.#instances.set(instance.id, instance);
     const ids = this.#idsByUid.get(instance.ref.uid) ?? new Set();
     this.#idsByUid.set(instance.ref.uid, ids.add(instance.id));
-    this.#deps.onChange(instance, change);
+    this.#options.onChange(instance, change);
   }
 
   #remove(instance: Instance): void {
     this.#clear(instance.id);
     this.#timers.delete(instance.id);
     this.#idsByUid.get(instance.ref.uid)?.delete(instance.id);
-    if (this.#instances.delete(instance.id)) this.#deps.onChange(instance, "removed");
+    if (this.#instances.delete(instance.id)) this.#options.onChange(instance, "removed");
   }
 
   #after(id: string, what: string, ms: number, callback: () => void): void {
@@ -280,7 +280,7 @@ export class BackEnd {
     timers.get(what)?.[Symbol.dispose]();
     timers.set(
       what,
-      this.#deps.clock.setTimer(ms, () => {
+      this.#options.clock.setTimer(ms, () => {
         timers.delete(what);
         callback();
       }),

@@ -13,7 +13,7 @@ const idleBoundMs = 320_000;
 const lookMs = 5_000;
 
 /** What a {@link DeletionWatch} stands on. */
-export interface DeletionWatchDeps {
+export interface DeletionWatchOptions {
   readonly clock: VirtualClock;
   readonly invariants: Invariants;
   readonly instancesOf: (uid: string) => readonly Instance[];
@@ -30,13 +30,13 @@ export interface DeletionWatchDeps {
 
 /** Sees that the deletion of each pod reaches the provider in time, whatever goes on with other pods. */
 export class DeletionWatch implements Disposable {
-  readonly #deps: DeletionWatchDeps;
+  readonly #options: DeletionWatchOptions;
   readonly #clock: ProcessClock;
   readonly #watched = new Set<string>();
 
-  constructor(deps: DeletionWatchDeps) {
-    this.#deps = deps;
-    this.#clock = new ProcessClock(deps.clock, 0);
+  constructor(options: DeletionWatchOptions) {
+    this.#options = options;
+    this.#clock = new ProcessClock(options.clock, 0);
   }
 
   /** The pod was deleted. */
@@ -44,17 +44,18 @@ export class DeletionWatch implements Disposable {
     if (this.#watched.has(uid)) return;
     this.#watched.add(uid);
     const sinceMs = this.#clock.monotonic();
-    const program = this.#deps.programOf(uid);
+    const program = this.#options.programOf(uid);
     let freeMs = sinceMs;
     const look = (): void => {
       if (this.#isDone(uid)) return;
       // A program that never saw a pod that is gone finds an orphan, and takes its time with it.
-      if (!this.#deps.invariants.pod(uid) && (program === undefined || this.#deps.programOf(uid) !== program)) return;
-      const since = this.#deps.freeSinceMs(uid);
+      if (!this.#options.invariants.pod(uid) && (program === undefined || this.#options.programOf(uid) !== program)) return;
+      const since = this.#options.freeSinceMs(uid);
       freeMs = Math.max(freeMs, since ?? this.#clock.monotonic());
       const waitedMs = this.#clock.monotonic() - freeMs;
       if (waitedMs <= (this.#runs(uid) ? boundMs : idleBoundMs)) this.#clock.setTimer(lookMs, look);
-      else this.#deps.invariants.report("I12", `of pod ${name}, which is deleted, the provider has not been told for ${waitedMs / 1000} s`);
+      else
+        this.#options.invariants.report("I12", `of pod ${name}, which is deleted, the provider has not been told for ${waitedMs / 1000} s`);
     };
     this.#clock.setTimer(lookMs, look);
   }
@@ -64,7 +65,7 @@ export class DeletionWatch implements Disposable {
   }
 
   #isDone(uid: string): boolean {
-    const { deleteCalledMs, invariants } = this.#deps;
+    const { deleteCalledMs, invariants } = this.#options;
     // A pod that had to end before is told to only once.
     if (deleteCalledMs(uid) !== undefined) return true;
     const runs = this.#runs(uid);
@@ -75,6 +76,6 @@ export class DeletionWatch implements Disposable {
 
   /** Whether an instance runs that the program can know of. */
   #runs(uid: string): boolean {
-    return this.#deps.instancesOf(uid).some((instance) => isLive(instance) && !instance.isLate);
+    return this.#options.instancesOf(uid).some((instance) => isLive(instance) && !instance.isLate);
   }
 }

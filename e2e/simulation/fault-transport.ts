@@ -60,7 +60,7 @@ export class FaultTransport implements Transport {
 
   async #send(request: TransportRequest): Promise<TransportResponse> {
     const { signal } = request;
-    const { trace, chance } = this.#network.deps;
+    const { trace, chance } = this.#network.options;
     const isWatch = request.method === "GET" && request.path.includes("watch=true");
     const fault = this.#network.draw(request);
     if (fault !== "none") trace.add("network:", fault, request.method, request.path);
@@ -75,7 +75,7 @@ export class FaultTransport implements Transport {
       return early;
     }
     if (isWatch) return this.#openWatch(request);
-    this.#network.deps.onRequest(request);
+    this.#network.options.onRequest(request);
     const response = await this.#network.inner.request(request);
     const body = this.#shown(request, await readAll(response.body));
     if (fault === "hang") await this.#timeOut(signal);
@@ -87,10 +87,10 @@ export class FaultTransport implements Transport {
 
   /** What is answered without asking the server. */
   #earlyAnswer(fault: RequestFault, { method, path }: TransportRequest): TransportResponse | undefined {
-    const { chance, profile, server } = this.#network.deps;
+    const { chance, profile, server } = this.#network.options;
     const isRead = method === "GET" && !path.includes("watch=true");
     if (isRead && /\/pods|\/leases|\/secrets/.test(path) && this.#network.happens("noList")) {
-      this.#network.deps.trace.add("network: something else answers", path);
+      this.#network.options.trace.add("network: something else answers", path);
       return answer(200, noList(chance));
     }
     const isStream = path.includes("sendInitialEvents=true");
@@ -108,13 +108,13 @@ export class FaultTransport implements Transport {
   /** What the server shows of its answer: lists may lack pods. */
   #shown({ method, path }: TransportRequest, body: Uint8Array): Uint8Array {
     if (method !== "GET" || !/\/pods(\?|$)/.test(path)) return body;
-    const { hidden, deps } = this.#network;
+    const { hidden, options } = this.#network;
     // Of what the first list lacked the program could never have heard.
     const hasGaps = this.#hasListed && this.#network.happens("listGaps");
     this.#hasListed = true;
     if (hidden.size === 0 && !hasGaps) return body;
-    if (hasGaps) deps.trace.add("network: a list lacks pods");
-    return withoutItems(body, (uid) => hidden.has(uid) || (hasGaps && deps.chance.happens(0.5)));
+    if (hasGaps) options.trace.add("network: a list lacks pods");
+    return withoutItems(body, (uid) => hidden.has(uid) || (hasGaps && options.chance.happens(0.5)));
   }
 
   async #timeOut(signal: AbortSignal): Promise<never> {
@@ -123,7 +123,7 @@ export class FaultTransport implements Transport {
   }
 
   async #travel(signal: AbortSignal): Promise<void> {
-    const { chance, profile } = this.#network.deps;
+    const { chance, profile } = this.#network.options;
     await this.#clock.sleep(chance.between(profile.latencyMs / 10, profile.latencyMs), signal);
   }
 
@@ -164,7 +164,7 @@ export class FaultTransport implements Transport {
           await untilAborted(watch.signal);
         }
         if (this.#network.happens("cutWatch")) {
-          yield chunk.subarray(0, this.#network.deps.chance.whole(0, chunk.length - 1));
+          yield chunk.subarray(0, this.#network.options.chance.whole(0, chunk.length - 1));
           throw new UnavailableError("read: connection reset by peer");
         }
         yield chunk;

@@ -43,7 +43,7 @@ export const canary = "canary-7f3a9c";
 const leaseMs = 40_000;
 
 /** What {@link Invariants} look at. */
-export interface InvariantsDeps {
+export interface InvariantsOptions {
   readonly server: ApiServer;
   readonly clock: VirtualClock;
   readonly trace: Trace;
@@ -70,7 +70,7 @@ interface Grace {
 
 /** Watches over a world. What is seen first is kept; the world goes on as if nobody watched. */
 export class Invariants implements Disposable {
-  readonly #deps: InvariantsDeps;
+  readonly #options: InvariantsOptions;
   readonly #resources = new DisposableStack();
   readonly #pods = new Map<string, Pod>();
   /** Pods that the back end was told to end, and when it first was. */
@@ -90,11 +90,11 @@ export class Invariants implements Disposable {
   #leaseRenewedMs = 0;
   #violation: Violation | undefined;
 
-  constructor(deps: InvariantsDeps) {
-    this.#deps = deps;
-    const { cluster } = deps.server;
+  constructor(options: InvariantsOptions) {
+    this.#options = options;
+    const { cluster } = options.server;
     this.#resources.use(cluster.watch(podKind, ({ type, object }) => this.#onPod(type, toPod(object))));
-    this.#resources.use(cluster.watch(leaseKind, () => void (this.#leaseRenewedMs = deps.clock.monotonic())));
+    this.#resources.use(cluster.watch(leaseKind, () => void (this.#leaseRenewedMs = options.clock.monotonic())));
   }
 
   /** The first thing that was wrong. */
@@ -109,15 +109,15 @@ export class Invariants implements Disposable {
 
   /** Notes that an invariant does not hold. */
   report(invariant: Invariant, problem: string): void {
-    const atMs = this.#deps.clock.monotonic();
-    this.#deps.trace.add("VIOLATION:", invariant, problem);
+    const atMs = this.#options.clock.monotonic();
+    this.#options.trace.add("VIOLATION:", invariant, problem);
     this.#violation ??= { invariant, problem, atMs };
   }
 
   /** @param healthySinceMs - since when nothing but the program can keep the Lease from being renewed */
   checkLease(healthySinceMs: number): void {
     const sinceMs = Math.max(healthySinceMs, this.#leaseRenewedMs);
-    const ageMs = this.#deps.clock.monotonic() - sinceMs;
+    const ageMs = this.#options.clock.monotonic() - sinceMs;
     if (ageMs > leaseMs) this.report("I7", `the lease was not renewed for ${Math.round(ageMs / 1000)} s`);
   }
 
@@ -156,9 +156,9 @@ export class Invariants implements Disposable {
     return this.#pods.get(uid);
   }
 
-  /** See {@link InvariantsDeps.calmSinceMs}. */
+  /** See {@link InvariantsOptions.calmSinceMs}. */
   calmSinceMs(): number {
-    return this.#deps.calmSinceMs();
+    return this.#options.calmSinceMs();
   }
 
   /** When the back end was first told to end the pod, in monotonic milliseconds. */
@@ -188,11 +188,11 @@ export class Invariants implements Disposable {
 
   /** A user writes the pod's final phase. */
   onOverwritten(uid: string): void {
-    this.#overwrittenMs.set(uid, this.#deps.clock.monotonic());
+    this.#overwrittenMs.set(uid, this.#options.clock.monotonic());
   }
 
   onDeleteEffect(uid: string): void {
-    const nowMs = this.#deps.clock.monotonic();
+    const nowMs = this.#options.clock.monotonic();
     this.#deletedMs.set(uid, Math.min(this.#deletedMs.get(uid) ?? nowMs, nowMs));
   }
 
@@ -208,14 +208,14 @@ export class Invariants implements Disposable {
     if (this.#endWantedMs.has(uid)) return false;
     const seconds = spec?.activeDeadlineSeconds;
     // The API's times have whole seconds.
-    const aliveMs = this.#deps.clock.now() - Date.parse(metadata?.creationTimestamp ?? "") + 1_000;
+    const aliveMs = this.#options.clock.now() - Date.parse(metadata?.creationTimestamp ?? "") + 1_000;
     return seconds === undefined || aliveMs < seconds * 1000;
   }
 
   /** Looks at a new instance. */
   onInstance(instance: Instance): void {
     this.#addresses.set(instance.podIP, instance.ref.uid);
-    const live = this.#deps.backEnd().of(instance.ref.uid).filter(isLive);
+    const live = this.#options.backEnd().of(instance.ref.uid).filter(isLive);
     if (live.length > 1) this.report("I2", `pod ${instance.ref.name} has ${live.length} live instances`);
     if (this.#removed.has(instance.ref.uid) && !instance.isLate)
       this.report("I2", `an instance is made for pod ${instance.ref.name}, which the program has removed while its creation was under way`);
@@ -234,11 +234,11 @@ export class Invariants implements Disposable {
     if (type === "DELETED") this.#pods.delete(uid);
     else this.#pods.set(uid, pod);
     const isDeleted = type === "DELETED" || pod.metadata?.deletionTimestamp !== undefined;
-    const nowMs = this.#deps.clock.monotonic();
+    const nowMs = this.#options.clock.monotonic();
     if ((isDeleted || isTerminal(phase)) && !this.#endWantedMs.has(uid)) this.#endWantedMs.set(uid, nowMs);
     if (isDeleted && !this.#deletionMs.has(uid)) {
       this.#deletionMs.set(uid, nowMs);
-      if (pod.spec?.nodeName) this.#deps.onDeleted(uid, name);
+      if (pod.spec?.nodeName) this.#options.onDeleted(uid, name);
     }
     const graceSeconds = isDeleted ? pod.metadata?.deletionGracePeriodSeconds : pod.spec?.terminationGracePeriodSeconds;
     const known = this.#graces.get(uid);
@@ -248,8 +248,8 @@ export class Invariants implements Disposable {
     if (before === phase || !isTerminal(before)) return;
     // A status that was on its way when another writer ended the pod takes that back: the program could not know.
     const overwrittenMs = this.#overwrittenMs.get(uid);
-    if (this.#deps.isContested()) return;
-    const couldKnowMs = Math.max(this.#deps.calmSinceMs(), this.#deps.heldSinceMs() + 30_000);
+    if (this.#options.isContested()) return;
+    const couldKnowMs = Math.max(this.#options.calmSinceMs(), this.#options.heldSinceMs() + 30_000);
     if (overwrittenMs === undefined || (couldKnowMs <= overwrittenMs && overwrittenMs < nowMs - 1_000))
       this.report("I4", `pod ${name} goes from ${before} to ${phase}`);
   }
@@ -259,7 +259,7 @@ export class Invariants implements Disposable {
     for (const { name, containerID = "" } of pod.status?.containerStatuses ?? []) {
       const before = old.status?.containerStatuses?.find((status) => status.name === name)?.containerID ?? "";
       const [was, is] = [runOf(before), runOf(containerID)];
-      if (!this.#deps.hadTwoInstances() && was && is && was.of === is.of && is.run < was.run)
+      if (!this.#options.hadTwoInstances() && was && is && was.of === is.of && is.run < was.run)
         this.report("I14", `container ${name} of pod ${pod.metadata?.name} goes from run ${was.run} back to run ${is.run}`);
     }
   }
@@ -293,7 +293,7 @@ export class Invariants implements Disposable {
     this.#removed.add(preconditions.uid);
     if (!pod.metadata.deletionTimestamp) this.report("I3", `the program deletes pod ${name}, which nobody else deleted`);
     if (this.#runs(preconditions.uid)) this.report("I4", `pod ${name} is removed from the API server while its instance runs`);
-    else if (this.#deps.endsWhenGone && this.#isHeld(preconditions.uid))
+    else if (this.#options.endsWhenGone && this.#isHeld(preconditions.uid))
       this.report("I4", `pod ${name} is removed from the API server before the back end has released it`);
     else if (!isTerminal(pod.status?.phase)) this.report("I4", `pod ${name} is removed from the API server before its end is written`);
   }
@@ -309,7 +309,7 @@ export class Invariants implements Disposable {
     const ended = new Set(
       status?.containerStatuses?.flatMap(({ name, state }) => (state?.terminated && isFinal(state.terminated.exitCode) ? [name] : [])),
     );
-    const instances = this.#deps.backEnd().of(uid).filter(isLive);
+    const instances = this.#options.backEnd().of(uid).filter(isLive);
     return instances.every(({ containers }) =>
       containers.every(({ name, role, state }) => role !== "main" || (state.kind === "ended" && !state.isRestarting) || ended.has(name)),
     );
@@ -322,8 +322,8 @@ export class Invariants implements Disposable {
 
   /** Whether the back end holds an instance that the program could know of. */
   #isHeld(uid: string, where: (instance: Instance) => boolean = () => true): boolean {
-    if (this.#deps.isContested()) return false;
-    return this.#deps
+    if (this.#options.isContested()) return false;
+    return this.#options
       .backEnd()
       .of(uid)
       .some((instance) => !instance.isLate && where(instance));

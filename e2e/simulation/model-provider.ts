@@ -80,7 +80,7 @@ export interface Reachability {
 export const stuckLabel = "simulation/stuck";
 
 /** What a {@link ModelProvider} stands on. */
-export interface ModelProviderDeps {
+export interface ModelProviderOptions {
   readonly backEnd: BackEnd;
   readonly owner: Owner;
   readonly profile: ProviderProfile;
@@ -121,18 +121,18 @@ export const capabilities: Capabilities = {
 
 /** A provider whose back end is slow, fails, loses answers and hangs, as the seed has it. */
 export class ModelProvider implements Provider {
-  readonly #deps: ModelProviderDeps;
+  readonly #options: ModelProviderOptions;
   #listener: ((update: PodUpdate) => void) | undefined;
   notifyPods?: (listener: (update: PodUpdate) => void) => void;
 
-  constructor(deps: ModelProviderDeps) {
-    this.#deps = deps;
-    if (deps.profile.notifies) this.notifyPods = (listener) => void (this.#listener = listener);
+  constructor(options: ModelProviderOptions) {
+    this.#options = options;
+    if (options.profile.notifies) this.notifyPods = (listener) => void (this.#listener = listener);
   }
 
   /** The back end's side of a notification; the program must be alive. */
   notify(instance: Instance, isRemoved: boolean): void {
-    const { chance, profile, reachability } = this.#deps;
+    const { chance, profile, reachability } = this.#options;
     const { ref } = instance;
     if (!this.#listener) return;
     // A malformed report comes besides the right one: nothing else would tell of the change.
@@ -141,12 +141,12 @@ export class ModelProvider implements Provider {
   }
 
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const { backEnd, owner } = this.#deps;
+    const { backEnd, owner } = this.#options;
     const ref = refOf(pod);
     await this.#change("createPod", ref, { signal, isStuck: pod.metadata?.labels?.[stuckLabel] !== undefined }, async (perform) => {
       for (const { name } of pod.spec?.containers ?? []) {
         const environment = await resolved.environment(name, signal);
-        this.#deps.watch.onEnvironment(
+        this.#options.watch.onEnvironment(
           ref,
           environment.map((variable) => variable.name),
         );
@@ -158,7 +158,7 @@ export class ModelProvider implements Provider {
   }
 
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const { backEnd } = this.#deps;
+    const { backEnd } = this.#options;
     const ref = refOf(pod);
     const call = backEnd.nextCall();
     await this.#change("updatePod", ref, { signal }, async (perform) => {
@@ -170,7 +170,7 @@ export class ModelProvider implements Provider {
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    const { backEnd } = this.#deps;
+    const { backEnd } = this.#options;
     await this.#change("deletePod", ref, { signal, graceSeconds: gracePeriodSeconds }, async (perform) => {
       await perform(() => {
         this.#instance(ref);
@@ -180,7 +180,7 @@ export class ModelProvider implements Provider {
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    const { chance, profile, reachability } = this.#deps;
+    const { chance, profile, reachability } = this.#options;
     await this.#read(signal);
     const pod = this.#toProviderPod(this.#instance(ref));
     await this.#travel(signal);
@@ -195,7 +195,7 @@ export class ModelProvider implements Provider {
   }
 
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    const { backEnd, chance, clock, profile, reachability, trace, cloudClock } = this.#deps;
+    const { backEnd, chance, clock, profile, reachability, trace, cloudClock } = this.#options;
     await this.#read(signal);
     const isWrong = reachability.hasFaults && chance.happens(profile.wrongAnswers);
     const nowMs = cloudClock.monotonic();
@@ -214,7 +214,7 @@ export class ModelProvider implements Provider {
 
   async ping(signal: AbortSignal): Promise<void> {
     await this.#travel(signal);
-    if (!this.#deps.reachability.isUp) throw new UnavailableError("ping the back end: it is down");
+    if (!this.#options.reachability.isUp) throw new UnavailableError("ping the back end: it is down");
   }
 
   configureNode(): Promise<NodeDescription> {
@@ -231,7 +231,7 @@ export class ModelProvider implements Provider {
     { signal, graceSeconds, isStuck = false }: { signal: AbortSignal; graceSeconds?: number; isStuck?: boolean },
     call: (perform: (effect: (isLate: boolean) => unknown) => Promise<void>) => Promise<void>,
   ): Promise<void> {
-    const { watch, trace, profile, chance, reachability } = this.#deps;
+    const { watch, trace, profile, chance, reachability } = this.#options;
     watch.onCall(method, ref, graceSeconds);
     trace.add("provider:", method, ref.name, ref.uid, graceSeconds === undefined ? "" : `${graceSeconds} s`);
     let outcome = "ok";
@@ -240,7 +240,7 @@ export class ModelProvider implements Provider {
       await call(async (effect) => {
         await this.#travel(signal);
         this.#checkUp(method);
-        if (isStuck && reachability.isStuck) await this.#deps.clock.sleep(stuckMs, signal);
+        if (isStuck && reachability.isStuck) await this.#options.clock.sleep(stuckMs, signal);
         const faults = reachability.hasFaults;
         if (faults && chance.happens(profile.errors)) throw this.#error(`${method}: the back end is overloaded`);
         if (faults && chance.happens(profile.throttles))
@@ -272,7 +272,7 @@ export class ModelProvider implements Provider {
     ref: PodRef,
     { signal, effect, pending }: { signal: AbortSignal; effect: (isLate: boolean) => unknown; pending: Pending },
   ): Promise<void> {
-    const { chance, clock, libraryClock, profile, trace, watch, cloudClock, backEnd } = this.#deps;
+    const { chance, clock, libraryClock, profile, trace, watch, cloudClock, backEnd } = this.#options;
     const hangMs = chance.between(1_000, profile.longestHangMs);
     const heeds = chance.happens(profile.heedsSignal);
     // What is carried out behind the back of a provider that has given up must be harmless; what it still waits for may be anything.
@@ -284,7 +284,7 @@ export class ModelProvider implements Provider {
     if (isCarriedOut) {
       cloudClock.setTimer(hangMs - 1, () => {
         // Of a program that is gone nobody waits for the call.
-        const isLate = !pending.isPending || this.#deps.isGone();
+        const isLate = !pending.isPending || this.#options.isGone();
         if (isLate && !backEnd.isIdempotent) return;
         try {
           effect(isLate);
@@ -301,7 +301,7 @@ export class ModelProvider implements Provider {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { chance, profile, reachability } = this.#deps;
+    const { chance, profile, reachability } = this.#options;
     await this.#travel(signal);
     this.#checkUp("read");
     if (reachability.hasFaults && chance.happens(profile.readHangs)) await this.#hangInRead(signal);
@@ -310,7 +310,7 @@ export class ModelProvider implements Provider {
   }
 
   async #hangInRead(signal: AbortSignal): Promise<never> {
-    const { chance, clock, libraryClock, profile, trace } = this.#deps;
+    const { chance, clock, libraryClock, profile, trace } = this.#options;
     const hangMs = chance.between(1_000, profile.longestHangMs);
     const heeds = chance.happens(profile.heedsSignal);
     trace.add("provider: a question hangs for", Math.round(hangMs), heeds ? "ms" : "ms, deaf");
@@ -319,23 +319,23 @@ export class ModelProvider implements Provider {
   }
 
   async #travel(signal: AbortSignal): Promise<void> {
-    const { chance, clock, profile } = this.#deps;
+    const { chance, clock, profile } = this.#options;
     if (profile.latencyMs > 0) await clock.sleep(chance.between(profile.latencyMs / 10, profile.latencyMs), signal);
   }
 
   #checkUp(method: ChangeMethod | "read"): void {
-    const { isUp, refused } = this.#deps.reachability;
+    const { isUp, refused } = this.#options.reachability;
     if (!isUp) throw this.#error(`${method}: the back end is down`);
     if (method !== "read" && refused.has(method)) throw this.#error(`${method}: refused for now`);
   }
 
   #error(message: string): Error {
-    return this.#deps.chance.happens(0.5) ? new UnavailableError(message) : new Error(message);
+    return this.#options.chance.happens(0.5) ? new UnavailableError(message) : new Error(message);
   }
 
   /** @throws NotFoundError */
   #instance(ref: PodRef): Instance {
-    const instances = this.#deps.backEnd.of(ref.uid);
+    const instances = this.#options.backEnd.of(ref.uid);
     const instance = instances.at(-1);
     if (!instance) throw new NotFoundError(`pod ${ref.name}: the back end has none of UID ${ref.uid}`);
     return instance;
@@ -346,7 +346,7 @@ export class ModelProvider implements Provider {
   }
 
   #statusOf(instance: Instance): ProviderPodStatus {
-    return statusOf(instance, this.#deps.cloudClock, this.#deps.profile.style);
+    return statusOf(instance, this.#options.cloudClock, this.#options.profile.style);
   }
 }
 

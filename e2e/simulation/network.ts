@@ -45,7 +45,7 @@ export interface NetworkProfile {
 export type RequestFault = "none" | "error" | "lost" | "tooMany" | "unavailable" | "serverError" | "gatewayTimeout" | "slow" | "hang";
 
 /** What a {@link Network} stands on. */
-export interface NetworkDeps {
+export interface NetworkOptions {
   readonly server: ApiServer;
   readonly clock: VirtualClock;
   readonly chance: Chance;
@@ -57,7 +57,7 @@ export interface NetworkDeps {
 
 /** What lies between the program and the API server. It goes on when the program is killed. */
 export class Network implements Disposable {
-  readonly deps: NetworkDeps;
+  readonly options: NetworkOptions;
   readonly inner: InProcessTransport;
   readonly #resources = new DisposableStack();
   readonly #watches = new Set<AbortController>();
@@ -71,14 +71,14 @@ export class Network implements Disposable {
   #hidden: ReadonlySet<string> = new Set();
   readonly #everHidden = new Set<string>();
 
-  constructor(deps: NetworkDeps) {
-    this.deps = deps;
-    this.inner = deps.server.transport();
+  constructor(options: NetworkOptions) {
+    this.options = options;
+    this.inner = options.server.transport();
     for (const kind of kinds) {
       const onEvent = ({ object }: { readonly object: { readonly metadata: { readonly resourceVersion?: string | undefined } } }): void => {
         this.#latestVersion = Math.max(this.#latestVersion, Number(object.metadata.resourceVersion));
       };
-      this.#resources.use(deps.server.cluster.watch(kind, onEvent));
+      this.#resources.use(options.server.cluster.watch(kind, onEvent));
     }
   }
 
@@ -94,13 +94,13 @@ export class Network implements Disposable {
 
   /** When the Lease could last not be renewed, for a reason outside the program; monotonic milliseconds. */
   get leaseTroubleMs(): number {
-    return this.#isUp ? this.#leaseTroubleMs : this.deps.clock.monotonic();
+    return this.#isUp ? this.#leaseTroubleMs : this.options.clock.monotonic();
   }
 
   /** Since when nothing has gone wrong, in monotonic milliseconds; now while requests go wrong as the profile says. */
   get calmSinceMs(): number {
-    const isCalm = this.#isUp && this.#hidden.size === 0 && this.#dead === 0 && !(this.#hasFaults && this.deps.profile.error > 0);
-    return isCalm ? this.#troubleMs : this.deps.clock.monotonic();
+    const isCalm = this.#isUp && this.#hidden.size === 0 && this.#dead === 0 && !(this.#hasFaults && this.options.profile.error > 0);
+    return isCalm ? this.#troubleMs : this.options.clock.monotonic();
   }
 
   /** UIDs of the pods that the server does not show: it answers as if they were not there. */
@@ -123,7 +123,7 @@ export class Network implements Disposable {
 
   /** Whether requests go wrong as the profile says. */
   set hasFaults(hasFaults: boolean) {
-    this.#troubleMs = this.deps.clock.monotonic();
+    this.#troubleMs = this.options.clock.monotonic();
     this.#hasFaults = hasFaults;
   }
 
@@ -136,7 +136,7 @@ export class Network implements Disposable {
   /** The API server is there again. @param forgets - whether it lost what watches could resume from */
   comeUp(forgets: boolean): void {
     this.#isUp = true;
-    this.#troubleMs = this.#leaseTroubleMs = this.deps.clock.monotonic();
+    this.#troubleMs = this.#leaseTroubleMs = this.options.clock.monotonic();
     if (forgets) this.expireVersions();
   }
 
@@ -147,14 +147,14 @@ export class Network implements Disposable {
 
   /** All watches break. */
   cutWatches(): void {
-    this.#troubleMs = this.deps.clock.monotonic();
+    this.#troubleMs = this.options.clock.monotonic();
     for (const watch of this.#watches) watch.abort(new UnavailableError("read: connection reset by peer"));
   }
 
   /** What becomes of a request. */
   draw({ pool }: TransportRequest): RequestFault {
     if (!this.#hasFaults) return "none";
-    const { chance, clock, profile } = this.deps;
+    const { chance, clock, profile } = this.options;
     const kinds = ["error", "lost", "tooMany", "unavailable", "serverError", "gatewayTimeout", "slow", "hang"] as const;
     let left = chance.next();
     const fault = kinds.find((kind) => (left -= profile[kind]) < 0) ?? "none";
@@ -170,7 +170,7 @@ export class Network implements Disposable {
 
   /** Whether a fault of watches happens. */
   happens(fault: "cutWatch" | "deadWatch" | "expired" | "noList" | "listGaps"): boolean {
-    return this.#hasFaults && this.deps.chance.happens(this.deps.profile[fault]);
+    return this.#hasFaults && this.options.chance.happens(this.options.profile[fault]);
   }
 
   /** Notes a watch on which nothing comes any more. @returns what notes its end */
@@ -179,7 +179,7 @@ export class Network implements Disposable {
     return {
       [Symbol.dispose]: () => {
         this.#dead--;
-        this.#troubleMs = this.deps.clock.monotonic();
+        this.#troubleMs = this.options.clock.monotonic();
       },
     };
   }

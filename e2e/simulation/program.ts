@@ -3,7 +3,7 @@ import { NodeHeldError, VirtualNode, type PodOptions, type ProviderDefinition } 
 import { createKubeClient, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
 import { FaultTransport } from "./fault-transport.ts";
-import { capabilities, ModelProvider, type ModelProviderDeps } from "./model-provider.ts";
+import { capabilities, ModelProvider, type ModelProviderOptions } from "./model-provider.ts";
 import type { Invariants } from "./invariants.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import type { Network } from "./network.ts";
@@ -15,13 +15,13 @@ import type { Trace } from "./trace.ts";
 export const nodeName = "sim";
 
 /** What a {@link Program} stands on. */
-export interface ProgramDeps {
+export interface ProgramOptions {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly trace: Trace;
   readonly network: Network;
   readonly invariants: Invariants;
-  readonly provider: Omit<ModelProviderDeps, "clock" | "libraryClock" | "owner" | "watch" | "isGone">;
+  readonly provider: Omit<ModelProviderOptions, "clock" | "libraryClock" | "owner" | "watch" | "isGone">;
   readonly pods: PodOptions;
   /** Identity of the instance. */
   readonly identity: string;
@@ -43,7 +43,7 @@ export class Program {
   readonly isStandby: boolean;
   /** The calls to its provider. */
   readonly calls: ProgramCalls;
-  readonly #deps: ProgramDeps;
+  readonly #options: ProgramOptions;
   readonly #clock: ProcessClock;
   readonly #libraryClock: ProcessClock;
   readonly #transport: FaultTransport;
@@ -53,33 +53,33 @@ export class Program {
   #isDead = false;
 
   /** Starts it. */
-  constructor(deps: ProgramDeps) {
-    this.#deps = deps;
-    this.startedMs = deps.clock.monotonic();
-    this.identity = deps.identity;
-    this.isStandby = deps.isStandby;
-    this.calls = new ProgramCalls(deps.invariants, deps.clock, { startedMs: this.startedMs, skewMs: deps.skewMs });
-    this.#clock = new ProcessClock(deps.clock, deps.skewMs);
-    this.#libraryClock = new ProcessClock(deps.clock, deps.skewMs);
-    const lease = new LeaseWatch(deps.invariants, deps.clock, {
+  constructor(options: ProgramOptions) {
+    this.#options = options;
+    this.startedMs = options.clock.monotonic();
+    this.identity = options.identity;
+    this.isStandby = options.isStandby;
+    this.calls = new ProgramCalls(options.invariants, options.clock, { startedMs: this.startedMs, skewMs: options.skewMs });
+    this.#clock = new ProcessClock(options.clock, options.skewMs);
+    this.#libraryClock = new ProcessClock(options.clock, options.skewMs);
+    const lease = new LeaseWatch(options.invariants, options.clock, {
       onHeld: () => {
         this.calls.onHeld();
-        deps.onHeld();
+        options.onHeld();
       },
       onLostNode: () => this.calls.onLostNode(),
     });
-    this.#transport = new FaultTransport(deps.network, this.#clock, lease);
+    this.#transport = new FaultTransport(options.network, this.#clock, lease);
     this.node = new VirtualNode({
       client: createKubeClient(this.#transport, { clock: this.#clock }),
       provider: this.#definition(),
       providerConfig: {},
-      node: { name: nodeName, instance: { identity: deps.identity, standby: deps.isStandby } },
-      pods: deps.pods,
+      node: { name: nodeName, instance: { identity: options.identity, standby: options.isStandby } },
+      pods: options.pods,
       clock: this.#clock,
-      random: deps.chance,
-      logger: traceLogger(deps),
+      random: options.chance,
+      logger: traceLogger(options),
     });
-    deps.trace.add("program: starts as", deps.identity, deps.isStandby ? "and stands by" : "");
+    options.trace.add("program: starts as", options.identity, options.isStandby ? "and stands by" : "");
     this.node.run(this.#stop.signal).then(
       () => (this.#end = "stopped"),
       (error: unknown) => (this.#end = { error }),
@@ -118,13 +118,13 @@ export class Program {
 
   /** Asks it to stop, as SIGTERM does. */
   stop(): void {
-    this.#deps.trace.add("program: is told to stop");
+    this.#options.trace.add("program: is told to stop");
     this.#stop.abort(new Error("the program is told to stop"));
   }
 
   /** Kills it: whatever was under way is dropped where it was. */
   kill(): void {
-    this.#deps.trace.add("program: is killed");
+    this.#options.trace.add("program: is killed");
     this.#isDead = true;
     this.#transport.kill();
     this.#clock.kill();
@@ -138,7 +138,7 @@ export class Program {
       configSchema: { safeParse: (input: unknown) => ({ success: true, data: input }) },
       create: ({ clusterId, nodeName: name }) => {
         this.#provider = new ModelProvider({
-          ...this.#deps.provider,
+          ...this.#options.provider,
           clock: this.#clock,
           libraryClock: this.#libraryClock,
           watch: this.calls,
@@ -151,7 +151,7 @@ export class Program {
   }
 }
 
-function traceLogger({ trace, onLog }: ProgramDeps): Logger {
+function traceLogger({ trace, onLog }: ProgramOptions): Logger {
   const log =
     (level: string) =>
     (fields: LogFields, message: string): void => {

@@ -360,7 +360,7 @@ export class World implements AsyncDisposable {
     this.#leaseFromMs = nowMs + takeoverMs;
   }
 
-  /** See `DeletionWatchDeps`. */
+  /** See `DeletionWatchOptions`. */
   #freeSinceMs(uid: string): number | undefined {
     const nowMs = this.clock.monotonic();
     const program = this.#program;

@@ -38,7 +38,7 @@ export { fileProviderPath, startFileBackend, type FileBackend, type FileBackendO
 export { leakCheck } from "./leak-check.ts";
 export { instanceScriptDomain } from "./pretend-backend/instance.ts";
 export type { Instance, InstanceContainer, InstanceRequest, InstanceScript, InstanceState } from "./pretend-backend/instance.ts";
-export { PretendBackend, type BackendTimings, type InstanceChange, type PretendBackendDeps } from "./pretend-backend/pretend-backend.ts";
+export { PretendBackend, type BackendTimings, type InstanceChange, type PretendBackendOptions } from "./pretend-backend/pretend-backend.ts";
 export type { ProviderMethod, RecordedCall } from "./recording-provider/call-log.ts";
 export type { CallScript } from "./recording-provider/call-scripts.ts";
 export { RecordingProvider, type RecordingProviderOptions } from "./recording-provider/recording-provider.ts";

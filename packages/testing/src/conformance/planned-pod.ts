@@ -30,7 +30,7 @@ export interface PodSurroundings {
 }
 
 /** The pod as the API server would hand it over. */
-export function planPod(planned: PlannedPod, { programs, nodeName, nowMs, uid }: PodSurroundings): Pod {
+export function makePod(planned: PlannedPod, { programs, nodeName, nowMs, uid }: PodSurroundings): Pod {
   const annotations: Record<string, string> = {};
   const toContainer = ({ name = "main", program = { kind: "run" }, ...rest }: PlannedContainer): Container => {
     const recipe = programs(program, name);

@@ -18,7 +18,7 @@ import { CallWatch, overdue } from "./call-watch.ts";
 import { changedField } from "./changed-field.ts";
 import type { Fixtures } from "./fixtures.ts";
 import type { ConformanceOptions, ConformanceTimeouts } from "./options.ts";
-import { planPod, refOf, type PlannedPod } from "./planned-pod.ts";
+import { makePod, refOf, type PlannedPod } from "./planned-pod.ts";
 import { shellPrograms } from "./programs.ts";
 import { StatusWatch } from "./status-watch.ts";
 import { SuiteHost, textOf } from "./suite-host.ts";
@@ -103,7 +103,7 @@ export class ProviderRig implements AsyncDisposable {
   /** The pod as the API server would hand it over. */
   plan(planned: PlannedPod = {}): Pod {
     const { programs = shellPrograms() } = this.options;
-    return planPod(planned, { programs, nodeName: this.nodeName, nowMs: this.clock.now(), uid: systemRandom.uuid() });
+    return makePod(planned, { programs, nodeName: this.nodeName, nowMs: this.clock.now(), uid: systemRandom.uuid() });
   }
 
   /** Creates a pod, which is deleted at the end. */

@@ -17,10 +17,10 @@ export class FaultyBody {
   /** Nothing more goes out: silent, or broken off. */
   #over = false;
 
-  constructor(response: ServerResponse, deps: { readonly clock: Clock; readonly reset: () => void }) {
+  constructor(response: ServerResponse, options: { readonly clock: Clock; readonly reset: () => void }) {
     this.#response = response;
-    this.#clock = deps.clock;
-    this.#reset = deps.reset;
+    this.#clock = options.clock;
+    this.#reset = options.reset;
   }
 
   /** Breaks the body from here on. */

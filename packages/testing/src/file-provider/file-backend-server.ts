@@ -41,7 +41,7 @@ const journalled: Readonly<Partial<Record<InstanceChange, JournalEntry["event"]>
  *
  * @returns the server, listening
  */
-export async function serveFileBackend(directory: string, deps: { readonly clock: Clock; readonly random: Random }): Promise<Server> {
+export async function serveFileBackend(directory: string, options: { readonly clock: Clock; readonly random: Random }): Promise<Server> {
   const files = new FileBackendFiles(directory);
   files.prepare();
   // A killed process leaves its socket behind.
@@ -49,8 +49,8 @@ export async function serveFileBackend(directory: string, deps: { readonly clock
   const watchers = new Set<ServerResponse>();
   let made = files.readJournal().filter(({ event }) => event === "create").length;
   const backend = new PretendBackend({
-    clock: deps.clock,
-    nextInstanceId: () => deps.random.uuid(),
+    clock: options.clock,
+    nextInstanceId: () => options.random.uuid(),
     nextPodIP: () => podIP(++made),
     timings: () => files.readControl(),
     onChange: record,
@@ -66,7 +66,7 @@ export async function serveFileBackend(directory: string, deps: { readonly clock
     else files.writeInstance(instance);
     const event = journalled[change];
     const { uid, namespace, name } = instance.ref;
-    const at = new Date(deps.clock.now()).toISOString();
+    const at = new Date(options.clock.now()).toISOString();
     if (event !== undefined)
       files.appendJournal({ at, event, instanceId: instance.instanceId, uid, namespace, name, owner: instance.owner });
     if (files.readControl().dropEvents !== true) for (const watcher of watchers) send(watcher, { type: "change", change, instance });
@@ -102,7 +102,7 @@ export async function serveFileBackend(directory: string, deps: { readonly clock
         return answer(response, 200, {});
       case "create": {
         const instance = backend.create(JSON.parse(await readBody(request)) as InstanceRequest);
-        await deps.clock.sleep(control.createDelayMs ?? 0);
+        await options.clock.sleep(control.createDelayMs ?? 0);
         return answer(response, 201, instance);
       }
       case "get": {

@@ -14,7 +14,7 @@ export interface BackendTimings {
 export type InstanceChange = "created" | "running" | "stopping" | "ended" | "changed" | "removed";
 
 /** What a pretend back end stands on. */
-export interface PretendBackendDeps {
+export interface PretendBackendOptions {
   readonly clock: Clock;
   /** Names the next instance; never the same twice. */
   readonly nextInstanceId: () => string;
@@ -31,12 +31,12 @@ export interface PretendBackendDeps {
  * instance for every create, as a cloud does, so that a pod created twice is seen to be.
  */
 export class PretendBackend {
-  readonly #deps: PretendBackendDeps;
+  readonly #options: PretendBackendOptions;
   readonly #instances = new Map<string, Instance>();
   readonly #timers = new Map<string, Disposable>();
 
-  constructor(deps: PretendBackendDeps) {
-    this.#deps = deps;
+  constructor(options: PretendBackendOptions) {
+    this.#options = options;
   }
 
   /** All instances, in the order they were made. */
@@ -59,9 +59,9 @@ export class PretendBackend {
 
   /** Makes an instance, whatever there is already. */
   create(request: InstanceRequest): Instance {
-    const nowMs = this.#deps.clock.now();
-    const runsAtMs = nowMs + (this.#deps.timings().startDelayMs ?? 0);
-    const { nextInstanceId, nextPodIP } = this.#deps;
+    const nowMs = this.#options.clock.now();
+    const runsAtMs = nowMs + (this.#options.timings().startDelayMs ?? 0);
+    const { nextInstanceId, nextPodIP } = this.#options;
     const instance: Instance = {
       ...request,
       instanceId: nextInstanceId(),
@@ -75,8 +75,8 @@ export class PretendBackend {
 
   /** Tells all instances of the pod to end; with less grace than before, sooner. @returns how many there are */
   stop(uid: string, gracePeriodSeconds: number): number {
-    const nowMs = this.#deps.clock.now();
-    const usualDelayMs = this.#deps.timings().stopDelayMs ?? 0;
+    const nowMs = this.#options.clock.now();
+    const usualDelayMs = this.#options.timings().stopDelayMs ?? 0;
     const instances = this.of(uid);
     for (const instance of instances) {
       const { state } = instance;
@@ -100,7 +100,7 @@ export class PretendBackend {
       const { state } = instance;
       if (state.kind === "ended") continue;
       const startedAtMs = state.kind === "starting" ? undefined : state.startedAtMs;
-      this.#put({ ...instance, state: { kind: "ended", startedAtMs, endedAtMs: this.#deps.clock.now(), exitCode } }, "ended");
+      this.#put({ ...instance, state: { kind: "ended", startedAtMs, endedAtMs: this.#options.clock.now(), exitCode } }, "ended");
     }
   }
 
@@ -122,7 +122,7 @@ export class PretendBackend {
 
   #put(instance: Instance, change: InstanceChange): void {
     this.#instances.set(instance.instanceId, instance);
-    this.#deps.onChange(instance, change);
+    this.#options.onChange(instance, change);
     this.#schedule(instance);
   }
 
@@ -130,7 +130,7 @@ export class PretendBackend {
     this.#timers.get(instance.instanceId)?.[Symbol.dispose]();
     this.#timers.delete(instance.instanceId);
     this.#instances.delete(instance.instanceId);
-    this.#deps.onChange(instance, "removed");
+    this.#options.onChange(instance, "removed");
   }
 
   /** Sets the timer for what the instance does next by itself. */
@@ -140,10 +140,10 @@ export class PretendBackend {
     this.#timers.delete(instanceId);
     const dueAtMs = dueOf(instance);
     if (dueAtMs === undefined) return;
-    const delayMs = Math.max(0, dueAtMs - this.#deps.clock.now());
+    const delayMs = Math.max(0, dueAtMs - this.#options.clock.now());
     this.#timers.set(
       instanceId,
-      this.#deps.clock.setTimer(delayMs, () => this.#advance(instance)),
+      this.#options.clock.setTimer(delayMs, () => this.#advance(instance)),
     );
   }
 

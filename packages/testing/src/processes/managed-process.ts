@@ -45,7 +45,7 @@ export interface ManagedProcess extends AsyncDisposable {
 /** Starts the program. @throws UnavailableError if it cannot be started at all. */
 export async function startProcess(
   command: ProcessCommand,
-  deps: { readonly reaper: Reaper; readonly clock: Clock },
+  options: { readonly reaper: Reaper; readonly clock: Clock },
 ): Promise<ManagedProcess> {
   const log = openSync(command.logFile, "a");
   const child = spawn(command.program, command.args, {
@@ -59,7 +59,7 @@ export async function startProcess(
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once("exit", (code, signal) => {
       exit = { code, signal };
-      if (child.pid !== undefined) deps.reaper.forget(child.pid);
+      if (child.pid !== undefined) options.reaper.forget(child.pid);
       resolve(exit);
     });
   });
@@ -68,7 +68,7 @@ export async function startProcess(
     child.once("error", (cause) => reject(new UnavailableError(`start ${command.name}: cannot run ${command.program}`, { cause })));
   });
   const pid = child.pid ?? 0;
-  deps.reaper.watch(pid);
+  options.reaper.watch(pid);
 
   return {
     name: command.name,
@@ -87,7 +87,7 @@ export async function startProcess(
   async function stop(graceMs = 5000): Promise<void> {
     if (exit !== undefined) return;
     child.kill("SIGTERM");
-    using _timer = deps.clock.setTimer(graceMs, () => void child.kill("SIGKILL"));
+    using _timer = options.clock.setTimer(graceMs, () => void child.kill("SIGKILL"));
     await exited;
   }
 
