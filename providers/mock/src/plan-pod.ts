@@ -26,7 +26,5 @@ export async function planMockPod(
       script: container.script,
     })),
   };
-  return [
-    { purpose: "play the pod", method: "PLAY", path: `/pods/${namespace}/${name}`, body, note: "in memory; nothing is sent" },
-  ];
+  return [{ purpose: "play the pod", method: "PLAY", path: `/pods/${namespace}/${name}`, body, note: "in memory; nothing is sent" }];
 }
