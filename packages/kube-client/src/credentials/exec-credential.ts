@@ -4,10 +4,10 @@ import { InvalidInputError, messageOf, UnauthorizedError } from "@virtual-kubele
 
 const timeoutMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
-/** How long before its expiry a credential is renewed. */
+/** Time before its expiry at which a credential is renewed. */
 const marginMs = 60_000;
 
-/** A command that hands out credentials, as a kubeconfig's `user.exec` says. */
+/** A command that outputs credentials, from a kubeconfig's `user.exec`. */
 export interface ExecCredentialOptions {
   readonly apiVersion: string;
   readonly command: string;
@@ -15,16 +15,16 @@ export interface ExecCredentialOptions {
   readonly env?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** `Always` is refused: there is no terminal. */
   readonly interactiveMode?: string | undefined;
-  /** Told to people when the command is missing. */
+  /** Hint for users when the command is missing. */
   readonly installHint?: string | undefined;
-  /** Passed to the command in `KUBERNETES_EXEC_INFO`; left out where the kubeconfig does not say `provideClusterInfo`. */
+  /** Passed to the command in `KUBERNETES_EXEC_INFO`; absent without `provideClusterInfo` in the kubeconfig. */
   readonly cluster?: Readonly<Record<string, unknown>> | undefined;
-  /** The environment the command gets besides its own. */
+  /** Environment of the command in addition to its own. */
   readonly processEnv: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
-/** What the command handed out. */
+/** The command's output. */
 export interface ExecutedCredential {
   readonly token?: string | undefined;
   readonly certificate?: string | undefined;
@@ -34,15 +34,15 @@ export interface ExecutedCredential {
 const versions = new Set(["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"]);
 
 /**
- * Runs a credential command when there is need: first, when what it handed out expires, when the server refused it. It
- * gets no terminal and a minute. Source: client-go plugin/pkg/client/auth/exec.
+ * Runs a credential command when necessary: at first, when its credential expires, and when the server refused it. The command
+ * has no terminal and a minute of time. Source: client-go plugin/pkg/client/auth/exec.
  */
 export class ExecCredential {
   readonly #options: ExecCredentialOptions;
   #credential: ExecutedCredential | undefined;
   #expiresMs: number | undefined;
 
-  /** @throws InvalidInputError if the version is not one of v1 and v1beta1 */
+  /** @throws InvalidInputError if the version is neither v1 nor v1beta1 */
   constructor(options: ExecCredentialOptions) {
     if (!versions.has(options.apiVersion)) {
       throw new InvalidInputError(
@@ -57,7 +57,7 @@ export class ExecCredential {
     this.#options = options;
   }
 
-  /** Whether the command has to be run before the credential is used again. */
+  /** Whether the command has to run before the credential is used again. */
   get isDue(): boolean {
     if (!this.#credential) return true;
     return this.#expiresMs !== undefined && this.#options.clock.now() >= this.#expiresMs - marginMs;
@@ -68,7 +68,7 @@ export class ExecCredential {
     this.#credential = undefined;
   }
 
-  /** The credential; runs the command if it is due. @throws UnauthorizedError if the command fails */
+  /** Returns the credential, and runs the command if it is due. @throws UnauthorizedError if the command fails */
   async current(): Promise<ExecutedCredential> {
     if (this.#credential && !this.isDue) return this.#credential;
     const status = readStatus(await this.#execute(), this.#options);
@@ -110,7 +110,7 @@ function readStatus(output: string, { command, apiVersion }: ExecCredentialOptio
   try {
     answer = JSON.parse(output) as typeof answer;
   } catch {
-    // The output may hold a token: neither it nor the parser's error, which quotes it, is shown.
+    // The output may hold a token, so neither it nor the parser's error, which quotes it, is shown.
     throw new UnauthorizedError(`credential command ${command}: its output is not JSON`);
   }
   const { status } = answer;

@@ -6,13 +6,13 @@ import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import type { ExecCredential } from "./exec-credential.ts";
 import type { Headers } from "./impersonation.ts";
 
-/** How old what was read may be. Source: client-go re-reads a token file every minute. */
+/** Maximum age of read files. Source: client-go re-reads a token file every minute. */
 const maxAgeMs = 60_000;
 
-/** A text given as it is, or the file that holds it. */
+/** A text, or the file that holds it. */
 export type TextSource = { readonly text: string } | { readonly file: string };
 
-/** What {@link FileCredentials} are made of. */
+/** Options of {@link FileCredentials}. */
 export interface FileCredentialsOptions {
   readonly server: string;
   readonly proxy?: URL | undefined;
@@ -23,14 +23,14 @@ export interface FileCredentialsOptions {
   readonly key?: TextSource | undefined;
   readonly token?: TextSource | undefined;
   readonly basic?: { readonly username: string; readonly password: string } | undefined;
-  /** A command that hands out a token or a certificate; goes before {@link token}. */
+  /** A command that outputs a token or a certificate; takes precedence over {@link token}. */
   readonly exec?: ExecCredential | undefined;
   readonly serverName?: string | undefined;
   readonly insecureSkipVerify?: boolean | undefined;
   readonly clock: Clock;
 }
 
-/** Credentials from texts, files and a command; files are read again every minute, and when the server refuses them. */
+/** Credentials from texts, files and a command. Files are read again every minute, and when the server refuses them. */
 export class FileCredentials implements Credentials {
   readonly server: string;
   readonly #options: FileCredentialsOptions;
@@ -43,7 +43,7 @@ export class FileCredentials implements Credentials {
     this.#options = options;
   }
 
-  /** Not a field: it may hold a password, and what prints this object prints its fields. */
+  /** Private because it may hold a password, and a printed object shows its fields. */
   get proxy(): string | undefined {
     return this.#options.proxy?.href;
   }
@@ -64,9 +64,9 @@ export class FileCredentials implements Credentials {
     await this.#read(signal);
   }
 
-  /** One read serves all who wait for it. What cannot be read again is kept: files are replaced one after the other. */
+  /** One read serves all waiting callers. If it fails, the previous values are kept, because files are replaced one after the other. */
   async #read(signal: AbortSignal): Promise<Identity> {
-    // Who began it may give up, and the others still wait: it is nobody's to abort.
+    // No caller's signal aborts the read, because others may still wait for it.
     this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
     try {
       return await untilAborted(this.#reading, signal);
@@ -97,20 +97,20 @@ export class FileCredentials implements Credentials {
   }
 }
 
-/** The material before, if it says the same: then connections are kept. */
+/** Returns the previous object if it is equal, so that connections are kept. */
 function sameTls(before: TlsMaterial | undefined, after: TlsMaterial): TlsMaterial {
   const isSame = before && before.ca === after.ca && before.certificate === after.certificate && before.key === after.key;
   return isSame ? before : after;
 }
 
-/** @throws InvalidInputError where the file cannot be read, or is empty */
+/** @throws InvalidInputError if the file cannot be read, or is empty */
 export async function readSource(source: TextSource | undefined): Promise<string | undefined> {
   if (!source) return undefined;
   if ("text" in source) return source.text;
   const text = await readFile(source.file, "utf8").catch((error: unknown) => {
     throw new InvalidInputError(`read credentials: ${messageOf(error)}`, { cause: error });
   });
-  // A writer that truncates the file leaves it empty for a moment. Without a token the server would take us for anonymous.
+  // A writer that truncates the file leaves it empty for a moment. Without a token the server would treat the client as anonymous.
   if (text.trim() === "") throw new InvalidInputError(`read credentials: ${source.file} is empty`);
   return text;
 }

@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** Whom a kubeconfig's user acts as. */
+/** The user that a kubeconfig's user impersonates. */
 export interface Impersonation {
   readonly as?: unknown;
   readonly "as-uid"?: unknown;
@@ -8,14 +8,14 @@ export interface Impersonation {
   readonly "as-user-extra"?: unknown;
 }
 
-/** Headers by their names in lower case; several values are several headers. */
+/** Headers by lower-case name; several values are several headers. */
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * The headers that make the API server take a request for another user's. Source: client-go `transport/round_trippers.go`,
+ * Returns the headers for a request as another user. Source: client-go `transport/round_trippers.go`,
  * `NewImpersonatingRoundTripper`.
  *
- * @param who - whose entry it is, for errors: `kubeconfig /etc/k: user "u"`
+ * @param who - the entry for errors: `kubeconfig /etc/k: user "u"`
  * @returns `undefined` if nobody is impersonated
  * @throws InvalidInputError naming the field
  */
@@ -66,14 +66,14 @@ function isEmpty(value: unknown): value is undefined | null | "" {
   return value === undefined || value === null || value === "";
 }
 
-/** Headers carry bytes: those of the text's UTF-8. */
+/** Encodes a text as UTF-8 bytes for a header. */
 function headerValue(who: string, field: string, text: string): string {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f]/.test(text)) throw wrong(who, field, text, "a text without control characters");
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** A header's name takes few characters; the rest is percent-encoded. Source: as above, `headerKeyEscape`. */
+/** A header's name allows few characters; others are percent-encoded. Source: as above, `headerKeyEscape`. */
 function escapedKey(key: string): string {
   return [...Buffer.from(key, "utf8")]
     .map((byte) => {

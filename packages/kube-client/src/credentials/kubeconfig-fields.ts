@@ -1,9 +1,9 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 
-/** A kubeconfig as the YAML parser reads it. */
+/** A kubeconfig as returned by the YAML parser. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What a field may hold besides nothing, and what to do where it holds something else. */
+/** Type of a field if it is set, and the hint for any other type. */
 interface FieldType {
   readonly isGood: (value: unknown) => boolean;
   readonly expected: string;
@@ -57,13 +57,13 @@ const execFields: Readonly<Record<string, FieldType>> = {
 
 const contextFields: Readonly<Record<string, FieldType>> = { cluster: text, user: text };
 
-/** Standard base64 with its padding, as Go takes it. */
+/** Standard base64 with padding, as Go accepts it. */
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
- * Checks the types of what a kubeconfig holds, of every entry, as kubectl does. No error shows a value: it may be a secret.
+ * Checks the types of all entries of a kubeconfig, as kubectl does. Errors show no values, which may be secrets.
  *
- * @throws InvalidInputError naming the entry, the field, and what is expected
+ * @throws InvalidInputError naming the entry, the field, and the expected type
  */
 export function checkFields(config: Fields): void {
   checkField("it", config, "current-context", text);

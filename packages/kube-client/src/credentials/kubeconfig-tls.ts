@@ -3,14 +3,14 @@ import { createSecureContext } from "node:tls";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { readSource, type TextSource } from "./file-credentials.ts";
 
-/** A text or a file that a kubeconfig names. */
+/** A text or a file from a kubeconfig. */
 export interface NamedSource {
-  /** For errors: `kubeconfig /k: user "u" has client-key /key.pem`. */
+  /** Source for errors: `kubeconfig /k: user "u" has client-key /key.pem`. */
   readonly name: string;
   readonly source: TextSource;
 }
 
-/** What a kubeconfig says for TLS. */
+/** TLS settings of a kubeconfig. */
 export interface NamedTls {
   readonly ca: NamedSource | undefined;
   readonly certificate: NamedSource | undefined;
@@ -20,10 +20,10 @@ export interface NamedTls {
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * Reads what a kubeconfig says for TLS once, so that what cannot be used is told before anything has happened: Node.js believes
- * nobody without a word where an authority is no PEM, and fails at each connection where a key is none.
+ * Reads the TLS settings of a kubeconfig once, so that unusable ones are reported at the start: Node.js silently trusts
+ * nobody if an authority is not PEM, and fails at each connection if a key is invalid.
  *
- * @throws InvalidInputError naming the field and what is expected
+ * @throws InvalidInputError naming the field and the expected content
  */
 export async function checkTls({ ca, certificate, key }: NamedTls): Promise<void> {
   const [caText, certificateText, keyText] = [await read(ca), await read(certificate), await read(key)];

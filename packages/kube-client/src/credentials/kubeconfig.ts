@@ -11,24 +11,24 @@ import { checkFields, type Fields } from "./kubeconfig-fields.ts";
 import { checkTls, type NamedSource } from "./kubeconfig-tls.ts";
 import { parseProxyUrl } from "../transport/proxy-url.ts";
 
-/** How a kubeconfig is read. */
+/** Options for reading kubeconfigs. */
 export interface KubeconfigOptions {
-  /** Files, as in `KUBECONFIG`: of entries with one name the first counts. */
+  /** Files, as in `KUBECONFIG`; of entries with the same name the first is used. */
   readonly files: readonly string[];
   /** Default: `current-context`. */
   readonly context?: string | undefined;
-  /** The environment credential commands get. */
+  /** Environment of credential commands. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
-/** What a kubeconfig's user says besides what client-node reads of it. */
+/** Fields of a kubeconfig's user that client-node does not read. */
 interface MoreOfUser {
   readonly name: string;
   readonly user?: (Impersonation & { readonly tokenFile?: string }) | null;
 }
 
-/** A kubeconfig's `user.exec`, as far as it is used; kubectl writes null for lists of nothing. */
+/** The used fields of a kubeconfig's `user.exec`; kubectl writes null for empty lists. */
 interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "interactiveMode"> {
   readonly command?: string | null;
   readonly args?: ExecCredentialOptions["args"] | null;
@@ -37,10 +37,10 @@ interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "interacti
   readonly provideClusterInfo?: boolean | null;
 }
 
-/** Where an entry comes from. */
+/** Source of an entry. */
 interface Origin {
   readonly file: string;
-  /** Relative paths are meant from here. */
+  /** Base of relative paths. */
   readonly folder: string;
 }
 
@@ -55,9 +55,9 @@ interface Merged {
 }
 
 /**
- * Reads credentials from kubeconfig files, as kubectl does: files are merged, relative paths are the file's.
+ * Reads credentials from kubeconfig files, as kubectl does: files are merged, and paths are relative to their file.
  *
- * @throws InvalidInputError naming the file and what is wrong with it
+ * @throws InvalidInputError naming the file and its problem
  */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCredentials> {
   const { cluster, user } = choose(await readFiles(options.files), options);
@@ -84,7 +84,7 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
   });
 }
 
-/** The cluster and the user of the context that is asked for, or current. */
+/** Returns cluster and user of the requested or current context. */
 function choose(
   merged: Merged,
   { files, context: asked }: KubeconfigOptions,
@@ -105,7 +105,7 @@ function choose(
   return { cluster, ...(user && { user }) };
 }
 
-/** What the server is shown of a user, but for what a command hands out. */
+/** Returns a user's credentials except those from a command. */
 function identityOf(who: string, user: NamedUser) {
   refuseUnsupportedUser(who, user);
   return {
@@ -126,7 +126,7 @@ async function execCredential(
 ): Promise<ExecCredential> {
   const { apiVersion, interactiveMode, command: named } = exec;
   if (!named) throw new InvalidInputError(`${who} has exec without command, expected a program that hands out credentials`);
-  // A bare name is looked for in PATH; a relative path is the file's. Source: client-go `tools/clientcmd/loader.go`.
+  // A bare name is searched in PATH; a path is relative to the file. Source: client-go `tools/clientcmd/loader.go`.
   const command = named.includes("/") ? resolve(folder, named) : named;
   return new ExecCredential({
     apiVersion,
@@ -141,7 +141,7 @@ async function execCredential(
   });
 }
 
-/** What a credential command is told of the cluster. Source: client-go `pkg/apis/clientauthentication/v1`, `Cluster`. */
+/** Returns the cluster information for a credential command. Source: client-go `pkg/apis/clientauthentication/v1`, `Cluster`. */
 async function clusterInfo(cluster: Cluster & { readonly folder: string }): Promise<Readonly<Record<string, unknown>>> {
   const caFile = cluster.caFile && resolve(cluster.folder, cluster.caFile);
   return {
@@ -154,7 +154,7 @@ async function clusterInfo(cluster: Cluster & { readonly folder: string }): Prom
 }
 
 async function readFiles(files: readonly string[]): Promise<Merged> {
-  // client-node's own KubeConfig class brings all generated models with it, 80 MB; this part of it is 6.
+  // client-node's own KubeConfig class loads all generated models, 80 MB; this part takes 6.
   const { newClusters, newContexts, newUsers } = await import("@kubernetes/client-node/dist/config_types.js");
   const { parse } = await import("yaml");
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
@@ -185,7 +185,7 @@ function refuseUnsupportedServer(who: string, { server }: Cluster): void {
   throw new InvalidInputError(`${who} has server "${server}", expected a URL such as https://10.0.0.1:6443`);
 }
 
-/** What would be passed over in silence is refused: it would look like a wrong password. */
+/** Refuses settings that would be silently ignored, which would look like a wrong password. */
 function refuseUnsupportedUser(who: string, { authProvider }: User): void {
   if (!authProvider) return;
   const { name } = authProvider as { readonly name?: unknown };

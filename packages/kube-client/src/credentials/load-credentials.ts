@@ -7,28 +7,28 @@ import { environmentProxy } from "../transport/environment-proxy.ts";
 import { FileCredentials } from "./file-credentials.ts";
 import { readKubeconfig } from "./kubeconfig.ts";
 
-/** Where a pod finds its service account. */
+/** Folder of a pod's service account. */
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Where to look for credentials. */
+/** Sources of credentials. */
 export interface LoadCredentialsOptions {
-  /** A kubeconfig file; goes before `KUBECONFIG`. */
+  /** A kubeconfig file; takes precedence over `KUBECONFIG`. */
   readonly kubeconfig?: string | undefined;
   /** Default: the kubeconfig's `current-context`. */
   readonly context?: string | undefined;
   /**
-   * The process's environment: `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT` count, and `HTTPS_PROXY`, `HTTP_PROXY` and
-   * `NO_PROXY` where the kubeconfig names no proxy.
+   * The process's environment. Variables used: `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT`, and `HTTPS_PROXY`, `HTTP_PROXY` and
+   * `NO_PROXY` if the kubeconfig names no proxy.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
 /**
- * Finds out which cluster to talk to, and as whom: the kubeconfig that is named, else those of `KUBECONFIG`, else the
- * service account of the pod this runs in, else `~/.kube/config`.
+ * Finds the cluster and the user's credentials: from the given kubeconfig, otherwise those of `KUBECONFIG`, otherwise the
+ * service account of the program's own pod, otherwise `~/.kube/config`.
  *
- * @throws InvalidInputError if there is none, or it is wrong
+ * @throws InvalidInputError if there are none, or they are invalid
  */
 export async function loadCredentials(options: LoadCredentialsOptions): Promise<Credentials> {
   const { clock, context, env, kubeconfig } = options;
@@ -48,10 +48,10 @@ export async function loadCredentials(options: LoadCredentialsOptions): Promise<
 }
 
 /**
- * The service account of the pod this runs in. Its token and authority are read again every minute. `HTTPS_PROXY` and `NO_PROXY`
- * count, as in every pod's client.
+ * Returns the credentials of the program's own pod. Token and authority are read again every minute. `HTTPS_PROXY` and `NO_PROXY`
+ * are used, as by every client in a pod.
  *
- * @throws InvalidInputError outside a pod, or if the proxy is none
+ * @throws InvalidInputError outside of a pod, or for an invalid proxy
  */
 export function inClusterCredentials({ env, clock }: Pick<LoadCredentialsOptions, "env" | "clock">): Credentials {
   const host = env["KUBERNETES_SERVICE_HOST"];

@@ -10,22 +10,22 @@ import {
 import type { Status } from "../rest/objects.ts";
 
 /**
- * A `Status` the API server answered with. It is the `cause` of the error of errdefs that a {@link KubeClient} throws;
+ * A `Status` from the API server. It is the `cause` of the error of errdefs that a {@link KubeClient} throws;
  * {@link statusOf} finds it.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** What the server said; `code` is always set. */
+  /** The server's status; `code` is always set. */
   readonly status: Status;
 
-  /** @param status - the server's, or one made up from an answer without one */
+  /** @param status - the server's, or one derived from an answer without one */
   constructor(status: Status) {
     super(status.message ?? status.reason ?? `the server answered ${status.code}`);
     this.status = status;
   }
 }
 
-/** The API server's `Status` behind an error, or `undefined` where none is: reason, code and details are in it. */
+/** Returns the API server's `Status` behind an error, with reason, code and details; `undefined` if there is none. */
 export function statusOf(error: unknown): Status | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 32; current = current.cause, depth++) {
     if (current.name === "ApiError") return (current as ApiError).status;
@@ -34,34 +34,34 @@ export function statusOf(error: unknown): Status | undefined {
 }
 
 /**
- * Whether the error says that a resourceVersion or a list's `continue` token is too old (410, `Expired` or `Gone`):
- * the same call never succeeds, a new list does.
+ * Whether a resourceVersion or a list's `continue` token is too old (410, `Expired` or `Gone`):
+ * the same call never succeeds, but a new list does.
  */
 export function isGone(error: unknown): boolean {
   return statusOf(error)?.code === 410;
 }
 
 /**
- * Whether the error says that the server asked has not yet seen that resourceVersion, as happens where several servers
+ * Whether this replica of the server has not seen the resourceVersion yet, which happens when several servers
  * share the load. Source: apiserver `storage/errors.go`, `NewTooLargeResourceVersionError`.
  */
 export function isTooLargeResourceVersion(error: unknown): boolean {
   return statusOf(error)?.details?.causes?.some((cause) => cause.reason === "ResourceVersionTooLarge") ?? false;
 }
 
-/** What was asked, and how the server refused it. */
+/** A request and the server's refusal. */
 export interface Refusal {
-  /** What was attempted, on what: `get pods default/web`. */
+  /** The operation and its object: `get pods default/web`. */
   readonly operation: string;
   /** The HTTP status, or the code of a watch's `ERROR` event. */
   readonly code: number;
-  /** The body, parsed if it is JSON, else its text. */
+  /** The body, parsed if it is JSON, otherwise its text. */
   readonly body: unknown;
   /** The header `Retry-After`. Kubernetes sends seconds; a date is ignored. */
   readonly retryAfter?: string | undefined;
 }
 
-/** The error of errdefs for an answer of the API server, as {@link KubeClient} promises, with an {@link ApiError} as its cause. */
+/** Returns the errdefs error for an answer of the API server, as documented for {@link KubeClient}, with an {@link ApiError} as its cause. */
 export function apiError(refusal: Refusal): VirtualKubeletError {
   const status = toStatus(refusal);
   const cause = new ApiError(status);

@@ -1,6 +1,6 @@
 import { hasNamedCause } from "./named-cause.ts";
 
-/** The server's bytes are not what was asked for: not UTF-8, not JSON, too long, or no object. Worth another try. */
+/** The server's answer is not the expected one: not UTF-8, not JSON, too long, or not an object. A retry may succeed. */
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
 }

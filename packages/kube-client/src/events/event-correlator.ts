@@ -1,21 +1,21 @@
 import { LruMap } from "./lru-map.ts";
 import type { ObjectReference } from "../rest/objects.ts";
 
-// All of them: client-go v0.36 `tools/record/events_cache.go`.
-/** Most objects, groups and series that are remembered, each. */
+// Source of all values: client-go v0.36 `tools/record/events_cache.go`.
+/** Maximum number of remembered objects, groups and series, each. */
 const maxRemembered = 4_096;
-/** Events of one object and type at once, and how long one more takes to be allowed after them. */
+/** Burst of events of one object and type, and time for one more after it. */
 const spamBurst = 25;
 const spamRefillMs = 300_000;
-/** With so many different messages a reason's events are combined into one, until so long passes without another. */
+/** Number of different messages from which a reason's events are combined into one, and the idle time that ends this. */
 const maxSimilar = 10;
 const similarMs = 600_000;
 const combinedPrefix = "(combined from similar events): ";
 
-/** How long after its first occurrence an event counts up that one instead of being made anew. */
+/** Time after the first occurrence during which a repeated event increments the count instead of creating a new one. */
 const seriesMs = 600_000;
 
-/** What happened, before anything is known of what happened before. */
+/** A single occurrence, before correlation. */
 export interface Occurrence {
   readonly object: ObjectReference;
   readonly type: "Normal" | "Warning";
@@ -23,24 +23,24 @@ export interface Occurrence {
   readonly message: string;
 }
 
-/** An event that counts how often it happened; it stands for one `Event` object at the API server. */
+/** A counted event, which corresponds to one `Event` object at the API server. */
 export interface EventSeries {
-  /** The `Event` object, once it was created, and the count that it has. */
+  /** The created `Event` object, and its count. */
   stored: { readonly namespace: string; readonly name: string; count: number } | undefined;
-  /** Occurrences that were not sent; the next one that is sent counts them. */
+  /** Number of occurrences that were not sent; the next sent one includes them. */
   unsent: number;
   /** Monotonic time of its first occurrence. */
   readonly sinceMs: number;
 }
 
-/** What is to be told of an occurrence. */
+/** Result of the correlation of an occurrence. */
 export interface Correlation {
   readonly series: EventSeries;
-  /** Says of a combined event that it is one. */
+  /** Prefix of the message of a combined event. */
   readonly message: string;
-  /** Whether the series stands for several messages, and shows the latest of them. */
+  /** Whether the series combines several messages, and shows the latest of them. */
   readonly isCombined: boolean;
-  /** The object has had too many events: this one is counted, and not sent. */
+  /** The object has had too many events: this one is counted but not sent. */
   readonly isSpam: boolean;
 }
 
@@ -55,8 +55,8 @@ interface Group {
 }
 
 /**
- * Holds a noisy object down, so that others are heard: what repeats is counted, what differs in its message alone is combined,
- * and an object's events beyond a burst are allowed one in five minutes. It remembers a bounded number of objects.
+ * Limits the events of each object, so that none crowds out others: repeated events are counted, events that differ only in their message
+ * are combined, and after a burst an object may have one event in five minutes. Memory is bounded.
  *
  * Source: client-go v0.36 `tools/record/events_cache.go`, `EventCorrelator`.
  */
@@ -97,7 +97,7 @@ export class EventCorrelator {
   #takeToken(key: string, nowMs: number): boolean {
     const { tokens, atMs } = this.#buckets.get(key) ?? { tokens: spamBurst, atMs: nowMs };
     const left = Math.min(spamBurst, tokens + (nowMs - atMs) / spamRefillMs);
-    // What is left of a token is computed from when the last one was taken: many small parts do not add up to a whole.
+    // The refill is computed from the time of the last taken token, because rounding errors of many small refills would add up.
     if (left < 1) return false;
     this.#buckets.set(key, { tokens: left - 1, atMs: nowMs });
     return true;

@@ -17,20 +17,20 @@ const maxQueued = 1_000;
 /** The API server's limit. */
 const maxMessageLength = 1_024;
 const flushMs = 2_000;
-/** How often, and how long after, an event is tried again while the server is away. Source: client-go `tools/record/event.go`. */
+/** Number of attempts and interval of an event while the server is away. Source: client-go `tools/record/event.go`. */
 const maxTries = 12;
 const retryMs = 10_000;
-/** What a namespace whose events have to wait may hold of the queue: the rest is for the others. */
+/** Maximum share of the queue for a namespace whose events have to wait; the rest is for others. */
 const maxQueuedWhileHeld = maxQueued / 2;
-/** Longest wait a server may ask for: other events wait behind this one. */
+/** Maximum Retry-After that is respected, because other events wait behind this one. */
 const maxRetryAfterMs = 60_000;
 const maxNameLength = 253;
 
 export interface EventRecorderOptions {
   readonly client: KubeClient;
-  /** Shown as the event's source, such as `virtual-kubelet`. */
+  /** Source of the events, such as `virtual-kubelet`. */
   readonly component: string;
-  /** Shown as the source's host: the node's name. */
+  /** Host of the source: the node's name. */
   readonly host: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,30 +38,30 @@ export interface EventRecorderOptions {
   readonly metrics: Metrics;
 }
 
-/** Tells people what happens to an object. */
+/** Records events on objects, for people to read. */
 export interface EventRecorder {
   /**
-   * Records an event; returns at once and never throws. What exceeds the budget (50 a second, bursts of 100, a thousand
-   * waiting) is dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is cut. While the server is
-   * away, the oldest event is tried twelve times, with ten seconds between the tries or as many as the server asks for, a minute at
-   * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve tries of its
-   * own: an event may wait for as long as the server is away. Where the server answers that it cannot take one now, because of a
-   * limit or a webhook, those of the same namespace wait and no others.
+   * Records an event; returns at once and never throws. Events beyond the budget (50 a second, bursts of 100, a thousand
+   * waiting) are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
+   * away, the oldest event is tried twelve times, with ten seconds between attempts or the server's Retry-After, a minute at
+   * most; then it is given up and counted in `vk_events_failed_total`. All others wait behind it, and the next has twelve attempts of its
+   * own, so an event may wait for as long as the server is away. If the server answers that it cannot accept one now, because of a
+   * limit or a webhook, only events of the same namespace wait.
    *
-   * No object silences another, as with a kubelet: the same event again within ten minutes counts up the first, from the
-   * tenth message of one reason on an object's events are combined into one that shows the latest, and after 25 events an
-   * object has one in five minutes. Those beyond are in the count of the next, and in `vk_events_filtered_total`.
+   * As with a kubelet, no object silences another: a repeated event within ten minutes increments the count of the first, from the
+   * tenth message of one reason an object's events are combined into one that shows the latest, and after 25 events an
+   * object has one in five minutes. Events beyond that are in the count of the next, and in `vk_events_filtered_total`.
    */
   event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
   /**
-   * Sends what was recorded, until aborted; then what is left, for two seconds at most.
+   * Sends recorded events until aborted; then the remaining ones, for two seconds at most.
    *
    * @param hardSignal - once it aborts, nothing more is sent
    */
   run(signal: AbortSignal, hardSignal?: AbortSignal): Promise<void>;
 }
 
-/** Records events at the API server, in the kubelet's budget. */
+/** Returns a recorder that writes events to the API server within a kubelet's budget. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   return new ApiEventRecorder(options);
 }
@@ -73,7 +73,7 @@ interface Pending {
   readonly reason: string;
   readonly message: string;
   readonly isCombined: boolean;
-  /** How often it happened since its series was last sent. */
+  /** Number of occurrences since its series was last sent. */
   readonly occurrences: number;
   readonly atMs: number;
   tries: number;
@@ -83,7 +83,7 @@ class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #queue: Pending[] = [];
   readonly #correlator = new EventCorrelator();
-  /** Namespaces of which the server takes no event now, and until when, on the monotonic clock. */
+  /** Namespaces whose events the server does not accept now, with the end of the wait on the monotonic clock. */
   readonly #held = new Map<string, number>();
   #tokens = burst;
   #tokensAtMs: number;
@@ -110,7 +110,7 @@ class ApiEventRecorder implements EventRecorder {
   async run(soft: AbortSignal, hardSignal?: AbortSignal): Promise<void> {
     const { clock, metrics } = this.#options;
     const signal = hardSignal ? AbortSignal.any([soft, hardSignal]) : soft;
-    // Requests may outlast the signal: what is under way when it aborts is not lost.
+    // Requests may outlast the signal, so that a request in progress is not lost.
     const overdue = new AbortController();
     const limit = hardSignal ? AbortSignal.any([overdue.signal, hardSignal]) : overdue.signal;
     let flushTimer: Disposable | undefined;
@@ -133,7 +133,7 @@ class ApiEventRecorder implements EventRecorder {
     this.#queue.length = 0;
   }
 
-  /** Sends the next event, or waits for one, for its turn, or for the API server. */
+  /** Sends the next event, or waits for one, for a token, or for the API server. */
   async #work(signal: AbortSignal, limit: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const nowMs = clock.monotonic();
@@ -160,7 +160,7 @@ class ApiEventRecorder implements EventRecorder {
     });
   }
 
-  /** Takes a token. @returns 0, or the milliseconds until there is one */
+  /** Takes a token. @returns milliseconds until there is one; 0 if one was taken */
   #waitForTokenMs(): number {
     const nowMs = this.#options.clock.monotonic();
     this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
@@ -170,7 +170,7 @@ class ApiEventRecorder implements EventRecorder {
     return 0;
   }
 
-  /** @returns how long to wait before anything is sent again; `undefined` if it is done with */
+  /** @returns milliseconds before the next request; `undefined` if the event is done */
   async #send(pending: Pending, signal: AbortSignal): Promise<number | undefined> {
     const { clock, logger, metrics } = this.#options;
     const namespace = namespaceOf(pending.object);
@@ -191,7 +191,7 @@ class ApiEventRecorder implements EventRecorder {
     }
   }
 
-  /** @returns whether the series' event was there to be counted up */
+  /** @returns whether the series' event existed and its count was updated */
   async #countUp({ series, message, isCombined, occurrences, atMs }: Pending, signal: AbortSignal): Promise<boolean> {
     const { stored } = series;
     if (!stored) return false;
@@ -236,7 +236,7 @@ class ApiEventRecorder implements EventRecorder {
   }
 }
 
-/** Where the object's events are kept. */
+/** Returns the namespace of the object's events. */
 function namespaceOf(object: ObjectReference): string {
   return object.namespace ?? "default";
 }

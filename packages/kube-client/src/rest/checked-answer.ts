@@ -4,36 +4,36 @@ import { DecodeError } from "../errors/decode-error.ts";
 import type { KubernetesObject, Status } from "./objects.ts";
 import type { Resource } from "./resources.ts";
 
-/** Longest value of a field that an error shows. */
+/** Maximum length of a value in an error. */
 const maxShownLength = 100;
 
-/** What an answer is checked against. */
+/** Expectations for an answer. */
 export interface AnswerExpectation<T extends KubernetesObject> {
   readonly resource: Resource<T>;
   /** For error messages: `list pods default`. */
   readonly operation: string;
 }
 
-/** Which objects a list or a watch must hold. */
+/** Expectations for the objects of a list or watch. */
 export interface SelectionExpectation<T extends KubernetesObject> extends AnswerExpectation<T> {
   /** `undefined`: objects of all namespaces. */
   readonly namespace?: string | undefined;
 }
 
-/** Which object an answer must hold. */
+/** Expectations for the object of an answer. */
 export interface ObjectExpectation<T extends KubernetesObject> extends AnswerExpectation<T> {
   /** `undefined`: any object of the kind, as after a creation. */
   readonly name: ObjectName | undefined;
   readonly subresource: string | undefined;
-  /** Also takes the object's metadata alone. */
+  /** Whether the object's metadata alone is accepted as well. */
   readonly metadataOnly: boolean;
 }
 
 /**
- * Takes an answer of 200 for a page of a list. A gateway, a proxy's error page or another API may answer in the API server's
- * place, and what is no list must never count as an empty one: it would end all pods of a node.
+ * Checks an answer of 200 to a list. A gateway, a proxy's error page or another API may answer in the API server's
+ * place, and such an answer must never count as an empty list, which would end all pods of a node.
  *
- * @param previous - token of the page before
+ * @param previous - token of the previous page
  * @throws UnavailableError, with a DecodeError as its cause, naming the field that is wrong
  */
 export function checkedList<T extends KubernetesObject>(
@@ -45,7 +45,7 @@ export function checkedList<T extends KubernetesObject>(
   const kind = `${resource.kind}List`;
   if (answered["kind"] !== kind) throw unexpected(operation, "kind", answered["kind"], `"${kind}"`, answer);
   checkVersion(operation, "apiVersion", answered["apiVersion"], resource);
-  // Go writes null for a list of nothing.
+  // Go writes null for an empty list.
   const items = answered["items"] === null ? [] : answered["items"];
   if (!Array.isArray(items)) throw unexpected(operation, "items", items, "an array");
   const metadata = metadataOf(operation, answered);
@@ -53,7 +53,7 @@ export function checkedList<T extends KubernetesObject>(
   if (!isText(resourceVersion)) throw unexpected(operation, "metadata.resourceVersion", resourceVersion, "a version");
   const next = metadata["continue"] ?? "";
   if (typeof next !== "string") throw unexpected(operation, "metadata.continue", next, "a token");
-  // A list that leads back to the page it came from would never end.
+  // A list that leads back to its previous page would never end.
   if (next !== "" && next === previous)
     throw unexpected(operation, "metadata.continue", next, "another token than that of the page before");
   for (const [index, item] of items.entries()) checkItem(operation, `items[${index}]`, item, resource, namespace);
@@ -61,7 +61,7 @@ export function checkedList<T extends KubernetesObject>(
 }
 
 /**
- * Takes an answer of 200 for the object that was asked for.
+ * Checks an answer of 200 to a request for one object.
  *
  * @throws UnavailableError, with a DecodeError as its cause, naming the field that is wrong
  */
@@ -69,7 +69,7 @@ export function checkedObject<T extends KubernetesObject>(answer: unknown, expec
   const { resource, operation, subresource, metadataOnly } = expectation;
   const answered = fieldsOf(operation, answer);
   if (subresource !== undefined && subresource !== "status") {
-    // Sub-resources answer with kinds of their own.
+    // Sub-resources answer with their own kinds.
     if (isFailure(answered)) throw unexpected(operation, "kind", answered["kind"], `the answer of ${subresource}`, answer);
     return answer as T;
   }
@@ -82,7 +82,7 @@ export function checkedObject<T extends KubernetesObject>(answer: unknown, expec
 }
 
 /**
- * Takes an answer of 200 to a deletion: the object as it is now, or its metadata alone, or a `Status` of success.
+ * Checks an answer of 200 to a deletion: the current object, its metadata alone, or a `Status` of success.
  *
  * @throws UnavailableError, with a DecodeError as its cause, naming the field that is wrong
  */
@@ -99,9 +99,9 @@ export function checkDeleted<T extends KubernetesObject>(
 }
 
 /**
- * Takes a line of a watch for an event of the resource's objects.
+ * Checks a line of a watch.
  *
- * @param length - the line's, which the error names in place of its content
+ * @param length - length of the line, for the error, which does not show the content
  * @throws DecodeError
  */
 export function checkedEvent<T extends KubernetesObject>(
@@ -129,7 +129,7 @@ export function checkedEvent<T extends KubernetesObject>(
       const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
       const { resourceVersion } = metadata;
       if (!isText(resourceVersion)) throw wrong("object.metadata.resourceVersion", resourceVersion, "a version");
-      // A bookmark's object has a version and nothing else.
+      // A bookmark's object has only a version.
       if (type !== "BOOKMARK" && isElsewhere(metadata, resource, namespace)) {
         throw wrong("object.metadata.namespace", metadata["namespace"], `"${namespace}"`);
       }
@@ -154,7 +154,7 @@ function metadataOf(operation: string, answered: Fields): Fields {
   return metadata;
 }
 
-/** Items of a list need not tell their kind, which is the list's. */
+/** Items of a list may lack their kind, which follows from the list's. */
 function checkItem(operation: string, field: string, item: unknown, resource: Resource<object>, namespace: string | undefined): void {
   if (!isRecord(item)) throw unexpected(operation, field, item, "an object");
   const { kind, apiVersion } = item;
@@ -203,7 +203,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** @param answer - the answer, if it may be a `Status` that says more */
+/** @param answer - the answer, if it may be a `Status` with more information */
 function unexpected(operation: string, field: string, value: unknown, expected: string, answer?: unknown): UnavailableError {
   const said = isRecord(answer) && isFailure(answer) ? `; it says: ${saidBy(answer)}` : "";
   return unreadable(operation, `the answer has ${fieldWith(field, value)}, expected ${expected}${said}`);
@@ -226,7 +226,7 @@ function fieldWith(field: string, value: unknown): string {
   return value === undefined ? `no ${field}` : `${field} ${shown(value)}`;
 }
 
-/** A text or a number in short, else what the value is: the rest of an answer may hold secrets. */
+/** Returns a truncated string or number, otherwise the type of the value, because an answer may hold secrets. */
 function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, maxShownLength));
   if (Array.isArray(value)) return "an array";

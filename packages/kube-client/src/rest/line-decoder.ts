@@ -1,6 +1,6 @@
 import { DecodeError } from "../errors/decode-error.ts";
 
-/** Longest line that is taken, in bytes: an object is at most about 3 MiB, a watch event wraps one. */
+/** Maximum length of a line in bytes: a watch event wraps an object, which has at most about 3 MiB. */
 const defaultMaxLineBytes = 8 * 1024 * 1024;
 
 const newline = 0x0a;
@@ -12,10 +12,10 @@ export interface LineOptions {
 }
 
 /**
- * Splits a stream of bytes at its newlines and decodes each line as UTF-8. Lines come without their newline, empty ones
- * not at all; text behind the last newline is a line, too. How the bytes are cut into chunks makes no difference.
+ * Splits a stream of bytes into lines and decodes each as UTF-8. Lines come without their newline, and empty ones
+ * are skipped; text after the last newline is a line as well. Chunk boundaries do not matter.
  *
- * @throws DecodeError for a line that is too long or not UTF-8; the lines before it have been handed out.
+ * @throws DecodeError for a line that is too long or not UTF-8, after the lines before it were yielded.
  */
 export async function* decodeLines(chunks: AsyncIterable<Uint8Array>, options: LineOptions = {}): AsyncGenerator<string, void> {
   const maxLineBytes = options.maxLineBytes ?? defaultMaxLineBytes;

@@ -3,13 +3,13 @@ import type { KubernetesObject } from "./objects.ts";
 import { PageTokens } from "./page-tokens.ts";
 import type { Resource } from "./resources.ts";
 
-/** Largest number of objects in one page. Source: client-go `tools/pager`, `defaultPageSize`. */
+/** Maximum number of objects in one page. Source: client-go `tools/pager`, `defaultPageSize`. */
 export const pageSize = 500;
 
 /**
  * Lists all objects, in pages of 500.
  *
- * @throws UnavailableError also where the server's pages lead in a circle, or are more than 10,000
+ * @throws UnavailableError also if the server's pages form a cycle, or are more than 10,000
  */
 export async function listAll<T extends KubernetesObject>(
   client: Pick<KubeClient, "list">,

@@ -1,4 +1,4 @@
-/** What the API server writes before the fields of an object's own metadata, in an answer and in a line of a watch. */
+/** Prefixes that the API server writes before an object's metadata, in an answer and in a line of a watch. */
 const opening = /^(?:\{"type":"\w+","object":)?\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{/;
 const fieldsKey = ',"managedFields":[';
 
@@ -6,8 +6,8 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * An object's JSON without its `metadata.managedFields`. They are a third of a pod's text and more than half of what parsing it makes, and
- * nobody here reads them. JSON in which they are not found where the API server writes them is returned as it is.
+ * Returns an object's JSON without its `metadata.managedFields`, which are a third of a pod's text and more than half of its parsed values,
+ * and which these packages never read. JSON without them in the API server's usual place is returned unchanged.
  *
  * @param json - an object, or a line of a watch, without white space
  */
@@ -24,9 +24,9 @@ export function withoutManagedFields(json: string): string {
 }
 
 /**
- * Reads on until what was open at the beginning is closed, or to the limit.
+ * Scans until the brackets that are open at the beginning are closed, or to the limit.
  *
- * @returns where that is, and how many more brackets were opened on the way than closed; -1 where it is closed
+ * @returns the position, and the number of brackets that are still open; -1 when all are closed
  */
 function scan(json: string, from: number, limit: number): { readonly end: number; readonly depth: number } {
   let depth = 0;
@@ -39,7 +39,7 @@ function scan(json: string, from: number, limit: number): { readonly end: number
   return { end: limit, depth };
 }
 
-/** Where the string ends that begins there: the index of its closing quote. */
+/** Returns the index of the closing quote of the string that begins there. */
 function endOfString(json: string, from: number): number {
   let at = from + 1;
   for (let code = json.charCodeAt(at); code !== quote && at < json.length; code = json.charCodeAt(at)) at += code === backslash ? 2 : 1;

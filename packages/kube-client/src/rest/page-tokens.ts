@@ -1,10 +1,10 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { DecodeError } from "../errors/decode-error.ts";
 
-/** Most pages of one list: 5 million objects in pages of 500. */
+/** Maximum number of pages of one list: 5 million objects in pages of 500. */
 const defaultMaxPages = 10_000;
 
-/** The `continue` tokens of one list. A server whose pages lead in a circle, or have no end, would be asked for ever. */
+/** Checks the `continue` tokens of one list, because a server whose pages form a cycle, or do not end, would be asked forever. */
 export class PageTokens {
   readonly #operation: string;
   readonly #maxPages: number;
@@ -17,9 +17,9 @@ export class PageTokens {
   }
 
   /**
-   * Takes a page's token of the next page.
+   * Accepts a page's token of the next page.
    *
-   * @throws UnavailableError, with a DecodeError as its cause, where the token has come before, or the pages are too many
+   * @throws UnavailableError, with a DecodeError as its cause, if the token is repeated, or there are too many pages
    */
   add(token: string | undefined): void {
     if (token === undefined) return;

@@ -17,7 +17,7 @@ import type {
   TokenReview,
 } from "./objects.ts";
 
-/** A kind of object the API server stores, and where it is found. */
+/** A kind of object of the API server, and its path. */
 export interface Resource<T extends KubernetesObject> {
   /** API group; empty for the core group. */
   readonly group: string;
@@ -26,7 +26,7 @@ export interface Resource<T extends KubernetesObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Never set: it only carries the object's type. */
+  /** Never set; it only carries the object's type. */
   readonly type?: T;
 }
 
@@ -35,7 +35,7 @@ export function resource<T extends KubernetesObject>(description: Omit<Resource<
   return description;
 }
 
-/** The built-in resources the project uses. */
+/** The built-in resources that the project uses. */
 export const resources: {
   readonly pods: Resource<Pod>;
   readonly nodes: Resource<Node>;

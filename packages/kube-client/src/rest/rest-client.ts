@@ -14,7 +14,7 @@ import { listQueryString, resourcePath } from "./url.ts";
 
 /** Options of {@link createKubeClient}. */
 export interface KubeClientOptions {
-  /** Default `virtual-kubelet`. Up to the first `/` it is also the field manager of what is written. */
+  /** Default: `virtual-kubelet`. The part before the first `/` is also the field manager of writes. */
   readonly userAgent?: string | undefined;
   /** Counts `rest_client_requests_total` (by `code` and `method`), observes `rest_client_request_duration_seconds` (by `method`) until the answer's headers. */
   readonly metrics?: Metrics | undefined;
@@ -22,14 +22,14 @@ export interface KubeClientOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** A {@link KubeClient} that speaks JSON over a transport. The transport stays the caller's, who disposes of it. */
+/** Returns a {@link KubeClient} that uses JSON over a transport. The caller owns the transport and disposes of it. */
 export function createKubeClient(transport: Transport, options: KubeClientOptions = {}): KubeClient {
   return new RestClient(transport, options);
 }
 
 /**
- * Longest answer that is taken, in bytes: half of the longest text that Node.js makes. The API server's largest page, 500 objects,
- * may have half a mebibyte for each; real ones have a tenth of it.
+ * Maximum length of an answer in bytes: half of the longest string in Node.js. The API server's largest page, 500 objects,
+ * can therefore have half a mebibyte for each; real objects have a tenth of that.
  */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
@@ -75,7 +75,7 @@ class RestClient implements KubeClient {
     const { namespace, name } = object.metadata ?? {};
     if (resource.namespaced && namespace === undefined)
       throw new InvalidInputError(`create ${resource.plural} "${name ?? ""}": metadata.namespace is missing`);
-    // A subresource hangs on an object that exists; a new object's name is in its body only.
+    // A subresource belongs to an existing object; a new object's name is only in its body.
     const parts = options.subresource === undefined ? { namespace } : { namespace, name: named(resource, object) };
     const call: Call = { method: "POST", ...target("create", resource, parts, options), body: object };
     return this.#object(call, resource, name === undefined ? undefined : { namespace, name }, options);
@@ -104,7 +104,7 @@ class RestClient implements KubeClient {
   ): Promise<void> {
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...query };
     const call: Call = { method: "DELETE", ...target("delete", resource, name, options), body };
-    // What is gone is of no interest beyond its name, and a pod is many times its metadata.
+    // Only the name of a deleted object matters, and a pod is many times larger than its metadata.
     const answer = await this.#json(call, { ...options, answer: "metadata", managedFields: "drop" });
     checkDeleted(answer, { resource, operation: call.operation, name });
   }
@@ -127,7 +127,7 @@ class RestClient implements KubeClient {
     return response.headers["content-type"]?.startsWith("text/plain") ? text : parseJson(`${method} ${path}`, text);
   }
 
-  /** @param name - of the object that the answer must hold; `undefined`: any of the resource's */
+  /** @param name - name of the object that the answer must hold; `undefined`: any object of the resource */
   async #object<T extends KubernetesObject>(
     call: Call,
     resource: Resource<T>,
@@ -145,7 +145,7 @@ class RestClient implements KubeClient {
     return parseJson(call.operation, options.managedFields === "drop" ? withoutManagedFields(text) : text);
   }
 
-  /** Sends the request; an answer of 300 and above is thrown. */
+  /** Sends the request. @throws for a status of 300 and above */
   async #send(call: Call, options: CallOptions): Promise<TransportResponse> {
     options.signal.throwIfAborted();
     const startMs = this.#clock.monotonic();

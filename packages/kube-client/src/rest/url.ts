@@ -2,7 +2,7 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ListQuery, WatchQuery } from "./client.ts";
 import type { Resource } from "./resources.ts";
 
-/** What of a resource a path names; without a name, the collection. */
+/** Target of a path; without a name, the collection. */
 export interface PathParts {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -13,7 +13,7 @@ export interface PathParts {
  * The path of an object or a collection: `/api/v1/namespaces/default/pods/web/status`. A namespaced collection without
  * a namespace is that of all namespaces.
  *
- * @throws InvalidInputError when a name is none that can stand in a path, or an object's namespace is missing.
+ * @throws InvalidInputError if a name is not allowed in a path, or an object's namespace is missing.
  */
 export function resourcePath(resource: Resource<object>, parts: PathParts): string {
   const { group, version, plural, namespaced } = resource;
@@ -28,7 +28,7 @@ export function resourcePath(resource: Resource<object>, parts: PathParts): stri
   return `/${segments.join("/")}`;
 }
 
-/** The query string of a list or watch, with its `?`; empty if nothing is asked for. */
+/** Returns the query string of a list or watch, with its `?`; empty without parameters. */
 export function listQueryString(query: ListQuery | WatchQuery, more: Readonly<Record<string, string>> = {}): string {
   const parameters = new URLSearchParams(more);
   for (const [name, value] of Object.entries(query)) {
