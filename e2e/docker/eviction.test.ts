@@ -74,7 +74,7 @@ test("pods share what is allocatable: one that takes too much is evicted, others
   const evicted = await node.until("greedy", "to be evicted", ({ phase }) => expect(phase).toBe("Failed"));
 
   const words =
-    /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+Ki\. Container app was using \d+(Ki|Mi), request is 0, has larger consumption of memory\. $/;
+    /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+(Ki|Mi)\. Container app was using \d+(Ki|Mi), request is 0, has larger consumption of memory\. $/;
   expect(evicted.status).toMatchObject({ reason: "Evicted", message: expect.stringMatching(words) });
   expect(evicted.status?.conditions).toContainEqual(
     expect.objectContaining({ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message: evicted.status?.message }),
@@ -89,6 +89,11 @@ test("pods share what is allocatable: one that takes too much is evicted, others
       ]),
     { timeoutMs: patienceMs },
   );
+  await eventually(async () => {
+    const told = (await node.events(node.name)).map(({ reason, message }) => `${reason}: ${message}`);
+    expect(told).toContain("EvictionThresholdMet: Attempting to reclaim memory");
+    expect(told).toContain(`NodeHasInsufficientMemory: Node ${node.name} status is now: NodeHasInsufficientMemory`);
+  });
   await node.create("early", { containers: [container("")] });
   const refused = await node.until("early", "to be refused", ({ phase }) => expect(phase).toBe("Failed"));
   expect(refused.status).toMatchObject({
