@@ -1,5 +1,5 @@
 /**
- * The suite that every provider passes: one call gives a provider its tests.
+ * The provider suite: one call runs the tests that every provider has to pass. Kubernetes' own conformance tests are another suite.
  *
  * @packageDocumentation
  */

@@ -1,6 +1,6 @@
 /**
- * What tests of Virtual Kubelet and of its providers stand on: a real Kubernetes control plane, a proxy that injects
- * faults, providers that record and outlive, and time that obeys.
+ * Helpers for tests of Virtual Kubelet and its providers: a real Kubernetes control plane, a proxy that injects faults, a recording
+ * provider, a provider whose back end outlives the program, and a virtual clock.
  *
  * @packageDocumentation
  */

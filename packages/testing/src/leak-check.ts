@@ -1,6 +1,6 @@
 import { systemClock } from "@virtual-kubelet/clock";
 
-/** Kinds that come and go without anybody's doing. */
+/** Kinds of resources that Node.js itself opens and closes. */
 const transient: ReadonlySet<string> = new Set([
   "TickObject",
   "Immediate",
@@ -12,10 +12,10 @@ const transient: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Notes what keeps the process alive now; when disposed, fails if there is more of it: sockets, timers, servers,
+ * Records the resources that keep the process alive; when disposed, fails if there are more: sockets, timers, servers,
  * child processes.
  *
- * @param closingMs - milliseconds that what is closing is given; default 10,000, for machines are busy
+ * @param closingMs - time for closing resources, in milliseconds; default 10,000, because machines can be busy
  *
  * @example
  * ```ts

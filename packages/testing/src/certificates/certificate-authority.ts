@@ -18,10 +18,10 @@ export interface CertificateAndKey {
   readonly key: string;
 }
 
-/** What a certificate is to say. */
+/** Contents of a certificate. */
 export interface CertificateRequest {
   readonly commonName: string;
-  /** Kubernetes takes a client's groups from these. */
+  /** Organizations, which are the client's groups in Kubernetes. */
   readonly organizations?: readonly string[] | undefined;
   /** DNS names and IP addresses a server answers to. */
   readonly names?: readonly string[] | undefined;

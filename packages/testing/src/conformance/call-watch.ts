@@ -1,11 +1,11 @@
 import type { Clock, Provider } from "@virtual-kubelet/core";
 
-/** Methods that go on as long as a command, a client or a connection. All others have to come back soon. */
+/** Methods that run as long as a command, a client or a connection. All others must return soon. */
 const lasting: ReadonlySet<PropertyKey> = new Set<keyof Provider>(["runInContainer", "attachToContainer", "portForward"]);
 
-/** Watches the calls of a provider: which of them are under way, and that each of them comes back in time. */
+/** Tracks the calls of a provider that are in progress, and fails when one does not return in time. */
 export class CallWatch {
-  /** Rejects as soon as a call has not come back in time, or at {@link stop}. */
+  /** Rejects when a call does not return in time, or at {@link stop}. */
   readonly failed: Promise<never>;
   readonly #clock: Clock;
   readonly #limitMs: number;
@@ -23,7 +23,7 @@ export class CallWatch {
     this.#limitMs = limitMs;
   }
 
-  /** The same provider, each of whose calls is watched. */
+  /** Returns the same provider with every call tracked. */
   watch(provider: Provider): Provider {
     return new Proxy(provider, {
       get: (target, key) => {
@@ -38,14 +38,14 @@ export class CallWatch {
     });
   }
 
-  /** The calls that have not come back, each with how long ago it was made. */
+  /** Calls that have not returned, each with its age. */
   underWay(): readonly string[] {
     return [...this.#underWay].map(
       ({ method, startedMs }) => `${method}, called ${Math.round(this.#clock.monotonic() - startedMs)} ms ago`,
     );
   }
 
-  /** Lets every further call fail, and {@link failed} reject. */
+  /** Makes every further call fail, and {@link failed} reject. */
   stop(reason: Error): void {
     this.#stopped ??= reason;
     this.#fail(reason);
@@ -64,7 +64,7 @@ export class CallWatch {
   }
 }
 
-/** The error of a call that has not come back in time. */
+/** Error of a call that did not return in time. */
 export function overdue(call: string, limitMs: number): Error {
   return new Error(`${call} has not come back within ${limitMs} ms`);
 }

@@ -9,9 +9,9 @@ export interface Check {
   readonly feature: Feature;
   /** What the provider does, as a sentence. */
   readonly name: string;
-  /** Why it cannot be tried with these options and features; `undefined` if it can. */
+  /** Reason why the check cannot run with these options and features; `undefined` if it can. */
   needs?(options: ConformanceOptions, has: (feature: Feature) => boolean): string | undefined;
-  /** Throws if the provider does not. */
+  /** Throws if the provider does not do it. */
   run(rig: ProviderRig): Promise<void>;
 }
 
@@ -21,8 +21,8 @@ export function check(feature: Feature, name: string, run: Check["run"], needs?:
 }
 
 /**
- * Runs one check with a provider of its own, deletes its pods, and looks at what the provider showed meanwhile and
- * what it left open. Comes back in time, whatever the provider does: after `checkMs`, and what the deletion takes.
+ * Runs one check with a new provider, deletes its pods, and examines what the provider reported, logged and left open.
+ * Returns in bounded time, whatever the provider does: `checkMs` plus the time of the deletion.
  *
  * @throws Error if the provider fails it; where more than one thing failed, it names all of them, and the first is its cause
  */
@@ -46,7 +46,7 @@ async function runAndLook({ run }: Check, options: ConformanceOptions): Promise<
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }
 
-/** Milliseconds that a check takes at most, with the deletion of its pods and the search for what is left open. */
+/** Maximum duration of a check in milliseconds, including the deletion of its pods and the search for open resources. */
 export function longestMs(options: ConformanceOptions): number {
   const { endMs, callMs, checkMs } = timeoutsOf(options);
   return checkMs + 3 * callMs + endMs + leftOpenMs;
@@ -55,7 +55,7 @@ export function longestMs(options: ConformanceOptions): number {
 /** {@link leakCheck} waits ten seconds; the rest is for a busy machine. */
 const leftOpenMs = 30_000;
 
-/** What failed before the disposals that failed as well: `await using` throws a SuppressedError then. */
+/** Returns the first error of a SuppressedError, which `await using` throws when disposals fail after the work has failed. */
 function firstFailure(error: unknown): unknown {
   return error instanceof Error && "suppressed" in error ? firstFailure(error.suppressed) : error;
 }

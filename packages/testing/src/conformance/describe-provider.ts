@@ -10,7 +10,7 @@ import { ReportBook } from "./report.ts";
 import { planSuite } from "./suite-plan.ts";
 
 /**
- * Gives a provider a suite: one test for each thing a provider must do. Await it at the top of a test file. The tests are Vitest's, or
+ * Declares the provider suite's tests for a provider. Await it at the top of a test file. The tests are Vitest's, or
  * those of the `runner` in the options.
  *
  * ```ts
@@ -64,7 +64,7 @@ export async function describeProvider(options: ConformanceOptions): Promise<voi
   });
 }
 
-/** A provider that is looked at for its methods, and not called. */
+/** Creates a provider whose methods are only inspected, not called. */
 async function sampleOf(options: ConformanceOptions): Promise<ProviderRig["provider"]> {
   await using rig = await ProviderRig.open(options);
   return rig.provider;

@@ -33,7 +33,7 @@ export type Feature =
   | "port-forward"
   | "stats";
 
-/** What the suite looks at, and what it means that a provider has it. */
+/** Features that the suite tests, with their descriptions. */
 export const features: Readonly<Record<Feature, string>> = {
   lifecycle: "pods run, end by themselves, and are deleted within their grace",
   identity: "the UID is the identity, the name is not",
@@ -81,7 +81,7 @@ const hasCapability =
   (_provider, capabilities) =>
     capabilities[capability] ? undefined : `the capabilities do not say ${capability}`;
 
-/** How a provider claims a feature that not all have. */
+/** How a provider declares each optional feature. */
 const claims: Readonly<Partial<Record<Feature, Claim>>> = {
   notifications: hasMethod("notifyPods"),
   node: hasMethod("configureNode"),
@@ -106,7 +106,7 @@ const claims: Readonly<Partial<Record<Feature, Claim>>> = {
   stats: hasMethod("getStatsSummary"),
 };
 
-/** Why the provider does not have the feature, by its methods and capabilities; `undefined` if it says it has. */
+/** Reason why the provider lacks the feature, according to its methods and capabilities; `undefined` if it declares the feature. */
 export function missingClaim(feature: Feature, provider: Provider, capabilities: Capabilities): string | undefined {
   return claims[feature]?.(provider, capabilities);
 }

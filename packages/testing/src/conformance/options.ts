@@ -6,33 +6,33 @@ import type { Recipes } from "./programs.ts";
 export interface ConformanceTimeouts {
   /** From `createPod` until the pod runs; default 30,000. */
   readonly startMs?: number | undefined;
-  /** From a pod's end until it is told, and until its traces are gone; default 30,000. */
+  /** From a pod's end until it is reported and its traces are removed; default 30,000. */
   readonly endMs?: number | undefined;
-  /** How long one call may take, and how long an aborted call may take to come back; default 15,000. */
+  /** Maximum duration of one call, and of an aborted call until it returns; default 15,000. */
   readonly callMs?: number | undefined;
-  /** Most that one check may take until the pods it made are deleted; default 300,000. Less than its waits together is of no use. */
+  /** Maximum duration of one check until its pods are deleted; default 300,000. It must exceed the sum of the check's waits. */
   readonly checkMs?: number | undefined;
 }
 
-/** What the suite may do to the back end. What is absent is not tried, and the report says so. */
+/** Operations of the suite on the back end. Checks that need an absent operation do not run, and the report says so. */
 export interface BackendHooks {
-  /** Lets a pod vanish, as when its host dies. */
+  /** Removes a pod without a report, as a crash of its host does. */
   losePod?(ref: PodRef): Promise<void>;
-  /** Makes the back end unreachable until it is disposed. */
+  /** Makes the back end unreachable until the result is disposed. */
   breakBackend?(): Promise<AsyncDisposable>;
-  /** Names of all that the back end holds for the suite's node: containers, jobs, volumes, ports. */
+  /** Names of all objects that the back end holds for the suite's node: containers, jobs, volumes, ports. */
   leftovers?(): Promise<readonly string[]>;
-  /** Makes lists come back with something missing until it is disposed. */
+  /** Makes lists incomplete until the result is disposed. */
   breakLists?(): Promise<AsyncDisposable>;
 }
 
-/** What a provider ran against. */
+/** Back end that a provider ran against. */
 export interface ReportedBackEnd {
-  /** `real`: what users run it on; `fake`: what stands for it in tests; `own`: the provider has no back end but itself. */
+  /** `real`: the back end that users have; `fake`: its substitute in tests; `own`: the provider has no separate back end. */
   readonly kind: "real" | "fake" | "own";
-  /** In words for the report's readers, the same on every machine: `Docker Engine`. */
+  /** Name for the report's readers, the same on every machine: `Docker Engine`. */
   readonly name: string;
-  /** Version of the back end; of a fake, the version of what it stands for. Default: it is not known. */
+  /** Version of the back end; for a fake, the version it imitates. Default: unknown. */
   readonly version?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface TestRunner {
   after(body: () => void): unknown;
 }
 
-/** What {@link describeProvider} is told of a provider. */
+/** Options of {@link describeProvider}. */
 export interface ConformanceOptions {
   /** What the provider's package exports as `provider`. */
   readonly provider: ProviderDefinition;
@@ -54,30 +54,30 @@ export interface ConformanceOptions {
   readonly config?: unknown;
   /** Who runs the tests: `{ after, describe, test }` of `node:test`, or a runner with the same functions. Default: Vitest. */
   readonly runner?: TestRunner | undefined;
-  /** What it must have; for those of the catalogue {@link requiredFeatures} says it. */
+  /** Features without which the suite fails; {@link requiredFeatures} has them for the providers of this repository. */
   readonly required: readonly Feature[];
-  /** What it does not have, though its methods and capabilities look so, and why. A required feature cannot be here. */
+  /** Features that the provider lacks although its methods and capabilities declare them, with the reasons. Must not contain required features. */
   readonly lacks?: Readonly<Partial<Record<Feature, string>>> | undefined;
-  /** What it has and what cannot be tried here, and why: an older engine, no such hardware. */
+  /** Features that the provider has but that cannot be tested here, with the reasons: an older engine, missing hardware. */
   readonly notRun?: Readonly<Partial<Record<Feature, string>>> | undefined;
   /**
-   * What pods of several containers lack, though those of one have it, and why: to be told when a container ends, to be
-   * measured, to have logs, to be probed by commands. Its checks are then made with one container, or not at all, and the report says so.
+   * Features that pods with several containers lack although pods with one container have them, with the reasons: reports of a container's
+   * end, stats, logs, probes by commands. The checks then use one container, or do not run, and the report says so.
    */
   readonly lacksInSeveral?: Readonly<Partial<Record<"ends" | "logs" | "probes" | "stats", string>>> | undefined;
-  /** How its containers do what the suite asks of them; default: {@link shellPrograms}. */
+  /** Containers that run the suite's programs; default: {@link shellPrograms}. */
   readonly programs?: Recipes | undefined;
-  /** Whether pods outlive the program; default `true`. Without, there is nothing to adopt. */
+  /** Whether pods outlive the program; default `true`. If not, nothing can be adopted. */
   readonly podsOutliveProgram?: boolean | undefined;
   readonly backend?: BackendHooks | undefined;
   readonly timeouts?: ConformanceTimeouts | undefined;
   /** A port that nothing else listens on, for pods that answer HTTP; default 18080. */
   readonly port?: number | undefined;
-  /** Path of the provider's README.md; default: it is not looked at. */
+  /** Path of the provider's README.md; default: the README is not checked. */
   readonly readme?: string | undefined;
-  /** What the provider ran against, for the report's readers; default: nothing but itself. */
+  /** Back end that the provider runs against, for the report. Default: the provider itself. */
   readonly against?: ReportedBackEnd | undefined;
-  /** File that the report is written to, as JSON; default: none is. */
+  /** File to which the report is written as JSON. Default: none. */
   readonly report?: string | undefined;
   /** Default: the machine's. */
   readonly clock?: Clock | undefined;

@@ -8,7 +8,7 @@ export interface PlannedContainer extends Pick<
 > {
   /** Default `main`. */
   readonly name?: string | undefined;
-  /** Default: it runs until it is asked to end. */
+  /** Default: runs until it is told to stop. */
   readonly program?: Program | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface PodSurroundings {
   readonly uid: string;
 }
 
-/** The pod as the API server would hand it over. */
+/** Returns the pod as the API server would deliver it. */
 export function makePod(planned: PlannedPod, { programs, nodeName, nowMs, uid }: PodSurroundings): Pod {
   const annotations: Record<string, string> = {};
   const toContainer = ({ name = "main", program = { kind: "run" }, ...rest }: PlannedContainer): Container => {

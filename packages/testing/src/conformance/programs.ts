@@ -1,10 +1,10 @@
 import type { Container } from "@virtual-kubelet/core";
 
-/** What a container of the suite does. Each provider says how its containers do it; see {@link shellPrograms}. */
+/** Behavior of a container of the suite. Each provider maps it to a container; see {@link shellPrograms}. */
 export type Program =
-  /** Runs until it is asked to end, and ends at once then. */
+  /** Runs until it is told to stop, and then stops at once. */
   | { readonly kind: "run" }
-  /** Runs, and does not end when it is asked to. */
+  /** Runs, and ignores the request to stop. */
   | { readonly kind: "ignore-end" }
   /** Ends by itself. */
   | { readonly kind: "exit"; readonly exitCode: number; readonly afterSeconds: number }
@@ -12,26 +12,26 @@ export type Program =
   | { readonly kind: "print"; readonly lines: readonly string[] }
   /** Writes lines to its standard error, and runs on. */
   | { readonly kind: "print-errors"; readonly lines: readonly string[] }
-  /** Holds so much memory that it has written to, besides its own, and runs on. */
+  /** Allocates and writes this much memory, and keeps running. */
   | { readonly kind: "hold-memory"; readonly bytes: number }
-  /** Writes a line every so often, the first at once, and ends with code 0 soon after the last. */
+  /** Writes a line at each interval, the first at once, and exits with code 0 soon after the last. */
   | { readonly kind: "print-slowly"; readonly lines: readonly string[]; readonly everySeconds: number }
   /** Writes lines, and ends. */
   | { readonly kind: "print-and-exit"; readonly lines: readonly string[]; readonly exitCode: number }
-  /** Writes what it reads, line by line, until its input ends. */
+  /** Copies its input to its output, line by line, until the input ends. */
   | { readonly kind: "echo-input" }
   /** Answers HTTP on a port. */
   | { readonly kind: "http"; readonly port: number };
 
-/** How a provider's containers do what a {@link Program} says. */
+/** Container that runs a {@link Program}. */
 export interface Recipe {
-  /** Image, command and whatever else; name, environment, mounts and ports are the suite's. */
+  /** Image, command and other fields; the suite sets name, environment, mounts and ports. */
   readonly container: Partial<Container>;
   /** Annotations of the pod. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The recipe for a container of that name. */
+/** Returns the recipe for a program in the container with this name. */
 export type Recipes = (program: Program, container: string) => Recipe;
 
 /**

@@ -24,16 +24,16 @@ import { StatusWatch } from "./status-watch.ts";
 import { SuiteHost, textOf } from "./suite-host.ts";
 import assert from "node:assert/strict";
 
-/** What a check works with: a provider, the pods it makes there, and all it hears of them. Disposing deletes the pods. */
+/** The context of a check: a provider, the pods created there, and their updates. Disposing deletes the pods. */
 export class ProviderRig implements AsyncDisposable {
   readonly options: ConformanceOptions;
   readonly clock: Clock;
   readonly timeouts: Readonly<Required<Record<keyof ConformanceTimeouts, number>>>;
-  /** A value that pods are given in confidence; it may show nowhere. */
+  /** Secret value that pods receive; it must not appear anywhere else. */
   readonly canary: string;
   readonly updates: PodUpdate[] = [];
   provider: Provider;
-  /** The provider as it was made: its calls are not watched. */
+  /** The provider without the tracking of calls. */
   #bare: Provider;
   readonly #watch: CallWatch;
   #host: SuiteHost;
@@ -80,8 +80,8 @@ export class ProviderRig implements AsyncDisposable {
   }
 
   /**
-   * Lets the check do its work, and fails at once where a call does not come back, and where the work takes longer than
-   * `checkMs`. Work that is cut short finds its calls refused.
+   * Runs the check; fails at once when a call does not return in time or the check takes longer than `checkMs`. After a failure
+   * all further calls of the check are refused.
    */
   async work(run: () => Promise<void>): Promise<void> {
     const { checkMs } = this.timeouts;
@@ -91,7 +91,7 @@ export class ProviderRig implements AsyncDisposable {
       this.#watch.stop(new Error(`the check has not ended within ${checkMs} ms; ${open}`));
     });
     const work = run();
-    // What it throws after it was cut short is nobody's.
+    // An error after the time-out is ignored.
     work.catch(() => {});
     try {
       await Promise.race([work, this.#watch.failed]);
@@ -100,7 +100,7 @@ export class ProviderRig implements AsyncDisposable {
     }
   }
 
-  /** The pod as the API server would hand it over. */
+  /** Returns the pod as the API server would deliver it. */
   plan(planned: PlannedPod = {}): Pod {
     const { programs = shellPrograms() } = this.options;
     return makePod(planned, { programs, nodeName: this.nodeName, nowMs: this.clock.now(), uid: systemRandom.uuid() });
@@ -126,7 +126,7 @@ export class ProviderRig implements AsyncDisposable {
     return ref;
   }
 
-  /** Creates a pod and waits until it has begun; one that ends by itself may have ended again by then. */
+  /** Creates a pod and waits until it has started; a pod that exits by itself may have exited by then. */
   async start(planned: PlannedPod = {}): Promise<PodRef> {
     const ref = await this.create(planned);
     await this.untilStatus(ref, "to have begun", ({ containerStatuses = [] }) => {
@@ -135,7 +135,7 @@ export class ProviderRig implements AsyncDisposable {
     return ref;
   }
 
-  /** Creates a pod that does not end when it is asked to, and waits until its program has come so far. */
+  /** Creates a pod that ignores the request to stop, and waits until its program has set that up. */
   async runStubborn(planned: PlannedPod = {}): Promise<PodRef> {
     const ref = await this.run({ ...planned, containers: [{ program: { kind: "ignore-end" } }] });
     await this.clock.sleep(stubbornAfterMs);
@@ -155,7 +155,7 @@ export class ProviderRig implements AsyncDisposable {
     );
   }
 
-  /** Deletes a pod; one that is not there counts as deleted. */
+  /** Deletes a pod; a missing pod counts as deleted. */
   delete(ref: PodRef, gracePeriodSeconds: number, signal: AbortSignal = this.signal): Promise<void> {
     return this.#delete(this.provider, ref, gracePeriodSeconds, signal);
   }
@@ -168,14 +168,14 @@ export class ProviderRig implements AsyncDisposable {
     }
   }
 
-  /** The pod's status, as `getPodStatus` tells it now. */
+  /** Current result of `getPodStatus`. */
   async status(ref: PodRef): Promise<ProviderPodStatus> {
     const status = await this.within("getPodStatus", this.provider.getPodStatus(ref, this.signal));
     this.#statuses.note(this.#pods.get(ref.uid), status, "asked");
     return status;
   }
 
-  /** Waits until the pod's status is as the check wants it. */
+  /** Waits until the pod's status passes the function. */
   untilStatus(
     ref: PodRef,
     what: string,
@@ -192,7 +192,7 @@ export class ProviderRig implements AsyncDisposable {
     );
   }
 
-  /** Waits until every container of the pod has ended, and returns how. */
+  /** Waits until every container of the pod has ended, and returns the status. */
   untilEnded(ref: PodRef): Promise<ProviderPodStatus> {
     return this.untilStatus(
       ref,
@@ -240,12 +240,12 @@ export class ProviderRig implements AsyncDisposable {
     return { uids: pods.map(({ ref }) => ref.uid), complete };
   }
 
-  /** What the provider told of the pod, in its order. */
+  /** Updates of the pod that the provider reported, in order. */
   told(ref: PodRef): PodUpdate[] {
     return this.updates.filter((update) => update.ref.uid === ref.uid);
   }
 
-  /** Reads a container's logs as the node's server does, and applies what the provider has not. */
+  /** Reads a container's logs as the node's server does, which removes unrequested timestamps. */
   async logs(
     ref: PodRef,
     options: Partial<ContainerLogOptions> & { readonly container?: string } = {},
@@ -259,7 +259,7 @@ export class ProviderRig implements AsyncDisposable {
     return logs.timestamps === true ? text.replace(/^\S+ /gm, "") : text;
   }
 
-  /** Runs a command in a container; what it wrote has arrived then. */
+  /** Runs a command in a container and waits for all of its output. */
   async exec(ref: PodRef, command: readonly string[], io: Partial<AttachIO> = {}, container = "main"): Promise<number> {
     assert.ok(this.provider.runInContainer);
     const streams = { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: noSizes(), ...io };
@@ -273,7 +273,7 @@ export class ProviderRig implements AsyncDisposable {
     return exitCode;
   }
 
-  /** The program ends and another starts: the provider is disposed, and one is made anew. */
+  /** Simulates a restart of the program: disposes the provider and creates a new one. */
   async restart(): Promise<void> {
     await this.provider[Symbol.asyncDispose]?.();
     const before = this.#host.shown;
@@ -300,7 +300,7 @@ export class ProviderRig implements AsyncDisposable {
     return await Promise.race([work, promise]);
   }
 
-  /** What is wrong with what the provider said and showed, whatever it was asked. */
+  /** Problems that any check may reveal: invalid statuses, changed arguments, leaked secrets. */
   problems(): string[] {
     const shown = this.#host.shown.filter((line) => line.includes(this.canary));
     const told = this.updates.filter((update) => textOf(update).includes(this.canary));
@@ -324,7 +324,7 @@ export class ProviderRig implements AsyncDisposable {
     try {
       const remove = (ref: PodRef): Promise<void> => this.#delete(this.#bare, ref, 0, signal);
       await Promise.all(refs.map(remove));
-      // A creation that was aborted may take effect after its pod's deletion: what the core finds then it deletes, and so does this.
+      // An aborted creation may take effect after the deletion of its pod. Like core, this deletes what appears then.
       const deadline = { timeoutMs: this.timeouts.endMs, signal };
       await Promise.all(refs.map((ref) => this.#untilGone(this.#bare, ref, { ...deadline, onFound: () => remove(ref) })));
     } finally {
@@ -353,22 +353,22 @@ export class ProviderRig implements AsyncDisposable {
   }
 }
 
-/** How often a pod that is to be gone is looked at before it is deleted again. */
+/** Number of reads of a deleted pod before it is deleted again. */
 const looksBetweenDeletions = 20;
 
-/** A shell needs a moment after its start until it ignores a signal, and on a busy machine more than one. */
+/** Time for a shell to start and ignore a signal, with reserve for a busy machine. */
 const stubbornAfterMs = 2000;
 
 const notOpened = {} as Provider;
 
-/** What a log holds, and what comes where it is followed, to its end. */
+/** Reads a log to its end. */
 export async function readLog({ data, live }: ContainerLogs): Promise<string> {
   const chunks: Buffer[] = [];
   for (const stream of [data, live]) for await (const chunk of stream ?? []) chunks.push(Buffer.from(chunk as Uint8Array));
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** How long a run of the suite waits. */
+/** The options' time-outs, with the defaults. */
 export function timeoutsOf({ timeouts = {} }: ConformanceOptions): ProviderRig["timeouts"] {
   const { startMs = 30_000, endMs = 30_000, callMs = 15_000, checkMs = 300_000 } = timeouts;
   return { startMs, endMs, callMs, checkMs };

@@ -6,10 +6,10 @@ import { featureNames, features, type Feature } from "./features.ts";
 import type { ConformanceOptions, ReportedBackEnd } from "./options.ts";
 import type { FeaturePlan, SuitePlan } from "./suite-plan.ts";
 
-/** The reason of a check that a run of some tests only has left out. */
+/** Reason for a check that was not selected in a partial run. */
 export const notChosen = "it was not chosen in this run";
 
-/** How one check went. */
+/** Result of one check. */
 export interface CheckReport {
   readonly name: string;
   readonly state: "passed" | "failed" | "not-run";
@@ -17,7 +17,7 @@ export interface CheckReport {
   readonly reason?: string | undefined;
 }
 
-/** How one feature went: `passed` if every check of it that ran passed, and at least one did. */
+/** Result of one feature: `passed` if at least one of its checks ran and none failed. */
 export interface FeatureReport {
   readonly about: string;
   readonly state: "passed" | "failed" | "lacking" | "not-run";
@@ -26,7 +26,7 @@ export interface FeatureReport {
   readonly checks: readonly CheckReport[];
 }
 
-/** What the suite found of a provider. The capability matrix of the documentation is made from it. */
+/** Results of the suite for a provider; the source of the capability matrix in the documentation. */
 export interface ConformanceReport {
   readonly provider: string;
   readonly against: ReportedBackEnd;
@@ -37,7 +37,7 @@ export interface ConformanceReport {
 
 const ownBackEnd: ReportedBackEnd = { kind: "own", name: "the provider itself" };
 
-/** Collects how checks went, and makes the report. */
+/** Collects results of checks and builds the report. */
 export class ReportBook {
   readonly #provider: string;
   readonly #against: ReportedBackEnd;

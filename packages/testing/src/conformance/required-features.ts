@@ -1,6 +1,6 @@
 import { featureNames, type Feature } from "./features.ts";
 
-/** What every provider owes to the core, whatever its back end. */
+/** Features that core requires of every provider. */
 export const contractFeatures: readonly Feature[] = [
   "lifecycle",
   "identity",
@@ -17,12 +17,12 @@ export const contractFeatures: readonly Feature[] = [
 const commands: readonly Feature[] = ["exec", "exec-exit-code", "exec-input"];
 
 /**
- * What each provider of the catalogue must have. The suite fails where one does not. To take a feature out is to take
- * it from users: `required-features.test.ts` holds the list as well, and fails with it.
+ * Required features of each provider in this repository; the suite fails without them. Removing a feature here removes it for users, so
+ * `required-features.test.ts` repeats the list.
  */
 export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | "nomad" | "zun", readonly Feature[]>> = {
   docker: featureNames,
-  /** Its pods are in memory, and end with it; what they do is scripted, so that there is nothing to probe. */
+  /** Its pods are in memory and end with the program; their behavior is scripted, so there is nothing to probe. */
   mock: featureNames.filter((feature) => feature !== "adoption" && feature !== "probes"),
   template: [...contractFeatures, ...commands, "environment", "logs", "logs-follow", "stats"],
   nomad: [
@@ -39,7 +39,7 @@ export const requiredFeatures: Readonly<Record<"mock" | "template" | "docker" | 
     "logs-follow",
     "stats",
   ],
-  /** Pods of several containers are capsules: those have no exec and no stats. */
+  /** Pods with several containers are capsules, which have no exec and no stats. */
   zun: [
     ...contractFeatures,
     ...commands,

@@ -6,13 +6,13 @@ type Status = DeepReadonly<ContainerStatus>;
 const phases: readonly unknown[] = [undefined, "Pending", "Running", "Succeeded", "Failed"];
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** Whether it is a time as the API takes it. */
+/** Whether the value is a time in the API's format. */
 export function isTime(value: unknown): boolean {
   return typeof value === "string" && rfc3339.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 /**
- * What is wrong with a pod's status, each a line; nothing if it could be a kubelet's.
+ * Problems in a pod's status, one line each; empty if a kubelet could have written it.
  *
  * Source: kubernetes v1.36 pkg/kubelet/kubelet_pods.go (convertStatusToAPIStatus, getPhase), pkg/apis/core/validation.
  */
@@ -26,7 +26,7 @@ export function statusProblems({ spec }: DeepReadonly<Pod>, status: ProviderPodS
   ];
 }
 
-/** What is wrong with going from one status of a pod to the next. */
+/** Problems in the transition from one status of a pod to the next. */
 export function transitionProblems(before: ProviderPodStatus, after: ProviderPodStatus): string[] {
   const problems: string[] = [];
   if ((before.phase === "Succeeded" || before.phase === "Failed") && after.phase !== before.phase)
@@ -62,7 +62,7 @@ function phaseProblems({ phase, containerStatuses = [] }: ProviderPodStatus): st
   }
 }
 
-/** An init container is ready once it has ended well, and any other only as long as it runs. */
+/** An init container is ready after success; any other container is ready only while it runs. */
 function readyProblems({ containerStatuses = [], initContainerStatuses = [] }: ProviderPodStatus): string[] {
   const ended = containerStatuses.filter(({ ready, state }) => ready && state?.terminated);
   const failed = initContainerStatuses.filter(({ ready, state }) => ready && (state?.terminated?.exitCode ?? 0) !== 0);
@@ -122,7 +122,7 @@ function endProblems({ exitCode, startedAt, finishedAt }: NonNullable<NonNullabl
   ];
 }
 
-/** What is wrong with a container's way from one state to another. */
+/** Problems in a container's transition from one state to another. */
 function runProblems(was: Status, is: Status): string[] {
   if (is.restartCount < was.restartCount) return [`restartCount fell from ${was.restartCount} to ${is.restartCount}`];
   if (is.restartCount > was.restartCount) return [];

@@ -1,15 +1,15 @@
 import type { DeepReadonly, Pod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { statusProblems, transitionProblems } from "./status-rules.ts";
 
-/** Looks at every status of every pod, and at its way from one to the next. */
+/** Checks every status of every pod, and the transitions between them. */
 export class StatusWatch {
   readonly #last = new Map<string, ProviderPodStatus>();
   readonly #problems = new Set<string>();
 
   /**
-   * A status was seen. Each source goes its own way: what was asked for may come later than what was told meanwhile.
+   * Records a status. Transitions are checked per source, because a requested status may arrive later than a newer reported one.
    *
-   * @param pod - whose it is; of one that is not known nothing can be said
+   * @param pod - the status's pod; a status without a known pod is ignored
    */
   note(pod: DeepReadonly<Pod> | undefined, status: ProviderPodStatus, source: "asked" | "told"): void {
     if (!pod) return;
@@ -20,12 +20,12 @@ export class StatusWatch {
     this.#last.set(key, structuredClone(status));
   }
 
-  /** The pod is gone: one that is made again begins anew. */
+  /** Forgets a pod that is gone; a new pod with the same UID starts without history. */
   forget(uid: string): void {
     for (const source of ["asked", "told"]) this.#last.delete(`${source} ${uid}`);
   }
 
-  /** What was wrong, each a line. */
+  /** Problems found so far, one line each. */
   problems(): readonly string[] {
     return [...this.#problems];
   }

@@ -4,10 +4,10 @@ import { messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Fixtures } from "./fixtures.ts";
 import { resolveForSuite } from "./suite-resolver.ts";
 
-/** What the suite's node and cluster are called. */
+/** Names of the suite's cluster and node. */
 export const suiteOwner = { clusterId: "conformance-cluster", nodeName: "conformance-node" } as const;
 
-/** The host that the suite hands to a provider. It keeps all that the provider logs and counts, for it may show nothing secret. */
+/** The host that the suite passes to a provider. It records logs and metrics, which must not contain secrets. */
 export class SuiteHost {
   readonly host: ProviderHost;
   /** Everything logged and counted, one line each. */
@@ -37,7 +37,7 @@ export class SuiteHost {
     };
   }
 
-  /** The pod is this node's from now on. */
+  /** Adds the pod to this node. */
   know(pod: DeepReadonly<Pod>): ResolvedPod {
     this.#pods.set(pod.metadata?.uid ?? "", pod);
     return resolveForSuite(pod, this.#fixtures);
@@ -64,7 +64,7 @@ export class SuiteHost {
   }
 }
 
-/** All that can be read of a value, errors and their causes included. */
+/** Everything readable in a value, including errors and their causes. */
 export function textOf(value: unknown): string {
   const seen = new Set<unknown>();
   const show = (_key: string, entry: unknown): unknown => {

@@ -4,25 +4,25 @@ import type { Check } from "./check.ts";
 import { featureNames, missingClaim, type Feature } from "./features.ts";
 import type { ConformanceOptions } from "./options.ts";
 
-/** What becomes of a feature in a run of the suite. */
+/** How a run of the suite treats a feature. */
 export interface FeaturePlan {
   readonly required: boolean;
   /** `lacking`: the provider does not have it; `not-run`: it cannot be tried here. */
   readonly state: "run" | "lacking" | "not-run";
   /** Why it is not run. */
   readonly reason?: string | undefined;
-  /** With why a single check cannot run. */
+  /** Checks, each with the reason why it cannot run, if any. */
   readonly checks: readonly { readonly check: Check; readonly needs: string | undefined }[];
 }
 
-/** What a run of the suite does. */
+/** Checks of a run of the suite. */
 export interface SuitePlan {
   readonly features: Readonly<Record<Feature, FeaturePlan>>;
   /** Required features that the provider does not have, each a line. */
   readonly missing: readonly string[];
 }
 
-/** What the suite does with a provider. */
+/** Plans the suite for a provider. */
 export function planSuite(options: ConformanceOptions, provider: Provider, capabilities: Capabilities): SuitePlan {
   const required = new Set<Feature>(options.required);
   const gapOf = (feature: Feature): string | undefined => options.lacks?.[feature] ?? missingClaim(feature, provider, capabilities);
@@ -50,7 +50,7 @@ function planFeature(
   const checks = allChecks.filter((check) => check.feature === feature).map((check) => ({ check, needs: check.needs?.(options, has) }));
   const [first] = checks;
   const allNeed = first?.needs !== undefined && checks.every(({ needs }) => needs !== undefined);
-  // Pods that end with the program cannot be adopted: that is the provider's, not the run's.
+  // Pods that end with the program cannot be adopted. This is a property of the provider, not of this run.
   if (allNeed && feature === "adoption") return { required, state: "lacking", reason: first.needs, checks: [] };
   return { required, state: "run", checks };
 }

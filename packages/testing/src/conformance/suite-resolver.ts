@@ -4,7 +4,7 @@ import type { Fixtures } from "./fixtures.ts";
 
 type KeyRef = { readonly name?: string | undefined; readonly key: string; readonly optional?: boolean | undefined };
 
-/** What the suite's pods refer to, as far as they do: values, keys of secrets and config maps, the pod's own fields, whole volumes. */
+/** Resolves the references that the suite's pods use: values, keys of secrets and config maps, pod fields, whole volumes. */
 export function resolveForSuite(pod: DeepReadonly<Pod>, fixtures: Fixtures): ResolvedPod {
   const namespace = pod.metadata?.namespace ?? "default";
   const dataOf = (kind: "secret" | "configMap", name: string): ReadonlyMap<string, string> | undefined => {

@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { ClientCredentials } from "./kubeconfig.ts";
 
-/** An API server and who speaks to it. */
+/** An API server and the client's credentials. */
 export interface ApiServerTarget {
   /** Such as `https://127.0.0.1:6443`. */
   readonly server: string;
@@ -19,7 +19,7 @@ export interface ApiAnswer {
   readonly body: string;
 }
 
-/** One request on a connection of its own, for set-up and checks; the real client is kube-client. @throws UnavailableError */
+/** Sends one request on its own connection, for set-up and checks; the real client is kube-client. @throws UnavailableError */
 export function apiRequest(
   target: ApiServerTarget,
   method: string,
@@ -53,7 +53,7 @@ export function apiRequest(
   });
 }
 
-/** The bearer token of some credentials, if they are of that kind; a token file is read anew each time. */
+/** Bearer token of the credentials, if they have one; a token file is read again for each request. */
 export function bearerOf(credentials: ClientCredentials | undefined): string | undefined {
   if (credentials === undefined || "certificate" in credentials) return undefined;
   return "token" in credentials ? credentials.token : readFileSync(credentials.tokenFile, "utf8").trim();

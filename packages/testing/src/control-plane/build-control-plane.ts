@@ -15,9 +15,9 @@ const mainPackages: Readonly<Record<ControlPlaneProgram, string>> = {
   "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
 };
 
-/** How {@link ensureControlPlane} works. */
+/** Options of {@link ensureControlPlane}. */
 export interface EnsureControlPlaneOptions extends FindControlPlaneOptions {
-  /** Told once before a build, which takes minutes. */
+  /** Called once before a build, which takes minutes. */
   readonly onBuild?: ((how: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -3,14 +3,14 @@ import { join } from "node:path";
 /** A process of the control plane. */
 export type ControlPlaneComponent = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler";
 
-/** Flags of a process by name, without dashes. `undefined` takes a default of ours away. */
+/** Flags of a process by name, without dashes. `undefined` removes a default of the launcher. */
 export type ComponentFlags = Readonly<Record<string, string | undefined>>;
 
 /** Where a control plane keeps its files; every path is absolute. */
 export interface ControlPlaneFiles {
   readonly directory: string;
   readonly etcdData: string;
-  /** Unix sockets of etcd: no port to clash with another's. */
+  /** Unix sockets of etcd, which cannot conflict with ports in use. */
   readonly etcdSocket: string;
   readonly etcdPeerSocket: string;
   readonly pki: string;
@@ -20,7 +20,7 @@ export interface ControlPlaneFiles {
   readonly auditLog: string;
 }
 
-/** Lays the files out in a folder. */
+/** Returns the paths of the files in a folder. */
 export function controlPlaneFiles(directory: string): ControlPlaneFiles {
   return {
     directory,
@@ -35,7 +35,7 @@ export function controlPlaneFiles(directory: string): ControlPlaneFiles {
   };
 }
 
-/** One member, in no hurry to reach the disk: its data lives as long as the test. */
+/** A single member without fsync, because its data lives as long as the test. */
 export function etcdFlags(files: ControlPlaneFiles): ComponentFlags {
   // etcd wants host and port of the addresses it advertises; a single member never dials them.
   const peer = "http://127.0.0.1:1";
@@ -52,7 +52,7 @@ export function etcdFlags(files: ControlPlaneFiles): ComponentFlags {
   };
 }
 
-/** What decides kube-apiserver's flags. */
+/** Settings that determine kube-apiserver's flags. */
 export interface ApiServerSettings {
   readonly files: ControlPlaneFiles;
   readonly port: number;

@@ -15,7 +15,7 @@ export interface KubeconfigFile {
   readonly text: string;
 }
 
-/** What can be done with a control plane from any process on the machine, by whoever started it. */
+/** Access to a control plane from any process on the machine. */
 export interface ControlPlaneAccess {
   /** Folder with its files; its name is all that {@link openControlPlane} needs. */
   readonly directory: string;
@@ -27,7 +27,7 @@ export interface ControlPlaneAccess {
   readonly version: string;
   /** The administrator's (group `system:masters`). */
   readonly kubeconfig: KubeconfigFile;
-  /** The administrator's credentials, for what speaks to the API server without a kubeconfig. */
+  /** The administrator's credentials, for clients without a kubeconfig. */
   readonly target: ApiServerTarget;
   /** A kubeconfig for this user and these groups, with a client certificate of their own. RBAC is on: it may do nothing yet. */
   kubeconfigFor(user: string, groups?: readonly string[]): KubeconfigFile;
@@ -56,7 +56,7 @@ export interface AuditEvent {
   readonly requestObject?: unknown;
 }
 
-/** What is written to `control-plane.json` once the API server answers. */
+/** Contents of `control-plane.json`, which is written when the API server answers. */
 export interface ControlPlaneDescription {
   readonly server: string;
   readonly version: string;

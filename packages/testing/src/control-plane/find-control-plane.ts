@@ -22,15 +22,15 @@ export interface ControlPlaneSource {
 }
 
 /**
- * Where a control plane can be had. `how` is for people: where it was found, what a build takes, or what was looked
- * for and how to get it.
+ * Where a control plane comes from. `how` is for people: where it was found, what a build needs, or what is missing
+ * and how to get it.
  */
 export type ControlPlaneLookup =
   | { readonly status: "found"; readonly how: string; readonly directory: string }
   | { readonly status: "buildable"; readonly how: string; readonly source: ControlPlaneSource }
   | { readonly status: "missing"; readonly how: string };
 
-/** What to look for, and where. */
+/** Programs to look for, and places to look in. */
 export interface FindControlPlaneOptions {
   /** Default: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. */
   readonly programs?: readonly ControlPlaneProgram[] | undefined;

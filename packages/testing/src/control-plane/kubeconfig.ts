@@ -1,4 +1,4 @@
-/** What a client shows an API server to say who it is. */
+/** Credentials of a client of the API server. */
 export type ClientCredentials =
   | { readonly certificate: string; readonly key: string }
   | { readonly token: string }

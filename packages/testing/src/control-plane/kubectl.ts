@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { DeadlineExceededError, UnavailableError } from "@virtual-kubelet/errdefs";
 
-/** How kubectl is called. */
+/** Options of a call of kubectl. */
 export interface KubectlOptions {
-  /** What it reads, for `-f -`. */
+  /** Standard input, for `-f -`. */
   readonly stdin?: string | undefined;
   /** Path of another kubeconfig than the administrator's. */
   readonly kubeconfig?: string | undefined;
@@ -12,14 +12,14 @@ export interface KubectlOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What kubectl answered. A code other than 0 is an answer, not an error. */
+/** Result of kubectl. An exit code other than 0 is a result, not an error. */
 export interface KubectlResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;
 }
 
-/** The program, and what it needs besides. */
+/** The program and its files. */
 export interface KubectlProgram {
   /** Path of kubectl. */
   readonly program: string;
@@ -30,7 +30,7 @@ export interface KubectlProgram {
 }
 
 /**
- * Runs kubectl to its end, with nothing of the user's own configuration.
+ * Runs kubectl and waits for its end, without the user's configuration.
  *
  * @throws UnavailableError if it cannot be run; DeadlineExceededError if it took too long; `signal.reason`
  */
@@ -51,7 +51,7 @@ export async function runKubectl(kubectl: KubectlProgram, args: readonly string[
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  // It may end without reading all of it.
+  // kubectl may end without reading all of its input.
   child.stdin.on("error", () => undefined);
   child.stdin.end(options.stdin ?? "");
   return await new Promise((resolve, reject) => {

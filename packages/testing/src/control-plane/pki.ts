@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createCertificateAuthority, type CertificateAndKey, type CertificateAuthority } from "../certificates/certificate-authority.ts";
 
-/** What the launcher itself needs of the keys it wrote. */
+/** Keys that the launcher itself uses. */
 export interface ControlPlanePki {
   readonly authority: CertificateAuthority;
   readonly admin: CertificateAndKey;

@@ -25,9 +25,9 @@ import { kubeconfigText } from "./kubeconfig.ts";
 import { requireChosenKubernetes } from "./kubernetes-version.ts";
 import { writePki } from "./pki.ts";
 
-/** How a control plane is started. */
+/** Options of {@link startControlPlane}. */
 export interface StartControlPlaneOptions extends Omit<EnsureControlPlaneOptions, "programs"> {
-  /** What runs besides etcd and kube-apiserver; default: both. */
+  /** Processes besides etcd and kube-apiserver. Default: kube-controller-manager and kube-scheduler. */
   readonly components?: readonly ("kube-controller-manager" | "kube-scheduler")[] | undefined;
   /** Flags over the launcher's own, such as `{ "kube-controller-manager": { "node-monitor-grace-period": "20s" } }`. */
   readonly flags?: Readonly<Partial<Record<ControlPlaneComponent, ComponentFlags>>> | undefined;
@@ -111,7 +111,7 @@ class Launcher {
         await this.#startApiServer();
         break;
       } catch (error) {
-        // Something else may take the port between our look and the server's.
+        // Another process may take the port between this check and the server's start.
         const log = await logTail(join(this.#files.logs, "kube-apiserver.log"));
         if (attempt === 3 || etcd.exit !== undefined || !log.includes("address already in use")) throw error;
       }

@@ -12,11 +12,11 @@ export interface FileBackendHandle {
   instances(): Instance[];
   /** Every instance ever made, asked to end and ended, oldest first. */
   journal(): JournalEntry[];
-  /** How many instances were made for the pod. */
+  /** Number of instances created for the pod. */
   creates(uid: string): number;
   /** The pod gets another address. */
   setPodIP(uid: string, podIP: string): Promise<void>;
-  /** The pod's containers end by themselves. */
+  /** Ends the pod's containers as if they exited by themselves. */
   exitPod(uid: string, exitCode: number): Promise<void>;
   /** The pod's instance vanishes without an end. */
   losePod(uid: string): Promise<void>;

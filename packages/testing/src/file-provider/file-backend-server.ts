@@ -7,7 +7,7 @@ import type { Instance, InstanceRequest } from "../pretend-backend/instance.ts";
 import { PretendBackend, type InstanceChange } from "../pretend-backend/pretend-backend.ts";
 import { FileBackendFiles, type FileBackendControl, type FileBackendOperation, type JournalEntry } from "./file-backend-files.ts";
 
-/** What the back end sends while somebody watches: all there is, then every change. */
+/** Event of a watch on the back end: first all instances, then every change. */
 export type BackendEvent =
   | { readonly type: "snapshot"; readonly instances: readonly Instance[] }
   | { readonly type: "change"; readonly change: InstanceChange; readonly instance: Instance };
@@ -18,7 +18,7 @@ export interface InstanceList {
   readonly complete: boolean;
 }
 
-/** A request, and what it is answered by. */
+/** A request, its response, and the control settings at that time. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -121,7 +121,7 @@ export async function serveFileBackend(directory: string, options: { readonly cl
     }
   }
 
-  /** What happens to an instance from outside. */
+  /** Changes to an instance from outside. */
   function act(uid: string, parameters: URLSearchParams): void {
     const [podIP, exitCode] = [parameters.get("podIP"), parameters.get("exitCode")];
     if (podIP !== null) backend.setPodIP(uid, podIP);

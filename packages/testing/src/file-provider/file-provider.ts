@@ -20,7 +20,7 @@ const configSchema: z.ZodType<FileProviderConfig> = z.strictObject({
   mode: z.enum(["notify", "poll"]).default("notify"),
 });
 
-/** Milliseconds after which a lost connection to the back end is opened again. */
+/** Delay before a lost connection to the back end is opened again, in milliseconds. */
 const reconnectMs = 200;
 
 /**
@@ -54,7 +54,7 @@ function createFileProvider(host: ProviderHost, config: FileProviderConfig): Pro
     configureNode: () => Promise.resolve({ capacity: { cpu: "64", memory: "256Gi", pods: "1000" }, operatingSystem: "linux" }),
     async createPod(pod, _resolved, signal) {
       const request = toInstanceRequest(pod, owner);
-      // The back end makes a new instance for every create, so what an earlier call made is looked for first.
+      // The back end creates a new instance for every call, so an instance of an earlier call is looked for first.
       if ((await tryGet(request.ref, signal)) === undefined) await client.create(request, signal);
     },
     updatePod: () => Promise.resolve(),
@@ -110,7 +110,7 @@ function createFileProvider(host: ProviderHost, config: FileProviderConfig): Pro
     }
     const present = event.instances.filter(isOurs);
     const ids = new Set(present.map(({ instanceId }) => instanceId));
-    // What went while nobody listened.
+    // Instances that were removed while the connection was down.
     for (const instance of known.values()) if (!ids.has(instance.instanceId)) listener(toPodUpdate(instance, "removed"));
     known.clear();
     for (const instance of present) {

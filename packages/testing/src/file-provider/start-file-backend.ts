@@ -13,15 +13,15 @@ import { openFileBackend, type FileBackendHandle } from "./file-backend-handle.t
 /** Path of the module that exports the file provider, for `--provider`. */
 export const fileProviderPath: string = join(import.meta.dirname, `file-provider${extname(import.meta.filename)}`);
 
-/** How a file back end is started. */
+/** Options of {@link startFileBackend}. */
 export interface FileBackendOptions {
-  /** Folder that holds its state; that of an earlier back end is gone on with. Default: a temporary one, removed at the end. */
+  /** Folder of the state; an earlier back end's state is continued. Default: a temporary folder, removed at the end. */
   readonly directory?: string | undefined;
-  /** What it is told at the start. */
+  /** Control settings at the start. */
   readonly control?: FileBackendControl | undefined;
 }
 
-/** A back end in a process of its own, which lives on when the node that uses it is killed. */
+/** A back end in its own process, which survives when the node that uses it is killed. */
 export interface FileBackend extends FileBackendHandle, AsyncDisposable {
   readonly process: ManagedProcess;
 }

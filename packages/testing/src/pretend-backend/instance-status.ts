@@ -1,12 +1,12 @@
 import type { ContainerState, ContainerStatus, DeepReadonly, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import type { Instance, InstanceContainer } from "./instance.ts";
 
-/** How a provider over a pretend back end reports the instance. */
+/** Converts an instance to the report of a provider. */
 export function toProviderPod(instance: Instance): ProviderPod {
   return { ref: instance.ref, owner: instance.owner, createdAt: timestamp(instance.createdAtMs), status: toProviderPodStatus(instance) };
 }
 
-/** The pod's status as the instance shows it: Pending until it runs, Running until all has ended. */
+/** Status of the instance's pod: Pending until it runs, Running until all containers have ended. */
 export function toProviderPodStatus(instance: Instance): ProviderPodStatus {
   const { state, podIP } = instance;
   const main = mainState(instance);
@@ -21,7 +21,7 @@ export function toProviderPodStatus(instance: Instance): ProviderPodStatus {
       return { phase: "Pending", ...statuses };
     case "running":
     case "stopping":
-      // What is told to end before it ran has not run.
+      // An instance that is stopped before it runs never ran.
       if (state.startedAtMs === undefined) return { phase: "Pending", ...statuses };
       return { phase: "Running", podIP, podIPs: [{ ip: podIP }], ...statuses };
     case "ended":
@@ -52,7 +52,7 @@ function mainState(instance: Instance): DeepReadonly<ContainerState> {
   }
 }
 
-/** Init containers end in the instant before the others start. */
+/** Init containers end at the moment when the other containers start. */
 function initState(instance: Instance): DeepReadonly<ContainerState> {
   const { state } = instance;
   const startedAtMs = state.kind === "starting" ? undefined : state.startedAtMs;
@@ -70,7 +70,7 @@ function containerStatus(
     name: container.name,
     image: container.image,
     imageID: "",
-    // Names the instance, so that a test sees in the API which one it is.
+    // Contains the instance's id, so that a test can identify the instance through the API.
     ...(state.waiting === undefined ? { containerID: `pretend://${instance.instanceId}/${container.name}` } : {}),
     ready,
     started: state.running !== undefined,

@@ -1,16 +1,16 @@
 import type { DeepReadonly, Owner, Pod, PodRef } from "@virtual-kubelet/core";
 
-/** What an instance of a pretend back end does. */
+/** State of an instance of a pretend back end. */
 export type InstanceState =
   /** Accepted; its containers start after the start delay. */
   | { readonly kind: "starting"; readonly runsAtMs: number }
   | { readonly kind: "running"; readonly startedAtMs: number }
-  /** Told to end; it does so at `endsAtMs`, by itself or because the grace is over. */
+  /** Stopping; it ends at `endsAtMs`, by itself or because the grace period is over. */
   | { readonly kind: "stopping"; readonly startedAtMs: number | undefined; readonly endsAtMs: number; readonly killed: boolean }
-  /** All its containers have ended; it is kept until it is deleted. */
+  /** All containers have ended; the instance is kept until it is deleted. */
   | { readonly kind: "ended"; readonly startedAtMs: number | undefined; readonly endedAtMs: number; readonly exitCode: number };
 
-/** One thing a pretend back end runs for a pod. Another create makes another instance, with another id. */
+/** An instance of a pod on a pretend back end. Every create makes a new instance with a new id. */
 export interface Instance {
   readonly instanceId: string;
   readonly ref: PodRef;
@@ -30,17 +30,17 @@ export interface InstanceContainer {
   readonly image: string;
 }
 
-/** What an instance does by itself, where the back end's timings do not say it. */
+/** Behavior of an instance that overrides the back end's timings. */
 export interface InstanceScript {
   /** Milliseconds after its start until all its containers end. */
   readonly exitAfterMs?: number | undefined;
-  /** What they end with; default 0. */
+  /** Exit code of all containers; default 0. */
   readonly exitCode?: number | undefined;
-  /** Milliseconds it takes to end when told to. */
+  /** Milliseconds until it ends after a stop. */
   readonly stopDelayMs?: number | undefined;
 }
 
-/** What a pretend back end is asked to run. */
+/** Request to create an instance. */
 export interface InstanceRequest {
   readonly ref: PodRef;
   readonly owner: Owner;
@@ -52,7 +52,7 @@ export interface InstanceRequest {
 /** Prefix of the annotations that script a pod: `exit-after-ms`, `exit-code`, `stop-delay-ms`. */
 export const instanceScriptDomain = "pretend.virtual-kubelet.io";
 
-/** What is to be run for a pod. */
+/** Converts a pod to a request. */
 export function toInstanceRequest(pod: DeepReadonly<Pod>, owner: Owner): InstanceRequest {
   const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
   const container = ({

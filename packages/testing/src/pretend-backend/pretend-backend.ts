@@ -2,33 +2,33 @@ import type { Clock, PodUpdate } from "@virtual-kubelet/core";
 import type { Instance, InstanceRequest, InstanceState } from "./instance.ts";
 import { toProviderPodStatus } from "./instance-status.ts";
 
-/** How long a pretend back end takes. */
+/** Delays of a pretend back end. */
 export interface BackendTimings {
   /** Milliseconds from create to running; default 0. */
   readonly startDelayMs?: number | undefined;
-  /** Milliseconds containers take to end when told to; default 0. More than the grace: they are killed. */
+  /** Milliseconds until containers end after a stop; default 0. Containers are killed when the grace period is shorter. */
   readonly stopDelayMs?: number | undefined;
 }
 
-/** What happened to an instance. */
+/** Kind of a change to an instance. */
 export type InstanceChange = "created" | "running" | "stopping" | "ended" | "changed" | "removed";
 
-/** What a pretend back end stands on. */
+/** Options of a {@link PretendBackend}. */
 export interface PretendBackendOptions {
   readonly clock: Clock;
-  /** Names the next instance; never the same twice. */
+  /** Returns a unique id for the next instance. */
   readonly nextInstanceId: () => string;
-  /** The next instance's address. */
+  /** Returns the address of the next instance. */
   readonly nextPodIP: () => string;
-  /** Read when an instance is made and when it is stopped. */
+  /** Called when an instance is created and when it is stopped. */
   readonly timings: () => BackendTimings;
-  /** Called after every change, in order, with the instance as it is then. */
+  /** Called after every change, in order, with the changed instance. */
   readonly onChange: (instance: Instance, change: InstanceChange) => void;
 }
 
 /**
- * A back end that runs nothing: its instances only go through the states that containers would. It makes a new
- * instance for every create, as a cloud does, so that a pod created twice is seen to be.
+ * A back end that runs nothing: its instances only go through the states of containers. It creates a new instance for
+ * every call, as a cloud does, which reveals a pod that is created twice.
  */
 export class PretendBackend {
   readonly #options: PretendBackendOptions;
@@ -39,17 +39,17 @@ export class PretendBackend {
     this.#options = options;
   }
 
-  /** All instances, in the order they were made. */
+  /** All instances, in the order of their creation. */
   list(): Instance[] {
     return [...this.#instances.values()];
   }
 
-  /** The instances of a pod; more than one is a provider's fault. */
+  /** Instances of a pod; more than one indicates a fault of the provider. */
   of(uid: string): Instance[] {
     return this.list().filter((instance) => instance.ref.uid === uid);
   }
 
-  /** Takes over instances that an earlier process left, and what is due for them. */
+  /** Restores instances of an earlier process, and schedules their next changes. */
   restore(instances: readonly Instance[]): void {
     for (const instance of instances) {
       this.#instances.set(instance.instanceId, instance);
@@ -57,7 +57,7 @@ export class PretendBackend {
     }
   }
 
-  /** Makes an instance, whatever there is already. */
+  /** Creates an instance, even if the pod already has one. */
   create(request: InstanceRequest): Instance {
     const nowMs = this.#options.clock.now();
     const runsAtMs = nowMs + (this.#options.timings().startDelayMs ?? 0);
@@ -73,7 +73,7 @@ export class PretendBackend {
     return instance;
   }
 
-  /** Tells all instances of the pod to end; with less grace than before, sooner. @returns how many there are */
+  /** Stops all instances of the pod; a shorter grace period than before ends them sooner. @returns the number of instances */
   stop(uid: string, gracePeriodSeconds: number): number {
     const nowMs = this.#options.clock.now();
     const usualDelayMs = this.#options.timings().stopDelayMs ?? 0;
@@ -94,7 +94,7 @@ export class PretendBackend {
     return instances.length;
   }
 
-  /** The pod's containers end by themselves. */
+  /** Ends the pod's containers as if they exited by themselves. */
   exit(uid: string, exitCode: number): void {
     for (const instance of this.of(uid)) {
       const { state } = instance;
@@ -104,12 +104,12 @@ export class PretendBackend {
     }
   }
 
-  /** The pod's address changes. */
+  /** Changes the pod's address. */
   setPodIP(uid: string, podIP: string): void {
     for (const instance of this.of(uid)) this.#put({ ...instance, podIP }, "changed");
   }
 
-  /** The pod's instances vanish, as on a crash of their host: no end is reported. */
+  /** Removes the pod's instances without an end, as a crash of their host does. */
   lose(uid: string): void {
     for (const instance of this.of(uid)) this.#remove(instance);
   }
@@ -133,7 +133,7 @@ export class PretendBackend {
     this.#options.onChange(instance, "removed");
   }
 
-  /** Sets the timer for what the instance does next by itself. */
+  /** Sets the timer for the instance's next own change. */
   #schedule(instance: Instance): void {
     const { instanceId } = instance;
     this.#timers.get(instanceId)?.[Symbol.dispose]();
@@ -154,12 +154,12 @@ export class PretendBackend {
   }
 }
 
-/** What a provider that notifies says of the change. */
+/** Converts a change to the update that a notifying provider reports. */
 export function toPodUpdate(instance: Instance, change: InstanceChange): PodUpdate {
   return change === "removed" ? { ref: instance.ref, gone: true } : { ref: instance.ref, status: toProviderPodStatus(instance) };
 }
 
-/** When the instance does something by itself. */
+/** Time of the instance's next own change. */
 function dueOf({ state, script }: Instance): number | undefined {
   switch (state.kind) {
     case "starting":
@@ -178,7 +178,7 @@ function nextState({ state, script }: Instance): InstanceState {
     case "starting":
       return { kind: "running", startedAtMs: state.runsAtMs };
     case "stopping":
-      // What a shell reports for SIGKILL.
+      // Exit code that a shell reports for SIGKILL.
       return { kind: "ended", startedAtMs: state.startedAtMs, endedAtMs: state.endsAtMs, exitCode: state.killed ? 137 : 0 };
     case "running":
       return {

@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Ports below those that systems choose from: Linux takes them from 32768 up, others from 49152. */
+/** Ports below the ephemeral ports: Linux uses 32768 and above, other systems 49152 and above. */
 const first = 11_000;
 const count = 16_000;
 
 /**
- * A TCP port on 127.0.0.1 that nothing listened on a moment ago. It is none that the system gives to clients, and to
- * servers that ask for any port, so nobody takes it by chance before you do; who asks for that very port still may.
+ * A TCP port on 127.0.0.1 that was free a moment ago. It is outside the range of ephemeral ports, so no other process gets it
+ * by chance; a process that asks for this particular port can still take it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    // The system's choice is another each time, so callers in many processes get different ones.
+    // The system chooses a different port each time, so callers in several processes get different ports.
     const port = first + ((await listened(0)) % count);
     try {
       return await listened(port);
@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Listens for a moment. @returns the port */
+/** Listens on the port for a moment. @returns the port */
 async function listened(port: number): Promise<number> {
   const server = createServer();
   server.listen(port, "127.0.0.1");

@@ -5,9 +5,9 @@ import { readFile } from "node:fs/promises";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Reaper } from "./reaper.ts";
 
-/** What to run, and where its output goes. */
+/** A program and the file for its output. */
 export interface ProcessCommand {
-  /** What people call it. */
+  /** Name in messages. */
   readonly name: string;
   /** Path of the program. */
   readonly program: string;
@@ -18,13 +18,13 @@ export interface ProcessCommand {
   readonly logFile: string;
 }
 
-/** How a process ended: by itself with a code, or by a signal. */
+/** How a process ended: with an exit code, or by a signal. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child process that is watched, and ended in bounded time. */
+/** A child process that ends in bounded time. */
 export interface ManagedProcess extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
@@ -32,7 +32,7 @@ export interface ManagedProcess extends AsyncDisposable {
   readonly logFile: string;
   /** How it ended; `undefined` while it runs. */
   readonly exit: ProcessExit | undefined;
-  /** Settles when it has ended, however that came; never rejects. */
+  /** Resolves when the process has ended, for any reason; never rejects. */
   readonly exited: Promise<ProcessExit>;
   /** Sends a signal; does nothing if it has ended. */
   signal(signal: NodeJS.Signals): void;
@@ -49,7 +49,7 @@ export async function startProcess(
 ): Promise<ManagedProcess> {
   const log = openSync(command.logFile, "a");
   const child = spawn(command.program, command.args, {
-    // A group of its own: Ctrl-C on the terminal is ours to handle.
+    // The process gets its own group, because the parent handles Ctrl-C.
     detached: true,
     env: command.environment,
     stdio: ["ignore", log, log],

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 
 /**
- * Ends the processes it was told of when the process that started it is gone, however that came: a crash and
- * `kill -9` run no clean-up of their own. It is a shell that waits for the end of its input.
+ * Kills registered processes when the process that started it has ended for any reason, because a crash and `kill -9` run
+ * no clean-up. It is a shell that waits for the end of its input.
  */
 export interface Reaper extends Disposable {
-  /** The process is to be killed (SIGKILL) when ours ends. */
+  /** Registers a process, which is killed (SIGKILL) when this process ends. */
   watch(pid: number): void;
-  /** The process ended, or is to live on. */
+  /** Unregisters a process that has ended or may continue to run. */
   forget(pid: number): void;
 }
 
@@ -28,12 +28,12 @@ for pid in $pids; do kill -KILL "$pid" 2>/dev/null; done
 `;
 
 /**
- * Starts the reaper, a process that outlives this one by a moment.
+ * Starts the reaper, a process that briefly outlives this one.
  *
  * @param directory - a folder to remove as well, once all processes are killed or the reaper is disposed
  */
 export function startReaper(directory?: string): Reaper {
-  // A session of its own: Ctrl-C on the terminal must not end it before its work.
+  // The reaper gets its own session, because Ctrl-C on the terminal must not end it before its work.
   const shell = spawn("/bin/sh", ["-c", script, "reaper", directory ?? ""], { stdio: ["pipe", "ignore", "ignore"], detached: true });
   shell.on("error", () => undefined);
   shell.stdin.on("error", () => undefined);

@@ -3,10 +3,10 @@ import type { Clock, PodRef, Provider } from "@virtual-kubelet/core";
 /** A method of a provider that the recording provider records. */
 export type ProviderMethod = Exclude<keyof Provider, symbol | "notifyPods" | "notifyNodeStatus">;
 
-/** A call that was made of a provider. Times are on the clock's monotonic time. */
+/** A recorded call of a provider. Times are monotonic. */
 export interface RecordedCall {
   readonly method: ProviderMethod;
-  /** The pod; absent where the call is about no single one. */
+  /** The pod; absent when the call does not concern a single pod. */
   readonly ref: PodRef | undefined;
   /** Of `deletePod`. */
   readonly gracePeriodSeconds: number | undefined;
@@ -17,7 +17,7 @@ export interface RecordedCall {
   readonly outcome: "returned" | "threw" | undefined;
 }
 
-/** What is to be recorded of a call. */
+/** Fields recorded when a call starts. */
 export interface CallSubject {
   readonly method: ProviderMethod;
   readonly ref?: PodRef | undefined;
@@ -27,7 +27,7 @@ export interface CallSubject {
 /** Calls that may never overlap for one pod. */
 const exclusive: ReadonlySet<ProviderMethod> = new Set(["createPod", "updatePod", "deletePod"]);
 
-/** Records calls, and notes those that overlap where they must not. */
+/** Records calls and detects forbidden overlaps. */
 export class CallLog {
   readonly calls: RecordedCall[] = [];
   readonly violations: string[] = [];

@@ -2,25 +2,25 @@ import { untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import type { CallSubject, ProviderMethod } from "./call-log.ts";
 
-/** How calls of a method are to go. Without a script a call succeeds at once. */
+/** Scripted behavior of calls of a method. Without a script a call succeeds at once. */
 export interface CallScript {
   /** Only calls for this pod. */
   readonly uid?: string | undefined;
-  /** Only so many calls; default all until it is disposed. */
+  /** Number of calls that the script applies to. Default: all until it is disposed. */
   readonly times?: number | undefined;
-  /** Milliseconds the call takes before it does anything. */
+  /** Delay before the call has an effect, in milliseconds. */
   readonly delayMs?: number | undefined;
-  /** The call waits for this before it does anything. */
+  /** Promise that the call awaits before it has an effect. */
   readonly until?: Promise<unknown> | undefined;
-  /** Thrown instead of doing anything. */
+  /** Error thrown before the call has an effect. */
   readonly error?: Error | undefined;
-  /** Thrown after it was done: an outcome that the caller cannot know. */
+  /** Error thrown after the call has had its effect: the caller cannot know the outcome. */
   readonly errorAfter?: Error | undefined;
-  /** The waiting does not end when the call's signal aborts, as with a careless provider. */
+  /** Keeps waiting when the call's signal aborts, as a faulty provider does. */
   readonly ignoreAbort?: boolean | undefined;
 }
 
-/** The scripts that wait for calls. Of several that match, the first is taken. */
+/** The active scripts. The first script that matches a call is used. */
 export class CallScripts {
   readonly #clock: Clock;
   readonly #scripts = new Set<{ readonly method: ProviderMethod; readonly script: CallScript; taken: number }>();
@@ -35,7 +35,7 @@ export class CallScripts {
     return { [Symbol.dispose]: () => void this.#scripts.delete(entry) };
   }
 
-  /** Does what the script for this call says, and in its midst what the call is for. */
+  /** Runs the call according to the matching script. */
   async play<T>(subject: CallSubject, signal: AbortSignal, act: () => T): Promise<T> {
     const script = this.#take(subject);
     const waitSignal = script?.ignoreAbort === true ? undefined : signal;

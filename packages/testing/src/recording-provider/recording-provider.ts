@@ -18,15 +18,15 @@ import { PretendBackend, toPodUpdate, type BackendTimings, type InstanceChange }
 import { CallLog, type ProviderMethod, type RecordedCall } from "./call-log.ts";
 import { CallScripts, type CallScript } from "./call-scripts.ts";
 
-/** How a {@link RecordingProvider} behaves where no script says otherwise. */
+/** Options of a {@link RecordingProvider}. */
 export interface RecordingProviderOptions extends BackendTimings {
   /** Default: the machine's. */
   readonly clock?: Clock | undefined;
   /** Whether it reports changes by itself (default) or waits to be polled. */
   readonly mode?: "notify" | "poll" | undefined;
-  /** What it says of the node; default 64 CPUs, 256 GiB and 1000 pods on Linux. */
+  /** Description of the node. Default: 64 CPUs, 256 GiB and 1000 pods on Linux. */
   readonly node?: NodeDescription | undefined;
-  /** Default: all that pods of the tests need. */
+  /** Default: everything that the tests' pods need. */
   readonly capabilities?: Capabilities | undefined;
 }
 
@@ -40,13 +40,13 @@ const defaultCapabilities: Capabilities = {
 };
 
 /**
- * A provider in memory that records every call and does as it is told. Its back end stays when a node is stopped and
- * another is started with the same {@link RecordingProvider.definition}, as a real one does.
+ * An in-memory provider that records every call and follows scripts. Like a real back end, its back end survives when a node
+ * stops and another node starts with the same {@link RecordingProvider.definition}.
  */
 export class RecordingProvider {
-  /** Hands this provider to a node. */
+  /** Definition that passes this provider to a node. */
   readonly definition: ProviderDefinition<Record<never, never>>;
-  /** What the provider's back end runs. Change it to see what the node makes of it. */
+  /** The provider's back end. Tests change it and observe the node. */
   readonly backend: PretendBackend;
   readonly #clock: Clock;
   readonly #log: CallLog;
@@ -89,44 +89,44 @@ export class RecordingProvider {
   }
 
   /**
-   * What a node must never do: two of `createPod`, `updatePod` and `deletePod` at once for one pod, or a second live
-   * instance of one. Empty if all is well.
+   * Violations that a node must never cause: two concurrent calls of `createPod`, `updatePod` and `deletePod` for one pod, or a second
+   * live instance of a pod. Empty if there are none.
    */
   get violations(): readonly string[] {
     return this.#log.violations;
   }
 
-  /** All that happened at the back end, oldest first. */
+  /** All changes at the back end, oldest first. */
   get changes(): readonly { readonly change: InstanceChange; readonly instance: Instance }[] {
     return this.#changes;
   }
 
-  /** How many instances were made for the pod. */
+  /** Number of instances created for the pod. */
   creates(uid: string): number {
     return this.#count("created", uid);
   }
 
-  /** How many of the pod's instances are gone again. */
+  /** Number of the pod's instances that have been removed. */
   deletes(uid: string): number {
     return this.#count("removed", uid);
   }
 
-  /** Changes how long the back end takes from now on. */
+  /** Changes the back end's delays from now on. */
   setTimings(timings: BackendTimings): void {
     this.#options = { ...this.#options, ...timings };
   }
 
-  /** Says how calls of a method go from now on, until it is disposed or used up. */
+  /** Adds a script for calls of a method, until it is disposed or used up. */
   script(method: ProviderMethod, script: CallScript): Disposable {
     return this.#scripts.add(method, script);
   }
 
-  /** Reports this as the provider, whatever the back end holds. */
+  /** Reports this update as the provider, regardless of the back end. */
   report(update: PodUpdate): void {
     for (const listener of this.#listeners) listener(update);
   }
 
-  /** Describes the node anew, and asks the node to look. */
+  /** Changes the node's description and notifies the node. */
   describeNode(node: NodeDescription): void {
     this.#options = { ...this.#options, node };
     this.#nodeListener?.();

@@ -5,7 +5,7 @@ import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { capture } from "./capture.ts";
 
-/** A call of one method with this signal; `undefined` where the provider has no such method. */
+/** Calls one method with this signal; `undefined` when the provider does not have the method. */
 type Call = (rig: ProviderRig, ref: PodRef, signal: AbortSignal) => Promise<unknown> | undefined;
 
 const calls: Readonly<Record<string, Call>> = {
@@ -37,10 +37,10 @@ const calls: Readonly<Record<string, Call>> = {
   },
 };
 
-/** When the call is aborted: before it began, and at moments in its midst. */
+/** Moments of the abort: before the call, and during it. */
 const momentsMs = [undefined, 0, 1, 3, 10, 30] as const;
 
-/** Every method, aborted before it began and in its midst. What it leaves open, the suite sees after each check. */
+/** Aborts every method before and during the call. After each check the suite looks for open resources. */
 export const abortChecks: readonly Check[] = Object.entries(calls).map(([method, call]) =>
   check("abort", `${method} comes back when it is aborted, with the signal's reason or what it was called for`, async (rig) => {
     const ref = await rig.run();
@@ -60,7 +60,7 @@ export const abortChecks: readonly Check[] = Object.entries(calls).map(([method,
       const isAbort = error instanceof Error && error.name === "AbortError";
       assert.ok(!isAbort || carries(error, reason), `${method} throws ${String(error)}; expected the signal's own reason`);
     }
-    // What was aborted must not have harmed what runs.
+    // The aborted calls must not have harmed the running pod.
     assert.equal((await rig.status(ref)).phase, "Running");
   }),
 );

@@ -1,14 +1,14 @@
 import type { AttachIO, TerminalSize } from "@virtual-kubelet/core";
 import { Writable, type Readable } from "node:stream";
 
-/** Streams of a command that keep what is written to them. */
+/** Streams of a command that record their input. */
 export interface CapturedIO extends AttachIO {
   out(): string;
   err(): string;
   outBytes(): Buffer;
 }
 
-/** @param resizes - sizes of the terminal; with them it is one */
+/** @param resizes - sizes of the terminal. Default: no terminal */
 export function capture({
   stdin,
   resizes,
@@ -27,7 +27,7 @@ export function capture({
   };
 }
 
-/** Takes what is written, one piece a turn, so that a writer that does not heed back-pressure shows. */
+/** Accepts one chunk per turn, which reveals a writer that ignores back-pressure. */
 function collector(chunks: Buffer[]): Writable {
   return new Writable({
     highWaterMark: 16_384,

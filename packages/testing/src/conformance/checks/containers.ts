@@ -14,12 +14,12 @@ async function outputOf(rig: ProviderRig, ref: PodRef, command: readonly string[
   return io.out();
 }
 
-/** What a container has is seen by commands in it. */
+/** The contents of a container are inspected by commands in it. */
 function looksInside(_options: ConformanceOptions, has: (feature: Feature) => boolean): string | undefined {
   return has("exec") ? undefined : "without exec nobody can look into a container";
 }
 
-/** What containers are given, and in which order they run. */
+/** Environment, files and order of containers. */
 export const containerChecks: readonly Check[] = [
   check(
     "environment",

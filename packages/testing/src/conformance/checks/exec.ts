@@ -120,7 +120,7 @@ export const execChecks: readonly Check[] = [
     const ref = await rig.run();
     const stdin = new PassThrough();
     const io = capture({ stdin, resizes: sizes() });
-    // The size comes on its own way, and may come after the command has begun.
+    // The size is sent separately and may arrive after the command has started.
     const wait = `i=0; while [ "$(stty size)" != "33 101" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done`;
     await rig.exec(ref, ["sh", "-c", `${wait}; stty size; echo err >&2`], io);
     stdin.destroy();

@@ -3,13 +3,13 @@ import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { refOf } from "../planned-pod.ts";
 
-/** Milliseconds after which a call is aborted: before it did anything, in its midst, and after. */
+/** Milliseconds until a call is aborted: before it has an effect, during it, and after it. */
 const abortAfterMs = [0, 1, 5, 20, 100] as const;
 
 const adoptable = ({ podsOutliveProgram = true }: { readonly podsOutliveProgram?: boolean | undefined }): string | undefined =>
   podsOutliveProgram ? undefined : "the provider's pods end with the program";
 
-/** The one instance of a container, which must not change. */
+/** Identity of the container's only instance, which must not change. */
 async function instanceOf(rig: ProviderRig, ref: Parameters<ProviderRig["status"]>[0]): Promise<unknown> {
   const { containerStatuses = [] } = await rig.status(ref);
   return containerStatuses.map(({ containerID, restartCount, state }) => ({
@@ -19,7 +19,7 @@ async function instanceOf(rig: ProviderRig, ref: Parameters<ProviderRig["status"
   }));
 }
 
-/** Calls that come twice, or whose outcome is not known, and programs that are started again. */
+/** Repeated calls, calls with an unknown outcome, and restarts of the program. */
 export const idempotenceChecks: readonly Check[] = [
   check("idempotence", "a pod created twice is one pod", async (rig) => {
     const pod = rig.plan();
@@ -78,7 +78,7 @@ export const idempotenceChecks: readonly Check[] = [
       const before = await instanceOf(rig, ref);
       const owner = (await rig.provider.getPod(ref, rig.signal)).owner;
       await rig.restart();
-      // Where its end began with the program's, it takes a moment.
+      // A pod that ends with the program needs a moment to end.
       await rig.clock.sleep(500);
       const { pods } = await rig.provider.getPods(rig.signal);
       const found = pods.find((pod) => pod.ref.uid === ref.uid);

@@ -5,7 +5,7 @@ import { ProviderRig } from "../provider-rig.ts";
 import { isTime } from "../status-rules.ts";
 import { suiteOwner } from "../suite-host.ts";
 
-/** Who a pod is, and whose. */
+/** Identity and owner of pods. */
 export const identityChecks: readonly Check[] = [
   check("identity", "what is reported of a pod carries its namespace, name and UID", async (rig) => {
     const ref = await rig.run();

@@ -8,7 +8,7 @@ const hooked =
   ({ backend }: ConformanceOptions): string | undefined =>
     backend?.[hook] ? undefined : `no hook ${hook} is given`;
 
-/** The list of pods, when all is well and when not. */
+/** The list of pods, with a healthy and with a broken back end. */
 export const inventoryChecks: readonly Check[] = [
   check("inventory", "all pods are listed, and the list says that it is complete", async (rig) => {
     const refs = await Promise.all(Array.from({ length: 5 }, () => rig.run()));

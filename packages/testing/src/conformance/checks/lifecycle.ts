@@ -10,7 +10,7 @@ function exitCodes({ containerStatuses = [] }: ProviderPodStatus): unknown[] {
   return containerStatuses.map(({ state }) => state?.terminated?.exitCode);
 }
 
-/** How a pod's end is told. */
+/** How the end of a pod is reported. */
 function endOf(status: ProviderPodStatus): string {
   return `${status.phase} with exit code ${exitCodes(status).join(", ")}`;
 }
@@ -152,7 +152,7 @@ export const lifecycleChecks: readonly Check[] = [
         assert.ok(!uids.includes(pod.metadata?.uid ?? ""), "a pod that could not be made is in the inventory");
         continue;
       }
-      // A kubelet has the pod, and says of the container why it waits.
+      // A kubelet accepts the pod and reports why the container waits.
       await rig.untilStatus(refOf(pod), "to wait for what is missing", ({ phase, containerStatuses }) => {
         const { reason, message } = containerStatuses?.[0]?.state?.waiting ?? {};
         assert.deepEqual([phase, reason], ["Pending", "CreateContainerConfigError"]);

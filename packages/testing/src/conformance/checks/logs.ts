@@ -7,7 +7,7 @@ import { readLog, type ProviderRig } from "../provider-rig.ts";
 const lines = ["line one", "line two", "line three", "", "line five é"];
 const text = `${lines.join("\n")}\n`;
 
-/** The logs as the provider gives them, nothing applied or taken away. */
+/** Logs exactly as the provider returns them. */
 async function raw(
   rig: ProviderRig,
   ref: PodRef,
@@ -41,7 +41,7 @@ function applies({ applied = [] }: ContainerLogs, option: AppliedLogOption): boo
   return applied.includes(option);
 }
 
-/** A container's output: what was written, all of it, in its order, and what the provider says of it. */
+/** A container's output: complete, in order, with correct timestamps. */
 export const logChecks: readonly Check[] = [
   check("logs", "what a container wrote can be read, whole and in its order, while it runs and after", async (rig) => {
     await printed(rig);

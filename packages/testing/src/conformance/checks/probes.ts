@@ -8,17 +8,17 @@ import type { PlannedPod } from "../planned-pod.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { capture } from "./capture.ts";
 
-/** How often probes are made, and how long a slow back end may take for one. */
+/** Interval of probes, and maximum duration of a probe on a slow back end. */
 const often = { periodSeconds: 1, timeoutSeconds: 5 };
-/** A probe that holds others back is watched that long. */
+/** Time for which a probe that delays other probes is observed. */
 const heldMs = 4_000;
 
-/** Probes ask for files, which commands make and remove. */
+/** Probes test for files, which commands create and remove. */
 function needsExec(_options: ConformanceOptions, has: (feature: Feature) => boolean): string | undefined {
   return has("exec-exit-code") ? undefined : "without exec nobody can change what a probe finds";
 }
 
-/** Path of a file that probes ask for. A provider's containers may be processes that share a machine. */
+/** Path of a file that probes test for; unique, because a provider's containers may be processes that share a file system. */
 function newFile(): string {
   return `/tmp/suite-${systemRandom.uuid()}`;
 }
@@ -31,7 +31,7 @@ async function put(rig: ProviderRig, ref: PodRef, path: string): Promise<void> {
   assert.equal(await rig.exec(ref, ["touch", path], capture()), 0);
 }
 
-/** The container may be between two runs, where nothing of it can be reached. */
+/** Removes a file; tries again while the container is between two runs and cannot be reached. */
 async function remove(rig: ProviderRig, ref: PodRef, path: string): Promise<void> {
   await rig.eventually(async () => assert.equal(await rig.exec(ref, ["rm", "-f", path], capture()), 0), {
     timeoutMs: rig.timeouts.startMs,
@@ -39,7 +39,7 @@ async function remove(rig: ProviderRig, ref: PodRef, path: string): Promise<void
   });
 }
 
-/** Fails unless a container that runs stands so. */
+/** Fails unless the container runs with these values of `ready` and `started`. */
 function assertStanding(
   { containerStatuses = [] }: ProviderPodStatus,
   wanted: { readonly started: boolean; readonly ready: boolean },
@@ -60,7 +60,7 @@ const [notReady, isReady, notStarted] = [
   { started: false, ready: false },
 ] as const;
 
-/** Containers of one pod that commands can be run in: the first has the probe. */
+/** Containers of a pod in which commands can run; the first has the probe. */
 function probedContainer(rig: ProviderRig, livenessProbe: object): NonNullable<PlannedPod["containers"]> {
   const { provider, lacksInSeveral } = rig.options;
   const hasSeveral = provider.capabilities.multipleContainers === true && lacksInSeveral?.probes === undefined;
@@ -90,7 +90,7 @@ export const probeChecks: readonly Check[] = [
       const file = newFile();
       const startupProbe = { ...asks(file), failureThreshold: 1_000 };
       const livenessProbe = { ...asks(file), failureThreshold: 1 };
-      // It would pass at once.
+      // Otherwise the probe would pass at once.
       const readinessProbe = asks(newFile(), false);
       const ref = await rig.run({ containers: [{ startupProbe, livenessProbe, readinessProbe }] });
       await rig.clock.sleep(heldMs, rig.signal);
@@ -106,7 +106,7 @@ export const probeChecks: readonly Check[] = [
     "a container whose liveness probe fails is started again, and counted, and no other container of its pod",
     async (rig) => {
       const file = newFile();
-      // The delay is the time to mend what the probe finds, before it ends the container once more.
+      // The delay leaves time to restore the file before the probe ends the container again.
       const livenessProbe = { ...asks(file, false), failureThreshold: 1, initialDelaySeconds: 3 };
       const containers = probedContainer(rig, livenessProbe);
       const ref = await rig.run({ restartPolicy: "Always", containers });

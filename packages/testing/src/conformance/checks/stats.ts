@@ -18,7 +18,7 @@ async function statsOf(rig: ProviderRig, uid: string): Promise<PodStats> {
   );
 }
 
-/** When the first container was measured last; its figures may be of different times. */
+/** Latest time among the first container's figures, which may have different times. */
 function measuredMs({ containers: [container] }: PodStats): number {
   return Math.max(...[container?.cpu, container?.memory].map((figures) => Date.parse(String(figures?.time))));
 }
@@ -49,10 +49,10 @@ async function checkOwnFigures(rig: ProviderRig, podName: string, containers: nu
   }
 }
 
-/** Little enough for a container with a limit of 32 MiB: a shell needs several times as much while it reads it. */
+/** Small enough for a container with a limit of 32 MiB, because a shell needs several times as much while it reads the data. */
 const heldBytes = 4 * 1024 * 1024;
 
-/** What pods use. */
+/** Resource usage of pods. */
 export const statsChecks: readonly Check[] = [
   check("stats", "a running pod is measured: each of its containers, by name, with its processor and memory", async (rig) => {
     const several = rig.options.provider.capabilities.multipleContainers === true && rig.options.lacksInSeveral?.stats === undefined;
@@ -62,7 +62,7 @@ export const statsChecks: readonly Check[] = [
     assert.deepEqual(pod.podRef, { name: ref.name, namespace: ref.namespace, uid: ref.uid });
     assert.deepEqual(pod.containers.map(({ name }) => name).toSorted(), names);
     assert.ok(isTime(pod.startTime), `startTime is ${pod.startTime}`);
-    // A process that has just been started may not have been loaded yet.
+    // A new process may not be loaded yet.
     await rig.eventually(async () => (await statsOf(rig, ref.uid)).containers.forEach(checkContainer), {
       timeoutMs: rig.timeouts.startMs,
       intervalMs: 200,
@@ -77,7 +77,7 @@ export const statsChecks: readonly Check[] = [
     await rig.eventually(
       async () => {
         const { workingSetBytes = 0 } = (await statsOf(rig, ref.uid)).containers[0]?.memory ?? {};
-        // A shell takes some of its own, and a wrong unit is wrong by 1,000 at least.
+        // The shell's own memory is tolerated; a wrong unit would differ by a factor of 1,000 at least.
         const isInBytes = workingSetBytes >= heldBytes / 2 && workingSetBytes <= heldBytes * 256;
         assert.ok(isInBytes, `workingSetBytes is ${workingSetBytes} of a container that holds ${heldBytes} bytes and a shell`);
       },

@@ -7,7 +7,7 @@ import { refOf } from "../planned-pod.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { textOf } from "../suite-host.ts";
 
-/** What is said of pods, and what is not. */
+/** What statuses of pods contain, and what they must not contain. */
 export const statusChecks: readonly Check[] = [
   check("status", "from the first report on there is a status for each container, whatever it goes through", async (rig) => {
     const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 0 } }] });
@@ -67,7 +67,7 @@ export const statusChecks: readonly Check[] = [
         const status = update && "status" in update ? update.status : undefined;
         const ended = status?.containerStatuses?.[0]?.state?.terminated;
         assert.ok(ended, "its end was not told");
-        // The phase may come after the container's end, when nothing of the pod is left.
+        // The phase may be reported later than the container's end, when nothing is left of the pod.
         assert.deepEqual([status.phase, ended.exitCode], ["Failed", 2]);
       },
       { timeoutMs: rig.timeouts.startMs + rig.timeouts.endMs },
@@ -158,7 +158,7 @@ function noStream(): Duplex {
   return new PassThrough();
 }
 
-/** What of a status may not depend on the method that tells it. */
+/** Part of a status that must be the same from every method. */
 function summaryOf({ phase, podIP, containerStatuses = [] }: ProviderPodStatus): unknown {
   const containers = containerStatuses.map(({ name, containerID, restartCount, state }) => ({
     name,
@@ -170,7 +170,7 @@ function summaryOf({ phase, podIP, containerStatuses = [] }: ProviderPodStatus):
   return { phase, podIP, containers };
 }
 
-/** Asks for the pod's status from the moment the call is begun until it has returned, and once more. */
+/** Reads the pod's status repeatedly from the start of the call until it has returned, and once more. */
 async function answersDuring(rig: ProviderRig, ref: PodRef, call: Promise<unknown>): Promise<void> {
   let isOver = false;
   const ended = call.finally(() => (isOver = true));
@@ -180,7 +180,7 @@ async function answersDuring(rig: ProviderRig, ref: PodRef, call: Promise<unknow
     await rig.status(ref).catch((error: unknown) => {
       assert.ok(isNotFound(error), `getPodStatus must answer, or throw NotFoundError, and threw ${String(error)}`);
     });
-    // A provider that answers from memory would leave the call no turn.
+    // A provider that answers from memory would otherwise never let the call continue.
     await rig.clock.sleep(20);
   }
   await ended;

@@ -18,7 +18,7 @@ async function server(rig: ProviderRig): Promise<{ readonly ref: PodRef; readonl
   return { ref, port };
 }
 
-/** The answer to one request over a forwarded port. */
+/** Response to one request over a forwarded port. */
 async function ask(rig: ProviderRig, ref: PodRef, port: number): Promise<string> {
   const [client, far] = duplexPair();
   assert.ok(rig.provider.portForward);
@@ -35,7 +35,7 @@ async function ask(rig: ProviderRig, ref: PodRef, port: number): Promise<string>
   return answer;
 }
 
-/** Streams that are joined with a container's and with a pod's ports. */
+/** Attach and port-forward. */
 export const streamChecks: readonly Check[] = [
   check(
     "attach",
@@ -64,7 +64,7 @@ export const streamChecks: readonly Check[] = [
     },
   ),
   check("attach", "attach ends with the container", async (rig) => {
-    // Time enough to be attached to before it ends.
+    // Leaves enough time to attach before the container ends.
     const ref = await rig.run({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 5 } }] });
     const attached = rig.provider.attachToContainer?.(ref, "main", capture(), rig.signal);
     await rig.within("attach to a container that has ended", Promise.resolve(attached), 5000 + rig.timeouts.startMs + rig.timeouts.endMs);
