@@ -8,15 +8,15 @@ import {
   type VirtualKubeletError,
 } from "@virtual-kubelet/errdefs";
 
-/** The reason a kubelet gives containers whose configuration cannot be put together. */
+/** A kubelet's waiting reason for containers whose configuration cannot be resolved. */
 const configErrorReason = "CreateContainerConfigError";
 
-/** How deep a chain of causes is followed; a longer one is a loop. */
+/** Maximum length of a chain of causes; a longer one is a loop. */
 const maxCauses = 32;
 
 /**
- * The waiting reason containers get for an error, if it, or one of its causes, names one: for all errors of a
- * `ResolvedPod`, `CreateContainerConfigError`. `undefined` for all others.
+ * Returns the waiting reason of containers for an error, if it or one of its causes has one. For all errors of a
+ * `ResolvedPod` it is `CreateContainerConfigError`, for all others `undefined`.
  */
 export function waitingReasonOf(error: unknown): string | undefined {
   let current = error;
@@ -28,17 +28,17 @@ export function waitingReasonOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** What a pod refers to is missing or contradicts itself; it waits until that changes. */
+/** An object that a pod refers to is missing or invalid; the pod waits until that changes. */
 export function missingConfig(message: string, cause?: unknown): VirtualKubeletError {
   return withReason(new InvalidInputError(message, { cause }));
 }
 
-/** What a pod refers to is not known yet, and will be. */
+/** A value that a pod refers to is not known yet. */
 export function unknownYet(message: string): VirtualKubeletError {
   return withReason(new UnavailableError(message));
 }
 
-/** What a pod refers to could not be read; the error keeps the code of its cause as far as it tells what to do. */
+/** An object that a pod refers to could not be read; the error keeps the code of its cause if that determines the handling. */
 export function unreadableConfig(message: string, cause: unknown): VirtualKubeletError {
   const text = `${message}: ${messageOf(cause)}`;
   switch (codeOf(cause)) {

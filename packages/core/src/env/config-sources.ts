@@ -3,32 +3,31 @@ import type { ConfigMap, DeepReadonly, Secret } from "@virtual-kubelet/kube-clie
 import { missingConfig, unreadableConfig } from "./config-error.ts";
 import { Memo } from "./memo.ts";
 
-/** Which config map or secret a pod refers to, and how badly it needs it. */
+/** A reference to a config map or secret. */
 export interface ConfigReference {
   readonly kind: "ConfigMap" | "Secret";
   readonly name: string;
-  /** Whether the pod can do without. */
+  /** Whether the object may be missing. */
   readonly optional: boolean;
-  /** The environment variable that refers to one key; absent where all keys are meant. */
+  /** The environment variable that refers to one key; absent for a reference to all keys. */
   readonly variable?: string | undefined;
 }
 
-/** What {@link ConfigSources} reads with. */
 export interface ConfigSourcesOptions {
   readonly namespace: string;
   /** @throws NotFoundError if there is none */
   getSecret(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
   /** @throws NotFoundError if there is none */
   getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
-  /** Told of everything that is missing or left out, as an event on the pod. */
+  /** Records an event on the pod about everything that is missing or left out. */
   onEvent(type: "Warning", reason: string, message: string): void;
 }
 
 type Values = Readonly<Record<string, string>>;
 
 /**
- * The config maps and secrets one pod refers to, each read once. What is missing is told as an event with virtual-kubelet's
- * reasons, and, where it is mandatory, thrown with a kubelet's message.
+ * The config maps and secrets of one pod, each read once. A missing one is reported as an event with virtual-kubelet's
+ * reasons, and, if it is mandatory, thrown with a kubelet's message.
  */
 export class ConfigSources {
   readonly #options: ConfigSourcesOptions;
@@ -38,12 +37,12 @@ export class ConfigSources {
     this.#options = options;
   }
 
-  /** All values of a config map or secret; none if it is optional and missing. */
+  /** Returns all values of a config map or secret; none if it is optional and missing. */
   async readAll(reference: ConfigReference, signal: AbortSignal): Promise<Values> {
     return (await this.#read(reference, signal)) ?? {};
   }
 
-  /** One value; `undefined` if it is optional and missing. */
+  /** Returns one value; `undefined` if it is optional and missing. */
   async readKey(reference: ConfigReference, key: string, signal: AbortSignal): Promise<string | undefined> {
     const values = await this.#read(reference, signal);
     if (!values) return undefined;
@@ -55,7 +54,7 @@ export class ConfigSources {
     throw missingConfig(`couldn't find key ${key} in ${kind} ${this.#options.namespace}/${name}`);
   }
 
-  /** Tells that keys of a config map or secret cannot be names of variables, and were left out. */
+  /** Reports keys of a config map or secret that were left out because they cannot be names of variables. */
   reportInvalidNames(kind: ConfigReference["kind"], name: string, keys: readonly string[]): void {
     const where = `${kind.toLowerCase()} ${this.#options.namespace}/${name}`;
     const message = `keys [${keys.join(", ")}] from ${where} were skipped since they are invalid as environment variable names`;

@@ -7,16 +7,16 @@ import { expand } from "./expansion.ts";
 import { resolveFieldRef, type PodPlace } from "./field-ref.ts";
 import { resolveResourceFieldRef } from "./resource-field-ref.ts";
 
-/** Where the parts of an environment come from. */
+/** Sources of an environment. */
 export interface EnvironmentSources extends PodPlace {
   readonly config: ConfigSources;
   /** The registered node; absent before it is registered. */
   readonly node: DeepReadonly<Node> | undefined;
-  /** The variables that tell of services. */
+  /** The variables of services. */
   services(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]>;
 }
 
-/** What one container's environment is made from. */
+/** Inputs of one container's environment. */
 export interface EnvironmentInput {
   readonly pod: DeepReadonly<Pod>;
   readonly container: DeepReadonly<Container>;
@@ -24,12 +24,12 @@ export interface EnvironmentInput {
 }
 
 /**
- * A container's environment as a kubelet makes it: `envFrom` in its order, `env` over it, then the variables of
- * services whose names are still free. A variable stays where its name came first. `$(NAME)` in a literal value is
- * expanded from what came before it and from the variables of services.
+ * Returns a container's environment in a kubelet's order: `envFrom`, overridden by `env`, then the variables of
+ * services whose names are still free. A variable keeps the position of its first occurrence. `$(NAME)` in a literal value is
+ * expanded from earlier variables and from those of services.
  * Source: makeEnvironmentVariables in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  *
- * @throws InvalidInputError if something mandatory is missing; UnavailableError or ForbiddenError if it cannot be read
+ * @throws InvalidInputError if a mandatory object is missing; UnavailableError or ForbiddenError if it cannot be read
  * or is not known yet; UnsupportedError for `fileKeyRef`. All but the last have a `waitingReasonOf`.
  */
 export async function resolveEnvironment(input: EnvironmentInput, signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
@@ -68,7 +68,7 @@ async function addAllFrom(
   if (invalid.length > 0) config.reportInvalidNames(kind, reference.name ?? "", invalid);
 }
 
-/** The value a variable refers to, empty if it refers to nothing; `undefined` if it is optional and not there. */
+/** Returns the value of a variable, empty without a source; `undefined` if the source is optional and missing. */
 async function referredValue(
   { name, valueFrom }: DeepReadonly<EnvVar>,
   input: EnvironmentInput,

@@ -1,6 +1,6 @@
 /**
- * Replaces `$(NAME)` by what `lookup` knows under the name, as Kubernetes does: `$$` is one dollar sign, a reference to
- * an unknown name stays as it is, and what was put in is not looked at again.
+ * Replaces `$(NAME)` by the result of `lookup`, as Kubernetes does: `$$` is one dollar sign, a reference to
+ * an unknown name stays unchanged, and inserted values are not expanded again.
  * Source: kubernetes v1.36.3 third_party/forked/golang/expansion/expand.go.
  */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {

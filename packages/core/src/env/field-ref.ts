@@ -4,21 +4,21 @@ import { ipsOf, onePerFamily } from "../pod/status/pod-addresses.ts";
 import { missingConfig, unknownYet } from "./config-error.ts";
 import { goQuote } from "./go-quote.ts";
 
-/** What is known of a pod's place besides its object. */
+/** Values for fields that are not in the pod's object. */
 export interface PodPlace {
-  /** The node's addresses, its main one first. */
+  /** The node's addresses, the main one first. */
   readonly hostIPs: readonly string[];
   /** The pod's addresses, if the caller knows them before the API server does. Default: those in the pod's status. */
   readonly podIPs?: readonly string[] | undefined;
 }
 
 /**
- * The value of a downward API field, as a kubelet gives it: of all paths that `fieldRef` takes, in environment
+ * Returns the value of a downward API field, as a kubelet does, for all paths that `fieldRef` supports in environment
  * variables and in volumes.
  * Source: podFieldSelectorRuntimeValue in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go, pkg/fieldpath.
  *
- * @throws InvalidInputError for a path that is none
- * @throws UnavailableError for an address the pod, or the node, does not have yet
+ * @throws InvalidInputError for an unknown path
+ * @throws UnavailableError for an address that the pod or the node does not have yet
  */
 export function resolveFieldRef(fieldPath: string, pod: DeepReadonly<Pod>, place: PodPlace): string {
   const [, path = "", key = ""] = /^(.+?)\['(.*)'\]$/s.exec(fieldPath) ?? [];
@@ -27,7 +27,7 @@ export function resolveFieldRef(fieldPath: string, pod: DeepReadonly<Pod>, place
   return fields[fieldPath]?.(pod, place) ?? "";
 }
 
-/** What each path means; an absent value is the empty text. */
+/** The value of each path; an absent value is an empty string. */
 const fields: Readonly<Record<string, (pod: DeepReadonly<Pod>, place: PodPlace) => string | undefined>> = {
   "metadata.name": ({ metadata }) => metadata?.name,
   "metadata.namespace": ({ metadata }) => metadata?.namespace,
@@ -43,7 +43,7 @@ const fields: Readonly<Record<string, (pod: DeepReadonly<Pod>, place: PodPlace) 
   "status.podIPs": (pod, place) => podAddresses("status.podIPs", pod, place).join(","),
 };
 
-/** A map as the downward API writes it: one `key="value"` a line, sorted by key. */
+/** Formats a map like the downward API: one `key="value"` a line, sorted by key. */
 export function formatMap(map: Readonly<Record<string, string>>): string {
   const entries = Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
   return entries.map(([key, value]) => `${key}=${goQuote(value)}`).join("\n");

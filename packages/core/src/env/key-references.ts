@@ -1,16 +1,16 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 
-/** What a pod wants of one config map or secret, as far as its spec tells. */
+/** A pod's references to one config map or secret. */
 export interface KeyReferences {
   readonly kind: "ConfigMap" | "Secret";
   readonly name: string;
-  /** The keys that it names. */
+  /** The referenced keys. */
   readonly keys: ReadonlySet<string>;
-  /** Whether it also takes all keys, whatever they are. */
+  /** Whether all keys are referenced as well. */
   readonly takesAll: boolean;
 }
 
-/** Every config map and secret that a pod's environment and volumes refer to, by kind and name. */
+/** Returns all config maps and secrets that a pod's environment and volumes refer to, by kind and name. */
 export function keyReferences({ spec }: DeepReadonly<Pod>): readonly KeyReferences[] {
   const found = new Map<string, { kind: "ConfigMap" | "Secret"; name: string; keys: Set<string>; takesAll: boolean }>();
   const note = (kind: "ConfigMap" | "Secret", name: string | undefined, keys: readonly string[] | undefined): void => {

@@ -13,23 +13,22 @@ import { serviceVariables } from "./service-variables.ts";
 
 export { waitingReasonOf } from "./config-error.ts";
 
-/** What {@link createPodResolver} reads with. */
 export interface PodResolverOptions {
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
   getSecret(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<Secret>>;
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
   getConfigMap(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<ConfigMap>>;
-  /** The services of a namespace; waits until they are known. */
+  /** Returns the services of a namespace; waits until they are known. */
   listServices(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]>;
   /** The registered node; absent before it is registered. */
   node(): DeepReadonly<Node> | undefined;
-  /** The node's addresses, its main one first. */
+  /** The node's addresses, the main one first. */
   hostIPs(): readonly string[];
-  /** What resolves the pod's volumes. */
+  /** Returns the resolver of the pod's volumes. */
   volumesOf(pod: DeepReadonly<Pod>): ResolvedVolumes;
-  /** Where pods reach the API server; default: at the cluster IP of its service. */
+  /** Address of the API server for pods. Default: the cluster IP of its service. */
   readonly apiServerForPods?: ApiServerForPods | undefined;
-  /** Where events on pods go. */
+  /** Sink for events on pods. */
   readonly recorder: {
     event(
       regarding: {
@@ -47,8 +46,8 @@ export interface PodResolverOptions {
 }
 
 /**
- * Makes what resolves a pod's references. Each pod it returns reads lazily, everything at most once, and for good: ask
- * for a new one to see what has changed since, and to try again what was missing.
+ * Creates a resolver of pods' references. Each resolved pod reads lazily and every object at most once. Resolve the pod
+ * again to see later changes, and to retry after a missing object.
  */
 export function createPodResolver(options: PodResolverOptions): (pod: DeepReadonly<Pod>) => ResolvedPod {
   return (pod) => new LazyResolvedPod(pod, options);

@@ -2,19 +2,19 @@ import type { Container, DeepReadonly, EnvVar, Pod } from "@virtual-kubelet/kube
 import { divideRoundingUp, milliUnits, tryParseQuantity, wholeUnits, zeroQuantity, type Quantity } from "@virtual-kubelet/kubernetes";
 import { missingConfig } from "./config-error.ts";
 
-/** A reference to what a container requests or is limited to. */
+/** A reference to a request or limit of a container. */
 export type ResourceFieldRef = DeepReadonly<NonNullable<NonNullable<EnvVar["valueFrom"]>["resourceFieldRef"]>>;
 
 type Quantities = Readonly<Record<string, string>> | undefined;
 
 /**
- * The value of a resource of a container in units of the divisor, rounded up. A container without a limit has the
- * pod's, and else what the node can give away.
+ * Returns the value of a container's resource in units of the divisor, rounded up. A container without a limit has the
+ * pod's, or otherwise the node's allocatable amount.
  * Source: kubernetes v1.36.3 pkg/kubelet/kubelet_resources.go, pkg/api/v1/resource/helpers.go.
  *
- * @param container - the container that refers; another one if the reference names it
+ * @param container - the container with the reference, which may name another one
  * @param allocatable - the node's
- * @throws InvalidInputError for a resource or container that is none
+ * @throws InvalidInputError for an unknown resource or container
  */
 export function resolveResourceFieldRef(
   reference: ResourceFieldRef,
@@ -43,7 +43,7 @@ function defaultLimit(name: string, pod: DeepReadonly<Pod>, allocatable: Quantit
   return ofPod ?? read(allocatable, name);
 }
 
-/** The quantity of that name, if it is there and not zero. */
+/** Returns the quantity of that name if it is set and not zero. */
 function read(quantities: Quantities, name: string): Quantity | undefined {
   const quantity = tryParseQuantity(quantities?.[name]);
   return quantity?.nano ? quantity : undefined;

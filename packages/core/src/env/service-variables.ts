@@ -2,18 +2,18 @@ import type { DeepReadonly, Service } from "@virtual-kubelet/kube-client";
 import type { ApiServerForPods } from "../virtual-node/options.ts";
 import type { ResolvedEnvVar } from "../provider/resolved-pod.ts";
 
-/** Services whose variables a pod may get. */
+/** Services for the variables of a pod. */
 export interface ServiceChoice {
-  /** The services of the namespace `default`; of them, `kubernetes` is given to every pod. */
+  /** The services of the namespace `default`; only `kubernetes` is used, by every pod. */
   readonly ofDefault: readonly DeepReadonly<Service>[];
-  /** The services of the pod's own namespace; empty if the pod wants none (`enableServiceLinks: false`). */
+  /** The services of the pod's own namespace; empty with `enableServiceLinks: false`. */
   readonly ofOwn: readonly DeepReadonly<Service>[];
-  /** Stands in for the service `kubernetes`, whatever its namespace, where pods reach the API server in another way. */
+  /** Replaces the address of the service `kubernetes` of any namespace, for pods that reach the API server in another way. */
   readonly apiServer?: ApiServerForPods | undefined;
 }
 
 /**
- * The variables that tell a pod where services are, sorted by the service's name. Services without a cluster IP have
+ * Returns the variables with the addresses of services, sorted by the service's name. Services without a cluster IP have
  * none; a service named `kubernetes` in the pod's namespace takes the place of the API server's.
  * Source: getServiceEnvVarMap and pkg/kubelet/envvars in kubernetes v1.36.3.
  */

@@ -12,13 +12,13 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { readObject } from "../api-server/read-object.ts";
 
-/** How long what was read counts while the watch is being opened: the watch tells of whatever changed meanwhile. */
+/** Validity of a read object while its watch is being opened; the watch reports changes in the meantime. */
 const freshMs = 1_000;
 
-/** How long an object is watched that nobody reads. Source: five resyncs in kubernetes v1.36.3 watch_based_manager.go. */
+/** Time for which an object without reads is watched. Source: five resyncs in kubernetes v1.36.3 watch_based_manager.go. */
 const idleMs = 300_000;
 
-/** Names one object. */
+/** Name of one object. */
 export interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
@@ -31,7 +31,7 @@ export interface ObjectCacheOptions<T extends KubernetesObject> {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Called for each holder of an object that has come, changed or gone since it was last read; must return at once. */
+  /** Called for each holder of an object that has appeared, changed or gone since the last read; must return at once. */
   readonly onChange: (holder: string) => void;
 }
 
@@ -44,7 +44,7 @@ interface Watch<T extends KubernetesObject> {
 interface Entry<T extends KubernetesObject> {
   readonly key: ObjectKey;
   readonly holders: Set<string>;
-  /** What is known; `object` is absent where there is none. */
+  /** A read result; `object` is absent if there is none. */
   known: { readonly object: DeepReadonly<T> | undefined; readonly atMs: number } | undefined;
   watch: Watch<T> | undefined;
   idleTimer: Disposable | undefined;
@@ -52,8 +52,8 @@ interface Entry<T extends KubernetesObject> {
 }
 
 /**
- * Single objects of one kind, read by name: each is fetched when somebody first asks, then watched, by name too, so
- * that the Node authorizer allows it. It is kept for as long as somebody holds it: a pod that has asked for it. An
+ * Cache of single objects of one kind: each is fetched at its first read, and then watched, both by name, so
+ * that the Node authorizer allows it. An object is cached while a pod that has read it holds it. An
  * immutable object is fetched once and not watched.
  * Source: kubernetes v1.36.3 pkg/kubelet/util/manager/watch_based_manager.go.
  */
@@ -61,7 +61,7 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
   readonly #options: ObjectCacheOptions<T>;
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry<T>>();
-  /** The keys of the entries each holder holds. */
+  /** The keys of each holder's entries. */
   readonly #held = new Map<string, Set<string>>();
   readonly #fetches = new SingleFlight<DeepReadonly<T> | undefined>();
   readonly #running = new Set<Promise<void>>();
@@ -72,21 +72,21 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     this.#logger = withoutInfo(options.logger);
   }
 
-  /** How many objects are held. */
+  /** Number of cached objects. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** How many of them are watched. */
+  /** Number of watched objects. */
   get watches(): number {
     return this.#running.size;
   }
 
   /**
-   * The object. With a holder it is watched from then on, also where there is none or it could not be read, until
+   * Returns the object. With a holder it is watched from then on, even if it is missing or could not be read, until
    * {@link release}, or until nobody has read it for five minutes.
    *
-   * @param holder - UID of the pod that needs it; absent: read it, keep nothing
+   * @param holder - UID of the pod that needs it; absent: the object is read without caching
    * @throws NotFoundError, in a kubelet's words; what the API server answers; `signal.reason`
    */
   async read(key: ObjectKey, holder: string | undefined, signal: AbortSignal): Promise<DeepReadonly<T>> {
@@ -99,13 +99,13 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     throw new NotFoundError(`${this.#options.resource.kind.toLowerCase()} "${key.name}" not found`);
   }
 
-  /** What is known of the objects that the holder holds. */
+  /** Returns the cached results of the holder's objects. */
   heldBy(holder: string): DeepReadonly<T>[] {
     const entries = [...(this.#held.get(holder) ?? [])].map((id) => this.#entries.get(id));
     return entries.flatMap((entry) => entry?.known?.object ?? []);
   }
 
-  /** Lets go of all that the holder holds; what nobody else holds is not watched any more. */
+  /** Releases the holder's objects; those without another holder are no longer watched. */
   release(holder: string): void {
     for (const id of this.#held.get(holder) ?? []) {
       const entry = this.#entries.get(id);
@@ -115,7 +115,7 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     this.#held.delete(holder);
   }
 
-  /** Ends all watches; nothing is watched any more. */
+  /** Ends all watches. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const entry of [...this.#entries.values()]) this.#drop(entry);
@@ -158,7 +158,7 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     }
   }
 
-  /** Watches the object, unless it is watched, or can never change. */
+  /** Watches the object, unless it is already watched or immutable. */
   #follow(entry: Entry<T>): void {
     if (entry.watch || this.#isClosed || entry.known?.object?.immutable) return;
     const { client, clock, random, metrics, resource } = this.#options;
@@ -183,13 +183,13 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     this.#stopWhenIdle(entry, idleMs);
   }
 
-  /** Takes in what the watch shows, and tells the holders if it is news. */
+  /** Processes the watch's state, and notifies the holders of changes. */
   #observe(entry: Entry<T>, watch: Watch<T>): void {
     if (entry.watch !== watch) return;
     const object = watch.reflector.store.getByName(entry.key.namespace, entry.key.name);
     const before = entry.known;
     entry.known = { object, atMs: this.#options.clock.monotonic() };
-    // Nothing in it can change any more; and a store must not be ended from inside its own change.
+    // The object is immutable now; and a store must not be closed inside its own notification.
     if (object?.immutable) queueMicrotask(() => entry.watch === watch && this.#unwatch(entry));
     if (before && versionOf(before.object) === versionOf(object)) return;
     for (const holder of [...entry.holders]) this.#options.onChange(holder);
@@ -227,7 +227,7 @@ function versionOf(object: DeepReadonly<KubernetesObject> | undefined): string |
   return object?.metadata?.resourceVersion;
 }
 
-/** One watch is nobody's news where there are thousands. */
+/** A single watch is not worth an info message among thousands. */
 function withoutInfo(logger: Logger): Logger {
   return {
     debug: (fields, message) => logger.debug(fields, message),

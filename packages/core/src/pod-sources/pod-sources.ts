@@ -33,8 +33,8 @@ export interface PodSourcesOptions {
 }
 
 /**
- * What the node's pods refer to at the API server: secrets, config maps, tokens, trust bundles. Nothing is fetched
- * before it is asked for. What a pod has asked for is kept and watched until the pod has ended or is gone.
+ * Objects that the node's pods refer to at the API server: secrets, config maps, tokens, trust bundles. Nothing is fetched
+ * before the first request. Objects that a pod has requested are cached and watched until the pod has ended or is gone.
  */
 export class PodSources {
   readonly #options: PodSourcesOptions;
@@ -56,7 +56,7 @@ export class PodSources {
     this.#trustBundles = new TrustBundles({ ...common, onChange: () => this.#tellAll() });
   }
 
-  /** Follows the node's pods, and lets go of what those that are over have asked for. @returns what stops it */
+  /** Follows the node's pods, and releases the objects of pods that have ended. @returns disposing of it stops that */
   follow(): Disposable {
     return this.#options.store.subscribe((change) => this.#onPodChange(change));
   }
@@ -66,7 +66,7 @@ export class PodSources {
     await Promise.all([this.#secrets.close(), this.#configMaps.close(), this.#trustBundles.close()]);
   }
 
-  /** The pod as last seen; `undefined` if it is none of the node's, or has ended. */
+  /** Returns the pod as last seen; `undefined` if it is not on this node, or has ended. */
   livePod(uid: string): DeepReadonly<Pod> | undefined {
     const pod = this.#options.store.get(uid);
     return pod && !isTerminalPhase(pod.status?.phase) ? pod : undefined;
@@ -82,7 +82,7 @@ export class PodSources {
     return this.#configMaps.read({ namespace, name }, this.#holder(uid), signal);
   }
 
-  /** A token bound to the pod. @throws NotFoundError for a pod that is none of the node's, or has ended */
+  /** Returns a token bound to the pod. @throws NotFoundError for a pod that is not on this node, or has ended */
   async getToken(uid: string, wish: TokenWish, signal: AbortSignal): Promise<HeldToken> {
     const pod = this.livePod(uid);
     if (!pod) throw new NotFoundError(`request a service account token: no pod of UID ${uid} runs on this node`);
@@ -90,14 +90,14 @@ export class PodSources {
     return this.#tokens.get(pod, wish, signal);
   }
 
-  /** A claim as it is now: nothing is kept, and a node's own user may watch none. @throws NotFoundError */
+  /** Reads a claim without caching, because a node's own user may not watch claims. @throws NotFoundError */
   async getClaim(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<PersistentVolumeClaim>> {
     const claim = await readObject({ ...this.#options, resource: resources.persistentVolumeClaims }, { namespace, name }, signal);
     if (claim) return claim;
     throw new NotFoundError(`persistentvolumeclaims "${name}" not found`);
   }
 
-  /** A volume as it is now, as {@link getClaim}. @throws NotFoundError */
+  /** Reads a volume, as {@link getClaim}. @throws NotFoundError */
   async getPersistentVolume(name: string, signal: AbortSignal): Promise<DeepReadonly<PersistentVolume>> {
     const volume = await readObject({ ...this.#options, resource: resources.persistentVolumes }, { name }, signal);
     if (volume) return volume;
@@ -109,13 +109,13 @@ export class PodSources {
     return this.#trustBundles.anchors(query, signal);
   }
 
-  /** All secret values that are kept for the pod. */
+  /** Returns all cached secret values of the pod. */
   secretsOf(uid: string): string[] {
     const values = this.#secrets.heldBy(uid).flatMap(({ data = {} }) => Object.values(data));
     return [...values.map((value) => Buffer.from(value, "base64").toString("utf8")), ...this.#tokens.heldBy(uid)];
   }
 
-  /** Calls back when anything that the pod has asked for may have changed, and when the pod has changed or is over. */
+  /** Calls the listener when an object that the pod has requested may have changed, and when the pod has changed or ended. */
   onPodChange(uid: string, listener: () => void): Disposable {
     const listeners = this.#ofPods.get(uid) ?? new Set();
     this.#ofPods.set(uid, listeners.add(listener));
@@ -127,7 +127,7 @@ export class PodSources {
     };
   }
 
-  /** Calls back with the UID of a pod when a secret or config map that it has asked for has come, changed or gone. */
+  /** Calls the listener with the UID of a pod when a secret or config map that it has requested has appeared, changed or gone. */
   onConfigChanged(listener: (uid: string) => void): Disposable {
     this.#ofAll.add(listener);
     return { [Symbol.dispose]: () => void this.#ofAll.delete(listener) };

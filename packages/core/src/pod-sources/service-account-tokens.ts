@@ -7,10 +7,10 @@ import { requestToken, type IssuedToken, type TokenWish } from "./token-request.
 /** Source: maxTTL and maxJitter in kubernetes v1.36.3 pkg/kubelet/token/token_manager.go. */
 const maxAgeMs = 24 * 3_600_000;
 const maxJitterMs = 10_000;
-/** What is left of a token's life when it is asked for anew. */
+/** Remaining fraction of a token's lifetime at which it is renewed. */
 const refreshShare = 0.2;
 
-/** Bounds of the back-off after a refresh that failed. */
+/** Back-off after a failed renewal. */
 const refreshBackoff: Backoff = { initialMs: 1_000, maxMs: 60_000 };
 
 export interface ServiceAccountTokensOptions {
@@ -20,9 +20,9 @@ export interface ServiceAccountTokensOptions {
   readonly logger: Logger;
 }
 
-/** A token, and until when it is the one to use. */
+/** A token, and the time of its renewal. */
 export interface HeldToken extends Pick<IssuedToken, "token" | "expirationTimestamp"> {
-  /** Monotonic time from which on a newer one is to be asked for. */
+  /** Monotonic time from which it has to be renewed. */
   readonly refreshAtMs: number;
 }
 
@@ -34,15 +34,15 @@ interface Held {
 }
 
 /**
- * Tokens of pods' service accounts, each bound to its pod. One is requested when it is first asked for, kept, and
- * requested anew after 80 % of its life or a day, whichever is first, less up to ten seconds by chance. Where that
- * fails, the old one is given out for as long as it is valid. Lives are counted on the monotonic clock: it does not
+ * Tokens of pods' service accounts, each bound to its pod. A token is requested at its first use, cached, and
+ * renewed after 80 % of its lifetime or a day, whichever is first, minus up to ten random seconds. If that
+ * fails, the old token is used while it is valid. Lifetimes are measured on the monotonic clock, so it does not
  * matter whether the node's time is the API server's.
  * Source: kubernetes v1.36.3 pkg/kubelet/token/token_manager.go.
  */
 export class ServiceAccountTokens {
   readonly #options: ServiceAccountTokensOptions;
-  /** By pod UID, then by what was asked for. */
+  /** By pod UID, then by request. */
   readonly #pods = new Map<string, Map<string, Held>>();
   readonly #requests = new SingleFlight<Held>();
 
@@ -51,9 +51,9 @@ export class ServiceAccountTokens {
   }
 
   /**
-   * A token for the pod.
+   * Returns a token for the pod.
    *
-   * @throws UnavailableError or ForbiddenError, in a kubelet's words, where there is no valid one; `signal.reason`
+   * @throws UnavailableError or ForbiddenError, with a kubelet's wording, if there is no valid token; `signal.reason`
    */
   async get(pod: DeepReadonly<Pod>, wish: TokenWish, signal: AbortSignal): Promise<HeldToken> {
     const uid = pod.metadata?.uid ?? "";
@@ -70,17 +70,17 @@ export class ServiceAccountTokens {
     }
   }
 
-  /** Keeps tokens of that pod from now on. */
+  /** Caches tokens of that pod from now on. */
   hold(uid: string): void {
     if (!this.#pods.has(uid)) this.#pods.set(uid, new Map());
   }
 
-  /** The tokens that are kept for the pod. */
+  /** Returns the cached tokens of the pod. */
   heldBy(uid: string): string[] {
     return Array.from(this.#pods.get(uid)?.values() ?? [], ({ token }) => token.token);
   }
 
-  /** Drops the pod's tokens: it is gone, and they with it. */
+  /** Drops the tokens of a pod that is gone, which are invalid. */
   release(uid: string): void {
     this.#pods.delete(uid);
   }
@@ -90,7 +90,7 @@ export class ServiceAccountTokens {
     const startedMs = clock.monotonic();
     const { token, expirationTimestamp, expirationSeconds } = await requestToken(client, pod, wish, signal);
     const lifeMs = expirationSeconds * 1000;
-    // However short the server made its life, it is not asked for all the time.
+    // However short its lifetime, the token is not requested continuously.
     const jitterMs = random.next() * Math.min(maxJitterMs, lifeMs / 10);
     const ageMs = Math.min(lifeMs * (1 - refreshShare), maxAgeMs) - jitterMs;
     const held: Held = {
@@ -103,14 +103,14 @@ export class ServiceAccountTokens {
     return held;
   }
 
-  /** The old token, if it is still valid; it is asked for again after a while. */
+  /** Returns the old token if it is still valid; the renewal is retried after a while. */
   #afterFailure(pod: DeepReadonly<Pod>, held: Held | undefined, error: unknown): HeldToken {
     const { clock, random, logger } = this.#options;
     const { namespace = "", name = "", uid } = pod.metadata ?? {};
     const nowMs = clock.monotonic();
     const reason = statusOf(error)?.message ?? messageOf(error);
     if (held && nowMs < held.expiresAtMs) {
-      // Of those who shared the request, the first has seen to it.
+      // The first of the callers that shared the request has done this.
       if (held.retryAtMs <= nowMs) {
         held.retryAtMs = nowMs + backoffMs(refreshBackoff, ++held.failures, random);
         const fields = { pod: `${namespace}/${name}`, uid, attempt: held.failures, err: reason };

@@ -20,10 +20,10 @@ import { sourceOf } from "../volumes/read-claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
 import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
 
-/** How many volumes are made and removed at once. */
+/** Number of volumes that are created and removed at once. */
 const concurrency = 4;
 
-/** How long one call of a provider may take, in milliseconds: a volume may hold a great many files. */
+/** Deadline of one call of a provider in milliseconds, long because a volume may hold very many files. */
 const callTimeoutMs = 600_000;
 
 export interface VolumeProvisioningOptions {
@@ -41,8 +41,8 @@ export interface VolumeProvisioningOptions {
 }
 
 /**
- * Makes volumes for the claims whose pods were scheduled to this node, and removes those whose claims are gone: what an external provisioner
- * does, for volumes that are on the node.
+ * Creates volumes for the claims whose pods were scheduled to this node, and removes those whose claims are gone: the task of an external provisioner,
+ * for volumes on the node.
  * Source of its rules: sigs.k8s.io/sig-storage-lib-external-provisioner v11 controller/controller.go.
  */
 export class VolumeProvisioning {
@@ -94,7 +94,7 @@ export class VolumeProvisioning {
     return isHere && this.#options.names.includes(provisioner) && !spec?.volumeName && metadata?.deletionTimestamp === undefined;
   }
 
-  /** Whether a volume is one of ours to be removed, as far as it shows. */
+  /** Whether a volume looks like one of ours that has to be removed. */
   #isReleased({ metadata, spec, status }: DeepReadonly<PersistentVolume>): boolean {
     const { annotations = {}, name, deletionTimestamp } = metadata ?? {};
     const isOurs =
@@ -163,7 +163,7 @@ export class VolumeProvisioning {
     }
   }
 
-  /** Removes a volume once nothing speaks for it any more: neither the API server, asked now, nor the provider. */
+  /** Removes a volume after a fresh read from the API server and the provider confirm that it is unused. */
   async #remove(volume: DeepReadonly<PersistentVolume>, signal: AbortSignal): Promise<void> {
     const { client, clock, recorder, provisioner, logger } = this.#options;
     const { name = "", uid = "" } = volume.metadata ?? {};
@@ -182,7 +182,7 @@ export class VolumeProvisioning {
       await this.#call(signal, (inner) => provisioner.removeVolume(released, inner));
       logger.info({ volume: name, claim: `${namespace}/${claimName}` }, "a volume whose claim was deleted has been removed");
       await client.delete(resources.persistentVolumes, { name }, { preconditions: { uid } }, { signal }).catch((error: unknown) => {
-        // Another volume of its name is not ours.
+        // A different volume of the same name is not ours.
         if (!isGoneObject(error, resources.persistentVolumes, name) && !isConflict(error)) throw error;
       });
     } catch (error) {

@@ -2,12 +2,12 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, DeepReadonly, Secret } from "@virtual-kubelet/kube-client";
 import type { VolumeFile } from "../provider/volume-payload.ts";
 
-/** Which keys become files, and how. */
+/** Selection of the keys that become files. */
 export interface KeySelection {
-  /** Absent or empty: all keys, each under its own name. */
+  /** Default: all keys, each under its own name. An empty list is the same. */
   readonly items?: readonly { readonly key: string; readonly path: string; readonly mode?: number | undefined }[] | undefined;
   readonly defaultMode: number;
-  /** Whether a key that is missing is left out. */
+  /** Whether missing keys are left out. */
   readonly optional: boolean;
 }
 
@@ -34,13 +34,13 @@ export function configMapFiles(configMap: DeepReadonly<ConfigMap> | undefined, s
   return selectedFiles(new Map([...binary, ...text]), selection, (key) => `configmap references non-existent config key: ${key}`);
 }
 
-/** The text in UTF-8, in memory of its own. */
+/** Encodes the text as UTF-8, in memory of its own. */
 export function bytesOfText(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
 function bytesOfBase64(text: string): Uint8Array {
-  // A buffer may be a piece of memory that it shares with others.
+  // A buffer may share its memory with others.
   return new Uint8Array(Buffer.from(text, "base64"));
 }
 

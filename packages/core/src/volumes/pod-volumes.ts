@@ -12,23 +12,23 @@ import { hasPayload, readVolume, type Volume, type VolumeContent } from "./volum
 import type { VolumePayload } from "../provider/volume-payload.ts";
 import { isSamePayload } from "./same-payload.ts";
 
-/** A watched volume is looked at this often where nothing gives cause to, less a quarter by chance. Source: the kubelet's syncFrequency. */
+/** Interval of checks of a watched volume without a change, minus a random quarter. Source: the kubelet's syncFrequency. */
 const resyncMs = 60_000;
 
-/** Nothing but a change makes it be looked at more often than this. */
+/** Minimum interval of checks without a change. */
 const minWaitMs = 1_000;
 
 export interface PodVolumesOptions {
   readonly sources: PodSources;
   /** The registered node; absent before it is registered. */
   node(): DeepReadonly<Node> | undefined;
-  /** Told why a volume could not be filled. */
+  /** Records an event on why a volume could not be filled. */
   readonly recorder: Pick<EventRecorder, "event">;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** What {@link ResolvedPod} tells of volumes. */
+/** The methods of {@link ResolvedPod} about volumes. */
 export type ResolvedVolumes = Pick<ResolvedPod, "volume" | "watchVolume" | "claimedVolume">;
 
 /** The contents of one pod's volumes. See {@link ResolvedPod}. */
@@ -64,7 +64,7 @@ export class PodVolumes implements ResolvedVolumes {
     }
   }
 
-  /** Not kept: what a pod waits for shows the next time it is asked for. */
+  /** Not cached, so that the next call sees an object that the pod waits for. */
   async claimedVolume(name: string, signal: AbortSignal): Promise<ClaimedVolume> {
     const pod = this.#pod;
     const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
@@ -92,7 +92,7 @@ export class PodVolumes implements ResolvedVolumes {
     }
   }
 
-  /** The content; `undefined` where it cannot be had now: what was written before stays then. */
+  /** Returns the content; `undefined` if it cannot be read now, so that the written files stay. */
   async #tryRead(pod: DeepReadonly<Pod>, name: string, signal: AbortSignal): Promise<VolumeContent | undefined> {
     this.#volume(pod, name);
     try {

@@ -13,7 +13,7 @@ import type { VolumeFile, VolumePayload } from "../provider/volume-payload.ts";
 /** A volume of a pod's spec. */
 export type Volume = DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>;
 
-/** Where the contents of one pod's volumes come from. */
+/** Sources of the contents of one pod's volumes. */
 export interface VolumeSources {
   /** @throws NotFoundError, and what the API server answers */
   getSecret(name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
@@ -22,34 +22,34 @@ export interface VolumeSources {
   getToken(wish: TokenWish, signal: AbortSignal): Promise<HeldToken>;
   /** Certificates in PEM. @throws NotFoundError */
   getTrustAnchors(query: TrustAnchorsQuery, signal: AbortSignal): Promise<string>;
-  /** What the node can give away. */
+  /** The node's allocatable resources. */
   readonly allocatable: Readonly<Record<string, string>> | undefined;
 }
 
-/** A volume's content, and how long it holds good by itself. */
+/** A volume's content, and the time at which it has to be renewed. */
 export interface VolumeContent {
   readonly payload: VolumePayload;
-  /** Monotonic time from which on it holds a token that is due for a newer one. */
+  /** Monotonic time from which a token in it has to be renewed. */
   readonly refreshAtMs: number | undefined;
 }
 
 type Projection = NonNullable<NonNullable<NonNullable<Volume["projected"]>["sources"]>[number]>;
 type Content = { readonly files: readonly VolumeFile[]; readonly refreshAtMs?: number };
 
-/** What the API server writes where a volume names none. */
+/** The API server's default for a volume's mode. */
 const apiDefaultMode = 0o644;
 const apiTokenSeconds = 3_600;
 
-/** The sources of a projected volume that work; `podCertificate` does not. */
+/** The supported sources of a projected volume; `podCertificate` is not supported. */
 const projectionNames = ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle"] as const;
 
-/** Whether a volume's content comes from the API server; that of all others is the provider's affair. */
+/** Whether a volume's content comes from the API server; the provider fills all others. */
 export function hasPayload(volume: Volume): boolean {
   return Boolean(volume.configMap ?? volume.secret ?? volume.downwardAPI ?? volume.projected);
 }
 
 /**
- * The content of a volume, as a kubelet makes it.
+ * Returns the content of a volume, by a kubelet's rules.
  * Source: kubernetes v1.36.3 pkg/volume/{configmap,secret,downwardapi,projected}.
  *
  * @throws the errors of the sources; InvalidInputError for a missing key or a wrong path; UnsupportedError
@@ -90,7 +90,7 @@ async function readSource(volume: Volume, pod: DeepReadonly<Pod>, sources: Volum
   throw new InvalidInputError("its content does not come from the API server: expected configMap, secret, downwardAPI or projected");
 }
 
-/** All sources in one volume; where two make the same file, the later one wins. */
+/** Merges all sources of one volume; of two files with the same path, the later one wins. */
 async function readProjected(
   { sources: projections = [], defaultMode = apiDefaultMode }: NonNullable<Volume["projected"]>,
   pod: DeepReadonly<Pod>,
