@@ -4,7 +4,7 @@ import type { WorkspacePackage } from "./workspace.ts";
 import ts from "typescript";
 
 /** Leaf packages, which every package above errdefs may import. */
-const leaves: readonly string[] = ["clock", "async", "kubernetes"];
+const leaves: readonly string[] = ["clock", "async", "kubernetes", "pki"];
 
 /**
  * Which workspace packages each package may import, by folder. A package that is not listed may import all of them:
@@ -15,6 +15,7 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/clock": ["errdefs"],
   "packages/async": ["errdefs", "clock"],
   "packages/kubernetes": ["errdefs"],
+  "packages/pki": ["errdefs", "clock"],
   "packages/kube-client": ["errdefs", ...leaves],
   "packages/core": ["errdefs", ...leaves, "kube-client"],
   "packages/streaming": ["errdefs", ...leaves],

@@ -17,7 +17,7 @@ import { NodeAccess, type AttachIO, type ContainerLogOptions, type ContainerLogs
 import { noMetrics, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { createAccessControl, startKubeletServer, type ClientCa } from "@virtual-kubelet/kubelet-api";
 import { acceptRemoteCommand } from "@virtual-kubelet/streaming";
-import { createCertificateAuthority } from "@virtual-kubelet/testing";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 
 /** Where a server is, and how to get in. */
 export interface StreamServerAccess {
@@ -35,9 +35,9 @@ export interface StreamServerFigures {
 }
 
 const block = Buffer.from(`${"x".repeat(127)}\n`.repeat(512));
-const authority = createCertificateAuthority("bench", clock);
-const own = authority.issue({ commonName: "server", names: ["127.0.0.1"], usages: ["server"] });
-const client = authority.issue({ commonName: "kube-apiserver", organizations: ["system:masters"], usages: ["client"] });
+const authority = createCertificateAuthority("bench");
+const own = authority.issue({ commonName: "server", names: ["127.0.0.1"], usages: ["server auth"] });
+const client = authority.issue({ commonName: "kube-apiserver", organizations: ["system:masters"], usages: ["client auth"] });
 
 const port = process.argv[2] === "node" ? await serveNode() : await serveDirectly();
 const access: StreamServerAccess = {

@@ -1,7 +1,6 @@
-import { systemClock } from "@virtual-kubelet/clock";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { resources, type KubeClient } from "@virtual-kubelet/kube-client";
 import {
-  createCertificateAuthority,
   eventually,
   freePort,
   startControlPlane,
@@ -185,10 +184,10 @@ describe("who may call", () => {
   test("nobody without credentials, of another authority, or without rights; over plain requests and upgrades", async () => {
     await using node = await startProgram();
     const pod = await runPod(node.name);
-    const stranger = createCertificateAuthority("kubernetes", systemClock).issue({
+    const stranger = createCertificateAuthority("kubernetes").issue({
       commonName: "kubernetes-admin",
       organizations: ["system:masters"],
-      usages: ["client"],
+      usages: ["client auth"],
     });
     const of = (caller: Caller): Promise<number[]> => statuses(node.port, pod, caller);
 

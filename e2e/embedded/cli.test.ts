@@ -1,7 +1,8 @@
 import { systemClock } from "@virtual-kubelet/clock";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createHttpTransport, createKubeClient, loadCredentials, resources } from "@virtual-kubelet/kube-client";
-import { createCertificateAuthority, eventually, freePort } from "@virtual-kubelet/testing";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
+import { eventually, freePort } from "@virtual-kubelet/testing";
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,8 +38,8 @@ test("the program joins with a kubeconfig, runs a pod, and ends with 0 on SIGTER
 test("an upstream command line works as it stands, and each obsolete word is one warning", async () => {
   await using rig = await ProgramRig.open();
   await writeFile(join(rig.folder, "mock.json"), '{ "vkubelet-mock-0": { "cpu": "2", "memory": "32Gi", "pods": "128" } }');
-  const authority = createCertificateAuthority("upstream-ca", systemClock);
-  const serving = authority.issue({ commonName: "vkubelet-mock-0", names: ["192.0.2.9"], usages: ["server"] });
+  const authority = createCertificateAuthority("upstream-ca");
+  const serving = authority.issue({ commonName: "vkubelet-mock-0", names: ["192.0.2.9"], usages: ["server auth"] });
   const files = { "cert.pem": serving.certificate, "key.pem": serving.key, "ca.pem": authority.certificate };
   for (const [name, text] of Object.entries(files)) await writeFile(join(rig.folder, name), text, { mode: 0o600 });
   const port = await freePort();

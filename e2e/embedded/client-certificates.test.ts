@@ -2,7 +2,7 @@ import { systemClock, systemRandom } from "@virtual-kubelet/clock";
 import { NodeAccess } from "@virtual-kubelet/core";
 import { noMetrics, type KubeClient } from "@virtual-kubelet/kube-client";
 import { createAccessControl, createServingCertificate, startKubeletServer, type ClientCa } from "@virtual-kubelet/kubelet-api";
-import { createCertificateAuthority, type CertificateAndKey } from "@virtual-kubelet/testing";
+import { type CertificateAuthority, createCertificateAuthority, type KeyPair } from "@virtual-kubelet/pki";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
@@ -10,8 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 
-const authority = (name: string) => createCertificateAuthority(name, systemClock);
-const clientOf = (by: ReturnType<typeof authority>, commonName = "ann") => by.issue({ commonName, usages: ["client"] });
+const clientOf = (by: CertificateAuthority, commonName = "ann") => by.issue({ commonName, usages: ["client auth"] });
 
 /** A client CA that tests can replace. */
 class ChangingCa implements ClientCa {
@@ -47,7 +46,11 @@ async function startServer(clientCa: ClientCa) {
   const lifetime = new AbortController();
   const client = { create: () => Promise.reject(new Error("nobody is to be asked")) } as unknown as KubeClient;
   const common = { client, clock: systemClock, random: systemRandom, metrics: noMetrics, lifetime: lifetime.signal };
-  const { certificate, key } = authority("serving-ca").issue({ commonName: "vk", names: ["127.0.0.1"], usages: ["server"] });
+  const { certificate, key } = createCertificateAuthority("serving-ca").issue({
+    commonName: "vk",
+    names: ["127.0.0.1"],
+    usages: ["server auth"],
+  });
   const pair = { current: () => ({ certificate, key }), onChange: () => ({ [Symbol.dispose]() {} }), run: async () => {} };
   const server = await startKubeletServer({
     nodes: [{ access: new NodeAccess({ nodeName: "vk", providerName: "none", metrics: noMetrics }) }],
@@ -69,7 +72,7 @@ class Caller implements Disposable {
   resumed = false;
 
   /** @param keepAlive - `false` opens a connection for each request */
-  constructor(port: number, shown?: CertificateAndKey, keepAlive = true) {
+  constructor(port: number, shown?: KeyPair, keepAlive = true) {
     this.#port = port;
     this.#agent = new Agent({
       keepAlive,
@@ -100,31 +103,40 @@ class Caller implements Disposable {
   }
 }
 
-async function statusOf(port: number, shown?: CertificateAndKey): Promise<number> {
+async function statusOf(port: number, shown?: KeyPair): Promise<number> {
   using caller = new Caller(port, shown);
   return await caller.status();
 }
 
 test("a client certificate of any authority of the bundle counts; a server's, another authority's and none do not", async () => {
-  const [first, second, stranger] = [authority("first"), authority("second"), authority("first")];
+  const [first, second, stranger] = [
+    createCertificateAuthority("first"),
+    createCertificateAuthority("second"),
+    createCertificateAuthority("first"),
+  ];
   await using server = await startServer(new ChangingCa(`${first.certificate}${second.certificate}`));
 
   expect(await statusOf(server.port, clientOf(first))).toBe(200);
   expect(await statusOf(server.port, clientOf(second))).toBe(200);
   expect(await statusOf(server.port, clientOf(stranger))).toBe(401);
-  expect(await statusOf(server.port, first.issue({ commonName: "ann", usages: ["server"] }))).toBe(401);
-  expect(await statusOf(server.port, first.issue({ commonName: "ann", usages: ["client"], lifetimeMs: -1_000 }))).toBe(401);
+  expect(await statusOf(server.port, first.issue({ commonName: "ann", usages: ["server auth"] }))).toBe(401);
+  expect(
+    await statusOf(
+      server.port,
+      first.issue({ commonName: "ann", usages: ["client auth"], validity: { notBeforeMs: 0, notAfterMs: systemClock.now() - 1_000 } }),
+    ),
+  ).toBe(401);
   expect(await statusOf(server.port)).toBe(401);
 });
 
 test("without a client CA no certificate counts", async () => {
   await using server = await startServer(new ChangingCa(undefined));
 
-  expect(await statusOf(server.port, clientOf(authority("any")))).toBe(401);
+  expect(await statusOf(server.port, clientOf(createCertificateAuthority("any")))).toBe(401);
 });
 
 test("an authority that is taken away takes those who are connected, on the connection they have", async () => {
-  const [old, next] = [authority("old"), authority("next")];
+  const [old, next] = [createCertificateAuthority("old"), createCertificateAuthority("next")];
   const ca = new ChangingCa(old.certificate);
   await using server = await startServer(ca);
   using caller = new Caller(server.port, clientOf(old));
@@ -139,7 +151,7 @@ test("an authority that is taken away takes those who are connected, on the conn
 });
 
 test("an authority that is taken away takes those who are connected and have asked for nothing yet", async () => {
-  const old = authority("old");
+  const old = createCertificateAuthority("old");
   const ca = new ChangingCa(old.certificate);
   await using server = await startServer(ca);
   const { certificate, key } = clientOf(old);
@@ -148,7 +160,7 @@ test("an authority that is taken away takes those who are connected and have ask
   await once(socket, "secureConnect");
   await delay(100);
 
-  ca.replace(authority("next").certificate);
+  ca.replace(createCertificateAuthority("next").certificate);
 
   socket.write("GET /pods HTTP/1.1\r\nHost: x\r\n\r\n");
   const [answer] = (await once(socket, "data")) as [Buffer];
@@ -157,7 +169,7 @@ test("an authority that is taken away takes those who are connected and have ask
 });
 
 test("an authority that comes late lets in who comes again: a refusal ended the connection", async () => {
-  const late = authority("late");
+  const late = createCertificateAuthority("late");
   const ca = new ChangingCa(undefined);
   await using server = await startServer(ca);
   using caller = new Caller(server.port, clientOf(late));
@@ -170,14 +182,14 @@ test("an authority that comes late lets in who comes again: a refusal ended the 
 });
 
 test("a TLS session from before is worth nothing once its authority is taken away", async () => {
-  const old = authority("old");
+  const old = createCertificateAuthority("old");
   const ca = new ChangingCa(old.certificate);
   await using server = await startServer(ca);
   using caller = new Caller(server.port, clientOf(old), false);
   expect([await caller.status(), caller.resumed]).toEqual([200, false]);
   expect([await caller.status(), caller.resumed]).toEqual([200, true]);
 
-  ca.replace(authority("next").certificate);
+  ca.replace(createCertificateAuthority("next").certificate);
 
   expect([await caller.status(), caller.resumed]).toEqual([401, false]);
 });

@@ -86,7 +86,7 @@ test("a server closes while a request waits for its answer", async () => {
 test("a status fault comes with Retry-After, and requests of other users pass", async () => {
   await using server = await startApiServer({ authorization: "AlwaysAllow" });
   server.faults.inject({ user: "kubernetes-admin" }, { kind: "status", status: 429, retryAfterSeconds: 3 });
-  const { certificatePem: cert, privateKeyPem: key } = server.issueClientCertificate("ann");
+  const { certificate: cert, key } = server.issueClientCertificate("ann");
   const status = (options: object): Promise<unknown> =>
     new Promise((resolve, reject) =>
       request(server.url + configMaps, { ca: server.caPem, agent: false, ...options }, (response) => {

@@ -10,7 +10,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { runRemoteCommand, UpgradeRefusedError } from "@virtual-kubelet/streaming";
-import { createCertificateAuthority, eventually } from "@virtual-kubelet/testing";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
+import { eventually } from "@virtual-kubelet/testing";
 import { describe, expect, test } from "vitest";
 
 const idle = new AbortController().signal;
@@ -25,7 +26,7 @@ class FakeKubelet implements AsyncDisposable {
   readonly #server: Server;
 
   private constructor(answer: RequestListener) {
-    const { certificate, key } = createCertificateAuthority("kubelet", systemClock).issue({ commonName: "n1", usages: ["server"] });
+    const { certificate, key } = createCertificateAuthority("kubelet").issue({ commonName: "n1", usages: ["server auth"] });
     this.#server = createServer({ cert: certificate, key, requestCert: true, rejectUnauthorized: false }, (request, response) => {
       this.#keep(request);
       answer(request, response);

@@ -1,9 +1,8 @@
-import { systemClock } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { createCertificateAuthority } from "@virtual-kubelet/testing";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { busyboxFileSystem, type ImageFile } from "../docker/support/busybox-image.ts";
 
 /**
@@ -15,8 +14,8 @@ import { busyboxFileSystem, type ImageFile } from "../docker/support/busybox-ima
  */
 export async function agnhostFiles(programs: string, command: readonly string[]): Promise<readonly ImageFile[]> {
   const program = readFileSync(join(programs, "agnhost"));
-  const authority = createCertificateAuthority("agnhost", systemClock);
-  const { certificate, key } = authority.issue({ commonName: "localhost", names: ["localhost"], usages: ["server"] });
+  const authority = createCertificateAuthority("agnhost");
+  const { certificate, key } = authority.issue({ commonName: "localhost", names: ["localhost"], usages: ["server auth"] });
   return [
     { name: "agnhost", mode: 0o755, content: program },
     { name: "agnhost-2", mode: 0o755, content: program },

@@ -1,4 +1,3 @@
-import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
@@ -7,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isUnavailable } from "@virtual-kubelet/errdefs";
-import { createCertificateAuthority } from "@virtual-kubelet/testing";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { NomadRig } from "./nomad-rig.ts";
 
@@ -55,9 +54,9 @@ async function ping(config: object): Promise<void> {
 }
 
 test("with client certificates both sides know each other, by the name that the configuration says", async () => {
-  const authority = createCertificateAuthority("nomad", systemClock);
-  const server = authority.issue({ commonName: "server.global.nomad", names: ["server.global.nomad"], usages: ["server"] });
-  const client = authority.issue({ commonName: "client.global.nomad", usages: ["client"] });
+  const authority = createCertificateAuthority("nomad");
+  const server = authority.issue({ commonName: "server.global.nomad", names: ["server.global.nomad"], usages: ["server auth"] });
+  const client = authority.issue({ commonName: "client.global.nomad", usages: ["client auth"] });
   const port = await listen(
     createTlsServer(
       { cert: server.certificate, key: server.key, ca: authority.certificate, requestCert: true, rejectUnauthorized: true },

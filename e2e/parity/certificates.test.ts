@@ -139,6 +139,9 @@ test("requests that make no sense are refused", async ({ api, namespace }) => {
       reason: "Invalid",
     }
   `);
+  expect((await post(csr(namespace, "forged", kubeletServing, ["server auth"]))).body.details.causes).toMatchObject([
+    { field: "spec.request", message: expect.stringMatching(/: x509: ECDSA verification failure$/) },
+  ]);
   expect(await post(csr(namespace, "client", client, []))).toMatchInlineSnapshot(`
     422 Failure {
       details: {

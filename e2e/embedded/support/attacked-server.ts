@@ -2,12 +2,11 @@
  * A node's HTTPS server in its own process, which a test may bring down. Every pod `POD` of every namespace `NS` runs there. The header
  * `x-user` authenticates a caller. Sends its parent the port, and answers each message of the parent with its resource usage.
  */
-import { systemClock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { NodeAccess, type ContainerAccess } from "@virtual-kubelet/core";
 import { noMetrics, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import { startKubeletServer, type AccessControl, type ServerLimits } from "@virtual-kubelet/kubelet-api";
-import { createCertificateAuthority } from "@virtual-kubelet/testing";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 
 /** Message of the process when it listens. */
 export interface AttackedServerAddress {
@@ -108,8 +107,8 @@ const pods = names.flatMap((namespace) => names.map((name) => podsByName(`ns-${n
 const lifecycle = { createPod: unused, updatePod: unused, deletePod: unused, getPod: unused, getPodStatus: unused, getPods: unused };
 access.open({ provider: { ...lifecycle, ...containers }, listPods: () => pods, getPods: unused, redact: (_uid, error) => error });
 
-const authority = createCertificateAuthority("test", systemClock);
-const tls = authority.issue({ commonName: "n1", names: ["127.0.0.1"], usages: ["server"] });
+const authority = createCertificateAuthority("test");
+const tls = authority.issue({ commonName: "n1", names: ["127.0.0.1"], usages: ["server auth"] });
 const server = await startKubeletServer({
   nodes: [{ access }],
   host: "127.0.0.1",

@@ -1,4 +1,3 @@
-import { systemClock } from "@virtual-kubelet/clock";
 import {
   VirtualNode,
   type AttachIO,
@@ -20,7 +19,8 @@ import {
   type ServingTls,
 } from "@virtual-kubelet/kubelet-api";
 import { provider as mock, type MockConfig } from "@virtual-kubelet/provider-mock";
-import { createCertificateAuthority, eventually, type CertificateAuthority } from "@virtual-kubelet/testing";
+import { createCertificateAuthority, type CertificateAuthority } from "@virtual-kubelet/pki";
+import { eventually } from "@virtual-kubelet/testing";
 import { request as httpsRequest } from "node:https";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect, type TLSSocket } from "node:tls";
@@ -139,7 +139,7 @@ export class KubeletRig implements AsyncDisposable {
   readonly access: HeaderAccess = new HeaderAccess();
   readonly nodes: ServedNode[] = [];
   readonly lines: (LogFields & { readonly message: string })[] = [];
-  readonly authority: CertificateAuthority = createCertificateAuthority("test", systemClock);
+  readonly authority: CertificateAuthority = createCertificateAuthority("test");
   readonly #apiServer: ApiServer;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
@@ -180,7 +180,7 @@ export class KubeletRig implements AsyncDisposable {
 
   /** Serving certificate of this rig's authority. */
   issue(name: string): ServingTls {
-    return this.authority.issue({ commonName: name, names: ["localhost", "127.0.0.1"], usages: ["server"] });
+    return this.authority.issue({ commonName: name, names: ["localhost", "127.0.0.1"], usages: ["server auth"] });
   }
 
   /** Replaces the server's certificate. */

@@ -93,7 +93,7 @@ export class StreamsRig implements AsyncDisposable {
 
   /** Where an upgrade request of a user goes. */
   target(path: string, user: string): UpgradeTarget {
-    const { certificatePem: cert, privateKeyPem: key } = this.#server.issueClientCertificate(user);
+    const { certificate: cert, key } = this.#server.issueClientCertificate(user);
     return { url: `${this.#server.url}${path}`, tls: { ca: this.#server.caPem, cert, key } };
   }
 

@@ -1,36 +1,23 @@
-/** Certificate requests (PKCS#10, PEM), created with openssl. The private keys were not kept. */
-export const certificateRequests = {
-  client: `-----BEGIN CERTIFICATE REQUEST-----
-MIHfMIGGAgEAMCQxEzARBgNVBAoMCmRldmVsb3BlcnMxDTALBgNVBAMMBGRhbmEw
-WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATlzhlcCKyTzZg15DCSFSQZX0Abj1u2
-oGUs6g4y/SXInbU45iohIyQk+Io+UyMbhN8Gtx43DBeR41QjZSszLzJmoAAwCgYI
-KoZIzj0EAwIDSAAwRQIgffZkHDNphQYy1VNTRaKzytH7WTV+m+oxtV1lHj38SicC
-IQD+Z2lTFhWpIJELJgFpYVMqsrs/5z2JMq54+nePgtQsew==
------END CERTIFICATE REQUEST-----
-`,
-  masters: `-----BEGIN CERTIFICATE REQUEST-----
-MIHiMIGKAgEAMCgxFzAVBgNVBAoMDnN5c3RlbTptYXN0ZXJzMQ0wCwYDVQQDDARk
-YW5hMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEDr4al4eyszMRaXL0+hL1JHPV
-jDexWi3SRyGB/DeRUJ+vozQsb6N927gmypFgio5J0zEMZ+mCzUsGqL/usVbaz6AA
-MAoGCCqGSM49BAMCA0cAMEQCIFCAMsqS6YDuF9hRJDuKI4EvVg/uhtDYhq+zvP0V
-isH6AiBWrPC/LhVJsDfUtWGzbWiOTz4oJqOBjZ0G2gALWam2RA==
------END CERTIFICATE REQUEST-----
-`,
-  kubelet: `-----BEGIN CERTIFICATE REQUEST-----
-MIHsMIGTAgEAMDExFTATBgNVBAoMDHN5c3RlbTpub2RlczEYMBYGA1UEAwwPc3lz
-dGVtOm5vZGU6Y3NyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEtVkUI0SqIwwR
-RMeZhPVNfUKJtWLnsDmCjHM/cP9OIsiE3uy7GxD+CEcj+hrs984MtpTo7XY1i24v
-mh8kryxbwqAAMAoGCCqGSM49BAMCA0gAMEUCIQCLx7Kc/xJV83mHy8xeRjSfiErR
-G5GvnjEFLSwWBFQljQIgBtQDusly2EnvviMSpeKccpirEoMQdEaJC9lXNz6h1es=
------END CERTIFICATE REQUEST-----
-`,
-  serving: `-----BEGIN CERTIFICATE REQUEST-----
-MIIBEzCBugIBADAxMRUwEwYDVQQKDAxzeXN0ZW06bm9kZXMxGDAWBgNVBAMMD3N5
-c3RlbTpub2RlOmNzcjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABEj4BT9TEYDT
-qeAqjVGCPYsyr/ewVmredVKsnVOEAU61wzceI7Nd7CckFM9feiTfBFPnIwFoCx2E
-uwijsD88hT6gJzAlBgkqhkiG9w0BCQ4xGDAWMBQGA1UdEQQNMAuCA2NzcocECgAA
-ATAKBggqhkjOPQQDAgNIADBFAiEAqwFd/Fgzc4foUyhGmy2Fu0c+DSxFxIW9U84p
-WZEAEC4CIC67xl7AyklS2/507Z2jU64EEV9nfJD3li+GIcuTeewt
------END CERTIFICATE REQUEST-----
-`,
-} as const;
+import { createCertificateRequest, generateKey } from "@virtual-kubelet/pki";
+
+const request = (commonName: string, organization: string, names: readonly string[] = []): string =>
+  createCertificateRequest({ commonName, organizations: [organization], names }, generateKey());
+
+const serving = request("system:node:csr", "system:nodes", ["csr", "10.0.0.1"]);
+
+/** Certificate requests, PEM; the keys are thrown away. */
+export const certificateRequests: Readonly<Record<"client" | "masters" | "kubelet" | "serving" | "forged", string>> = {
+  client: request("dana", "developers"),
+  masters: request("dana", "system:masters"),
+  kubelet: request("system:node:csr", "system:nodes"),
+  serving,
+  /** The last byte of its signature is another. */
+  forged: withLastByteChanged(serving),
+};
+
+function withLastByteChanged(pem: string): string {
+  const [, begin = "", body = "", end = ""] = /^(.*-\n)([^-]*)(-.*)$/s.exec(pem) ?? [];
+  const bytes = Buffer.from(body, "base64");
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+  return `${begin}${bytes.toString("base64")}\n${end}`;
+}

@@ -96,8 +96,8 @@ async function openEmbedded(): Promise<OpenServer> {
     api,
     target: { server: server.url, ca: server.caPem },
     certificateOf: (user, groups) => {
-      const { certificatePem, privateKeyPem } = server.issueClientCertificate(user, groups);
-      return { cert: certificatePem, key: privateKeyPem };
+      const { certificate: cert, key } = server.issueClientCertificate(user, groups);
+      return { cert, key };
     },
     [Symbol.asyncDispose]: async () => {
       api[Symbol.dispose]();

@@ -1,4 +1,5 @@
 import { backgroundClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { type AuthorizationMode, createAuthorizer } from "./authorization/authorizer.ts";
 import { createBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
 import { bootstrap } from "./bootstrap/bootstrap.ts";
@@ -80,7 +81,7 @@ export interface ApiServer extends AsyncDisposable {
   /** Public key that verifies service account tokens, PEM. */
   readonly serviceAccountKeyPem: string;
   /** Issues a client certificate for a user, such as `system:node:n1` in the group `system:nodes`; PEM. */
-  issueClientCertificate(user: string, groups?: readonly string[]): { readonly certificatePem: string; readonly privateKeyPem: string };
+  issueClientCertificate(user: string, groups?: readonly string[]): KeyPair;
   /** Access to the objects without HTTP, under the same rules. */
   readonly cluster: Cluster;
   /** Injects faults into responses and watches, to test how a client reacts. */
@@ -121,7 +122,6 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const credentials = createServerCredentials({
     // Clients verify certificates by the machine's time.
     clock: backgroundClock,
-    random: systemRandom,
     hosts: [
       ...new Set([
         host,
@@ -134,7 +134,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
       ]),
     ],
   });
-  const caPem = credentials.authority.certificatePem;
+  const caPem = credentials.authority.certificate;
   const token = options.token ?? systemRandom.uuid();
   const storage = new Storage({ historyLimit: options.watchHistory ?? historyDefault });
   const kindTable = new KindTable(kinds);
@@ -193,7 +193,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
         clock,
         random,
         authorizer,
-        signer: { authority: credentials.authority, random: systemRandom, clock: backgroundClock },
+        signer: { authority: credentials.authority, clock: backgroundClock },
         ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
       }),
     );
@@ -210,10 +210,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     caPem,
     token,
     serviceAccountKeyPem: tokens.publicKeyPem,
-    issueClientCertificate: (user, groups = []) => {
-      const { certificatePem, privateKeyPem } = credentials.issueClient(user, groups);
-      return { certificatePem, privateKeyPem };
-    },
+    issueClientCertificate: (user, groups = []) => credentials.issueClient(user, groups),
     cluster: registry,
     faults,
     version: gitVersion,

@@ -16,7 +16,7 @@ export {
   type PendingRequest,
   type StoredCertificates,
 } from "./certificates/certificate-store.ts";
-export type { KeyPair, KeyPairSource } from "./certificates/key-pair.ts";
+export type { KeyPairSource } from "./certificates/key-pair.ts";
 export { servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
 export { createAccessControl, type AccessControlOptions } from "./access-control/create-access-control.ts";
 export { createServingCertificate, type ServingCertificate, type ServingTls } from "./certificates/serving-certificate.ts";

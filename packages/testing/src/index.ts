@@ -5,13 +5,6 @@
  * @packageDocumentation
  */
 export { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-export {
-  createCertificateAuthority,
-  openCertificateAuthority,
-  type CertificateAndKey,
-  type CertificateAuthority,
-  type CertificateRequest,
-} from "./certificates/certificate-authority.ts";
 export { apiRequest, type ApiAnswer, type ApiServerTarget } from "./control-plane/api-request.ts";
 export { ensureControlPlane, type EnsureControlPlaneOptions } from "./control-plane/build-control-plane.ts";
 export type { ComponentFlags, ControlPlaneComponent } from "./control-plane/component-flags.ts";

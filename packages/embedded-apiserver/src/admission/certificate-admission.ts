@@ -1,9 +1,9 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { type CertificateRequest, parseCertificateRequest } from "@virtual-kubelet/pki";
 import { forbidden, invalid } from "../errors/api-status-error.ts";
 import type { Access } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
-import { parseCertificateRequest } from "../certificates/certificate-request.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, FieldError, Kind } from "../kinds/kind.ts";
@@ -64,7 +64,7 @@ function admitNew({ authorizer, user, kind }: CsrWriter, csr: ApiObject): void {
 }
 
 /** A malformed request is rejected by validation instead. */
-function tryParse(spec: CsrSpec): ReturnType<typeof parseCertificateRequest> | undefined {
+function tryParse(spec: CsrSpec): CertificateRequest | undefined {
   try {
     return parseCertificateRequest(requestPem(spec));
   } catch {

@@ -1,12 +1,12 @@
-import type { Clock, Random } from "@virtual-kubelet/clock";
-import { issueCertificate, type CertifiedKey } from "./certificate.ts";
+import type { Clock } from "@virtual-kubelet/clock";
+import { type CertificateAuthority, createCertificateAuthority, type KeyPair } from "@virtual-kubelet/pki";
 
 /** The certificates of one server: an authority of its own, and what it signs. */
 export interface ServerCredentials {
-  readonly authority: CertifiedKey;
-  readonly serving: CertifiedKey;
+  readonly authority: CertificateAuthority;
+  readonly serving: KeyPair;
   /** Signs a certificate for a user; groups are its organizations. */
-  issueClient(user: string, groups: readonly string[]): CertifiedKey;
+  issueClient(user: string, groups: readonly string[]): KeyPair;
 }
 
 const dayMs = 86_400_000;
@@ -17,21 +17,16 @@ const clockSkewMs = dayMs;
 /** Makes an authority and a serving certificate for these hosts. */
 export function createServerCredentials({
   clock,
-  random,
   hosts,
 }: {
-  readonly clock: Clock;
-  readonly random: Random;
+  readonly clock: Pick<Clock, "now">;
   readonly hosts: readonly string[];
 }): ServerCredentials {
   const validity = { notBeforeMs: clock.now() - clockSkewMs, notAfterMs: clock.now() + validityMs };
-  const serial = (): Buffer => Buffer.from(random.uuid().replaceAll("-", ""), "hex");
-  const authority = issueCertificate({ commonName: "embedded-apiserver-ca", usage: "authority", ...validity, serial: serial() });
-  const serving = issueCertificate({ commonName: "kube-apiserver", usage: "server", hosts, ...validity, serial: serial() }, authority);
+  const authority = createCertificateAuthority("embedded-apiserver-ca", validity);
   return {
     authority,
-    serving,
-    issueClient: (user, groups) =>
-      issueCertificate({ commonName: user, organizations: groups, usage: "client", ...validity, serial: serial() }, authority),
+    serving: authority.issue({ commonName: "kube-apiserver", names: hosts, usages: ["server auth"], validity }),
+    issueClient: (user, groups) => authority.issue({ commonName: user, organizations: groups, usages: ["client auth"], validity }),
   };
 }

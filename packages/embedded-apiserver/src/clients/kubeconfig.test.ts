@@ -19,7 +19,7 @@ test("a kubeconfig has the server's URL, its authority and the token", () => {
 });
 
 test("a kubeconfig may hold a client certificate", () => {
-  const credentials = { certificatePem: "CERT", privateKeyPem: "KEY" };
+  const credentials = { certificate: "CERT", key: "KEY" };
   const config = JSON.parse(toKubeconfig({ server: "https://127.0.0.1:1", caPem: "PEM", credentials, name: "x" }));
 
   expect(config.users).toEqual([{ name: "x", user: { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") } }]);

@@ -1,3 +1,4 @@
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { open } from "node:fs/promises";
 
 /** User of a client certificate. */
@@ -9,7 +10,7 @@ export interface ClientUser {
 }
 
 /** Credentials of a kubeconfig's user. */
-export type Credentials = { readonly token: string } | { readonly certificatePem: string; readonly privateKeyPem: string };
+export type Credentials = { readonly token: string } | KeyPair;
 
 /** Content of a kubeconfig. */
 export interface KubeconfigSpec {
@@ -27,8 +28,8 @@ export function toKubeconfig({ server, caPem, credentials, name }: KubeconfigSpe
     "token" in credentials
       ? { token: credentials.token }
       : {
-          "client-certificate-data": toBase64(credentials.certificatePem),
-          "client-key-data": toBase64(credentials.privateKeyPem),
+          "client-certificate-data": toBase64(credentials.certificate),
+          "client-key-data": toBase64(credentials.key),
         };
   const config = {
     apiVersion: "v1",

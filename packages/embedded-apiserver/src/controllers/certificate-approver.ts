@@ -1,5 +1,5 @@
+import { type CertificateRequest, parseCertificateRequest } from "@virtual-kubelet/pki";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import { type CertificateRequest, parseCertificateRequest } from "../certificates/certificate-request.ts";
 import type { UserInfo } from "../http/api-request.ts";
 import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
 import { certificatesGroup, type CsrSpec, hasCondition, requestPem, signerNames } from "../kinds/certificates/csr-fields.ts";

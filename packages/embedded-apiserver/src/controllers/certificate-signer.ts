@@ -1,7 +1,5 @@
-import type { Clock, Random } from "@virtual-kubelet/clock";
-import type { CertifiedKey } from "../certificates/certificate.ts";
-import { parseCertificateRequest } from "../certificates/certificate-request.ts";
-import { signRequest } from "../certificates/sign-request.ts";
+import type { Clock } from "@virtual-kubelet/clock";
+import { type CertificateAuthority, isKeyUsage, parseCertificateRequest } from "@virtual-kubelet/pki";
 import { type CsrSpec, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
 import { hasSigner, signerProblem } from "./certificate-signers.ts";
 import type { ControllerContext } from "./shared/controller-context.ts";
@@ -16,11 +14,9 @@ const defaultMs = 365 * 24 * 60 * minuteMs;
 
 /** What signs. */
 export interface Signer {
-  readonly authority: CertifiedKey;
+  readonly authority: CertificateAuthority;
   /** The time that certificates go by: the machine's, for whoever checks one goes by it. */
   readonly clock: Pick<Clock, "now">;
-  /** Serial numbers come from it. */
-  readonly random: Random;
 }
 
 /**
@@ -35,18 +31,16 @@ export function startCertificateSigner(context: ControllerContext, signer: Signe
     const message = signerProblem(spec, request);
     if (message !== undefined)
       return withTrueCondition(status, { type: "Failed", reason: "SignerValidationFailure", message }, context.clock.now());
-    return { certificate: Buffer.from(signRequest(request, policyFor(spec), signer.authority)).toString("base64") };
+    return { certificate: Buffer.from(signer.authority.sign(request, policyFor(spec))).toString("base64") };
   });
 
-  function policyFor({ usages = [], expirationSeconds }: CsrSpec): Parameters<typeof signRequest>[1] {
+  function policyFor({ usages = [], expirationSeconds }: CsrSpec): Parameters<CertificateAuthority["sign"]>[1] {
     const now = signer.clock.now();
     const validMs = expirationSeconds === undefined ? defaultMs : Math.max(minMs, Math.min(defaultMs, expirationSeconds * 1000));
     const notAfterMs = now + validMs - (validMs < shortMs ? 0 : backdateMs);
     return {
-      usages,
-      notBeforeMs: now - backdateMs,
-      notAfterMs: Math.min(notAfterMs, signer.authority.spec.notAfterMs),
-      serial: Buffer.from(signer.random.uuid().replaceAll("-", ""), "hex"),
+      usages: usages.filter(isKeyUsage),
+      validity: { notBeforeMs: now - backdateMs, notAfterMs: Math.min(notAfterMs, signer.authority.validity.notAfterMs) },
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { CertificateRequest } from "../certificates/certificate-request.ts";
+import type { CertificateRequest } from "@virtual-kubelet/pki";
 import { type CsrSpec, signerNames } from "../kinds/certificates/csr-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/certificates/helpers.go and pkg/controller/certificates/signer/signer.go. */

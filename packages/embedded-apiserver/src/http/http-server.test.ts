@@ -1,3 +1,4 @@
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { connect, constants, type ClientHttp2Session } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { once } from "node:events";
@@ -85,14 +86,14 @@ test("a caller with a wrong token gets 401, a body beyond 3 MiB 413", async () =
 test("a client certificate is accepted only if the server's authority has signed it", async () => {
   await using server = await startApiServer({ controllers: false });
   await using other = await startApiServer({ controllers: false });
-  const whoAmI = async ({ certificatePem, privateKeyPem }: ReturnType<ApiServer["issueClientCertificate"]>): Promise<Answer> => {
+  const whoAmI = async ({ certificate, key }: KeyPair): Promise<Answer> => {
     const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     const headers = { "content-type": "application/json" };
     const request = httpsRequest(`${server.url}${path}`, {
       method: "POST",
       ca: server.caPem,
-      cert: certificatePem,
-      key: privateKeyPem,
+      cert: certificate,
+      key,
       agent: false,
       headers,
     });

@@ -1,10 +1,10 @@
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { constants, createSecureServer, Http2ServerResponse, type Http2SecureServer, type Http2ServerRequest } from "node:http2";
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { tooLarge } from "../errors/api-status-error.ts";
-import type { CertifiedKey } from "../certificates/certificate.ts";
 import { abandon, bodyLimitBytes, takenOver, type ApiRequest, type ApiResponse, type RequestHandler } from "./api-request.ts";
 import { failure } from "./respond.ts";
 
@@ -13,7 +13,7 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  readonly serving: CertifiedKey;
+  readonly serving: KeyPair;
   /** PEM of the authority that signs client certificates. */
   readonly clientCaPem: string;
   readonly handle: RequestHandler;
@@ -43,8 +43,8 @@ const connectionHeaders: ReadonlySet<string> = new Set(["connection", "transfer-
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const server = createSecureServer({
     allowHTTP1: true,
-    cert: options.serving.certificatePem,
-    key: options.serving.privateKeyPem,
+    cert: options.serving.certificate,
+    key: options.serving.key,
     ca: options.clientCaPem,
     requestCert: true,
     rejectUnauthorized: false,

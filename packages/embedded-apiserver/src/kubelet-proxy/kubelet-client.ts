@@ -1,6 +1,6 @@
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { Agent, request as httpsRequest } from "node:https";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
-import type { CertifiedKey } from "../certificates/certificate.ts";
 
 /** A request to a kubelet. */
 export interface KubeletRequest {
@@ -38,8 +38,8 @@ export class KubeletClient implements Kubelets, Disposable {
   readonly tls: Kubelets["tls"];
   readonly #agent: Agent;
 
-  constructor({ certificatePem, privateKeyPem }: CertifiedKey) {
-    this.tls = { cert: certificatePem, key: privateKeyPem, rejectUnauthorized: false };
+  constructor({ certificate, key }: KeyPair) {
+    this.tls = { cert: certificate, key, rejectUnauthorized: false };
     this.#agent = new Agent({ ...this.tls, keepAlive: true });
   }
 

@@ -1,14 +1,14 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { noMetrics } from "@virtual-kubelet/kube-client";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { expect, test } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
-import { TestAuthority } from "../test-support/test-authority.ts";
 import { ClientCaConfigMap } from "./client-ca-config-map.ts";
 
 const collection = "/api/v1/namespaces/kube-system/configmaps";
 const path = `${collection}/extension-apiserver-authentication`;
-const [first, second] = [new TestAuthority("first").certificate, new TestAuthority("second").certificate];
+const [first, second] = [createCertificateAuthority("first").certificate, createCertificateAuthority("second").certificate];
 
 function rig() {
   const clock = new VirtualClock();

@@ -1,10 +1,10 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
-import { TestAuthority } from "../test-support/test-authority.ts";
 import { openClientCaFile } from "./client-ca-file.ts";
 
 /** For files, which take longer on a busy machine. */
@@ -22,7 +22,7 @@ afterEach(async () => {
 
 test("a file's authority counts, and another one that takes its place; what is none changes nothing", async () => {
   const path = join(directory, "ca.crt");
-  const [first, second] = [new TestAuthority("first").certificate, new TestAuthority("second").certificate];
+  const [first, second] = [createCertificateAuthority("first").certificate, createCertificateAuthority("second").certificate];
   await writeFile(path, first);
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
@@ -59,7 +59,7 @@ test.each([
 
 test("why a bundle cannot be used is told with the number of the certificate", async () => {
   const path = join(directory, "ca.crt");
-  const { certificate } = new TestAuthority("first");
+  const { certificate } = createCertificateAuthority("first");
   await writeFile(path, `${certificate}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
 
   await expect(openClientCaFile({ path, clock: new VirtualClock(), logger: new RecordingLogger() })).rejects.toThrow(
@@ -69,7 +69,7 @@ test("why a bundle cannot be used is told with the number of the certificate", a
 
 test("it is searched for once it is opened", async () => {
   const path = join(directory, "ca.crt");
-  await writeFile(path, new TestAuthority("first").certificate);
+  await writeFile(path, createCertificateAuthority("first").certificate);
 
   const ca = await openClientCaFile({ path, clock: new VirtualClock(), logger: new RecordingLogger() });
 

@@ -1,15 +1,24 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
+import {
+  type CertificateAuthority,
+  type CertificateSpec,
+  createCertificateAuthority,
+  selfSignedCertificate,
+  type Validity,
+} from "@virtual-kubelet/pki";
 import { createHash, X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
+import type { CredentialSource } from "../access-control/access-control.ts";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
-import { connectionWith, TestAuthority, usages, type Subject, type Wish } from "../test-support/test-authority.ts";
 import { ClientCertificates } from "./client-certificate.ts";
 
-const cn = (name: string) => ["2.5.4.3", name] as const;
-const o = (group: string) => ["2.5.4.10", group] as const;
-const uid = (value: string) => ["1.3.6.1.4.1.57683.2", value] as const;
+const uidAttribute = "1.3.6.1.4.1.57683.2";
 
-const authority = new TestAuthority();
+/** Also in the virtual clock's time. */
+const validity: Validity = { notBeforeMs: Date.UTC(2020, 0, 1), notAfterMs: Date.UTC(2049, 0, 1) };
+
+const newAuthority = (name = "test-ca", times = validity): CertificateAuthority => createCertificateAuthority(name, times);
+const authority = newAuthority();
 
 function rig() {
   const clock = new VirtualClock();
@@ -19,20 +28,26 @@ function rig() {
   return { clock, ca, metrics, certificates: new ClientCertificates({ clientCa, clock, metrics }) };
 }
 
-function caller(
-  subject: Subject,
-  {
-    authorized = true,
-    by = authority,
-    usage = usages.client,
-    ...wish
-  }: { authorized?: boolean; by?: TestAuthority; usage?: string | undefined } & Omit<Wish, "subject" | "usage"> = {},
-) {
-  return { headers: {}, socket: connectionWith(by.issue({ subject, usage, ...wish }).certificate, authorized), judgedBy: by.certificate };
+/** A connection whose client showed this certificate. */
+function connectionWith(certificate: string | undefined, authorized: boolean): CredentialSource["socket"] {
+  const shown = certificate === undefined ? {} : new X509Certificate(certificate).toLegacyObject();
+  return { authorized, getPeerCertificate: () => shown as never };
 }
 
+/** A client with a certificate, valid in the virtual clock's time and for clients unless the spec says otherwise. */
+function caller(
+  spec: CertificateSpec & { readonly validity?: Validity },
+  { authorized = true, by = authority }: { readonly authorized?: boolean; readonly by?: CertificateAuthority } = {},
+) {
+  const { certificate } = by.issue({ usages: ["client auth"], validity, ...spec });
+  return { headers: {}, socket: connectionWith(certificate, authorized), judgedBy: by.certificate };
+}
+
+const ann = { commonName: "ann" };
+
 test("common name, organizations and uid are user, groups and uid; the certificate's hash is in extra", () => {
-  const { certificate } = authority.issue({ subject: [o("dev"), o("ops"), uid("u-1"), cn("ann")], usage: usages.client });
+  const extraNames = [[uidAttribute, "u-1"]] as const;
+  const { certificate } = authority.issue({ ...ann, organizations: ["dev", "ops"], extraNames, usages: ["client auth"], validity });
   const hash = createHash("sha256").update(new X509Certificate(certificate).raw).digest("hex");
 
   const user = rig().certificates.authenticate({ headers: {}, socket: connectionWith(certificate, true) });
@@ -46,11 +61,11 @@ test("common name, organizations and uid are user, groups and uid; the certifica
 });
 
 test("of several common names the last one counts, as with Go", () => {
-  expect(rig().certificates.authenticate(caller([cn("a"), cn("b")]))?.name).toBe("b");
+  expect(rig().certificates.authenticate(caller({ commonName: "a", extraNames: [["2.5.4.3", "b"]] }))?.name).toBe("b");
 });
 
 test("a certificate without a name is nobody's", () => {
-  expect(rig().certificates.authenticate(caller([o("dev")]))).toBeUndefined();
+  expect(rig().certificates.authenticate(caller({ organizations: ["dev"] }))).toBeUndefined();
 });
 
 test("no certificate is nobody's", () => {
@@ -63,7 +78,7 @@ test("no certificate is nobody's", () => {
 
 test("another authority's certificate of the same name is nobody's, and was shown", () => {
   const { certificates } = rig();
-  const request = caller([cn("ann")], { authorized: false, by: new TestAuthority() });
+  const request = caller(ann, { authorized: false, by: newAuthority() });
 
   expect(certificates.authenticate(request)).toBeUndefined();
   expect(certificates.wasShown(request)).toBe(true);
@@ -73,23 +88,23 @@ test("without a client CA no certificate counts, though TLS may have found it go
   const { ca, certificates } = rig();
   ca.pem = undefined;
 
-  expect(certificates.authenticate(caller([cn("ann")]))).toBeUndefined();
+  expect(certificates.authenticate(caller(ann))).toBeUndefined();
 });
 
 test("an authority that is no longer the client CA loses those who are connected", () => {
   const { ca, certificates } = rig();
-  const request = caller([cn("ann")]);
+  const request = caller(ann);
   expect(certificates.authenticate(request)?.name).toBe("ann");
 
-  ca.pem = new TestAuthority().certificate;
+  ca.pem = newAuthority().certificate;
 
   expect(certificates.authenticate(request)).toBeUndefined();
 });
 
 test("what TLS found good counts by the authority that it was found by, and no other", () => {
   const { certificates } = rig();
-  const [old, intermediate] = [new TestAuthority("old"), new TestAuthority("intermediate")];
-  const socket = () => connectionWith(intermediate.issue({ subject: [cn("ann")], usage: usages.client }).certificate, true);
+  const [old, intermediate] = [newAuthority("old"), newAuthority("intermediate")];
+  const socket = () => connectionWith(intermediate.issue({ ...ann, usages: ["client auth"], validity }).certificate, true);
 
   expect(certificates.authenticate({ headers: {}, socket: socket(), judgedBy: authority.certificate })?.name).toBe("ann");
   expect(certificates.authenticate({ headers: {}, socket: socket(), judgedBy: old.certificate })).toBeUndefined();
@@ -98,8 +113,8 @@ test("what TLS found good counts by the authority that it was found by, and no o
 
 test("an authority that becomes the client CA gains those who are connected", () => {
   const { ca, certificates } = rig();
-  ca.pem = new TestAuthority("other").certificate;
-  const request = caller([cn("ann")], { authorized: false });
+  ca.pem = newAuthority("other").certificate;
+  const request = caller(ann, { authorized: false });
   expect(certificates.authenticate(request)).toBeUndefined();
 
   ca.pem = `${ca.pem}${authority.certificate}`;
@@ -110,13 +125,13 @@ test("an authority that becomes the client CA gains those who are connected", ()
 test("a server's certificate is nobody's, also on a connection that is older than the client CA", () => {
   const { certificates } = rig();
 
-  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, usage: usages.server }))).toBeUndefined();
+  expect(certificates.authenticate(caller({ ...ann, usages: ["server auth"] }, { authorized: false }))).toBeUndefined();
 });
 
 test("a certificate that expires while the connection is open counts no longer", async () => {
   const { clock, certificates } = rig();
   const notAfterMs = clock.now() + 60_000;
-  const { certificate } = authority.issue({ subject: [cn("ann")], usage: usages.client, notAfterMs });
+  const { certificate } = authority.issue({ ...ann, usages: ["client auth"], validity: { ...validity, notAfterMs } });
   const request = { headers: {}, socket: connectionWith(certificate, true) };
   expect(certificates.authenticate(request)?.name).toBe("ann");
 
@@ -126,24 +141,33 @@ test("a certificate that expires while the connection is open counts no longer",
 });
 
 test("a user has no uid and no groups but those of the certificate", () => {
-  expect(rig().certificates.authenticate(caller([cn("ann")]))).toMatchObject({ name: "ann", uid: undefined, groups: [] });
-  expect(rig().certificates.authenticate(caller([cn("ann"), uid("u-1"), uid("u-2")]))?.uid).toBe("u-1");
+  expect(rig().certificates.authenticate(caller(ann))).toMatchObject({ name: "ann", uid: undefined, groups: [] });
+  expect(
+    rig().certificates.authenticate(
+      caller({
+        ...ann,
+        extraNames: [
+          [uidAttribute, "u-1"],
+          [uidAttribute, "u-2"],
+        ],
+      }),
+    )?.uid,
+  ).toBe("u-1");
 });
 
 test("how long a certificate has still to go is measured, each time it counts", () => {
   const { clock, metrics, certificates } = rig();
-  const request = caller([cn("ann")], { notAfterMs: clock.now() + 90_000 });
+  const request = caller({ ...ann, validity: { ...validity, notAfterMs: clock.now() + 90_000 } });
 
   certificates.authenticate(request);
-  certificates.authenticate(caller([cn("ann")], { by: new TestAuthority("another") }));
+  certificates.authenticate(caller(ann, { by: newAuthority("another") }));
 
   expect(metrics.samples).toEqual(["apiserver_client_certificate_expiration_seconds 90"]);
 });
 
 test("a certificate counts from its first moment to its last", async () => {
   const { clock, certificates } = rig();
-  const [notBeforeMs, notAfterMs] = [clock.now() + 60_000, clock.now() + 120_000];
-  const request = caller([cn("ann")], { notBeforeMs, notAfterMs });
+  const request = caller({ ...ann, validity: { notBeforeMs: clock.now() + 60_000, notAfterMs: clock.now() + 120_000 } });
   const counts: boolean[] = [];
 
   for (const ms of [59_999, 1, 60_000, 1]) {
@@ -156,7 +180,7 @@ test("a certificate counts from its first moment to its last", async () => {
 
 test("a certificate is read once for each connection", () => {
   const { certificates } = rig();
-  const { socket, ...request } = caller([cn("ann")]);
+  const { socket, ...request } = caller(ann);
   let reads = 0;
   const counting = {
     authorized: true,
@@ -179,7 +203,7 @@ test("a connection that is gone shows nothing", () => {
 });
 
 test("what has bytes and no subject was not shown as a certificate is", () => {
-  const { raw } = new X509Certificate(authority.issue({ subject: [cn("ann")] }).certificate);
+  const { raw } = new X509Certificate(authority.issue(ann).certificate);
   const request = { headers: {}, socket: { authorized: true, getPeerCertificate: () => ({ raw }) as never } };
 
   expect(rig().certificates.wasShown(request)).toBe(false);
@@ -188,33 +212,45 @@ test("what has bytes and no subject was not shown as a certificate is", () => {
 test("on a connection that is older than the client CA a certificate without a usage is for everything", () => {
   const { certificates } = rig();
 
-  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, usage: undefined }))?.name).toBe("ann");
+  expect(certificates.authenticate(caller({ ...ann, usages: [] }, { authorized: false }))?.name).toBe("ann");
 });
 
 test("an authority is nobody's client, on a connection that is older than the client CA", () => {
   const { certificates } = rig();
 
-  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, ca: true }))).toBeUndefined();
+  expect(
+    certificates.authenticate({ headers: {}, socket: connectionWith(authority.certificate, false), judgedBy: authority.certificate }),
+  ).toBeUndefined();
 });
 
 test("what calls itself the client CA and has not signed the certificate is not believed", () => {
   const { certificates } = rig();
 
-  expect(certificates.authenticate(caller([cn("ann")], { authorized: false, by: new TestAuthority() }))).toBeUndefined();
+  expect(certificates.authenticate(caller(ann, { authorized: false, by: newAuthority() }))).toBeUndefined();
 });
 
-test("on a connection that is older than the client CA, that CA has to be an authority, and its time to have come", () => {
+test("on a connection that is older than the client CA, the time of that CA has to have come", () => {
   const { clock, ca, certificates } = rig();
   const nowMs = clock.now();
-  const counts = (wish: { ca?: boolean; notBeforeMs?: number; notAfterMs?: number }): boolean => {
-    const by = new TestAuthority("dated", wish);
+  const counts = (times: Partial<Validity>): boolean => {
+    const by = newAuthority("dated", { ...validity, ...times });
     ca.pem = by.certificate;
-    return certificates.authenticate(caller([cn("ann")], { authorized: false, by })) !== undefined;
+    return certificates.authenticate(caller(ann, { authorized: false, by })) !== undefined;
   };
 
-  expect(counts({ ca: false })).toBe(false);
   expect(counts({ notBeforeMs: nowMs })).toBe(true);
   expect(counts({ notBeforeMs: nowMs + 1_000 })).toBe(false);
   expect(counts({ notAfterMs: nowMs })).toBe(true);
   expect(counts({ notAfterMs: nowMs - 1_000 })).toBe(false);
+});
+
+test("on a connection that is older than the client CA, that CA has to be an authority", () => {
+  const { ca, certificates } = rig();
+  const by = newAuthority("server");
+  const request = caller(ann, { authorized: false, by });
+  // Key and name are the authority's, so only that it is none tells it from the authority.
+  ca.pem = selfSignedCertificate({ commonName: "server", validity }, by.key);
+
+  expect(new X509Certificate(by.issue(ann).certificate).checkIssued(new X509Certificate(ca.pem))).toBe(true);
+  expect(certificates.authenticate(request)).toBeUndefined();
 });

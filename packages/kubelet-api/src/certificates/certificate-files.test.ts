@@ -1,4 +1,5 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
+import { type KeyPair, selfSignedCertificate } from "@virtual-kubelet/pki";
 import { generateKeyPairSync } from "node:crypto";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,9 +8,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { openCertificateFiles } from "./certificate-files.ts";
-import { certificateOf, type KeyPair } from "./key-pair.ts";
+import { certificateOf } from "./key-pair.ts";
 import { makeSelfSigned } from "./self-signed.ts";
-import { selfSignedCertificate } from "./x509-writer.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -110,8 +110,8 @@ test("a certificate whose key is yet to come changes nothing until it is there",
 /** With a key that OpenSSL finds too small to serve with, though it belongs to the certificate. */
 function tooSmall(): KeyPair {
   const key = generateKeyPairSync("ec", { namedCurve: "prime192v1" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const subject = { commonName: "vk", names: { dnsNames: ["vk"], ips: [] }, key };
-  return { certificate: selfSignedCertificate(subject, { notBeforeMs: 0, notAfterMs: 365 * dayMs }), key };
+  const validity = { notBeforeMs: 0, notAfterMs: 365 * dayMs };
+  return { certificate: selfSignedCertificate({ commonName: "vk", names: ["vk"], usages: ["server auth"], validity }, key), key };
 }
 
 test("a certificate that OpenSSL refuses changes nothing, and is warned of and counted once", async () => {

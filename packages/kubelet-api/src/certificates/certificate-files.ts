@@ -1,9 +1,10 @@
 import type { Clock } from "@virtual-kubelet/clock";
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { noMetrics, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { Listeners } from "../listeners.ts";
 import { ValidityWatch } from "./certificate-validity.ts";
-import { certificateOf, type KeyPair, type KeyPairSource } from "./key-pair.ts";
+import { certificateOf, type KeyPairSource } from "./key-pair.ts";
 import { warnOfOpenKeyFile } from "./open-permissions.ts";
 import { WatchedFiles } from "./watched-files.ts";
 

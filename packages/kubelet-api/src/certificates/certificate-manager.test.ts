@@ -1,13 +1,11 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { CertificateSigningRequest } from "@virtual-kubelet/kube-client";
+import { createCertificateAuthority, createCertificateRequest, generateKey, parseCertificateRequest } from "@virtual-kubelet/pki";
 import { createPublicKey } from "node:crypto";
-import { CertificationRequest } from "@peculiar/asn1-csr";
-import { AsnConvert } from "@peculiar/asn1-schema";
 import { afterEach, expect, test, vi } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
-import { TestAuthority, usages } from "../test-support/test-authority.ts";
 import { openCertificateManager } from "./certificate-manager.ts";
 import type { CertificateStore, StoredCertificates } from "./certificate-store.ts";
 import { certificateOf } from "./key-pair.ts";
@@ -15,7 +13,7 @@ import type { ServingNames } from "./serving-names.ts";
 
 const day = 86_400_000;
 const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-const authority = new TestAuthority();
+const authority = createCertificateAuthority("test-ca");
 const home: ServingNames = { dnsNames: [], ips: ["10.0.0.1"] };
 let stops: (() => Promise<void>)[] = [];
 
@@ -100,18 +98,12 @@ const renewErrors = ({ samples }: RecordingMetrics): number =>
 function approve(api: FakeApi, { lifetimeMs = 100 * day, fromMs = Date.UTC(2026, 0, 1), ips = home.ips } = {}): void {
   const request = requests(api).at(-1);
   const pem = Buffer.from(request?.spec.request ?? "", "base64").toString();
-  const der = Buffer.from(pem.replaceAll(/-----.*-----|\n/g, ""), "base64");
-  const { subjectPKInfo } = AsnConvert.parse(der, CertificationRequest).certificationRequestInfo;
-  const publicKey = Buffer.from(AsnConvert.serialize(subjectPKInfo));
-  const subject = [["2.5.4.3", "system:node:vk"]] as const;
-  const { certificate } = authority.issue({
-    subject,
-    publicKey,
-    names: ips,
-    usage: usages.server,
-    notBeforeMs: fromMs,
-    notAfterMs: fromMs + lifetimeMs,
-  });
+  const asked = parseCertificateRequest(pem);
+  const { alternativeNames } = parseCertificateRequest(createCertificateRequest({ names: ips }, generateKey())).der;
+  const certificate = authority.sign(
+    { ...asked, der: { ...asked.der, alternativeNames } },
+    { usages: ["digital signature", "server auth"], validity: { notBeforeMs: fromMs, notAfterMs: fromMs + lifetimeMs } },
+  );
   decide(api, { certificate: Buffer.from(certificate).toString("base64") });
 }
 
@@ -342,7 +334,7 @@ test("a wall clock that is set back does not keep it from asking again", async (
 test("a certificate for another key is refused", async () => {
   const { api, logger, served } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
-  const { certificate } = authority.issue({ subject: [["2.5.4.3", "system:node:vk"]], usage: usages.server });
+  const { certificate } = authority.issue({ commonName: "system:node:vk", usages: ["server auth"] });
 
   decide(api, { certificate: Buffer.from(certificate).toString("base64") });
 

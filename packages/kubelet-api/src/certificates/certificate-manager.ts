@@ -1,13 +1,14 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
+import type { KeyPair } from "@virtual-kubelet/pki";
 import type { X509Certificate } from "node:crypto";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
 import { Listeners } from "../listeners.ts";
 import { isValidAt, planCertificate, rotationTimeMs, type DatedCertificate } from "./certificate-plan.ts";
 import type { CertificateStore, PendingRequest, StoredCertificates } from "./certificate-store.ts";
-import { certificateOf, generateKey, type KeyPair, type KeyPairSource } from "./key-pair.ts";
+import { certificateOf, type KeyPairSource } from "./key-pair.ts";
 import { makeSelfSigned, needsSelfSigned } from "./self-signed.ts";
-import { covers, type ServingNames } from "./serving-names.ts";
+import { allNames, covers, type ServingNames } from "./serving-names.ts";
 import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
 
 /** How often addresses and times are looked at. */
@@ -123,9 +124,10 @@ export class CertificateManager implements KeyPairSource {
   async #request(names: ServingNames, signal: AbortSignal): Promise<void> {
     const { clock, logger, metrics, nodeName, random } = this.#options;
     try {
-      const { certificateRequest } = await import("./x509-writer.ts");
-      const key = await generateKey();
-      const request = certificateRequest({ commonName: `system:node:${nodeName}`, organization: "system:nodes", names, key });
+      const { createCertificateRequest, generateKey } = await import("@virtual-kubelet/pki");
+      const key = generateKey();
+      const subject = { commonName: `system:node:${nodeName}`, organizations: ["system:nodes"] };
+      const request = createCertificateRequest({ ...subject, names: allNames(names) }, key);
       const { name, uid, username } = await submitRequest(request, this.#options, signal);
       await this.#save({ ...this.#stored, pending: { name, uid, key, names, madeMs: clock.now() } });
       this.#submitFailures = 0;

@@ -1,18 +1,13 @@
+import { generateKey, selfSignedCertificate } from "@virtual-kubelet/pki";
 import { X509Certificate } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isValidAt, planCertificate, rotationTimeMs, type CertificateSituation } from "./certificate-plan.ts";
-import { generateKey } from "./key-pair.ts";
-import { selfSignedCertificate } from "./x509-writer.ts";
 
 const day = 86_400_000;
 const names = { dnsNames: [], ips: ["10.0.0.1"] };
 const others = { dnsNames: [], ips: ["10.0.0.2"] };
-let certificate: X509Certificate;
-
-beforeAll(async () => {
-  const subject = { commonName: "vk", names, key: await generateKey() };
-  certificate = new X509Certificate(selfSignedCertificate(subject, { notBeforeMs: 0, notAfterMs: 100 * day }));
-});
+const validity = { notBeforeMs: 0, notAfterMs: 100 * day };
+const certificate = new X509Certificate(selfSignedCertificate({ commonName: "vk", names: names.ips, validity }, generateKey()));
 
 function plan(given: Partial<CertificateSituation>): string {
   return planCertificate({ nowMs: 10 * day, names, issued: undefined, pendingNames: undefined, notBeforeMs: 0, ...given }).kind;

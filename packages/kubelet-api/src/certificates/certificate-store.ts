@@ -1,9 +1,9 @@
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
-import type { KeyPair } from "./key-pair.ts";
 import { warnOfOpenDirectory, warnOfOpenKeyFile } from "./open-permissions.ts";
 import type { ServingNames } from "./serving-names.ts";
 

@@ -1,13 +1,7 @@
-import { createPrivateKey, generateKeyPair, X509Certificate } from "node:crypto";
+import type { KeyPair } from "@virtual-kubelet/pki";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { promisify } from "node:util";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-
-/** A serving certificate, with its chain if it has one, and its key, both PEM. */
-export interface KeyPair {
-  readonly certificate: string;
-  readonly key: string;
-}
 
 /** Where a server has its certificate from. */
 export interface KeyPairSource {
@@ -37,10 +31,4 @@ export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
   }
   if (!belong) throw new InvalidInputError("read a certificate and its key: the key is not that certificate's");
   return first;
-}
-
-/** A new private key on P-256, PEM (PKCS #8). Source: client-go util/certificate makes the same kind. */
-export async function generateKey(): Promise<string> {
-  const { privateKey } = await promisify(generateKeyPair)("ec", { namedCurve: "P-256" });
-  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }

@@ -1,7 +1,8 @@
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { isIP } from "node:net";
 import { isValidAt } from "./certificate-plan.ts";
-import { certificateOf, generateKey, type KeyPair } from "./key-pair.ts";
-import { covers, type ServingNames } from "./serving-names.ts";
+import { certificateOf } from "./key-pair.ts";
+import { allNames, covers, type ServingNames } from "./serving-names.ts";
 
 /** How long a self-signed certificate is valid. Source: kubernetes v1.36.3 client-go util/cert, GenerateSelfSignedCertKey. */
 const lifetimeMs = 365 * 86_400_000;
@@ -14,10 +15,18 @@ const backdateMs = 300_000;
 
 /** A certificate that a node signs for itself, for its name and addresses, with a new key. */
 export async function makeSelfSigned(nodeName: string, names: ServingNames | undefined, nowMs: number): Promise<KeyPair> {
-  const { selfSignedCertificate } = await import("./x509-writer.ts");
-  const key = await generateKey();
-  const subject = { commonName: `${nodeName}@${Math.trunc(nowMs / 1000)}`.slice(-64), names: withNodeName(nodeName, names), key };
-  return { certificate: selfSignedCertificate(subject, { notBeforeMs: nowMs - backdateMs, notAfterMs: nowMs + lifetimeMs }), key };
+  const { generateKey, selfSignedCertificate } = await import("@virtual-kubelet/pki");
+  const key = generateKey();
+  const certificate = selfSignedCertificate(
+    {
+      commonName: `${nodeName}@${Math.trunc(nowMs / 1000)}`.slice(-64),
+      names: allNames(withNodeName(nodeName, names)),
+      usages: ["server auth"],
+      validity: { notBeforeMs: nowMs - backdateMs, notAfterMs: nowMs + lifetimeMs },
+    },
+    key,
+  );
+  return { certificate, key };
 }
 
 /** Whether a new one is to be made: there is none, it lacks an address, or its time is nearly over. */

@@ -8,6 +8,9 @@ export interface ServingNames {
   readonly ips: readonly string[];
 }
 
+/** What a certificate can hold as a DNS name: ASCII without spaces. */
+const dnsName = /^[\u0021-\u007e]+$/;
+
 /** What a node's addresses come to. Source: kubernetes v1.36.3 pkg/kubelet/certificate/kubelet.go, addressesToHostnamesAndIPs. */
 export function servingNamesOf(addresses: readonly DeepReadonly<NodeAddress>[]): ServingNames {
   const dnsNames = new Set<string>();
@@ -15,9 +18,14 @@ export function servingNamesOf(addresses: readonly DeepReadonly<NodeAddress>[]):
   for (const { type, address } of addresses) {
     const isAddress = isIP(address) !== 0;
     if (isAddress && type !== "InternalDNS" && type !== "ExternalDNS") ips.add(address);
-    else if (!isAddress && address !== "" && type !== "InternalIP" && type !== "ExternalIP") dnsNames.add(address);
+    else if (!isAddress && dnsName.test(address) && type !== "InternalIP" && type !== "ExternalIP") dnsNames.add(address);
   }
   return { dnsNames: [...dnsNames].sort(), ips: [...ips].sort() };
+}
+
+/** All of them in one list. */
+export function allNames({ dnsNames, ips }: ServingNames): string[] {
+  return [...dnsNames, ...ips];
 }
 
 /** Whether the certificate is valid for all of them; it may be for more. */

@@ -1,4 +1,5 @@
 import { systemClock, VirtualClock } from "@virtual-kubelet/clock";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { once } from "node:events";
 import { request as httpsRequest } from "node:https";
 import { connect as connectPlain, createServer, type AddressInfo, type Socket } from "node:net";
@@ -9,7 +10,6 @@ import type { Provider } from "@virtual-kubelet/core";
 import { openPortForward, runRemoteCommand } from "@virtual-kubelet/streaming";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
-import { TestAuthority, usages } from "../test-support/test-authority.ts";
 import { issueServing, OpenAccess, readToEnd, ReplaceableCertificate, testAuthority, TestServer } from "../test-support/test-server.ts";
 import { startKubeletServer } from "./kubelet-server.ts";
 
@@ -175,7 +175,7 @@ describe("a connection", () => {
 });
 
 describe("a client certificate", () => {
-  const name = [["2.5.4.3", "ann"]] as const;
+  const ann = { commonName: "ann", usages: ["client auth"] } as const;
   const ask = async (client: { readonly certificate?: string; readonly key?: string }): Promise<void> => {
     const socket = await server.connect({ cert: client.certificate, key: client.key });
     socket.write(head("/healthz", "Connection: close\r\n"));
@@ -183,14 +183,14 @@ describe("a client certificate", () => {
   };
 
   test("is asked for, and it is known by which CA it was found good", async () => {
-    await ask(testAuthority.issue({ subject: name, usage: usages.client }));
+    await ask(testAuthority.issue(ann));
 
     expect(server.access.callers).toEqual([{ authorized: true, name: "ann", judgedBy: testAuthority.certificate }]);
   });
 
   test("that is missing, or another authority's, does not keep TLS from coming about", async () => {
     await ask({});
-    await ask(new TestAuthority("another").issue({ subject: name, usage: usages.client }));
+    await ask(createCertificateAuthority("another").issue(ann));
 
     expect(server.access.callers).toMatchObject([{ authorized: false }, { authorized: false, name: "ann" }]);
   });
@@ -198,7 +198,7 @@ describe("a client certificate", () => {
   test("is nobody's where the server has no client CA", async () => {
     const certificate = new ReplaceableCertificate({ ...issueServing("bare"), clientCa: undefined });
     await using bare = await TestServer.open({ certificate });
-    const socket = await bare.connect({ ...asClient(testAuthority.issue({ subject: name, usage: usages.client })) });
+    const socket = await bare.connect({ ...asClient(testAuthority.issue(ann)) });
     socket.write(head("/healthz", "Connection: close\r\n"));
     await readToEnd(socket);
 
@@ -224,7 +224,7 @@ describe("another serving certificate", () => {
   test("is used for new connections, with its client CA; those that stand keep what they were judged by", async () => {
     await using renewed = await TestServer.open();
     const before = await renewed.connect();
-    const other = new TestAuthority("other").certificate;
+    const other = createCertificateAuthority("other").certificate;
 
     renewed.certificate.replace({ ...issueServing("second"), clientCa: other });
     const after = await renewed.connect();
@@ -243,7 +243,7 @@ describe("another serving certificate", () => {
     const from = { port: renewed.port, localAddress: "127.0.0.1", localPort: await freePort() };
     const before = await renewed.connect({ socket: connectPlain({ ...from, host: "127.0.0.1" }) });
 
-    renewed.certificate.replace({ ...issueServing("second"), clientCa: new TestAuthority("other").certificate });
+    renewed.certificate.replace({ ...issueServing("second"), clientCa: createCertificateAuthority("other").certificate });
     const twin = connectPlain({ ...from, host: "127.0.0.2" });
     await once(twin, "connect");
     // The server takes connections in their order.

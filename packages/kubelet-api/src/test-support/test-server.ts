@@ -1,3 +1,4 @@
+import { type CertificateAuthority, createCertificateAuthority } from "@virtual-kubelet/pki";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -8,14 +9,13 @@ import { Listeners } from "../listeners.ts";
 import { startKubeletServer, type KubeletServer, type KubeletServerOptions } from "../server/kubelet-server.ts";
 import { fakeNode, fakePod } from "./fake-node.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { TestAuthority, usages } from "./test-authority.ts";
 
 /** Makes server and client certificates of all test servers. */
-export const testAuthority: TestAuthority = new TestAuthority();
+export const testAuthority: CertificateAuthority = createCertificateAuthority("test-ca");
 
 /** Serving material for 127.0.0.1. */
-export function issueServing(name: string, authority: TestAuthority = testAuthority): ServingTls {
-  const { certificate, key } = authority.issue({ subject: [["2.5.4.3", name]], usage: usages.server, names: ["127.0.0.1"] });
+export function issueServing(name: string): ServingTls {
+  const { certificate, key } = testAuthority.issue({ commonName: name, names: ["127.0.0.1"], usages: ["server auth"] });
   return { certificate, key, clientCa: testAuthority.certificate };
 }
 

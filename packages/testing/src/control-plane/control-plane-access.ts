@@ -1,8 +1,7 @@
-import { systemClock } from "@virtual-kubelet/clock";
+import { openCertificateAuthority } from "@virtual-kubelet/pki";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openCertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { ApiServerTarget } from "./api-request.ts";
 import { controlPlaneFiles } from "./component-flags.ts";
 import { kubeconfigText, type ClientCredentials } from "./kubeconfig.ts";
@@ -68,7 +67,7 @@ export interface ControlPlaneDescription {
 export function openControlPlane(directory: string): ControlPlaneAccess {
   const files = controlPlaneFiles(directory);
   const description = JSON.parse(readFileSync(join(directory, "control-plane.json"), "utf8")) as ControlPlaneDescription;
-  const authority = openCertificateAuthority(readPair(files.pki, "ca"), systemClock);
+  const authority = openCertificateAuthority(readPair(files.pki, "ca"));
   const { server } = description;
   const target: ApiServerTarget = { server, caCertificate: authority.certificate, credentials: readPair(files.pki, "admin") };
   const kubeconfig = readKubeconfig(join(files.kubeconfigs, "admin.json"));
@@ -80,7 +79,8 @@ export function openControlPlane(directory: string): ControlPlaneAccess {
     version: description.version,
     kubeconfig,
     target,
-    kubeconfigFor: (user, groups = []) => kubeconfigWith(authority.issue({ commonName: user, organizations: groups, usages: ["client"] })),
+    kubeconfigFor: (user, groups = []) =>
+      kubeconfigWith(authority.issue({ commonName: user, organizations: groups, usages: ["client auth"] })),
     kubeconfigWith,
     kubectl: (args, options) =>
       runKubectl(

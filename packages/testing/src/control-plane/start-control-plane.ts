@@ -98,7 +98,7 @@ class Launcher {
 
   async start(): Promise<ControlPlane> {
     await this.#prepareFiles();
-    const pki = writePki(this.#files.pki, this.#clock);
+    const pki = writePki(this.#files.pki);
     const etcd = await this.#run("etcd", etcdFlags(this.#files));
     for (let attempt = 1; ; attempt++) {
       this.#port = await freePort();

@@ -1,4 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
+import type { CertificateAuthority } from "@virtual-kubelet/pki";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -12,7 +13,6 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, createServer as createHttpsServer, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import { bearerOf, type ApiServerTarget } from "../control-plane/api-request.ts";
 import { FaultRules } from "./fault-rules.ts";
 import {
@@ -62,7 +62,7 @@ export class ProxyServer {
     // Idle connections stay, as an API server's do; nothing is cut for taking long.
     const settings = { keepAliveTimeout: 120_000, requestTimeout: 0 };
     const handle = (request: IncomingMessage, response: ServerResponse): void => void this.#handle(request, response);
-    const serving = authority?.issue({ commonName: "fault-proxy", names: ["127.0.0.1", "localhost"], usages: ["server"] });
+    const serving = authority?.issue({ commonName: "fault-proxy", names: ["127.0.0.1", "localhost"], usages: ["server auth"] });
     const server =
       serving === undefined
         ? createHttpServer(settings, handle)

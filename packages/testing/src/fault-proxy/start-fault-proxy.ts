@@ -1,9 +1,9 @@
 import { systemClock, type Clock } from "@virtual-kubelet/clock";
+import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createCertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { ApiServerTarget } from "../control-plane/api-request.ts";
 import { writeKubeconfig, type KubeconfigFile } from "../control-plane/control-plane-access.ts";
 import { kubeconfigText, type ClientCredentials } from "../control-plane/kubeconfig.ts";
@@ -58,7 +58,7 @@ export interface FaultProxy extends AsyncDisposable {
 /** Starts the proxy on a free port of 127.0.0.1. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const clock = options.clock ?? systemClock;
-  const authority = options.tls === false ? undefined : createCertificateAuthority("fault-proxy-ca", clock);
+  const authority = options.tls === false ? undefined : createCertificateAuthority("fault-proxy-ca");
   const directory = await mkdtemp(join(tmpdir(), "fault-proxy-"));
   const proxy = new ProxyServer(options.target, clock);
   const port = await proxy.listen(authority);

@@ -1,6 +1,6 @@
+import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
+import { isKeyUsage, keyUsages, parseCertificateRequest } from "@virtual-kubelet/pki";
 import { X509Certificate } from "node:crypto";
-import { CertificateRequestError, parseCertificateRequest } from "../../certificates/certificate-request.ts";
-import { certificateUsages } from "../../certificates/sign-request.ts";
 import type { ApiObject, FieldError } from "../kind.ts";
 import { duplicate, forbiddenField, invalidValue, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../validation/names.ts";
@@ -21,9 +21,7 @@ export function csrErrors(csr: ApiObject, old: ApiObject | undefined): FieldErro
   return [
     ...(problem === undefined ? [] : [invalidValue("spec.request", spec.request, problem)]),
     ...(usages.length === 0 ? [required("spec.usages")] : []),
-    ...usages.flatMap((usage, index) =>
-      certificateUsages.includes(usage) ? [] : [notSupported(`spec.usages[${index}]`, usage, certificateUsages)],
-    ),
+    ...usages.flatMap((usage, index) => (isKeyUsage(usage) ? [] : [notSupported(`spec.usages[${index}]`, usage, keyUsages)])),
     ...usages.flatMap((usage, index) => (usages.indexOf(usage) < index ? [duplicate(`spec.usages[${index}]`, usage)] : [])),
     ...signerNameErrors(spec.signerName),
     ...(seconds !== undefined && seconds < minSeconds
@@ -43,7 +41,7 @@ function requestProblem(pem: string): string | undefined {
     parseCertificateRequest(pem);
     return undefined;
   } catch (error) {
-    if (error instanceof CertificateRequestError) return error.message;
+    if (isInvalidInput(error)) return messageOf(error);
     throw error;
   }
 }
