@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Builds into a folder beside the final one, and puts it there when it is whole: a build that is cut short leaves nothing that looks so. */
+/** Builds into a folder beside the final one and moves it when complete, so an interrupted build leaves no incomplete result. */
 export async function buildBeside(directory: string, build: (output: string) => Promise<void>): Promise<void> {
   mkdirSync(dirname(directory), { recursive: true });
   const output = mkdtempSync(`${directory}.building-`);

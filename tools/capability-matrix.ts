@@ -9,8 +9,8 @@ export interface MatrixColumn {
 }
 
 /**
- * What each provider can do, as Markdown: a table, and under it what the suite ran against, and why something is missing
- * or was not tried. What a release does not go without is in bold.
+ * Capabilities of each provider, as Markdown: a table, followed by the back ends of the runs and the reasons why a feature is missing
+ * or was not tested. Features required for a release are bold.
  *
  * @param suite - the checks of the suite as it is now
  */
@@ -24,7 +24,7 @@ export function renderMatrix(columns: readonly MatrixColumn[], suite: readonly P
   return [table.join("\n"), ...columns.map((column) => renderColumn(column, suite))].join("\n\n");
 }
 
-/** What the most telling run says of a feature: one on the real back end before one on a fake, and what passed before what did not run. */
+/** Most conclusive result of a feature: a real back end counts before a fake, and a pass before a check that did not run. */
 function cellOf(record: ConformanceRecord, feature: Feature): string {
   const found = runsOf(record).flatMap(([kind, { features: of }]) => (of[feature] ? [{ kind, ...of[feature] }] : []));
   const passed = found.find(({ state }) => state === "passed");
@@ -35,7 +35,7 @@ function cellOf(record: ConformanceRecord, feature: Feature): string {
   return found.some(({ state }) => state === "lacking") ? "no" : "not run";
 }
 
-/** What a provider ran against, why it lacks what it lacks, and what could not be tried. */
+/** Back ends of a provider's runs, reasons for missing features, and features that were not tested. */
 function renderColumn({ provider, record }: MatrixColumn, suite: readonly Pick<Check, "feature" | "name">[]): string {
   const runs = runsOf(record);
   const nowhere = runs.length === 0 ? ["- the suite has not run"] : [];

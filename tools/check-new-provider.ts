@@ -11,7 +11,7 @@ import { root, workspacePackages, type Manifest } from "./workspace.ts";
 
 const name = "extra";
 
-/** Copies what git knows of the repository, new files among it. */
+/** Copies the repository's tracked and new files. */
 function copyRepository(destination: string): void {
   const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
     cwd: root,
@@ -21,7 +21,7 @@ function copyRepository(destination: string): void {
   for (const file of list.split("\0")) if (file !== "" && existsSync(join(root, file))) cpSync(join(root, file), join(destination, file));
 }
 
-/** Adds a provider of each kind to a copy of the repository, and does there with it what `make test` does. */
+/** Adds a provider of each kind to a copy of the repository, and tests it there as `make test` does. */
 export async function checkNewProvider(): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   for (const kind of kinds) results.push(...(await checkKind(kind)));
@@ -58,7 +58,7 @@ async function checkKind(kind: Kind): Promise<CheckResult[]> {
       const config = { extends: "./tsconfig.json", include: [`providers/${name}/src`, `providers/${name}/test`, own[1]] };
       writeFileSync(join(copy, "tsconfig.extra.json"), JSON.stringify(config));
       await tool("types", "tsc", "-p", "tsconfig.extra.json", "--pretty", "false");
-      // What is as in the repository was built there.
+      // Unchanged packages were built in the repository.
       const cache = `--cache-dir=${join(root, ".turbo/cache")}`;
       await step("build", () => pnpm(["exec", "turbo", "run", "build", cache, `--filter=./providers/${name}`], copy));
       results.push({ name: `pnpm new-provider --kind ${kind}: manifest`, problems: manifestOf(copy) });

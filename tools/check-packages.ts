@@ -35,7 +35,7 @@ function checkManifest(owner: WorkspacePackage, engine: string): CheckResult {
   };
 }
 
-/** What publint and attw say of a tarball; only ESM is promised, so CommonJS resolution is not looked at. */
+/** Problems that publint and attw find in a tarball. CommonJS resolution is not checked, because only ESM is supported. */
 async function checkTarball({ owner, tarball }: PackedPackage): Promise<CheckResult> {
   const data = readFileSync(tarball);
   const archive = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
@@ -59,7 +59,7 @@ async function checkTarball({ owner, tarball }: PackedPackage): Promise<CheckRes
   };
 }
 
-/** Checks manifests, then builds, packs, installs, imports, type-checks and uses every package that is published; creates projects with them. */
+/** Checks manifests; then builds, packs, installs, imports, type-checks and uses every published package, and creates projects with them. */
 export async function checkPackages(): Promise<CheckResult[]> {
   const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
   const manifests = publishedPackages().map((owner) => checkManifest(owner, engines?.node ?? ""));

@@ -8,13 +8,13 @@ import { checkOutsideProject, type OutsideProjectContext } from "./outside-proje
 import { packPackages } from "./packed-packages.ts";
 import { outsideProjects } from "./workspace.ts";
 
-/** Checks projects that use what was packed, and a provider that is added to a copy of the repository. */
+/** Checks projects that use the packed packages, and a provider added to a copy of the repository. */
 export async function checkProjects(): Promise<CheckResult[]> {
   const results = await Promise.all([checkUsers(), checkNewProvider()]);
   return results.flat();
 }
 
-/** Projects outside the repository that stand in it, as their authors work on them. */
+/** Checks example projects outside the workspace, with their authors' commands. */
 async function checkUsers(): Promise<CheckResult[]> {
   const packed = await packPackages().catch((error: unknown) => messageOf(error));
   if (typeof packed === "string") return [{ name: "build and pack", problems: [packed] }];

@@ -17,11 +17,11 @@ export interface CheckWorkflowsOptions {
   readonly only?: readonly string[];
   /** Levels of tests, of which each has to be run by a job. */
   readonly levels: readonly RunnableLevel[];
-  /** Takes a line of what is done. */
+  /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
 
-/** Why the workflows cannot be tried here; `undefined` if they can. */
+/** Reason why the workflows cannot run here; `undefined` if they can. */
 export function missingWorkflows(): string | undefined {
   if (process.env["GITHUB_ACTIONS"] === "true") return "the service that runs this runs the workflows themselves";
   return missingRunnerMachine();

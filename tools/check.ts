@@ -1,12 +1,12 @@
-/** What one check found. */
+/** Result of one check. */
 export interface CheckResult {
-  /** What was checked, in a few words. */
+  /** Subject of the check, in a few words. */
   readonly name: string;
-  /** One line for each thing that is wrong; empty if all is well. */
+  /** Problems, one line each; empty if the check passed. */
   readonly problems: readonly string[];
 }
 
-/** Prints a line for each check, with its problems, and returns how many passed, and which failed. */
+/** Prints a line for each check, with its problems, and returns the numbers of passed and failed checks and the names of the failed ones. */
 export function printChecks(
   results: readonly CheckResult[],
   print: (text: string) => void = console.log,

@@ -37,7 +37,7 @@ export function renderFlags(all: readonly Flag[] = flags): string {
   );
 }
 
-/** What is taken for the sake of scripts written for upstream, and what to use. */
+/** Flags that are accepted for scripts written for upstream, and their replacements. */
 export function renderObsolete(all: readonly Flag[] = flags, environment: Readonly<Record<string, string>> = obsoleteEnv): string {
   const renamed = all.flatMap((flag) =>
     flag.insteadUse === undefined ? [] : [[code(`--${flag.name}`), `the same as ${code(flag.insteadUse)}, which is the one to use`]],

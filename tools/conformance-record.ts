@@ -1,10 +1,10 @@
 import { featureNames, notChosen, type ConformanceReport, type Feature, type FeatureReport } from "@virtual-kubelet/testing/conformance";
 import { z } from "zod";
 
-/** What a run of the suite was against; see `ReportedBackEnd` of the suite. */
+/** Kind of back end of a run of the suite; see `ReportedBackEnd`. */
 export type RunKind = ConformanceReport["against"]["kind"];
 
-/** The most telling one first. */
+/** Kinds, the most conclusive one first. */
 const kinds: readonly RunKind[] = ["real", "own", "fake"];
 
 /** When a run was, and on which version. */
@@ -14,7 +14,7 @@ interface RunMoment {
   readonly date?: string | undefined;
 }
 
-/** How a feature of a provider stands. */
+/** Recorded result of a feature of a provider. */
 export interface FeatureRecord {
   readonly state: "passed" | "lacking" | "not-run";
   /** Whether the suite fails without it. */
@@ -29,13 +29,13 @@ export interface FeatureRecord {
   readonly earlier?: RunMoment | undefined;
 }
 
-/** What the runs against one kind of back end have found; date and version are the last run's. */
+/** Results of the runs against one kind of back end; date and version are those of the last run. */
 export interface RunRecord extends RunMoment {
   readonly backEnd: string;
   readonly features: Readonly<Partial<Record<Feature, FeatureRecord>>>;
 }
 
-/** What is known of a provider, by kind of back end: the short form of the suite's reports, committed as `conformance.json` beside it. */
+/** Results of the suite for a provider, by kind of back end: a summary of the reports, committed as the provider's `conformance.json`. */
 export type ConformanceRecord = Readonly<Partial<Record<RunKind, RunRecord>>>;
 
 const moment = { version: z.string().optional(), date: z.iso.date().optional() };
@@ -59,7 +59,7 @@ const schema: z.ZodType<ConformanceRecord> = z.partialRecord(
   }),
 );
 
-/** The kinds that the record knows, the most telling one first. */
+/** Kinds of back ends in the record, the most conclusive one first. */
 export function runsOf(record: ConformanceRecord): (readonly [RunKind, RunRecord])[] {
   return kinds.flatMap((kind) => (record[kind] ? [[kind, record[kind]] as const] : []));
 }
@@ -78,8 +78,8 @@ export function parseRecord(text: string, path: string): ConformanceRecord {
 }
 
 /**
- * What is known after a run of the suite. What this machine could not try stays as it was known: a feature or a check
- * that did not run takes nothing back, and of a real back end the record says which run has found it.
+ * Updates a record with a run of the suite. Results that this machine could not produce are kept: a feature or a check
+ * that did not run overwrites nothing, and for a real back end the record names the run that produced a result.
  */
 export function updateRecord(before: ConformanceRecord | undefined, { against, date, features }: ConformanceReport): ConformanceRecord {
   const { kind, name, version } = against;
@@ -98,11 +98,11 @@ function updateFeature(known: RunRecord | undefined, feature: Feature, report: F
   const { state, reason, checks } = report;
   const before = known?.features[feature];
   const required = report.required ? { required: true } : {};
-  // A failure is the suite's to tell, and a run of some tests only tells nothing of the others.
+  // The suite itself reports failures, and a partial run says nothing about the other checks.
   if (state === "failed" || checks.some((check) => check.reason === notChosen)) return before && { ...before, ...earlierOf(known, before) };
   if (state === "lacking") return { state, ...required, ...(reason !== undefined && { reason }) };
   if (state === "not-run" && before?.state === "passed") return { ...before, ...required, ...earlierOf(known, before) };
-  // A check that is newer than the run that has passed is not among its checks.
+  // A check that was added after the last successful run is not among that run's checks.
   const passed = checks.filter(({ name, state: how }) => how === "passed" || (how === "not-run" && before?.checks?.includes(name)));
   const untried = checks.filter((check) => check.state === "not-run" && !passed.includes(check));
   const reasons = Object.fromEntries(untried.map((check) => [check.name, check.reason ?? "it was not tried"]));
@@ -110,13 +110,13 @@ function updateFeature(known: RunRecord | undefined, feature: Feature, report: F
   return { state, ...required, checks: passed.map(({ name }) => name), ...(untried.length > 0 && { untried: reasons }) };
 }
 
-/** The run that has found what is known of a feature. */
+/** The run that produced the recorded result of a feature. */
 function earlierOf(known: RunRecord | undefined, { earlier }: FeatureRecord): Pick<FeatureRecord, "earlier"> {
   if (earlier !== undefined || known?.date === undefined) return {};
   return { earlier: { ...(known.version !== undefined && { version: known.version }), date: known.date } };
 }
 
-/** Whether two records say the same of a provider, whenever and on which version it was found. */
+/** Whether two records have the same results, regardless of dates and versions. */
 export function sameFindings(before: ConformanceRecord, after: ConformanceRecord): boolean {
   return renderRecord(before, withoutRun) === renderRecord(after, withoutRun);
 }

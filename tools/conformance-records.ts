@@ -7,23 +7,23 @@ import { parseRecord, renderRecord, sameFindings, updateRecord, type Conformance
 import { readProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
-/** Where runs of the suite leave their reports: `TAG.json`, and `TAG.real.json` of a provider that also runs on a fake. */
+/** Folder of the suite's reports: `TAG.json`, and `TAG.real.json` for a provider that also runs on a fake. */
 const reportFolder: string = join(root, ".reports/conformance");
 
-/** A provider that has a record. */
+/** A provider with a record. */
 interface RecordedProvider {
   readonly tag: string;
   /** Relative to the top. */
   readonly folder: string;
 }
 
-/** What new providers start from. */
+/** Templates of new providers. */
 const templates: readonly RecordedProvider[] = [
   { tag: "template", folder: "templates/provider" },
   { tag: "remote-template", folder: "templates/remote-provider" },
 ];
 
-/** The providers of provider.yaml that live here, and those that new providers start from. */
+/** Providers of provider.yaml that are in this repository, and the templates. */
 function recordedProviders(): RecordedProvider[] {
   const listed = readProviderList().filter(({ external }) => !external);
   return [
@@ -41,13 +41,13 @@ function readRecord(provider: RecordedProvider): ConformanceRecord | undefined {
   return existsSync(join(root, path)) ? parseRecord(readFileSync(join(root, path), "utf8"), path) : undefined;
 }
 
-/** The columns of the matrix, from the committed records; a provider that no run has reported on yet has an empty one. */
+/** Columns of the matrix, from the committed records; a provider without a report has an empty column. */
 export function matrixColumns(): MatrixColumn[] {
   return recordedProviders().map((provider) => ({ provider: provider.tag, record: readRecord(provider) ?? {} }));
 }
 
 /**
- * Brings the committed records up to the reports of this machine's last runs, or with `check` says which are behind.
+ * Updates the committed records from the reports of this machine's last runs, or with `check` reports outdated records.
  *
  * @param options.includes - which providers, by tag; default: all of them
  */
@@ -70,19 +70,19 @@ function updateOne(provider: RecordedProvider, check: boolean): string[] {
   if (reports.some(({ date, features }) => date === undefined || featureNames.some((feature) => features[feature] === undefined)))
     return [`a report on ${provider.tag} in .reports/conformance is of an older suite; delete it, or run the suite again`];
   const after = reports.reduce<ConformanceRecord>(updateRecord, before ?? {});
-  // A day and a version differ from machine to machine: they are written, and not asked for.
+  // Dates and versions differ between machines, so they are written but not compared.
   if (before !== undefined && (check ? sameFindings(before, after) : renderRecord(before) === renderRecord(after))) return [];
   if (check) return [`${path} is not what the last run of the suite found; run \`make generate\` and commit the result`];
   writeFileSync(join(root, path), renderRecord(after));
   return [];
 }
 
-/** Removes what earlier runs of the suite left of these providers. */
+/** Removes reports of earlier runs of the suite for these providers. */
 export function removeReports(includes: (tag: string) => boolean): void {
   for (const { tag } of recordedProviders()) if (includes(tag)) for (const path of reportPaths(tag)) rmSync(path);
 }
 
-/** The reports on a provider that are there. */
+/** Existing reports on a provider. */
 function reportPaths(tag: string): string[] {
   return [`${tag}.json`, `${tag}.real.json`].map((name) => join(reportFolder, name)).filter((path) => existsSync(path));
 }

@@ -8,7 +8,7 @@ import { run } from "./run.ts";
 import { programName } from "./scope.ts";
 import { root, type WorkspacePackage } from "./workspace.ts";
 
-/** A Node.js that the packages are tried on. */
+/** A version of Node.js with which the packages are tested. */
 interface NodeVersion {
   readonly major: 22 | 24;
   /** Folder of its program; absent: the workspace's. */
@@ -19,7 +19,7 @@ interface NodeVersion {
 const node24: NodeVersion = { major: 24, supports: () => true };
 const node22: NodeVersion = { major: 22, folder: node22Folder, supports: ({ manifest }) => manifest.name !== programName };
 
-/** How a user's project may be set up; together they have both resolutions, and both versions of Node's types. */
+/** Set-ups of users' projects; together they cover both module resolutions and both versions of Node's types. */
 const typings = [
   {
     moduleResolution: "nodenext",
@@ -37,10 +37,10 @@ const typings = [
   },
 ] as const;
 
-/** How long a program may take that ends by itself, in milliseconds. */
+/** Time limit of a program that ends by itself, in milliseconds. */
 const timeoutMs = 300_000;
 
-/** Installs what was packed into an empty project; imports, type-checks and uses it there, on each Node.js that it supports. */
+/** Installs the packed packages into an empty project; imports, type-checks and uses them there, with each supported Node.js. */
 export async function checkConsumerProject(packed: PackedPackages): Promise<CheckResult[]> {
   const folder = mkdtempSync(join(tmpdir(), "vk-packages-"));
   try {
@@ -59,8 +59,8 @@ export async function checkConsumerProject(packed: PackedPackages): Promise<Chec
 }
 
 /**
- * Makes a project that has nothing but the tarballs and what they leave to their users to bring, installed by pnpm,
- * which lets no package see what it does not list.
+ * Creates a project with only the tarballs and their peer dependencies, installed by pnpm,
+ * which hides undeclared dependencies from each package.
  */
 async function installProject(folder: string, { packages, tarballs, catalog, pnpm }: PackedPackages): Promise<CheckResult> {
   const peers = packages.flatMap(({ owner }) => Object.keys(owner.manifest.peerDependencies ?? {})).filter((name) => !(name in tarballs));
@@ -80,21 +80,21 @@ async function installProject(folder: string, { packages, tarballs, catalog, pnp
   return { name: "install into an empty project", problems: code === 0 ? [] : [output] };
 }
 
-/** Everything a package's users can import: `name` and `name/sub-path`. */
+/** Entry points of a package: `name` and `name/sub-path`. */
 function specifiersOf({ manifest }: WorkspacePackage): string[] {
   return Object.keys(manifest.exports ?? {})
     .filter((path) => path !== "./package.json")
     .map((path) => manifest.name + path.slice(1));
 }
 
-/** A module as a user imports it, and the names of what it holds at run time. */
+/** An entry point and the names of its exports at run time. */
 interface Imported {
   readonly specifier: string;
   readonly names: readonly string[];
   readonly result: CheckResult;
 }
 
-/** Imports the modules it is given. Prints the names of their exports, or what they throw, and nothing else. */
+/** Program that imports the given modules and prints the names of their exports, or their errors, as JSON. */
 const importer = `
 const found = {};
 for (const specifier of process.argv.slice(1)) {
@@ -106,7 +106,7 @@ for (const specifier of process.argv.slice(1)) {
 }
 console.log(JSON.stringify(found));`;
 
-/** Imports everything that a Node.js supports, under it alone. */
+/** Imports every entry point that supports this Node.js. */
 async function importModules(version: NodeVersion, folder: string, owners: readonly WorkspacePackage[]): Promise<Imported[]> {
   const specifiers = owners.filter((owner) => version.supports(owner)).flatMap(specifiersOf);
   const args = ["--input-type=module", "--eval", importer, ...specifiers];
@@ -121,7 +121,7 @@ async function importModules(version: NodeVersion, folder: string, owners: reado
   });
 }
 
-/** A file that imports everything, and is wrong where the type of an export is `any`: where a declaration did not resolve. */
+/** A file that imports every export and does not compile if the type of an export is `any`, because a declaration did not resolve. */
 function consumerSource(modules: readonly Imported[]): string {
   const imports = modules.map(({ specifier }, index) => `import * as module${index} from ${JSON.stringify(specifier)};`);
   const checks = modules.flatMap(({ names }, index) =>

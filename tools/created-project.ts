@@ -14,7 +14,7 @@ import type { PackedPackages } from "./packed-packages.ts";
 import { run } from "./run.ts";
 import { scope } from "./scope.ts";
 
-/** Does what the guide "Writing a provider" says of packages that are not published yet, for each kind of provider. */
+/** Follows the guide "Writing a provider" with unpublished packages, for each kind of provider. */
 export async function checkCreatedProjects(packed: PackedPackages): Promise<CheckResult[]> {
   const folder = mkdtempSync(join(tmpdir(), "vk-created-"));
   try {
@@ -26,8 +26,8 @@ export async function checkCreatedProjects(packed: PackedPackages): Promise<Chec
 }
 
 /**
- * Creates a project, installs it with npm from packed packages alone, tests it, plans a pod and runs one. What the program does is on
- * Node.js 24, which it needs, and all else on Node.js 22.
+ * Creates a project, installs it with npm from packed packages only, tests it, plans a pod and runs one. The program runs on
+ * Node.js 24, which it requires, and everything else on Node.js 22.
  */
 async function checkCreatedProject(kind: Kind, folder: string, packed: PackedPackages): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
@@ -39,7 +39,7 @@ async function checkCreatedProject(kind: Kind, folder: string, packed: PackedPac
     return problems.length === 0;
   };
   const npm = async (cwd: string, ...args: readonly string[]): Promise<readonly string[]> => {
-    // Whatever is of this project must come from a tarball: there is no such registry.
+    // Packages of this project must come from tarballs, so their registry does not exist.
     const nowhere = `--${scope}:registry=http://127.0.0.1:9/`;
     const { code, output } = await run("npm", [nowhere, "--prefer-offline", "--no-audit", "--no-fund", ...args], {
       cwd,
@@ -119,7 +119,7 @@ async function runPlanCommand(cwd: string): Promise<readonly string[]> {
 
 /** A program that runs until it is disposed. */
 interface Running extends AsyncDisposable {
-  /** What it has written so far. */
+  /** Output so far. */
   output(): string;
 }
 
@@ -146,7 +146,7 @@ async function runPod(kind: Kind, cwd: string): Promise<readonly string[]> {
   await using api = kind === "remote" ? start("node", ["test/run-fake-api.ts", "0"], cwd) : undefined;
   const address = api && (await eventually(() => found(/http:\S+\d/, api.output()), { timeoutMs: 60_000 }));
   writeFileSync(join(cwd, "provider.json"), JSON.stringify(address === undefined ? {} : { address }));
-  // The kinds run at once, and a host runs a node only once.
+  // The kinds run concurrently, and a host runs only one node of a name.
   const nodeName = `created-${kind}`;
   const words = ["run", "--provider", "./", "--provider-config", "provider.json", "--nodename", nodeName, "--kubeconfig", "kubeconfig"];
   await using node = start(program(cwd), [...words, "--kubelet-port", "0", "--health-addr", "off"], cwd);

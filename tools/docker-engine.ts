@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { inEngineNamespaces, problemOf } from "./network-namespace.ts";
 import { asRoot, sudoHint, type Command } from "./superuser.ts";
 
-/** What the tests of the Docker provider run, and the Debian package of each. */
+/** Programs that the Docker provider's tests need, with their Debian packages. */
 const programs: Readonly<Record<string, string>> = {
   dockerd: "docker.io",
   "docker-registry": "docker-registry",
@@ -12,7 +12,7 @@ const programs: Readonly<Record<string, string>> = {
   nsenter: "util-linux",
 };
 
-/** Files that are not looked for on the PATH: a static Busybox, which runs in an image that holds nothing else, and network plugins. */
+/** Required files outside the PATH: a static Busybox, which runs in an otherwise empty image, and network plugins. */
 const files: Readonly<Record<string, string>> = {
   "/bin/busybox": "busybox-static",
   "/usr/lib/cni/bridge": "containernetworking-plugins",
@@ -32,12 +32,12 @@ export function missingDocker(environment: Readonly<Record<string, string | unde
   return `there is no ${names}: apt-get install ${packages}`;
 }
 
-/** The command where it finds a network of its own; as it is with a named engine, whose network is the machine's. */
+/** Wraps the command in a network namespace, unless an engine is named, which uses the machine's network. */
 export function inDockerSurroundings(command: Command): Command {
   return process.env["VK_TEST_DOCKER_HOST"] === undefined ? inEngineNamespaces(command) : (asRoot(command) ?? command);
 }
 
-/** Why no namespaces can be made here, though root asks. */
+/** Reason why even root cannot create namespaces here. */
 function missingNamespaces(): string | undefined {
   const why = problemOf(inEngineNamespaces(["true"]));
   return why === undefined ? undefined : `no namespaces can be made (${why}): a Docker engine needs CAP_SYS_ADMIN`;

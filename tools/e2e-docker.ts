@@ -1,4 +1,4 @@
-/** Runs the Docker provider's tests on an engine of today. `make e2e-docker` calls it. */
+/** Runs the Docker provider's tests on a current engine. `make e2e-docker` calls it. */
 import { ensureMobyEngine } from "./moby-engine.ts";
 import { run } from "./run.ts";
 

@@ -16,7 +16,7 @@ import { folderProblems, readProviderList, renderProviderList } from "./provider
 import { templateFolders } from "./template-files.ts";
 import { root } from "./workspace.ts";
 
-/** A page with a region that is made from something else. */
+/** A page with a generated region. */
 interface GeneratedRegion {
   readonly page: string;
   readonly region: string;
@@ -65,7 +65,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
 ];
 
-/** What the last whole run of Kubernetes' own tests has found. */
+/** Results of the last complete run of Kubernetes' own conformance tests. */
 function conformanceRegions(): GeneratedRegion[] {
   if (!existsSync(conformanceRecord)) return [];
   const content = (): string => conformanceSections(parseConformanceRun(readFileSync(conformanceRecord, "utf8")));
@@ -79,7 +79,7 @@ function configRegions(): GeneratedRegion[] {
   return folders.map((folder) => ({ page: `${folder}/README.md`, region: "config", content: () => renderProviderConfig(folder) }));
 }
 
-/** What is wrong between provider.yaml and the folders under providers/. */
+/** Differences between provider.yaml and the folders under providers/. */
 function providerProblems(): string[] {
   const folders = globSync("providers/*/package.json", { cwd: root }).map((path) => path.split("/")[1] ?? "");
   return folderProblems(readProviderList(), folders.sort());
@@ -94,9 +94,9 @@ async function problemsOf(find: () => Promise<readonly string[]> | readonly stri
   }
 }
 
-/** Writes every generated region, or with `check` says which are out of date. */
+/** Writes every generated region, or with `check` reports the regions that are out of date. */
 export async function generate(options: { readonly check: boolean }): Promise<CheckResult[]> {
-  // All else is made from it.
+  // The other regions depend on provider.yaml.
   const unreadable = await problemsOf(() => (readProviderList(), []));
   if (unreadable.length > 0) return [{ name: "provider.yaml", problems: unreadable }];
   const results: CheckResult[] = [

@@ -6,7 +6,7 @@ import { root } from "./workspace.ts";
 /** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A Go module in `tools/` that pins programs which tests need, and what they are built from. */
+/** A Go module in `tools/` that pins the sources of programs that tests need. */
 export class GoModule {
   /** Where it is. */
   readonly folder: string;
@@ -18,7 +18,7 @@ export class GoModule {
     this.folder = join(root, "tools", name);
   }
 
-  /** Folder in the cache of what is built of it as it is now. */
+  /** Cache folder of the programs built from the module's current state. */
   builtFolder(environment: Environment): string {
     return join(cacheDirectory(this.#name, environment), moduleHash(this.folder));
   }

@@ -3,7 +3,7 @@ import { isExecutable } from "../packages/testing/src/control-plane/find-control
 import { buildBeside } from "./build-beside.ts";
 import { findGo, GoModule, type Environment } from "./go-module.ts";
 
-/** What a {@link GoProgram} is built from. */
+/** Options of a {@link GoProgram}. */
 export interface GoProgramSource {
   /** Name of the program, and of its module's folder in `tools/`. */
   readonly name: string;
@@ -25,7 +25,7 @@ export class GoProgram {
     this.#module = new GoModule(source.name);
   }
 
-  /** Why the program cannot be had, and how to get it; `undefined` if it can. */
+  /** Reason why the program is not available, and how to get it; `undefined` if it is available. */
   missing(environment: Environment = process.env): string | undefined {
     if (isExecutable(this.#path(environment)) || findGo(environment) !== undefined) return undefined;
     const { name, variable } = this.#source;
@@ -33,7 +33,7 @@ export class GoProgram {
   }
 
   /**
-   * Path of the program, built first where need be, which takes some minutes once.
+   * Returns the path of the program. Builds it first if needed, which takes some minutes.
    *
    * @throws Error if it cannot be built, with Go's words
    */
@@ -56,7 +56,7 @@ export class GoProgram {
   }
 }
 
-/** What `kubectl top` and an autoscaler are tested with. */
+/** metrics-server, for tests of `kubectl top` and an autoscaler. */
 export const metricsServer: GoProgram = new GoProgram({
   name: "metrics-server",
   variable: "METRICS_SERVER",

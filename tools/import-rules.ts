@@ -7,8 +7,8 @@ import ts from "typescript";
 const leaves: readonly string[] = ["clock", "async", "kubernetes", "pki"];
 
 /**
- * Which workspace packages each package may import, by folder. A package that is not listed may import all of them:
- * private ones, which nobody can import in turn.
+ * Workspace packages that each package may import, by folder. A package that is not listed may import all packages:
+ * the program, and private packages, which no package imports.
  */
 export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/errdefs": [],
@@ -40,7 +40,7 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
 /** Workspace packages that a provider may import; the Kubernetes types and `Logger` come through core. */
 const providerImports: readonly string[] = ["errdefs", ...leaves, "core", "pod-runtime", "streaming"];
 
-/** Workspace packages that a provider's unit tests may import besides: a scripted transport. */
+/** Additional workspace packages for a provider's unit tests: kube-client has a scripted transport. */
 const providerTestImports: readonly string[] = ["kube-client"];
 
 /** A source file, with its path relative to the top. */
@@ -55,7 +55,7 @@ interface ImportSite {
   readonly specifier: string;
 }
 
-/** What {@link readSource} finds in a file. */
+/** Facts about a source file, from {@link readSource}. */
 export interface FileFacts {
   readonly path: string;
   readonly imports: readonly ImportSite[];
@@ -65,7 +65,7 @@ export interface FileFacts {
   readonly clockReads: readonly number[];
 }
 
-/** Reads what the rules need out of a TypeScript file. */
+/** Extracts the facts that the rules check from a TypeScript file. */
 export function readSource(file: SourceFile): FileFacts {
   const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.Latest, true);
   const imports: ImportSite[] = [];
@@ -90,7 +90,7 @@ export function readSource(file: SourceFile): FileFacts {
   return { path: file.path, imports, starExports, clockReads };
 }
 
-/** Whether what is called is `import` or `import.meta.resolve`. */
+/** Whether the called expression is `import` or `import.meta.resolve`. */
 function isImportCall(called: ts.Expression): boolean {
   return (
     called.kind === ts.SyntaxKind.ImportKeyword ||
@@ -105,7 +105,7 @@ export function packageOf(specifier: string): string | undefined {
   return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
 }
 
-/** Whether the file is a test or stands by one; it is not published, and may use what the root's devDependencies hold. */
+/** Whether the file is a test or belongs to tests. Such a file is not published and may import the root's devDependencies. */
 function isTest(path: string): boolean {
   return path.endsWith(".test.ts") || path.includes("/test-support/");
 }
@@ -117,14 +117,14 @@ function mayReadClock(path: string): boolean {
 
 /** Short names of the workspace packages that the file may import; `undefined` for all. */
 function allowedFor(folder: string, path: string): readonly string[] | undefined {
-  // The suite is a package of its own, and what new providers start from shows how to run it.
+  // The provider suite is in another package, and the templates show how to run it.
   if (/^(templates|providers)\/[^/]+\/test\//.test(path)) return undefined;
   if (/^(providers\/|templates\/|examples\/.+-provider$)/.test(folder))
     return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
   return allowedImports[folder];
 }
 
-/** What a package may use, worked out once for all its files. */
+/** Imports allowed for a package, computed once for all its files. */
 interface ImportContext {
   readonly owner: WorkspacePackage;
   /** Short names of the workspace's packages by full name. */
@@ -137,12 +137,12 @@ interface ImportContext {
   readonly rootDependencies: ReadonlySet<string>;
 }
 
-/** What is wrong with one import: a path that leaves the package, a direction, a missing declaration. */
+/** Problems of one import: a path outside the package, a forbidden direction, a missing declaration. */
 function siteProblems(path: string, { line, specifier }: ImportSite, context: ImportContext): string[] {
   const { folder, manifest } = context.owner;
   const where = `${path}:${line} imports`;
   if (specifier.startsWith(".")) {
-    // Tools describe the packages and e2e holds pure functions against real servers, so they may look inside.
+    // Tools describe the packages, and e2e compares pure functions with real servers, so both may import internal files.
     const inside = folder === "tools" || folder === "e2e" || posix.join(posix.dirname(path), specifier).startsWith(`${folder}/`);
     return inside ? [] : [`${where} ${specifier}, a file of another package; import that package by its name`];
   }
@@ -163,8 +163,8 @@ function siteProblems(path: string, { line, specifier }: ImportSite, context: Im
 }
 
 /**
- * What is wrong with a package's files: imports against the direction of design, imports the manifest does not declare,
- * dependencies nothing imports, paths that leave the package, `export *`, and `new Date()`.
+ * Problems in a package's files: imports in a forbidden direction, imports that the manifest does not declare,
+ * dependencies that no file imports, paths outside the package, `export *`, and `new Date()`.
  *
  * @param rootDependencies - names in the top package.json that tests may use
  */

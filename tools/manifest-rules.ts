@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { programName, scope, sourceCondition } from "./scope.ts";
 import type { ExportEntry, WorkspacePackage } from "./workspace.ts";
 
-/** What the rules need to know of the workspace. */
+/** Facts about the workspace for the rules. */
 export interface ManifestContext {
-  /** `engines.node` of the top package.json, which the program asks for, too. */
+  /** `engines.node` of the top package.json, which is also the program's. */
   readonly engine: string;
   /** The package's README.md; `undefined` if there is none. */
   readonly readme: string | undefined;
-  /** What TypeDoc documents: paths in the package. */
+  /** Entry points of TypeDoc, as paths in the package. */
   readonly documented: readonly string[];
   /** Whether a file exists in the package, by its path in it. */
   exists(path: string): boolean;
@@ -50,7 +50,7 @@ function exportProblems(path: string, entry: ExportEntry, context: ManifestConte
   ];
 }
 
-/** What is wrong with a README.md: no title, no install line, a dependency of others' that it does not explain. */
+/** Problems in a README.md: no title, no install line, an external dependency without an explanation. */
 function readmeProblems({ manifest }: WorkspacePackage, readme: string | undefined): string[] {
   if (readme === undefined) return ["README.md is missing"];
   const lines = readme.split("\n");
@@ -66,7 +66,7 @@ function readmeProblems({ manifest }: WorkspacePackage, readme: string | undefin
   ];
 }
 
-/** What keeps a package's manifest and README from being published as they should be; each a line. */
+/** Problems in a package's manifest and README that prevent publishing, one line each. */
 export function manifestProblems(owner: WorkspacePackage, context: ManifestContext): string[] {
   const { folder, manifest } = owner;
   const problems: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * Replaces what stands between `<!-- generated:NAME -->` and `<!-- /generated:NAME -->`, the marks themselves excepted.
+ * Replaces the text between `<!-- generated:NAME -->` and `<!-- /generated:NAME -->`. The marks stay.
  *
  * @throws Error if the page lacks the marks
  */

@@ -5,7 +5,7 @@ import { findGo, GoModule, type Environment } from "./go-module.ts";
 
 const module = new GoModule("moby-engine");
 
-/** What an engine is made of, and what it is built with. */
+/** Programs of an engine, and their build flags. */
 const programs = [
   { main: "github.com/moby/moby/v2/cmd/dockerd", tags: "exclude_graphdriver_btrfs,no_systemd", cgo: "0" },
   { main: "github.com/moby/moby/v2/cmd/docker-proxy", tags: "", cgo: "0" },
@@ -32,7 +32,7 @@ export async function ensureMobyEngine(environment: Environment = process.env): 
   return directory;
 }
 
-/** What is built as a module does not know its version, and an engine has to say one. */
+/** Linker flags for the version, because a program built as a module does not know its version and an engine must report one. */
 const ldflags = "-s -w -X github.com/moby/moby/v2/dockerversion.Version=29.0.0-moby-2.0.0-beta.18";
 
 function nameOf(main: string): string {

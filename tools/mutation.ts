@@ -13,24 +13,24 @@ import { root } from "./workspace.ts";
 /** Mutants tried unless SAMPLE says otherwise; a run of fewer is not recorded. */
 const usualSample = 150;
 
-/** Limit of one test and one hook: most take milliseconds, and a busy machine takes its time. */
+/** Time limit of one test and one hook; most take milliseconds, but machines can be busy. */
 const testTimeoutMs = 15_000;
 
 /** Limit of the runs without a mutant. */
 const baselineLimitMs = 600_000;
 
-/** A mutant and what came of it. */
+/** A mutant and its outcome. */
 interface Tried {
   readonly mutant: Mutant;
   readonly fate: Fate;
-  /** The test that noticed. */
+  /** The test that failed. */
   readonly by: string;
   readonly seconds: number;
 }
 
-/** The package's test files, and what each of them does. */
+/** The package's test files, and the regions that each file reaches. */
 interface Baseline {
-  /** Test files by region, those that reach the least first: they are the most likely to be about it. */
+  /** Test files by region. Files that reach the fewest regions come first, because they are the most likely to test the region. */
   readonly testsByRegion: ReadonlyMap<string, readonly string[]>;
   readonly durationMs: ReadonlyMap<string, number>;
 }
@@ -42,7 +42,7 @@ function numberFrom(name: string, fallback: number): number {
   throw new Error(`${name} is "${text}"; expected a whole number, 1 or more`);
 }
 
-/** Runs all tests with probes in the sources: which test file reaches which region. @throws if a test fails without any mutant */
+/** Runs all tests with probes in the sources to find the regions that each test file reaches. @throws if a test fails without a mutant */
 async function recordBaseline(folder: string, files: readonly ProductFile[], maxWorkers: number): Promise<Baseline> {
   const texts = Object.fromEntries(
     files.map(({ path, text }) => [join(root, path), addProbes(path, text, findMutants(path, text).regions)]),
@@ -71,7 +71,7 @@ async function tryMutant(mutant: Mutant, text: string, baseline: Baseline, runne
   return ended(fates[outcome], failure);
 }
 
-/** The quicker pool in which the package's tests pass together in one worker, as mutants are tried. @throws if they pass in neither */
+/** Returns the fastest pool in which all of the package's tests pass in one worker, as mutants are tested. @throws if they pass in no pool */
 async function findPool(folder: string): Promise<RunnerOptions["pool"]> {
   let failures = "";
   for (const pool of ["threads", "forks"] as const) {
@@ -83,7 +83,7 @@ async function findPool(folder: string): Promise<RunnerOptions["pool"]> {
   throw new Error(`the tests of ${folder} fail together in one worker, without any mutant${failures}`);
 }
 
-/** Tries the mutants, some at a time, and says how far it is. */
+/** Tests the mutants, several at a time, and reports progress. */
 async function tryAll(
   mutants: readonly Mutant[],
   options: { readonly folder: string; readonly texts: ReadonlyMap<string, string>; readonly baseline: Baseline; readonly workers: number },
@@ -120,7 +120,7 @@ function count(tried: readonly Tried[], fate: Fate): number {
   return tried.filter((one) => one.fate === fate).length;
 }
 
-/** Tries a sample of a package's mutants, writes the score and the report, and returns what is wrong. */
+/** Tests a sample of a package's mutants, writes the score and the report, and returns the problems. */
 async function run(name: string): Promise<string[]> {
   const folder = packageFolder(name);
   if (folder === undefined) throw new Error(`PACKAGE is "${name}"; expected a folder of packages/ or providers/, such as core`);
@@ -132,7 +132,7 @@ async function run(name: string): Promise<string[]> {
   const acceptedPath = join("tools/mutation/accepted", `${name}.yaml`);
   const entries = existsSync(join(root, acceptedPath)) ? parseAccepted(readFileSync(join(root, acceptedPath), "utf8"), acceptedPath) : [];
   const { found: accepted, gone } = findAccepted(entries, mutants);
-  // These narrow the run down while holes are closed; such a run is no score.
+  // These settings narrow a run while tests are being improved; such a run is not recorded as a score.
   const again = process.env["AGAIN"] === "1" ? notNoticedBefore(name) : undefined;
   const file = process.env["FILE"] ?? "";
   const isScore = again === undefined && file === "";
@@ -184,7 +184,7 @@ function reportPath(name: string): string {
   return join(root, ".reports/mutation", `${name}.json`);
 }
 
-/** What the last run's report has as not noticed, by identity. */
+/** Identities of the surviving mutants in the last run's report. */
 function notNoticedBefore(name: string): ReadonlySet<string> {
   if (!existsSync(reportPath(name)))
     throw new Error(`AGAIN=1 needs the report of an earlier run: run \`make mutation PACKAGE=${name}\` first`);

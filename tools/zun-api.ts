@@ -10,7 +10,7 @@ const requirements = join(root, "e2e/zun/zun-api/requirements.txt");
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Why Zun's own API cannot be had, and how to get it; `undefined` if it can. */
+/** Reason why Zun's API is not available, and how to get it; `undefined` if it is available. */
 export function missingZunApi(environment: Environment = process.env): string | undefined {
   if (isExecutable(pythonPath(environment))) return undefined;
   const python = onPath("python3", environment["PATH"] ?? "");
@@ -31,7 +31,7 @@ export async function ensureZunApi(environment: Environment = process.env): Prom
   if (isExecutable(python)) return python;
   const directory = dirname(dirname(python));
   console.log(`Zun's API is installed once into ${directory}: some minutes`);
-  // A virtual environment does not move, so it is made in its place, and what is half made is made anew.
+  // A virtual environment cannot be moved, so it is created in its final place, and an incomplete one is created again.
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(dirname(directory), { recursive: true });
   const steps = [
@@ -42,7 +42,7 @@ export async function ensureZunApi(environment: Environment = process.env): Prom
     const { code, output } = await run(program, args, { timeoutMs: 1_800_000 });
     if (code !== 0) throw new Error(`install Zun's API: ${program} ${args[0]} ended with ${code}: ${output.slice(-2000)}`);
   }
-  // This link tells that it is whole.
+  // This link marks a complete environment.
   symlinkSync("python3", python);
   return python;
 }

@@ -1,4 +1,4 @@
-/** What a runner is asked to do. */
+/** Request to a runner. */
 export interface RunRequest {
   /** Sources that stand in for files, by absolute path. */
   readonly texts: Readonly<Record<string, string>>;
@@ -14,9 +14,9 @@ export interface TestFileResult {
   readonly reached: readonly string[];
 }
 
-/** What came of a run. */
+/** Outcome of a run. */
 export interface RunResult {
-  /** `invalid`: the substituted source is no program. */
+  /** `invalid`: the substituted source is not a valid program. */
   readonly outcome: "passed" | "failed" | "timed out" | "invalid";
   /** The first failure: test and message; empty if all passed. */
   readonly failure: string;

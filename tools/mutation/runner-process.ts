@@ -52,9 +52,9 @@ export class RunnerProcess implements AsyncDisposable {
     const child = fork(join(import.meta.dirname, "runner.ts"), [JSON.stringify(this.#options)], {
       cwd: root,
       execArgv: ["--conditions=@virtual-kubelet/source"],
-      // It leads a process group, so that its workers can be ended with it.
+      // The runner leads a process group, so that its workers can be killed with it.
       detached: true,
-      // What the tests log is of no interest; what the runner itself fails with is.
+      // The tests' output is discarded; the runner's own errors are kept.
       stdio: ["ignore", "ignore", this.#options.recordReach ? "inherit" : "ignore", "ipc"],
       env: { ...process.env, VITEST: "true", NODE_ENV: "test", NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
     });
@@ -79,7 +79,7 @@ export class RunnerProcess implements AsyncDisposable {
   }
 }
 
-/** Ends a process and all that it started, also where it is gone itself. */
+/** Kills a process and its descendants, even if the process itself has ended. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");

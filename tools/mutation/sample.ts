@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Mutant } from "./mutants.ts";
 
-/** What stays the same of a mutant when code around it changes: its file, function and text, not its line. */
+/** Identity of a mutant that survives changes to surrounding code: its file, function and text, not its line. */
 export function identityOf({
   file,
   within,

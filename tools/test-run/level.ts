@@ -1,11 +1,11 @@
 import type { Output } from "../run.ts";
 import type { Counts } from "./vitest-report.ts";
 
-/** What a run of a level is given. */
+/** Context of a run of a level. */
 export interface LevelRun {
   /** Only tests in files whose path contains one of these; empty: all of them. */
   readonly files: readonly string[];
-  /** Where the output of the level's commands goes. */
+  /** File for the output of the level's commands. */
   readonly output: Output;
   /** Writes a line to that output. */
   say(line: string): void;
@@ -24,14 +24,14 @@ export interface Level {
   readonly kind: "compute" | "wait";
   /** Whether it consists of test files, so that it can be narrowed to some of them. */
   readonly hasFiles: boolean;
-  /** What keeps it from running here and how to get it; `undefined` if it can run. */
+  /** Missing requirement and how to get it; `undefined` if the level can run. */
   missing?(): string | undefined;
   /** Begins builds that take minutes, before the level's turn. Called at most once; {@link run} tells what went wrong. */
   prepare?(): Promise<unknown>;
   run(context: LevelRun): Promise<Counts>;
 }
 
-/** How one level went. */
+/** Result of one level. */
 export interface Outcome {
   readonly level: Level;
   readonly counts: Counts;

@@ -27,7 +27,7 @@ import { countReport, type Counts, type VitestReport } from "./vitest-report.ts"
 /** Where levels leave reports and logs. */
 export const reportFolder: string = join(root, ".reports");
 
-/** What Node.js compiles, and strips of types, is kept between the many processes that tests start. */
+/** Node.js' compile cache, shared by the many processes that tests start. */
 const compileCache = join(root, "node_modules/.cache/node-compile");
 
 /** Runs a command as a check: it passes if it ends with 0, and its output is the problem otherwise. */
@@ -71,26 +71,26 @@ async function vitest(
   return countReport(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as VitestReport) : undefined, code);
 }
 
-/** What makes one promise of many calls: builds are shared by the levels that need them. */
+/** Memoizes an asynchronous function, so that levels share builds. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let promise: Promise<T> | undefined;
   return () => (promise ??= work());
 }
 
-/** The environment in which tests find these programs, built first if they have to be; default: the whole control plane's. */
+/** Environment variables with which tests find these programs, which are built first if needed. Default: all programs of the control plane. */
 async function controlPlanePrograms(programs?: readonly ControlPlaneProgram[]): Promise<{ readonly KUBEBUILDER_ASSETS: string }> {
   return { KUBEBUILDER_ASSETS: await ensureControlPlane({ programs, onBuild: (how) => console.log(how) }) };
 }
 
-/** The environment in which tests find kubectl. Where none can be built, the one on the PATH is enough. */
+/** Environment variables with which tests find kubectl. If it cannot be built, kubectl on the PATH is used. */
 const kubectl = once(async (): Promise<Record<string, string>> => {
   const named = Boolean(process.env["KUBECTL"]);
   return named || findControlPlane({ programs: ["kubectl"] }).status === "missing" ? {} : await controlPlanePrograms(["kubectl"]);
 });
 
-/** The environment in which tests find etcd, kube-apiserver, its controllers and kubectl. */
+/** Environment variables with which tests find etcd, kube-apiserver, its controllers and kubectl. */
 const controlPlane = once(async (): Promise<Record<string, string>> => {
-  // Two builds at once would compile twice what the programs share.
+  // Concurrent builds would compile shared packages twice.
   await kubectl();
   return await controlPlanePrograms();
 });
@@ -103,7 +103,7 @@ const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> =>
 /** As {@link controlPlaneAndMetrics}, with Prometheus' parser, a log shipper and kube-proxy. */
 const dockerPrograms = once(async (): Promise<Record<string, string>> => {
   const programs = await controlPlaneAndMetrics();
-  // One after the other: each takes all processors.
+  // Sequential, because each build uses all processors.
   return {
     ...programs,
     PROMETHEUS_PARSER: await prometheusParser.ensure(),
@@ -134,7 +134,7 @@ function both(one: Counts, other: Counts): Counts {
 }
 
 /**
- * The suite, and then whether the committed records say what it found.
+ * Runs the provider suite, and then checks that the committed records match its results.
  *
  * @param includes - the providers that this level tries, by tag
  */
@@ -190,7 +190,7 @@ async function checkTestFiles(): Promise<CheckResult[]> {
   ];
 }
 
-/** Everything that `make test` can run; what fails soonest comes first. */
+/** All levels of `make test`; the level that fails soonest comes first. */
 export const levels: readonly Level[] = [
   {
     name: "static",
@@ -302,7 +302,7 @@ export const levels: readonly Level[] = [
     kind: "compute",
     hasFiles: false,
     missing: missingWorkflows,
-    // Its jobs find in the cache what this builds.
+    // The jobs find these programs in the cache.
     prepare: nodeNetwork,
     run: async ({ say }) => counted(await checkWorkflows({ levels, say }), say),
   },
@@ -368,7 +368,7 @@ export const levels: readonly Level[] = [
   },
 ];
 
-/** What `make` offers besides, that no level runs. */
+/** Targets of `make` that no level runs. */
 export const otherCommands: readonly { readonly command: string; readonly about: string }[] = [
   { command: "make bench", about: "benchmark against a real control plane" },
   { command: "make mutation PACKAGE=core", about: "whether unit tests notice changed lines" },

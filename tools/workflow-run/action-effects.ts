@@ -18,7 +18,7 @@ import { runnerUser, type RunnerMachine } from "./runner-machine.ts";
 import { root } from "../workspace.ts";
 import type { Texts } from "./workflow-file.ts";
 
-/** What the service keeps from job to job; folders are the machine's. */
+/** State that the service keeps between jobs; folders are paths on the machine. */
 export interface Service {
   /** The repository that jobs check out: its branch main. */
   readonly origin: string;
@@ -31,9 +31,9 @@ export interface Service {
 export interface ActionSurroundings {
   readonly machine: RunnerMachine;
   readonly service: Service;
-  /** Where the repository is checked out; the machine's. */
+  /** Folder of the checked-out repository, as a path on the machine. */
   readonly workspace: string;
-  /** Folder for what is gone with the job; the machine's. */
+  /** Folder for temporary files of the job, as a path on the machine. */
   readonly temp: string;
   /** Runs a command as a step does. @throws Error if it fails */
   run(command: readonly string[], options?: { readonly user?: "root" | "runner"; readonly env?: Texts }): Promise<string>;
@@ -43,7 +43,7 @@ export interface ActionSurroundings {
   afterSuccess(work: () => Promise<void>): void;
 }
 
-/** What an action of others does to the job, done by us. @returns its outputs @throws Error where it would fail */
+/** Reproduces the effect of an external action on the job. @returns the action's outputs @throws Error if the action would fail */
 export type ActionEffect = (inputs: Texts, job: ActionSurroundings) => Promise<Texts>;
 
 /** The actions whose effect is known, by their name without the commit. */
@@ -57,7 +57,7 @@ export const actionEffects: Readonly<Record<string, ActionEffect>> = {
   "changesets/action/publish": publishPackages,
 };
 
-/** @throws Error if the action is given what its effect here does not heed */
+/** @throws Error if the action has an input that this reproduction ignores */
 function onlyInputs(inputs: Texts, known: readonly string[]): void {
   const other = Object.keys(inputs).find((name) => !known.includes(name));
   if (other !== undefined) throw new Error(`the input ${other} is not heeded here; known are ${known.join(", ") || "none"}`);
@@ -87,8 +87,8 @@ async function setUpNode(inputs: Texts, { machine, run, addPath }: ActionSurroun
 }
 
 /**
- * Restores what an earlier run saved under the key, and saves it after the job if there was nothing. Go programs that this machine has
- * built count as saved, so that they are not built twice.
+ * Restores the cache entry of the key, or saves it after the job if there was none. Go programs that this machine has
+ * already built count as cached, so they are not built again.
  */
 async function restoreCache(inputs: Texts, { machine, afterSuccess }: ActionSurroundings): Promise<Texts> {
   onlyInputs(inputs, ["path", "key"]);
@@ -129,7 +129,7 @@ function copyFolder(from: string, to: string): void {
   execFileSync("cp", ["--archive", "--reflink=auto", from, to]);
 }
 
-/** As the action decides: changesets are to become versions; without any, what the registry does not have is to be published. */
+/** Decides as the action does: with changesets, versions are written; without any, packages missing in the registry are published. */
 async function selectMode(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
   onlyInputs(inputs, []);
   const { machine, workspace, temp } = job;
@@ -146,7 +146,7 @@ async function selectMode(inputs: Texts, job: ActionSurroundings): Promise<Texts
     : { mode: "publish", "publish-plan-artifact-id": await upload(dirname(plan), job) };
 }
 
-/** Versions the packages, and merges the outcome, which the action only proposes. */
+/** Versions the packages and merges the result, which the action only proposes as a pull request. */
 async function versionPackages(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
   onlyInputs(inputs, ["script", "pr-title"]);
   const { script, "pr-title": title = "Version Packages" } = inputs;
@@ -168,7 +168,7 @@ async function packPackages(inputs: Texts, job: ActionSurroundings): Promise<Tex
   return { "pack-dir-artifact-id": await upload(output, job) };
 }
 
-/** Publishes to the registry on loopback. @throws Error if that has not got all that was planned */
+/** Publishes to the registry on loopback. @throws Error if a planned package is missing there afterwards */
 async function publishPackages(inputs: Texts, job: ActionSurroundings): Promise<Texts> {
   onlyInputs(inputs, ["pack-dir-artifact-id"]);
   const packed = download(inputs["pack-dir-artifact-id"], job);
@@ -185,7 +185,7 @@ async function publishPackages(inputs: Texts, job: ActionSurroundings): Promise<
   return { published: "true" };
 }
 
-/** What a publish plan publishes. */
+/** Packages of a publish plan. */
 function planned(file: string): readonly { readonly kind: string; readonly name: string; readonly version: string }[] {
   const { plan } = JSON.parse(readFileSync(file, "utf8")) as { plan: { kind: string; name: string; version: string }[][] };
   return plan.flat().filter(({ kind }) => kind === "publish");
@@ -211,7 +211,7 @@ async function upload(folder: string, { machine, service, run }: ActionSurroundi
   return id;
 }
 
-/** @returns where the artifact is; the machine's */
+/** @returns the artifact's path on the machine */
 function download(id: string | undefined, { machine, service }: ActionSurroundings): string {
   const folder = join(service.artifacts, id ?? "");
   if (id === undefined || id === "" || !existsSync(machine.outside(folder))) throw new Error(`there is no artifact ${JSON.stringify(id)}`);

@@ -1,7 +1,7 @@
-/** What an expression of a workflow can be. */
+/** Value of an expression in a workflow. */
 export type ExpressionValue = string | number | boolean | null | { readonly [name: string]: ExpressionValue };
 
-/** What the expressions of a workflow see. */
+/** Contexts and functions available to expressions. */
 export interface ExpressionScope {
   /** `github`, `matrix`, `needs`, `steps` and the like, by name. */
   readonly contexts: Readonly<Record<string, ExpressionValue>>;
@@ -200,7 +200,7 @@ function numberOf(value: ExpressionValue): number {
   return typeof value === "object" ? Number.NaN : Number(value);
 }
 
-/** A member that is not there is null, as in a workflow. */
+/** Returns null for a missing member, as workflows do. */
 function memberOf(value: ExpressionValue, name: string): ExpressionValue {
   return typeof value === "object" && value !== null ? (value[name] ?? null) : null;
 }

@@ -7,10 +7,10 @@ export const repository = "virtual-kubelet/virtual-kubelet-ts";
 /** Where a job checks the repository out. */
 export const workspace: string = `${runnerUser.home}/work/virtual-kubelet-ts/virtual-kubelet-ts`;
 
-/** Folder for what is gone with the job. */
+/** Folder for temporary files of the job. */
 export const temp: string = `${runnerUser.home}/work/_temp`;
 
-/** What the service gives every step of a job; `extra` is what steps before it have added, and `path` what they put first in the search path. */
+/** Environment that the service gives every step of a job. `extra` has variables of earlier steps, and `path` their additions to the search path. */
 export function jobEnvironment(job: string, workflow: string, extra: Texts, path: readonly string[]): Texts {
   return {
     ...networkEnvironment(),
@@ -43,7 +43,7 @@ export function jobEnvironment(job: string, workflow: string, extra: Texts, path
   };
 }
 
-/** How this machine reaches the package registries, which the service's machine reaches by itself. */
+/** This machine's settings for package registries, which the service's machine reaches without settings. */
 function networkEnvironment(): Texts {
   const names =
     /^(npm_config_registry|GOPROXY|GONOSUMDB|GOSUMDB|PIP_\w+|\w+_CA_BUNDLE|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|GIT_SSL_CAINFO|(https?|no)_proxy)$/i;

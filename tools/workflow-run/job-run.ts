@@ -29,13 +29,13 @@ export interface JobToRun {
   readonly scope: ExpressionScope;
 }
 
-/** What a job is given. */
+/** Options of a job. */
 export interface JobSurroundings {
   readonly machine: RunnerMachine;
   readonly service: Service;
   /** Variables of every step. */
   readonly environment: Texts;
-  /** Takes a line of what is done. */
+  /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
 
@@ -87,7 +87,7 @@ export class JobRun {
     return { result: this.#hasSucceeded ? "success" : "failure", outputs };
   }
 
-  /** Starts what a job finds. */
+  /** Starts services that a job expects. */
   async #prepare(): Promise<void> {
     for (const folder of [workspace, temp]) await this.#must(["mkdir", "-p", folder], {});
     // The system's containerd; an engine of the tests' own must not use it.

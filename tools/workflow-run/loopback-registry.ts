@@ -20,7 +20,7 @@ export interface LoopbackRegistry extends AsyncDisposable {
   readonly published: readonly PublishedVersion[];
 }
 
-/** What a client sends to publish. */
+/** Body of a publish request. */
 interface PublishRequest {
   readonly name: string;
   readonly "dist-tags": Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ interface PublishRequest {
   readonly _attachments: Readonly<Record<string, { readonly data: string }>>;
 }
 
-/** Starts a registry for what is published in a rehearsal. It takes what shows the token. */
+/** Starts a registry for a rehearsal. It accepts requests with the token. */
 export async function startLoopbackRegistry(token: string): Promise<LoopbackRegistry> {
   const published: PublishedVersion[] = [];
   const take = async (request: IncomingMessage): Promise<number> => {

@@ -15,8 +15,8 @@ import { jobOrder, matrixEntries, parseWorkflow, type Texts, type Workflow } fro
 const folder = join(root, ".github/workflows");
 
 /**
- * What narrows each job down, unless all is to be run: to levels that have test files, and to a few of those, enough that everything around them
- * is started. Levels without test files need nothing but Node.js, and take minutes.
+ * Settings that restrict each job, unless everything runs: to levels with test files, and to a few files of each, enough to start all of
+ * their surroundings. Levels without test files need only Node.js, and take minutes.
  */
 const part: Readonly<Record<string, Texts>> = {
   quick: { LEVEL: "unit demo embedded conformance", FILES: "tools/marked-region conformance/mock parity/namespaces" },
@@ -26,13 +26,13 @@ const part: Readonly<Record<string, Texts>> = {
   rest: { LEVEL: "simulation root kubectl", FILES: "simulation/simulate remove-tree.root interop/kubectl-logs", SEEDS: "5" },
 };
 
-/** What a {@link Rehearsal} runs. */
+/** Options of a {@link Rehearsal}. */
 export interface RehearsalOptions {
   /** All test files of each level instead of some, and each entry of a matrix instead of the last. */
   readonly isFull: boolean;
   /** Names of the jobs that are run, with each entry of their matrix; empty: all jobs. */
   readonly only: readonly string[];
-  /** Takes a line of what is done. */
+  /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
 
@@ -53,7 +53,7 @@ export class Rehearsal {
     this.#options = options;
   }
 
-  /** Puts this commit where jobs check it out. */
+  /** Copies this commit to the repository that jobs check out. */
   async publishOrigin(): Promise<void> {
     await using machine = await this.#machines.start();
     const { origin, artifacts } = this.#service;
@@ -85,7 +85,7 @@ git push --quiet`;
     if (code !== 0) throw new Error(`cannot add a changeset: ${output}`);
   }
 
-  /** Adds whether every job has been reached, and every level is run by one: what is never run is never tried. */
+  /** Adds checks that every job has run and that every level is run by a job. */
   addCoverage(levels: readonly RunnableLevel[]): void {
     const workflows: Workflow[] = [];
     for (const path of globSync("*.yml", { cwd: folder }).sort()) {
@@ -131,7 +131,7 @@ git push --quiet`;
     let outcome: JobOutcome = { result: "success", outputs: {} };
     if (this.#options.only.length > 0 && !this.#options.only.includes(one.name)) return outcome;
     const entries = matrixEntries(one.job);
-    // The steps are the same for each; the programs of the older ones are built for nothing else.
+    // The steps are the same for each entry, and programs of older versions would be built only for this run.
     const isEach = this.#options.isFull || this.#options.only.length > 0;
     for (const matrix of isEach ? entries : entries.slice(-1)) {
       await using machine = await this.#machines.start();
@@ -154,7 +154,7 @@ git push --quiet`;
   }
 }
 
-/** What every expression sees. */
+/** Contexts of all expressions. */
 function baseScope(needs: Readonly<Record<string, ExpressionValue>>): ExpressionScope {
   const github = { event_name: "push", ref: "refs/heads/main", repository };
   return { contexts: { github, runner: { os: "Linux", arch: "X64", temp }, needs }, functions: {} };

@@ -1,7 +1,7 @@
 import { matrixEntries, type Workflow } from "./workflow-file.ts";
 import { renderTemplate } from "./expression.ts";
 
-/** What is looked at of a level of tests. */
+/** Facts about a level of tests. */
 export interface RunnableLevel {
   readonly name: string;
   /** Whether `make test` runs it without being told to. */
@@ -11,7 +11,7 @@ export interface RunnableLevel {
 /** The level that runs the workflows; no workflow runs it. */
 export const workflowsLevel = "workflows";
 
-/** What is wrong with the levels that the jobs' `.ci/run` name: a level that no job runs, and a name that no level has. */
+/** Problems in the levels that jobs pass to `.ci/run`: a level that no job runs, and an unknown level. */
 export function runLevelProblems(workflows: readonly Workflow[], levels: readonly RunnableLevel[]): string[] {
   const named = new Set(workflows.flatMap(namesIn));
   const isRun = ({ name, quick }: RunnableLevel): boolean => named.has(name) || (quick && named.has("quick"));

@@ -18,7 +18,7 @@ export interface MachineCommand {
   readonly cwd: string;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Told of all output as it comes. */
+  /** Called with output as it arrives. */
   readonly output: (text: string) => void;
 }
 
@@ -27,7 +27,7 @@ const controlGroups = "/sys/fs/cgroup";
 /** The search path of a machine's users. */
 export const machinePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** Where the runner's downloads are, which jobs share: a job of the service fetches its own. */
+/** Folder of the runner's downloads, which jobs share here; each job of the service downloads its own. */
 const downloads = { folder: "/home/downloads", links: [".npm", ".local/share/pnpm", ".cache/pnpm", ".cache/pip"] } as const;
 
 /**
@@ -107,7 +107,7 @@ export class RunnerMachines implements AsyncDisposable {
 
 /** A machine that {@link RunnerMachines} made. Disposing it ends all its processes and removes its layers. */
 export class RunnerMachine implements AsyncDisposable {
-  /** Process id, out here, of the machine's first process. */
+  /** Process id of the machine's first process, in the outer namespace. */
   pid = 0;
   readonly #process: ChildProcess;
   readonly #layers: string;
@@ -119,7 +119,7 @@ export class RunnerMachine implements AsyncDisposable {
     this.#outside = outside;
   }
 
-  /** Where a file of the machine is out here; only for those below `/home`. */
+  /** Outer path of a file of the machine; only for files below `/home`. */
   outside(path: string): string {
     return this.#outside(path);
   }
@@ -155,7 +155,7 @@ export class RunnerMachine implements AsyncDisposable {
     this.#removeControlGroups();
   }
 
-  /** A test engine that was ended in the middle leaves its control groups, which are named like its folder. */
+  /** Removes control groups of test engines that were killed; their names are those of the engines' folders. */
   #removeControlGroups(): void {
     for (const engine of globSync("tmp/vk-docker-*", { cwd: this.#layers }))
       for (const group of globSync(`{,*/}${basename(engine)}{,/**}`, { cwd: controlGroups, withFileTypes: true }).reverse())
@@ -168,7 +168,7 @@ export class RunnerMachine implements AsyncDisposable {
   }
 }
 
-/** Why no such machine can be made here; `undefined` if one can. */
+/** Reason why no such machine can be created here; `undefined` if one can. */
 export function missingRunnerMachine(): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "an imitation of the service's machine takes Linux and root";
   const overlay =
@@ -235,7 +235,7 @@ done
 exec unshare.distrib "$@"
 `;
 
-/** Makes of this machine's programs what the service's image has; `$1` is Go's path. */
+/** Sets up the service's image from this machine's programs; `$1` is Go's path. */
 const imageScript = `
 export DEBIAN_FRONTEND=noninteractive
 rm -f /var/lib/man-db/auto-update

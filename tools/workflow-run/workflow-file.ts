@@ -110,7 +110,7 @@ const workflow = z.strictObject({
 });
 
 /**
- * Reads a workflow. What is not understood is refused and never passed over, so that nothing in a workflow goes untried.
+ * Reads a workflow. Unknown keys are errors, so that no part of a workflow goes untested.
  *
  * @throws Error with every problem and where it is
  */
@@ -158,7 +158,7 @@ export function matrixEntries({ strategy }: StepsJob): readonly Readonly<Record<
 }
 
 /**
- * What a step wrote to `GITHUB_OUTPUT`, `GITHUB_ENV` or the like: `name=value` in a line, or `name<<END` and lines until `END`.
+ * Parses a step's `GITHUB_OUTPUT`, `GITHUB_ENV` or a similar file: `name=value` in a line, or `name<<END` and lines until `END`.
  *
  * @throws SyntaxError at a line that is neither
  */
