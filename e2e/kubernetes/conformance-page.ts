@@ -20,7 +20,7 @@ export interface GroupOutcome {
   readonly leftOut: readonly (LeftOut & { readonly count: number })[];
 }
 
-/** What is kept of an outcome. */
+/** Recorded part of an outcome. */
 export function groupRecord({ title, results, minutes, starts, leftOut }: GroupOutcome): GroupRecord {
   const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
   return {

@@ -26,7 +26,7 @@ export interface GroupRecord {
   /** Absent if no pod was seen running. */
   readonly starts?: StartQuantiles | undefined;
   readonly files: readonly FileRecord[];
-  /** What did not pass, and why. */
+  /** Failed tests and the reasons. */
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
   /** Tests of the group that were not run, by rule. */
   readonly leftOut: readonly { readonly tests: string; readonly why: string; readonly count: number }[];
@@ -38,7 +38,7 @@ export interface ConformanceRun {
   readonly commit: string;
   /** Day in UTC on which the run began. */
   readonly date: string;
-  /** What took part, in a line each. */
+  /** Components of the run, one line each. */
   readonly circumstances: readonly string[];
   readonly policies: readonly { readonly name: string; readonly about: string; readonly groups: readonly GroupRecord[] }[];
 }
@@ -74,7 +74,7 @@ const schema: z.ZodType<ConformanceRun> = z.strictObject({
     .nonempty(),
 });
 
-/** Where the last whole run is kept. The page is made of it. */
+/** File of the last complete run, from which the page is generated. */
 export const conformanceRecord: string = join(import.meta.dirname, "conformance.json");
 
 /** Reads the text of {@link conformanceRecord}. @throws Error with the fields that are wrong */

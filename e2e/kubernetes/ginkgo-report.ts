@@ -8,7 +8,7 @@ export interface GinkgoSpec {
   readonly LeafNodeLocation: { readonly FileName: string };
   readonly State: string;
   readonly Failure?: { readonly Message: string };
-  /** What the test wrote of its steps, the name of its namespace among it. */
+  /** The test's log of its steps, including the name of its namespace. */
   readonly CapturedGinkgoWriterOutput?: string;
   /** Nanoseconds. */
   readonly RunTime: number;
@@ -22,12 +22,12 @@ export interface SpecResult {
   readonly name: string;
   /** Such as `common/node/pods.go`. */
   readonly file: string;
-  /** What was chosen and skipped counts as failed: it was to be shown. */
+  /** A selected test that was skipped counts as failed, because the run should prove it. */
   readonly passed: boolean;
   /** Why it did not, in a line. */
   readonly reason?: string | undefined;
   readonly seconds: number;
-  /** What it wrote of its steps. */
+  /** Log of its steps. */
   readonly output: string;
 }
 

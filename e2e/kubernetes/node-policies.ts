@@ -1,4 +1,4 @@
-/** What a node's configuration lets pods ask for. */
+/** Policies of nodes for pods. */
 export interface NodePolicy {
   readonly name: PolicyName;
   /** What the page says of it. */

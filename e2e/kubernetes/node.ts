@@ -9,7 +9,7 @@ import { unmountAll } from "../docker/support/mounts.ts";
 
 const main = join(import.meta.dirname, "../../packages/cli/src/main.ts");
 
-/** What {@link startNode} needs. */
+/** Options of {@link startNode}. */
 export interface NodeOptions {
   readonly controlPlane: ControlPlaneAccess;
   readonly dockerHost: string;
@@ -17,7 +17,7 @@ export interface NodeOptions {
   readonly address: string;
   /** Where the program's log goes. */
   readonly directory: string;
-  /** What pods may ask of the machine, as in the provider's configuration; default: the provider's own. */
+  /** Policy for pods, as in the provider's configuration; default: the provider's default. */
   readonly policy?: object | undefined;
 }
 

@@ -14,11 +14,11 @@ import type { ControlPlaneAccess } from "@virtual-kubelet/testing";
 import type { StartQuantiles } from "./conformance-record.ts";
 import { refusalOf } from "./pod-refusals.ts";
 
-/** What was seen of pods while tests made them. */
+/** Observations of the tests' pods. */
 export interface ObservedPods {
-  /** From when they were first seen until they were seen running; `undefined` if none was. */
+  /** Times from the first observation of a pod until it was observed running; `undefined` if there were no such pods. */
   readonly starts: StartQuantiles | undefined;
-  /** What the node's policy refused, by namespace. */
+  /** Refusals of the node's policy, by namespace. */
   readonly refusals: ReadonlyMap<string, string>;
 }
 
@@ -53,7 +53,7 @@ export class PodObserver implements AsyncDisposable {
     return observer;
   }
 
-  /** What was seen since it was last called. */
+  /** Observations since the last call. */
   drain(): ObservedPods {
     const sorted = this.#tookMs.splice(0).toSorted((a, b) => a - b);
     const at = (share: number): number => (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN) / 1000;

@@ -2,7 +2,7 @@ import type { DeepReadonly, PodStatus } from "@virtual-kubelet/kube-client";
 
 const refused = /^not allowed on this node: (?<fields>.*?)(?:; the policy is in the provider's configuration)?$/s;
 
-/** What the node's policy refuses of a pod, in the node's words; `undefined` if it refuses nothing. */
+/** Fields of a pod that the node's policy refuses, in the node's words; `undefined` if there are none. */
 export function refusalOf(status: DeepReadonly<PodStatus> | undefined): string | undefined {
   if (status?.reason === "SysctlForbidden") return status.message;
   const containers = [

@@ -141,7 +141,7 @@ async function record(): Promise<void> {
   console.log(`written to ${guide}`);
 }
 
-/** What a group is run with. */
+/** Settings of a run of a group. */
 interface Surroundings {
   readonly policy: NodePolicy;
   readonly controlPlane: ControlPlane;

@@ -3,9 +3,9 @@ export interface SpecGroup {
   readonly title: string;
   readonly focus: string;
   readonly focusFile: string;
-  /** What belongs to another group. */
+  /** Tests of another group. */
   readonly skip: string;
-  /** What belongs to this one and is not run. */
+  /** Tests of this group that are not run. */
   readonly leftOut?: readonly LeftOut[];
 }
 
@@ -16,7 +16,7 @@ export interface LeftOut {
   readonly why: string;
 }
 
-/** What `make conformance` runs; the first group is the one that a node is judged by. */
+/** Groups of tests of `make conformance`; a node is judged by the first group. */
 export const specGroups: readonly SpecGroup[] = [
   {
     title: "Conformance, common/node and common/storage",

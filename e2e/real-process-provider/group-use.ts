@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What a process group uses. */
+/** Resource usage of a process group. */
 export interface GroupUse {
   readonly cpuNanoSeconds: number;
   readonly rssBytes: number;

@@ -67,7 +67,7 @@ export class LogFile {
     }
   }
 
-  /** How much was written so far. */
+  /** Number of bytes written so far. */
   get size(): number {
     return this.#size;
   }

@@ -12,7 +12,7 @@ export type RunningCommands = Set<{ kill(): Promise<unknown> }>;
 /** How long a command with a terminal waits for the terminal's size: a client that has one tells it at once. */
 const firstSizeMs = 500;
 
-/** What a command runs in. */
+/** Context of a command. */
 export interface ExecSurroundings {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;

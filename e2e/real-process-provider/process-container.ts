@@ -8,7 +8,7 @@ import { groupUse, type GroupUse } from "./group-use.ts";
 import { LogFile } from "./log-file.ts";
 import { spawnCommand, type ProcessGroup } from "./spawn-command.ts";
 
-/** What a container stands on. */
+/** Options of a container. */
 export interface ContainerOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
@@ -114,7 +114,7 @@ export class ProcessContainer {
     this.#killTimer = this.#options.clock.setTimer(graceMs, () => run.group.signal("SIGKILL"));
   }
 
-  /** What it has used since it began. */
+  /** Resource usage since its start. */
   use(): GroupUse | undefined {
     const pid = this.running?.group.child.pid;
     if (pid === undefined) return undefined;
@@ -124,7 +124,7 @@ export class ProcessContainer {
     return { ...use, cpuNanoSeconds: this.#spentNanoSeconds };
   }
 
-  /** @param standing - what its probes have found; default: it has none */
+  /** @param standing - results of its probes; default: it has no probes */
   status(waitingReason: string, { isReady, isStarted }: ProbeStanding = { isReady: true, isStarted: true }): ContainerStatus {
     const { name, image = "" } = this.plan.spec;
     const run = this.#current;

@@ -6,12 +6,12 @@ import type { ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { Reaper } from "@virtual-kubelet/testing";
 import { ProcessContainer, type ContainerPlan } from "./process-container.ts";
 
-/** What a pod stands on. */
+/** Options of a pod. */
 export interface PodOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
-  /** What the probes of its containers have found. */
+  /** Results of its containers' probes. */
   readonly standingOf: (pod: ProcessPod, container: string) => ProbeStanding | undefined;
   /** Its status has changed. */
   readonly onChange: (pod: ProcessPod) => void;
@@ -88,7 +88,7 @@ export class ProcessPod {
     for (const container of this.containers) container.stop(graceMs);
   }
 
-  /** Whether none of its processes runs, and none will. */
+  /** Whether all of its processes have ended and no more will start. */
   get hasEnded(): boolean {
     const { phase } = this.status();
     const isOver = this.#stopped || phase === "Succeeded" || phase === "Failed";

@@ -4,7 +4,7 @@ import type { Reaper } from "@virtual-kubelet/testing";
 import { exec, type RunningCommands } from "./process-access.ts";
 import type { ProcessPod } from "./process-pod.ts";
 
-/** What {@link ProcessProbes} needs. */
+/** Options of {@link ProcessProbes}. */
 export interface ProcessProbesOptions {
   readonly host: ProviderHost;
   readonly commands: RunningCommands;
@@ -53,7 +53,7 @@ export class ProcessProbes implements Disposable {
     this.#pods.get(pod)?.watch(running);
   }
 
-  /** What the probes of a container have found; `undefined` for a pod without probes. */
+  /** Results of a container's probes; `undefined` for a pod without probes. */
   standingOf(pod: ProcessPod, container: string): ProbeStanding | undefined {
     return this.#pods.get(pod)?.standingOf(container);
   }

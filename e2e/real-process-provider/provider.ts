@@ -142,7 +142,7 @@ function createRealProcessProvider(host: ProviderHost, { directory }: RealProces
   }
 }
 
-/** What the pod's containers use; nothing if none runs. */
+/** Resource usage of the pod's containers; empty if no container runs. */
 function statsOf(pod: ProcessPod, time: string): PodStats[] {
   const containers = pod.containers.flatMap((container) => {
     const use = container.use();

@@ -5,7 +5,7 @@ import type { TerminalSize } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Reaper } from "@virtual-kubelet/testing";
 
-/** What is to run. */
+/** The command to run. */
 export interface CommandPlan {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { namespace, secretName, type World } from "./world.ts";
 /** Something that happens in a world: to its pods, its node, its program, its network or its back end. */
 export type Action = (world: World) => Promise<void> | void;
 
-/** What can happen, and how often it does relative to the rest, over all worlds. */
+/** Possible events, with their relative frequencies over all worlds. */
 const choices: readonly (readonly [number, Action])[] = [
   [20, (world) => createPods(world, 1)],
   [6, (world) => createPods(world, world.chance.whole(2, 12))],
@@ -49,7 +49,7 @@ const choices: readonly (readonly [number, Action])[] = [
   [1, serverForgets],
 ];
 
-/** What happens in one world, and how often. */
+/** Events of one world, with their frequencies. */
 export type Habits = typeof choices;
 
 /** Containers end, and are started again. */
@@ -71,7 +71,7 @@ export function drawAction(chance: Chance, habits: Habits): Action {
   return (world) => createPods(world, 1);
 }
 
-/** What is special about a pod to create. */
+/** Special properties of a pod to create. */
 interface PodWish {
   readonly name?: string;
   /** Default `true`: it is bound to the node at once. */
@@ -124,7 +124,7 @@ export async function createPod(world: World, wish: PodWish): Promise<void> {
   await attempt(world, `create ${name}`, () => world.client.create(resources.pods, pod, { signal: world.users }));
 }
 
-/** What runs before and beside the main containers of a pod. */
+/** Init containers and sidecars of a pod. */
 function sidecars(chance: Chance): { initContainers?: NonNullable<Pod["spec"]>["initContainers"] } {
   const initContainers = [
     ...(chance.happens(0.15) ? [{ name: "prepare", image: "image:0" }] : []),
@@ -276,7 +276,7 @@ function podIsLost(world: World): void {
   if (instances.length > 0) world.lose(world.chance.pick(instances).ref.uid, world.chance.happens(0.3));
 }
 
-/** What the node life-cycle controller does to the pods of a node it has not heard of. */
+/** Marks a pod not ready, as the node life-cycle controller does on an unresponsive node. */
 async function overwriteStatus(world: World): Promise<void> {
   const name = pick(world, ({ status }) => status?.phase === "Running")?.metadata?.name;
   if (name === undefined) return;
@@ -286,7 +286,7 @@ async function overwriteStatus(world: World): Promise<void> {
   );
 }
 
-/** What evictions, taints and controllers do: somebody else says that the pod has ended. */
+/** Sets the pod's phase to a final one, as evictions, taints and controllers do. */
 async function overwritePhase(world: World): Promise<void> {
   const pod = pick(world, ({ spec, status }) => spec?.nodeName !== undefined && !isTerminal(status?.phase));
   const { name, uid } = pod?.metadata ?? {};

@@ -15,7 +15,7 @@ export interface BackEndTimings {
   readonly releaseMs?: number | undefined;
 }
 
-/** What a {@link BackEnd} stands on. */
+/** Options of a {@link BackEnd}. */
 export interface BackEndOptions {
   readonly clock: Clock;
   readonly chance: Chance;
@@ -62,7 +62,7 @@ export class BackEnd {
     return [...(this.#idsByUid.get(uid) ?? [])].flatMap((id) => this.#instances.get(id) ?? []);
   }
 
-  /** A number for a call that begins; later calls have greater ones. */
+  /** Returns the number of a new call; later calls have greater numbers. */
   nextCall(): number {
     return ++this.#calls;
   }

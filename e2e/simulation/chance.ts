@@ -1,6 +1,6 @@
 import { SeededRandom } from "@virtual-kubelet/clock";
 
-/** What a simulation draws from. Each part has its own, so that a draw more in one changes none of the others. */
+/** Source of randomness of a simulation. Each part has its own source, so an additional draw in one part does not affect the others. */
 export class Chance extends SeededRandom {
   /** @param part - whose it is; two parts of one seed draw differently */
   constructor(seed: number, part: string) {

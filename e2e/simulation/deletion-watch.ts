@@ -12,7 +12,7 @@ const idleBoundMs = 320_000;
 /** How often it is looked. */
 const lookMs = 5_000;
 
-/** What a {@link DeletionWatch} stands on. */
+/** Options of a {@link DeletionWatch}. */
 export interface DeletionWatchOptions {
   readonly clock: VirtualClock;
   readonly invariants: Invariants;

@@ -36,7 +36,7 @@ export class FaultTransport implements Transport {
     return this.#underWay + this.#watches.size;
   }
 
-  /** The program is killed: what was sent may yet be done, what is answered nobody hears. */
+  /** Simulates that the program is killed: requests in progress may still take effect, but their answers are lost. */
   kill(): void {
     this.#isDead = true;
     for (const watch of this.#watches) watch.abort(new Error("the program was killed"));
@@ -85,7 +85,7 @@ export class FaultTransport implements Transport {
     return { ...response, body: once(body) };
   }
 
-  /** What is answered without asking the server. */
+  /** Answers a request without the server, or returns `undefined`. */
   #earlyAnswer(fault: RequestFault, { method, path }: TransportRequest): TransportResponse | undefined {
     const { chance, profile, server } = this.#network.options;
     const isRead = method === "GET" && !path.includes("watch=true");
@@ -105,7 +105,7 @@ export class FaultTransport implements Transport {
     return { ...refusal, headers: { ...refusal.headers, "retry-after": String(seconds) } };
   }
 
-  /** What the server shows of its answer: lists may lack pods. */
+  /** Removes hidden pods from the server's answer. */
   #shown({ method, path }: TransportRequest, body: Uint8Array): Uint8Array {
     if (method !== "GET" || !/\/pods(\?|$)/.test(path)) return body;
     const { hidden, options } = this.#network;
@@ -148,7 +148,7 @@ export class FaultTransport implements Transport {
     return { ...response, body: this.#read(response.body, watch, held) };
   }
 
-  /** What comes over a watch: late, cut, or not at all. */
+  /** Delivers a watch with faults: delayed, cut off, or without events. */
   async *#read(body: AsyncIterable<Uint8Array>, watch: AbortController, held: DisposableStack): AsyncGenerator<Uint8Array, void> {
     try {
       for await (const whole of body) {
@@ -178,7 +178,7 @@ export class FaultTransport implements Transport {
   }
 }
 
-/** What may answer in the API server's place, and is no list and no object of the kind that was asked for. */
+/** Answers of other servers in place of the API server, which are not of the requested kind. */
 function noList(chance: Chance): object {
   return chance.pick<object>([
     {},

@@ -1,9 +1,9 @@
 import type { Clock, DeepReadonly, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
 
-/** What a container is to its pod. A sidecar is an init container with `restartPolicy: Always`. */
+/** Role of a container in its pod. A sidecar is an init container with `restartPolicy: Always`. */
 export type ContainerRole = "init" | "sidecar" | "main";
 
-/** Where a container is in its life. */
+/** State of a container. */
 export type ContainerState =
   | { readonly kind: "waiting" }
   | { readonly kind: "running"; readonly startedMs: number }
@@ -24,7 +24,7 @@ export interface ContainerRun {
   readonly state: ContainerState;
 }
 
-/** Where an instance is in its life. */
+/** State of an instance. */
 export type InstanceState =
   | { readonly kind: "starting" }
   | { readonly kind: "running" }
@@ -32,7 +32,7 @@ export type InstanceState =
   | { readonly kind: "stopping"; readonly endsMs: number; readonly isTold: boolean }
   | { readonly kind: "ended"; readonly endedMs: number; readonly exitCode: number; readonly hasAddress: boolean };
 
-/** What the back end runs for a pod. */
+/** Instance of a pod on the back end. */
 export interface Instance {
   readonly id: string;
   readonly ref: PodRef;
@@ -54,7 +54,7 @@ export interface Instance {
 export interface StatusStyle {
   /** Whether it has a word for a pod's phase, or tells of containers alone. */
   readonly saysPhase: boolean;
-  /** What a container between two runs is called. */
+  /** Reported state of a container between two runs. */
   readonly betweenRuns: "terminated" | "waiting";
   /** Whether a deleted pod ends only when it is gone. Requires {@link saysPhase}: no containers tell that such a pod has ended. */
   readonly endsWhenGone: boolean;
@@ -79,7 +79,7 @@ export function containersOf({ spec }: DeepReadonly<Pod>): readonly ContainerRun
   ];
 }
 
-/** What a provider says of an instance. */
+/** Converts an instance to the provider's report. */
 export function statusOf(instance: Instance, clock: Clock, style: StatusStyle): ProviderPodStatus {
   const { podIP, containers } = instance;
   const statuses = (isListed: (role: ContainerRole) => boolean): NonNullable<ProviderPodStatus["containerStatuses"]> =>

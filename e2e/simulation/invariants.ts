@@ -6,7 +6,7 @@ import type { BackEnd } from "./back-end.ts";
 import { isLive, type Instance } from "./instance.ts";
 import type { Trace } from "./trace.ts";
 
-/** What must hold in every world; the numbers are those of the reliability anchors. */
+/** Invariants of every world; the numbers are those of the reliability anchors. */
 export const invariants = {
   I0: "no failure goes unheard",
   I1: "what the back end holds has a pod, or is swept",
@@ -42,7 +42,7 @@ export const canary = "canary-7f3a9c";
 /** How long a Lease is good for, in milliseconds. */
 const leaseMs = 40_000;
 
-/** What {@link Invariants} look at. */
+/** Options of {@link Invariants}. */
 export interface InvariantsOptions {
   readonly server: ApiServer;
   readonly clock: VirtualClock;
@@ -196,7 +196,7 @@ export class Invariants implements Disposable {
     this.#deletedMs.set(uid, Math.min(this.#deletedMs.get(uid) ?? nowMs, nowMs));
   }
 
-  /** @param what - what is done to the pod at the provider */
+  /** @param what - the provider call for the pod */
   checkWanted({ name, uid }: PodRef, what: string): void {
     const pod = this.#pods.get(uid);
     if (pod && this.isWanted(pod)) this.report("I3", `pod ${name} is ${what} at the provider, but wanted`);

@@ -60,7 +60,7 @@ export interface ProviderProfile {
 /** A call that changes something. */
 export type ChangeMethod = "createPod" | "updatePod" | "deletePod";
 
-/** What can be done to the back end's reachability while it runs. */
+/** Faults of the connection to the back end. */
 export interface Reachability {
   /** Whether it answers at all. */
   isUp: boolean;
@@ -79,7 +79,7 @@ export interface Reachability {
 /** Label of a pod whose creation hangs as long as {@link Reachability.isStuck} says so. */
 export const stuckLabel = "simulation/stuck";
 
-/** What a {@link ModelProvider} stands on. */
+/** Options of a {@link ModelProvider}. */
 export interface ModelProviderOptions {
   readonly backEnd: BackEnd;
   readonly owner: Owner;
@@ -109,7 +109,7 @@ export interface CallWatch {
   onEnvironment(ref: PodRef, names: readonly string[]): void;
 }
 
-/** What the model provider can run. */
+/** Capabilities of the model provider. */
 export const capabilities: Capabilities = {
   env: true,
   initContainers: true,
@@ -358,7 +358,7 @@ interface Pending {
 /** How long the creation of a pod hangs that is stuck. */
 const stuckMs = 3_600_000;
 
-/** What a provider throws that reads a secret to reach its back end: the error says what it is about. */
+/** Error of a provider that cannot read the secret for its back end. */
 function secretNotFound(): NotFoundError {
   const object = { kind: "Secret", namespace: "default", name: "account" };
   return new NotFoundError("read the back end's account", {

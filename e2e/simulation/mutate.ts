@@ -3,7 +3,7 @@ import { registerHooks } from "node:module";
 
 /** A bug that is put back: pieces of source that are replaced when their file is loaded. */
 export interface Mutation {
-  /** What is wrong with it, in one sentence. */
+  /** The fault, in one sentence. */
   readonly about: string;
   readonly edits: readonly Edit[];
   /** A world that found it, which is tried first; the others follow where code or model have moved on. Default: 0. */
@@ -48,7 +48,7 @@ export function mutatedSource({ edits }: Mutation, url: string): string {
   return text;
 }
 
-/** Where a file of the repository is. */
+/** Path of a file of the repository. */
 export function urlOf(file: string): string {
   return new URL(`../../${file}`, import.meta.url).href;
 }

@@ -41,10 +41,10 @@ export interface NetworkProfile {
   readonly streamsLists: boolean;
 }
 
-/** What can become of a request. */
+/** Outcome of a request. */
 export type RequestFault = "none" | "error" | "lost" | "tooMany" | "unavailable" | "serverError" | "gatewayTimeout" | "slow" | "hang";
 
-/** What a {@link Network} stands on. */
+/** Options of a {@link Network}. */
 export interface NetworkOptions {
   readonly server: ApiServer;
   readonly clock: VirtualClock;
@@ -55,7 +55,7 @@ export interface NetworkOptions {
   readonly onRequest: (request: TransportRequest) => void;
 }
 
-/** What lies between the program and the API server. It goes on when the program is killed. */
+/** The network between the program and the API server. It continues to exist when the program is killed. */
 export class Network implements Disposable {
   readonly options: NetworkOptions;
   readonly inner: InProcessTransport;
@@ -151,7 +151,7 @@ export class Network implements Disposable {
     for (const watch of this.#watches) watch.abort(new UnavailableError("read: connection reset by peer"));
   }
 
-  /** What becomes of a request. */
+  /** Decides the outcome of a request. */
   draw({ pool }: TransportRequest): RequestFault {
     if (!this.#hasFaults) return "none";
     const { chance, clock, profile } = this.options;

@@ -3,7 +3,7 @@ import type { Chance } from "./chance.ts";
 import type { ProviderProfile } from "./model-provider.ts";
 import type { NetworkProfile } from "./network.ts";
 
-/** What kind of world a seed is. */
+/** Kind of world of a seed. */
 export type WorldKind =
   /** A bit of everything. */
   | "mixed"
@@ -16,7 +16,7 @@ export type WorldKind =
   /** At the end the back end is away for minutes, and all hangs on what happens when it is back. */
   | "recovery";
 
-/** What a seed has the world be. */
+/** Properties of the world of a seed. */
 export interface Profile {
   readonly kind: WorldKind;
   readonly steps: number;
@@ -60,7 +60,7 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
   return chance.happens(0.25) && kind !== "burst" && profile.provider.style.saysPhase ? withSlowReleases(whole, chance) : whole;
 }
 
-/** What a deleted pod used is released after its containers have ended, and the provider tells when it is. */
+/** Resources of a deleted pod are released after its containers have ended, and the provider reports when. */
 function withSlowReleases(profile: Profile, chance: Chance): Profile {
   const provider = { ...profile.provider, style: { ...profile.provider.style, endsWhenGone: true } };
   return { ...profile, provider, backEnd: { ...profile.backEnd, releaseMs: chance.pick([2_000, 20_000, 90_000]) } };

@@ -4,7 +4,7 @@ import type { Pod } from "@virtual-kubelet/kube-client";
 import type { Invariants } from "./invariants.ts";
 import type { CallWatch, ChangeMethod } from "./model-provider.ts";
 
-/** What is known of the program whose calls are watched. */
+/** Facts about the program whose calls are observed. */
 export interface ProgramFacts {
   readonly startedMs: number;
   /** How far its wall clock is ahead of the cluster's, in milliseconds. */
@@ -101,7 +101,7 @@ export class ProgramCalls implements CallWatch {
       this.#invariants.report("I15", `pod ${name} is given ${names.filter((variable) => variable.endsWith("_HOST")).join(", ")}`);
   }
 
-  /** A pod is given what is left of its grace: no less, and what was given once is not given again. */
+  /** A pod gets the rest of its grace period: not less, and elapsed time is not granted again. */
   #checkGrace({ metadata, spec }: Pod, graceSeconds: number): void {
     const { name, uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata ?? {};
     const nowMs = this.#clock.monotonic();

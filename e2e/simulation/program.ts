@@ -14,7 +14,7 @@ import type { Trace } from "./trace.ts";
 /** The node that is simulated. */
 export const nodeName = "sim";
 
-/** What a {@link Program} stands on. */
+/** Options of a {@link Program}. */
 export interface ProgramOptions {
   readonly clock: VirtualClock;
   readonly chance: Chance;
@@ -91,12 +91,12 @@ export class Program {
     return this.#end;
   }
 
-  /** Whether it was told to stop: from then on it begins no new work. */
+  /** Whether it was told to stop. A stopping program starts no new work. */
   get isStopping(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** What it has not let go of: timers, requests and watches. */
+  /** Resources still open: timers, requests and watches. */
   get held(): { readonly timers: number; readonly requests: number } {
     return { timers: this.#clock.pending, requests: this.#transport.underWay };
   }

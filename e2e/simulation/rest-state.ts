@@ -31,11 +31,11 @@ interface RestingWorld {
   readonly invariants: { readonly overwritten: ReadonlyMap<string, number> };
 }
 
-/** What keeps a world from being at rest, one sentence for each problem. */
+/** Reasons why a world is not at rest, one sentence each. */
 export interface Unrest {
-  /** What is wrong with the node and its pods. */
+  /** Problems of the node and its pods. */
   readonly pods: readonly string[];
-  /** What the back end holds for nobody. */
+  /** Instances on the back end without a pod. */
   readonly orphans: readonly string[];
 }
 
@@ -132,7 +132,7 @@ function runProblems(pod: Pod, instance: Instance, world: RestingWorld): string[
   ]);
 }
 
-/** Whether the program can know that the pod's labels were edited: of what was done while none ran nothing tells. */
+/** Whether the program can know that the pod's labels were edited. Edits while no program ran are unknown. */
 function knowsLabels({ metadata }: Pod, { program, relabelled }: RestingWorld): boolean {
   return program !== undefined && relabelled.get(metadata?.uid ?? "") === program;
 }

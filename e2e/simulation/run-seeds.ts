@@ -4,7 +4,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { replayCommand } from "./describe-result.ts";
 import type { SeedResult } from "./simulate.ts";
 
-/** What is to be run. */
+/** A run of several seeds. */
 export interface SeedRun {
   /** Seeds, in the order in which they are begun. */
   readonly seeds: Iterable<number>;
@@ -16,7 +16,7 @@ export interface SeedRun {
   readonly keepsTrace?: boolean | undefined;
 }
 
-/** What a worker is told at its start. */
+/** Start data of a worker. */
 export interface WorkerInput {
   readonly mutation: string | undefined;
   readonly keepsTrace: boolean;

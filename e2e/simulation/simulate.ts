@@ -10,7 +10,7 @@ import { World } from "./world.ts";
 export interface SeedResult {
   readonly seed: number;
   readonly kind: WorldKind;
-  /** What did not hold; absent if all did. */
+  /** The violated invariant; absent if all held. */
   readonly violation: Violation | undefined;
   /** Milliseconds from the end of the faults until the world was at rest. */
   readonly restMs: number;
@@ -136,7 +136,7 @@ async function rest(world: World): Promise<number> {
   }
 }
 
-/** A world at rest stays so; what is made late is swept; and the program has forgotten what is gone. */
+/** Checks that a world at rest stays at rest, that late instances are swept, and that the program has forgotten pods that are gone. */
 async function stayAtRest(world: World): Promise<void> {
   const { invariants: watched } = world;
   await world.pass(10_000);

@@ -1,4 +1,4 @@
-/** What happened in a simulation, in order. Lines are made only when they are read: most traces never are. */
+/** Events of a simulation, in order. Lines are formatted only when read, because most traces are never read. */
 export class Trace {
   readonly #now: () => number;
   readonly #limit: number;

@@ -12,7 +12,7 @@ import { nodeName, Program } from "./program.ts";
 import { ProcessClock, settle } from "./process-clock.ts";
 import { Trace } from "./trace.ts";
 
-/** Where the pods of a world are. */
+/** Namespace of a world's pods. */
 export const namespace = "default";
 
 /** Name of the secret that pods read. */
@@ -27,7 +27,7 @@ const instanceAnnotation = "virtual-kubelet.io/instance";
 /** How long after the last trouble the program may wait before it lists and watches again, in milliseconds. */
 const relistMs = 60_000;
 
-/** What a world may be given besides its seed. */
+/** Options of a world besides its seed. */
 export interface WorldOptions {
   /** Events that are kept of it. Default 2,000. */
   readonly traceLimit?: number | undefined;
@@ -50,7 +50,7 @@ export class World implements AsyncDisposable {
   readonly reachability: Reachability = { isUp: true, downMs: 0, hasFaults: false, refused: new Set(), partialLists: 0, isStuck: false };
   /** UIDs of the pods whose labels were edited while the program ran that had made them. */
   readonly relabelled: Map<string, Program> = new Map();
-  /** What the users' requests heed; it aborts with the world's end. */
+  /** Signal of the users' requests; aborts when the world ends. */
   readonly users: AbortSignal;
   readonly #end = new AbortController();
   readonly #seed: number;
@@ -70,7 +70,7 @@ export class World implements AsyncDisposable {
   #leaseFromMs = 0;
   /** The brake's limit as the operator set it. */
   #maxPerSweep: number | undefined;
-  /** What the last message about a suspected mass loss says the limit would have to be. */
+  /** Limit that the last message about a suspected mass loss recommends. */
   #suspected: number | undefined;
   #pods = 0;
   readonly #deletions: DeletionWatch;
@@ -180,7 +180,7 @@ export class World implements AsyncDisposable {
     return this.#rival;
   }
 
-  /** What the last message about a suspected mass loss says the brake's limit would have to be; absent if there was none since the last start. */
+  /** Limit of the brake that the last message about a suspected mass loss recommends; absent if there was no message since the last start. */
   get suspected(): number | undefined {
     return this.#suspected;
   }

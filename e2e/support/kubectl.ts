@@ -64,7 +64,7 @@ async function versionOf(program: string): Promise<string> {
   return (JSON.parse(stdout) as { clientVersion: { gitVersion: string } }).clientVersion.gitVersion;
 }
 
-/** What kubectl printed. */
+/** Output of kubectl. */
 export interface Printed {
   readonly stdout: string;
   readonly stderr: string;
@@ -106,7 +106,7 @@ export class Kubectl {
 /** A kubectl that runs. */
 export interface Started {
   readonly child: ChildProcess;
-  /** What it printed until now. */
+  /** Output so far. */
   readonly output: { stdout: string; stderr: string };
   readonly result: Promise<Printed>;
 }

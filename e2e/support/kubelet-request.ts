@@ -1,7 +1,7 @@
 import { request } from "node:https";
 import { connect } from "node:tls";
 
-/** What a caller of a node's server shows. */
+/** Credentials of a caller of a node's server. */
 export interface Caller {
   readonly token?: string | undefined;
   /** A client certificate, PEM. */
@@ -9,7 +9,7 @@ export interface Caller {
   readonly key?: string | undefined;
 }
 
-/** What it asks for. */
+/** A request to a node's server. */
 export interface KubeletRequest {
   readonly method?: "GET" | "POST" | undefined;
   readonly path: string;

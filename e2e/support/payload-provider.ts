@@ -26,7 +26,7 @@ export interface SeenPod {
   readonly files: Map<string, string>;
   /** Permission bits, likewise. */
   readonly modes: Map<string, string>;
-  /** What the claims are bound to, by the volumes' names. */
+  /** Bound volumes of the claims, by volume name. */
   readonly claimed: Map<string, ClaimedVolume>;
   /** How often a volume was written, the first time included. */
   writes: number;
@@ -60,7 +60,7 @@ export class PayloadProvider {
     };
   }
 
-  /** What the pod of that name sees. */
+  /** Payload of the pod with that name. */
   seen(name: string): SeenPod {
     const seen = this.pods.get(name);
     if (!seen) throw new NotFoundError(`pod ${name} was not created`);
