@@ -242,7 +242,7 @@ export const levels: readonly Level[] = [
   },
   {
     name: "conformance",
-    about: "the suite that every provider passes, and what the documents say of it",
+    about: "the provider suite, and whether the committed records match its results",
     quick: true,
     kind: "wait",
     hasFiles: true,
