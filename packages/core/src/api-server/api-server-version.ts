@@ -4,9 +4,9 @@ import type { KubeClient, Logger } from "@virtual-kubelet/kube-client";
 import { askUntilAnswered } from "./ask-until-answered.ts";
 
 /**
- * The API server's release, such as `v1.34.2`, without what vendors append. Waits for a server that does not answer yet.
+ * Reads the API server's release, such as `v1.34.2`, without vendors' suffixes. Waits for a server that does not answer yet.
  *
- * @returns `undefined` if it does not say
+ * @returns `undefined` if the server does not report it
  */
 export async function readApiServerVersion(
   client: KubeClient,
@@ -28,7 +28,7 @@ export async function readApiServerVersion(
   }
 }
 
-/** The release in an API server's answer of `/version`, such as `v1.34.2`; `undefined` if there is none. */
+/** Returns the release in an API server's answer of `/version`, such as `v1.34.2`; `undefined` if there is none. */
 export function releaseOf(answer: unknown): string | undefined {
   const version = typeof answer === "object" && answer !== null && "gitVersion" in answer ? answer.gitVersion : undefined;
   return typeof version === "string" ? /^v\d+\.\d+\.\d+/.exec(version)?.[0] : undefined;

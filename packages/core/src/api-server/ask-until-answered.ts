@@ -4,10 +4,10 @@ import { backoffMs, isCredentialsError, type Logger } from "@virtual-kubelet/kub
 import { apiServerBackoff } from "./api-server-backoff.ts";
 
 /**
- * Asks the API server something that a node cannot start without. Waits for a server that does not answer yet, and for credentials that
- * count: files of tokens and certificates are read again.
+ * Repeats a request that a node needs for its start. Waits for a server that does not answer yet, and for valid
+ * credentials, because files of tokens and certificates are read again.
  *
- * @param isFinal - whether an error is an answer that will not change
+ * @param isFinal - whether an error is final, so that a retry cannot succeed
  * @throws the final error; `signal.reason`
  */
 export async function askUntilAnswered<T>(

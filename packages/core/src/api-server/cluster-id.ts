@@ -5,8 +5,8 @@ import { askUntilAnswered } from "./ask-until-answered.ts";
 import { isGoneObject } from "./gone-object.ts";
 
 /**
- * The id a cluster is told from others by: the UID of its namespace `kube-system`. Waits for an API server that does
- * not answer yet, and for credentials that count: files of tokens and certificates are read again.
+ * Reads the id of the cluster: the UID of its namespace `kube-system`. Waits for an API server that does
+ * not answer yet, and for valid credentials, because files of tokens and certificates are read again.
  *
  * @returns the empty string if the namespace may not be read
  */

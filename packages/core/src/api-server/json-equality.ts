@@ -2,8 +2,8 @@ import { ownValue } from "@virtual-kubelet/kubernetes";
 import { toEpochMs } from "./api-time.ts";
 
 /**
- * Whether two values are the same to the API server: absent, `null`, an empty list and an empty map are alike, and so
- * are two ways to write one time.
+ * Whether two values are equal for the API server: absent, `null`, an empty list and an empty map are equal, and so
+ * are two notations of one time.
  */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -17,7 +17,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   return isEmptyJson(a) && isEmptyJson(b);
 }
 
-/** Whether a value says nothing: absent, `null`, or a list or map without anything in it that does. */
+/** Whether a value is empty: absent, `null`, or a list or map with only empty values. */
 export function isEmptyJson(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return typeof value === "object" && Object.values(value).every(isEmptyJson);

@@ -2,8 +2,8 @@ import { isForbidden } from "@virtual-kubelet/errdefs";
 import { statusOf } from "@virtual-kubelet/kube-client";
 
 /**
- * Whether the API server refused a request because its user lacks the right, rather than because of what the request says: an admission
- * plugin refuses that, and a request that says less may be taken.
+ * Whether the API server refused a request because its user lacks the right, rather than because of its content: an admission
+ * plugin does the latter, and may accept a request with fewer changes.
  *
  * Source: kubernetes v1.36.3 apiserver pkg/endpoints/handlers/responsewriters/errors.go, forbiddenMessage.
  */

@@ -4,9 +4,9 @@ import { isGoneObject } from "./gone-object.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 
 /**
- * Asks the API server whether the pod of that UID is gone; another pod of its name says that it is.
+ * Asks the API server whether the pod with that UID is gone, as it also is if another pod has its name.
  *
- * @throws whatever leaves it open: the API server does not answer, or something else answers in its place
+ * @throws if the result is unclear: the API server does not answer, or something else answers in its place
  */
 export async function isPodGone(client: Pick<KubeClient, "get">, ref: PodRef, signal: AbortSignal): Promise<boolean> {
   try {

@@ -3,7 +3,7 @@ import { isForbidden, isNotFound, messageOf, UnavailableError } from "@virtual-k
 import type { KubeClient, KubernetesObject, ObjectName, Resource } from "@virtual-kubelet/kube-client";
 import { isGoneObject } from "./gone-object.ts";
 
-/** The Node authorizer learns of a pod no sooner than we do: its first refusals are not believed. In milliseconds. */
+/** Delays of retries after a refusal, in milliseconds, because the Node authorizer may learn of a pod later than the node. */
 const forbiddenRetriesMs: readonly number[] = [100, 200, 400, 800];
 
 export interface ReadObjectOptions<T extends KubernetesObject> {
@@ -15,9 +15,9 @@ export interface ReadObjectOptions<T extends KubernetesObject> {
 /**
  * Reads an object that a pod of the node refers to.
  *
- * @param isKnown - whether the node was allowed to read it before: then a refusal counts at once. Default `false`
- * @returns `undefined` where the API server itself says that there is none
- * @throws UnavailableError for a 404 of somebody else; what the API server answers; `signal.reason`
+ * @param isKnown - whether the node was allowed to read it before, so that a refusal counts at once. Default: `false`
+ * @returns `undefined` if the API server itself reports that there is none
+ * @throws UnavailableError for a 404 from anything else; the API server's error; `signal.reason`
  */
 export async function readObject<T extends KubernetesObject>(
   { client, resource, clock }: ReadObjectOptions<T>,
@@ -32,7 +32,7 @@ export async function readObject<T extends KubernetesObject>(
       return object;
     } catch (error) {
       if (isGoneObject(error, resource, key.name)) return undefined;
-      // Without its optional secret a pod would run otherwise than it is meant to.
+      // A pod without its optional secret would run differently than intended.
       if (isNotFound(error)) throw new UnavailableError(`${messageOf(error)}: this is not the API server's own answer`, { cause: error });
       const retryMs = forbiddenRetriesMs[attempt];
       if (!isForbidden(error) || isKnown || retryMs === undefined) throw error;

@@ -19,8 +19,8 @@ export interface ServiceListerOptions {
 }
 
 /**
- * The cluster's services, for the variables pods get of them. Watched from the first time anybody asks: a provider
- * that never asks for an environment costs no watch.
+ * The cluster's services, for the variables of pods. Watched from the first call of {@link list}, so that a provider
+ * that never requests an environment costs no watch.
  */
 export class ServiceLister {
   readonly #options: ServiceListerOptions;
@@ -32,7 +32,7 @@ export class ServiceLister {
     this.#options = options;
   }
 
-  /** All services of a namespace, once they are known. */
+  /** Returns all services of a namespace, once they are known. */
   async list(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]> {
     this.#reflector ??= this.#start();
     await untilAborted(this.#reflector.synced, signal);

@@ -66,7 +66,7 @@ export interface ClaimInput {
   readonly previous: Observation | undefined;
   /** On our own monotonic clock. */
   readonly nowMs: number;
-  /** Time without renewal after which the Lease is free, in milliseconds, if it has no duration itself. A deleted Lease must be absent for half of it. */
+  /** Milliseconds without renewal after which a Lease without a duration is free. A deleted Lease must be absent for half of it. */
   readonly durationMs: number;
 }
 

@@ -63,8 +63,8 @@ export function checkDescription(value: unknown): CheckedDescription {
 }
 
 /**
- * Reads the description from an existing node. It replaces that of a provider that does not answer, so that a restart during an outage of the
- * back end does not remove the node's capacity, addresses and labels.
+ * Reads the description from an existing node. It replaces that of a provider that does not answer, so that a restart during an outage
+ * does not remove the node's capacity, addresses and labels.
  */
 export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription {
   const { status, metadata, spec } = node;

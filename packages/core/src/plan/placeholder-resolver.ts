@@ -5,26 +5,26 @@ import { readVolume, type VolumeSources } from "../volumes/volume-content.ts";
 import { keyReferences } from "../env/key-references.ts";
 import { createPodResolver } from "../env/pod-resolver.ts";
 
-/** The objects of the pod's namespace that are known. */
+/** Known objects of the pod's namespace. */
 export interface KnownObjects {
   readonly configMaps: readonly DeepReadonly<ConfigMap>[];
-  /** Only their names and keys are looked at. */
+  /** Only names and keys are read. */
   readonly secrets: readonly DeepReadonly<Secret>[];
 }
 
-/** An address that nothing has. */
+/** An unused address. */
 const noAddress = "0.0.0.0";
 
-/** What {@link resolveWithPlaceholders} makes. */
+/** Result of {@link resolveWithPlaceholders}. */
 export interface PlaceholderPod {
   readonly resolved: ResolvedPod;
-  /** What in it is not as it would be in a cluster, each a line. */
+  /** Differences from a cluster, one line each. */
   readonly notes: readonly string[];
 }
 
 /**
- * Resolves a pod's references without a cluster. Where a secret's value would be stands `[secret NAMESPACE/NAME: KEY]`,
- * also for a secret that is known; likewise for tokens and the values of config maps that are not known.
+ * Resolves a pod's references without a cluster. A secret's value is replaced by `[secret NAMESPACE/NAME: KEY]`,
+ * even for a known secret; tokens and the values of unknown config maps are replaced in the same way.
  */
 export function resolveWithPlaceholders(pod: DeepReadonly<Pod>, known: KnownObjects): PlaceholderPod {
   const namespace = pod.metadata?.namespace ?? "default";
@@ -72,7 +72,7 @@ export function resolveWithPlaceholders(pod: DeepReadonly<Pod>, known: KnownObje
   return { resolved: resolve(addressed), notes };
 }
 
-/** Kubernetes makes it in every namespace. */
+/** Kubernetes creates it in every namespace. */
 function isEveryClusters(name: string): boolean {
   return name === "kube-root-ca.crt";
 }

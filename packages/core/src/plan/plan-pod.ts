@@ -9,42 +9,42 @@ import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { unsupportedFields } from "../unsupported/unsupported-fields.ts";
 
 export interface PlanPodOptions extends Omit<PlanContext<unknown>, "config"> {
-  /** The pod as the API server holds it, defaults and UID included. */
+  /** The pod as the API server has it, including defaults and UID. */
   readonly pod: DeepReadonly<Pod>;
   readonly provider: ProviderDefinition;
-  /** The provider's configuration as users write it. */
+  /** The provider's configuration before it is parsed. */
   readonly providerConfig: unknown;
-  /** Config maps and secrets of the pod's namespace; of secrets only names and keys are looked at. Default: none. */
+  /** Config maps and secrets of the pod's namespace; of secrets only names and keys are read. Default: none. */
   readonly objects?: Partial<KnownObjects> | undefined;
-  /** Fields that are left out of the pod where the provider does not support them; see `UnsupportedPolicy.ignore`. Default: none. */
+  /** Fields that are omitted if the provider does not support them; see `UnsupportedPolicy.ignore`. Default: none. */
   readonly ignore?: readonly string[] | undefined;
   /** Whether a pod needs its service account's token; see `PodOptions.automountToken`. Default: false. */
   readonly requireToken?: boolean | undefined;
 }
 
-/** Why a provider does not run a pod. */
+/** Reason why a provider does not run a pod. */
 export interface PodRefusal {
-  /** Path of the field, such as `spec.containers[0].livenessProbe`; absent where no single field is to blame. */
+  /** Path of the field, such as `spec.containers[0].livenessProbe`; absent if no single field is the reason. */
   readonly fieldPath?: string | undefined;
   readonly message: string;
 }
 
-/** What a provider would do for a pod. */
+/** A provider's plan for a pod. */
 export interface PodPlan {
-  /** Why it would not run it; empty if it would. */
+  /** Reasons why it would not run the pod; empty if it would. */
   readonly refused: readonly PodRefusal[];
-  /** In their order; none if it is refused. */
+  /** In order; empty if the pod is refused. */
   readonly requests: readonly PlannedRequest[];
-  /** What would be otherwise in a cluster, each a line. */
+  /** Differences from a cluster, one line each. */
   readonly notes: readonly string[];
 }
 
 /**
- * What a provider would send to its back end for a pod, without cluster and back end. Secret values and tokens are not
- * read: in their place stands `[secret NAMESPACE/NAME: KEY]` and the like.
+ * Returns the requests that a provider would send to its back end for a pod, without cluster and back end. Secret values and tokens are not
+ * read, but replaced by placeholders such as `[secret NAMESPACE/NAME: KEY]`.
  *
- * @throws InvalidInputError if the provider does not tell what it would send, or for a configuration that its schema
- * does not take; what the provider throws besides a refusal
+ * @throws InvalidInputError if the provider has no method `plan`, or for a configuration that its schema
+ * rejects; errors of the provider other than a refusal
  */
 export async function planPod(options: PlanPodOptions, signal: AbortSignal): Promise<PodPlan> {
   const { pod: asked, provider, providerConfig, objects, ignore, requireToken = false, nodeName, clusterId, clusterDomain } = options;

@@ -1,9 +1,9 @@
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
- * The milliseconds in a duration as Go and Kubernetes write it: `0`, `500ms`, `2s`, `1m30s`, `1.5h`.
+ * Parses a duration of Go and Kubernetes into milliseconds: `0`, `500ms`, `2s`, `1m30s`, `1.5h`.
  *
- * @returns `undefined` for anything else, negative durations and units below a millisecond among it
+ * @returns `undefined` for anything else, including negative durations and units below a millisecond
  */
 export function tryDurationMs(text: string): number | undefined {
   if (text === "0") return 0;
@@ -13,7 +13,7 @@ export function tryDurationMs(text: string): number | undefined {
   return Math.round(totalMs);
 }
 
-/** A duration as Go prints it, in whole milliseconds: `0s`, `250ms`, `1.5s`, `1m20.5s`, `4h0m0s`. */
+/** Formats a duration like Go, in whole milliseconds: `0s`, `250ms`, `1.5s`, `1m20.5s`, `4h0m0s`. */
 export function goDuration(ms: number): string {
   const whole = Math.round(ms);
   if (whole === 0) return "0s";

@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
 
 /**
- * The user's home folder, for a provider that looks for a back end's usual files there; `/`, as container engines set it, for a user that
- * the system knows none of. Node.js throws for a user without `HOME` and without a line in `/etc/passwd`.
+ * Returns the user's home folder, in which a provider can look for a back end's files; `/`, as in container engines, for a user without
+ * one. Node.js throws for a user without `HOME` and without a line in `/etc/passwd`.
  *
  * @param ofSystem - asks the system. Default: `homedir` of `node:os`
  */

@@ -2,10 +2,10 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a directory and the parents it lacks. Fails where a file system has directories but takes no new ones, such as `/proc`: `mkdir`
- * of Node.js with `recursive` tries for ever there. Nothing happens where the directory is there.
+ * Creates a directory and its missing parents. Fails on a file system that accepts no new directories, such as `/proc`, on which `mkdir`
+ * of Node.js with `recursive` never returns. Does nothing if the directory exists.
  *
- * @param mode - of each directory that is made
+ * @param mode - mode of each new directory
  * @throws the system's error
  */
 export async function makeDirectory(path: string, mode: number): Promise<void> {
@@ -15,7 +15,7 @@ export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (error) {
-    // Somebody else may have made it in between.
+    // Another process may have created it in the meantime.
     if (!(await isDirectory(path))) throw error;
   }
 }

@@ -1,11 +1,11 @@
 import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 import type { z } from "zod";
 
-/** Maximum number of objects that are remembered as named, so that memory stays bounded; further ones are not named. */
+/** Maximum number of reported objects, so that memory stays bounded; further ones are not reported. */
 const maxNamed = 1000;
-/** Maximum number of reasons that are named of one object until it is good again. */
+/** Maximum number of reported reasons of one object until it is valid again. */
 const maxReasons = 8;
-/** Maximum lengths in characters, because the back end's users write both. A reason may hold a pod's namespace and name. */
+/** Maximum lengths in characters, because users of the back end control both. A reason may hold a pod's namespace and name. */
 const maxId = 200;
 const maxReason = 500;
 
@@ -13,22 +13,22 @@ const maxReason = 500;
 export interface ObjectReaderOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The back end's name for people, such as `Nomad`; in small letters it is part of the counter's name. */
+  /** The back end's name, such as `Nomad`; in lower case it is part of the counter's name. */
   readonly backEnd: string;
-  /** The ID of an object of which nothing else may be readable. */
+  /** Returns the ID of an object that may be otherwise unreadable. */
   readonly idOf: (value: unknown) => string | undefined;
 }
 
 /**
- * Reads a back end's objects by their schemas. One that cannot be read is skipped, and named once for each reason until it is good again,
- * in the log and in the counter `vk_BACKEND_skipped_objects_total`; the others of a list are read all the same. At most 1,000 objects are
- * named at once, each with at most 8 reasons, so that neither the log nor memory grows without end.
+ * Reads a back end's objects by their schemas. An invalid object is skipped, and reported once for each reason until it is valid again,
+ * in the log and in the counter `vk_BACKEND_skipped_objects_total`; other objects of a list are not affected. At most 1,000 objects are
+ * reported, each with at most 8 reasons, so that neither the log nor memory grows without bounds.
  *
- * @typeParam Kind - the kinds of objects, as the log and the counter's label `kind` name them
+ * @typeParam Kind - kinds of objects, which the log and the counter's label `kind` use
  */
 export class ObjectReader<Kind extends string> {
   readonly #options: ObjectReaderOptions;
-  /** Reasons that were named, by object: those of the schemas, and those of {@link skip}. */
+  /** Reported reasons by object: those of the schemas, and those of {@link skip}. */
   readonly #unread = new Map<string, Set<string>>();
   readonly #skipped = new Map<string, Set<string>>();
   #isFull = false;
@@ -51,13 +51,13 @@ export class ObjectReader<Kind extends string> {
   /**
    * Skips an object.
    *
-   * @param why - what is wrong with the object, and what to do about it
+   * @param why - the problem of the object, and its solution
    */
   skip(kind: Kind, id: string, why: string): void {
     this.#name(this.#skipped, kind, id, why);
   }
 
-  /** An object is good: what is wrong with it later is named again. */
+  /** Marks an object as valid, so that later problems are reported again. */
   accept(kind: Kind, id: string): void {
     this.#forget(this.#skipped, kind, id);
   }
@@ -76,7 +76,7 @@ export class ObjectReader<Kind extends string> {
     logger.warn({ [kind]: cut(id, maxId), why }, `an object of ${backEnd} is skipped`);
   }
 
-  /** Says once, until an object is good again, that there are more objects than are named. */
+  /** Reports once, until an object is valid again, that further objects are not reported. */
   #nameFull(): void {
     if (this.#isFull) return;
     this.#isFull = true;
@@ -96,7 +96,7 @@ function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** The first thing that is wrong, without the value: it may be a secret. */
+/** Returns the first problem, without the value, which may be a secret. */
 export function problemOf({ issues: [issue] }: z.ZodError): string {
   const path = issue?.path.map(String).join(".") || "it";
   return `${path}: ${issue?.message ?? "cannot be read"}`;

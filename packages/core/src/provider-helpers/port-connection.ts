@@ -4,9 +4,9 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 /**
- * Connects to a TCP port; each direction of the connection ends by itself.
+ * Connects to a TCP port; each direction of the connection ends independently.
  *
- * @throws what refused it; `signal.reason` when aborted
+ * @throws the error of the connection; `signal.reason` when aborted
  */
 export async function connectPort(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
@@ -22,10 +22,10 @@ export async function connectPort(host: string, port: number, signal: AbortSigna
 }
 
 /**
- * Joins a client's stream with a connection to a port of its pod, as `ContainerAccess.portForward` has to: each direction
- * ends by itself. Resolves when both have ended; the connection is destroyed then.
+ * Connects a client's stream to a connection to a port of its pod, as `ContainerAccess.portForward` requires: each direction
+ * ends independently. Resolves when both have ended; the connection is then destroyed.
  *
- * @throws what broke one of the two, which breaks the other off; `signal.reason` when aborted, and both are destroyed
+ * @throws the error of one of the two, which aborts the other; `signal.reason` when aborted, which destroys both
  */
 export async function joinConnection(stream: Duplex, connection: Duplex, signal: AbortSignal): Promise<void> {
   const destroy = (): void => {
@@ -37,7 +37,7 @@ export async function joinConnection(stream: Duplex, connection: Duplex, signal:
     signal.throwIfAborted();
     await Promise.all([pipeline(stream, connection), pipeline(connection, stream)]);
   } catch (error) {
-    // Of an abort before the call nobody hears.
+    // A signal that has already aborted fires no event.
     if (signal.aborted) destroy();
     signal.throwIfAborted();
     throw error;

@@ -25,6 +25,6 @@ export interface Capabilities {
   /** Supported volume sources by field name: `emptyDir`, `configMap`, `secret`, `projected`, … */
   readonly volumes?: readonly string[];
   readonly operatingSystems?: readonly ("linux" | "windows")[];
-  /** Changes of a running pod's resources. If `false`, the provider is not told of them, and the pod's status reports them as Infeasible. */
+  /** Changes of a running pod's resources. Without it the pod's status reports them as Infeasible. */
   readonly resize?: boolean;
 }

@@ -43,7 +43,7 @@ export interface NodeProvider {
   ping(signal: AbortSignal): Promise<void>;
   /**
    * Milliseconds since the last successful ping during which the node stays Ready while the back end cannot be reached. Set it when pods
-   * continue to run while the back end restarts. Only an UnavailableError or a DeadlineExceededError of {@link ping} is tolerated. Default: 0.
+   * continue to run while the back end restarts. Only UnavailableError and DeadlineExceededError are tolerated. Default: 0.
    */
   readonly pingToleranceMs?: number | undefined;
   /** Describes the node. Called before registration, and again after each {@link notifyNodeStatus}. */

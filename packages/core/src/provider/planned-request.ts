@@ -19,7 +19,7 @@ export interface PlannedRequest {
   readonly purpose: string;
   /** HTTP method, or the verb of a back end with another protocol. */
   readonly method: string;
-  /** Path and query, without scheme and host: `/v1/jobs?namespace=default`. A value from an earlier answer is in braces: `/containers/{id}/start`. */
+  /** Path and query: `/v1/jobs?namespace=default`. A value from an earlier answer is in braces: `/containers/{id}/start`. */
   readonly path: string;
   /** Headers with information about the pod; headers for authentication and transport are left out. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

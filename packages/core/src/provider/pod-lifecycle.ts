@@ -14,7 +14,7 @@ export interface ProviderPod {
   readonly ref: PodRef;
   /** The tag found on the back-end object. */
   readonly owner: Owner;
-  /** Time of creation at the back end, RFC 3339. Stored in the tag if the back end does not report it; absent for objects of other programs. */
+  /** Time of creation, RFC 3339. Stored in the tag if the back end does not report it; absent for objects of other programs. */
   readonly createdAt?: string | undefined;
   readonly status: ProviderPodStatus;
 }
@@ -102,7 +102,7 @@ export interface PodLifecycleHandler {
    */
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void>;
   /**
-   * Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase. New resources are passed only once the node has
+   * Applies a changed spec, labels or annotations. A pod whose update fails keeps its phase. New resources come only once the node has
    * room for them; a resize refused with an UnsupportedError, InvalidInputError or TerminalError is shown as Infeasible.
    *
    * @param changes - the difference from the pod that the provider was last given

@@ -42,7 +42,7 @@ export interface ProviderHost {
    */
   resolvePod(pod: PodRef): ResolvedPod;
   /**
-   * Calls the listener when a secret or config map that a pod has requested through {@link resolvePod} has appeared, changed or gone. Useful
+   * Calls the listener when a secret or config map that a pod has requested through {@link resolvePod} has appeared, changed or gone. For use
    * when an accepted pod waits for such an object at the back end. The listener must return at once.
    *
    * Absent in a host that watches nothing: the provider then retries by itself.

@@ -59,7 +59,7 @@ export interface ResolvedPod {
    */
   watchVolume(name: string, signal: AbortSignal): AsyncIterable<VolumePayload>;
   /**
-   * Reads the PersistentVolume behind a volume of type persistentVolumeClaim or ephemeral, anew on each call. While the claim is missing or not
+   * Reads the PersistentVolume behind a volume of type persistentVolumeClaim or ephemeral, anew on each call. While the claim is not
    * bound, or the volume cannot be reached from the node, it throws, and an event on the pod gives the reason, as with a kubelet; call it
    * again later. No notification follows, because a node may not watch claims.
    *

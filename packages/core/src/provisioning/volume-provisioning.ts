@@ -41,7 +41,7 @@ export interface VolumeProvisioningOptions {
 }
 
 /**
- * Creates volumes for the claims whose pods were scheduled to this node, and removes those whose claims are gone: the task of an external provisioner,
+ * Creates volumes for the claims whose pods were scheduled to this node, and removes those whose claims are gone, like an external provisioner,
  * for volumes on the node.
  * Source of its rules: sigs.k8s.io/sig-storage-lib-external-provisioner v11 controller/controller.go.
  */

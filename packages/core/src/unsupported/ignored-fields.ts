@@ -82,7 +82,7 @@ export class IgnoredFields {
   }
 
   /**
-   * Omits the named fields that exceed the limits. Repeats because an omission can expose others: without `hostNetwork`, the host ports that it implied count.
+   * Omits the named fields that exceed the limits. Repeats, because without `hostNetwork` the host ports that it implied count.
    */
   omitAll(first: OmittedFields, limits: ProviderLimits): OmittedFields {
     if (this.#patterns.length === 0) return first;

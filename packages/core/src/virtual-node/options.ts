@@ -70,7 +70,7 @@ export interface InstanceOptions {
 
 /** Options for pods. */
 export interface PodOptions {
-  /** Maximum number of concurrent calls that start or change pods, and of those that end pods; default: 50. A call over 5 s no longer counts. */
+  /** Maximum number of concurrent calls that start or change pods, and of those that end pods; default: 50. Calls over 5 s do not count. */
   readonly workers?: number | undefined;
   /** Deadline of one provider call in milliseconds; default 300,000. */
   readonly providerTimeoutMs?: number | undefined;

@@ -61,7 +61,7 @@ export interface Refusal {
   readonly retryAfter?: string | undefined;
 }
 
-/** Returns the errdefs error for an answer of the API server, as documented for {@link KubeClient}, with an {@link ApiError} as its cause. */
+/** Returns the errdefs error for an answer of the API server, with an {@link ApiError} as its cause; see {@link KubeClient}. */
 export function apiError(refusal: Refusal): VirtualKubeletError {
   const status = toStatus(refusal);
   const cause = new ApiError(status);

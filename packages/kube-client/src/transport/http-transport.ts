@@ -45,7 +45,7 @@ export interface HttpTransportOptions {
 }
 
 /**
- * Returns a transport that sends requests over persistent HTTP connections: a pool for each kind, so that none starves another. A server that
+ * Returns a transport that sends requests over persistent HTTP connections: a pool for each kind, so that none starves another. One that
  * does not support HTTP/2 gets quiet watches like other long ones. If the credentials name a proxy, every connection is a
  * tunnel through it, even to a server without TLS, for which client-go sends the request to the proxy itself.
  */

@@ -9,7 +9,7 @@ export interface MassLossBrakeOptions {
   readonly metrics: Metrics;
 }
 
-/** Prevents the end of suspiciously many pods at once, because an answer may be wrong: none is ended, and an event on the node reports it. */
+/** Prevents the end of suspiciously many pods at once, because an answer may be wrong. An event on the node reports it. */
 export class MassLossBrake {
   readonly #options: MassLossBrakeOptions;
   #told: string | undefined;

@@ -33,7 +33,7 @@ export interface OrphanSweepOptions {
 
 /**
  * Removes back-end pods whose API object is gone. Conditions: the tag names this node, the API server itself
- * confirms that there is no pod with that UID, the pod has been suspected for the grace time, and the sweep removes no more pods than the brake
+ * confirms that there is no pod with that UID, the pod has been suspected for the grace time, and the sweep removes no more than the brake
  * allows; otherwise it removes none.
  */
 export class OrphanSweep {

@@ -54,7 +54,7 @@ export interface ProviderCall {
   /** Aborts the call. */
   readonly abort: { readonly signal: AbortSignal; abort(reason: unknown): void };
   readonly startedMs: number;
-  /** Whether the call ignored its abort signal. No other call is made for the pod until it returns, because no pod has two calls at once. */
+  /** Whether the call ignored its abort signal. No other call is made for the pod until it returns. */
   readonly isGivenUp: boolean;
   /** Whether the provider reported the pod gone during the call. */
   readonly reportedGone: boolean;
@@ -87,7 +87,7 @@ export interface PodState {
   readonly call: ProviderCall | undefined;
   /** The core's own copy of the provider's last report. */
   readonly reported: ProviderPodStatus | undefined;
-  /** The pod as passed to the first of the creations whose outcome is unclear. The back end may run this version, but none that is newer. */
+  /** The pod as passed to the first creation with an unclear outcome. The back end may run this version, but no newer one. */
   readonly unconfirmed: DeepReadonly<Pod> | undefined;
   readonly verdict: Verdict | undefined;
   /** `undefined` when the pod runs with the resources of its spec, or no change of them is known. */

@@ -15,7 +15,7 @@ export interface PodAddressesInput {
 }
 
 /**
- * Returns the pod's addresses: the reported ones, at most one of each family; the reported `podIP` first, otherwise the node's family. A pod
+ * Returns the pod's addresses: the reported ones, at most one of each family; `podIP` first, otherwise the node's family. A pod
  * on the host's network without reported addresses has the node's. A pod without a running container keeps its address.
  * Source: generateAPIPodStatus and sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
