@@ -54,8 +54,7 @@ export function containerLogsRoute({ directory, clock, slots, maxTailBytes }: Co
         body: withErrorText(body, request.signal),
         held,
         evicted: held.evicted,
-        // A followed log must arrive as it is written.
-        isCompressible: !options.follow,
+        // Never compressed: kube-apiserver drops the last bytes of a compressed log that a client reads by WebSocket.
       };
     } catch (error) {
       held[Symbol.dispose]();
