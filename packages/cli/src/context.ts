@@ -1,5 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 
+/** A text output of the program. */
 export interface Output {
   /** Writes the text as it is, without adding a newline. */
   write(text: string): void;

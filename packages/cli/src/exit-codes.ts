@@ -1,3 +1,4 @@
+/** An exit code with its meaning. */
 export interface ExitCodeInfo {
   readonly code: number;
   readonly meaning: string;

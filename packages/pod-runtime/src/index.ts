@@ -36,7 +36,8 @@ export {
   type ContainerIdentity,
 } from "./runtime/labels.ts";
 export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
-export { fileSystemRoom, inodeUse } from "./volumes/disk-use.ts";
+export { fileSystemRoom, inodeUse, type DiskUseOptions, type FileSystemRoom } from "./volumes/disk-use.ts";
+export type { ToolRun } from "./volumes/run-tool.ts";
 export { hasFsCode } from "./volumes/fs-code.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";
 export type { MountedFolder } from "./volumes/volumes-root.ts";
@@ -63,6 +64,7 @@ export {
   type ThresholdValue,
 } from "./eviction/eviction-thresholds.ts";
 export { evictionSignals, type ConfiguredSignal, type EvictionSignal, type PressureCondition } from "./eviction/eviction-signals.ts";
+export type { CgroupLimits } from "./cgroup/cgroup-tree.ts";
 export { cgroupLimits, nodeAllocatable, type Allocatable, type Reservations, type ResourceList } from "./eviction/node-allocatable.ts";
 export type { PressureStatus } from "./eviction/eviction-manager.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./gc/garbage-collector.ts";

@@ -95,6 +95,7 @@ export interface DockerLogConfig {
   readonly folder: string;
 }
 
+/** How images are pulled. */
 export interface DockerPullConfig {
   /** Maximum number of pulls at once. */
   readonly parallel: number;

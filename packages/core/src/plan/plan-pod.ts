@@ -8,6 +8,7 @@ import { limitsOf } from "../unsupported/provider-limits.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
 import { unsupportedFields } from "../unsupported/unsupported-fields.ts";
 
+/** A pod, and the provider that would run it. */
 export interface PlanPodOptions extends Omit<PlanContext<unknown>, "config"> {
   /** The pod as the API server has it, including defaults and UID. */
   readonly pod: DeepReadonly<Pod>;

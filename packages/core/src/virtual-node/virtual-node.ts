@@ -122,6 +122,7 @@ export class VirtualNode {
     return this.#node?.node;
   }
 
+  /** Whether the node is ready, and what its readiness depends on. */
   get health(): VirtualNodeHealth {
     const contactMs = this.#reflector?.lastContactMs;
     return {

@@ -26,6 +26,7 @@ const maxQueuedWhileHeld = maxQueued / 2;
 const maxRetryAfterMs = 60_000;
 const maxNameLength = 253;
 
+/** Options of an {@link EventRecorder}. */
 export interface EventRecorderOptions {
   readonly client: KubeClient;
   /** Source of the events, such as `virtual-kubelet`. */

@@ -36,6 +36,7 @@ export interface AccessAttributes {
   readonly path: string;
 }
 
+/** Whether a request is allowed. The reason of a refusal is part of the answer. */
 export type AccessDecision = { readonly allowed: true } | { readonly allowed: false; readonly reason?: string | undefined };
 
 /**

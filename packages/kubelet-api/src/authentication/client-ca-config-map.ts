@@ -20,6 +20,7 @@ const key = "client-ca-file";
 /** Delay before a missing or forbidden config map is read again: an administrator may grant access in the meantime. */
 const retryMs = 30_000;
 
+/** Options of a client CA in a config map. */
 export interface ClientCaConfigMapOptions {
   readonly client: KubeClient;
   readonly clock: Clock;

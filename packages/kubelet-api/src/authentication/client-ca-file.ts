@@ -6,6 +6,7 @@ import { Listeners } from "../listeners.ts";
 import { parseCaBundle } from "./ca-bundle.ts";
 import type { ClientCa } from "./client-ca.ts";
 
+/** Options of a client CA in a file. */
 export interface ClientCaFileOptions {
   readonly path: string;
   readonly clock: Clock;

@@ -30,6 +30,7 @@ import { UnauthorizedConnections } from "./unauthorized-connections.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { secureContextOptions, tlsProtocolOptions, type TlsSettings } from "./tls-options.ts";
 
+/** Options of a kubelet API server. */
 export interface KubeletServerOptions {
   /** One node, or several that share the port. */
   readonly nodes: readonly ServedNode[];

@@ -1,3 +1,4 @@
+/** Help text, type and buckets of a metric. */
 export interface MetricDefinition {
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";

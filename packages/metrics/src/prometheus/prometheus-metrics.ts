@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Metric
 import { HistogramCells } from "./histogram-cells.ts";
 import { metricCatalogue, type MetricDefinition } from "./metric-catalogue.ts";
 
+/** Options of Prometheus metrics. */
 export interface PrometheusMetricsOptions {
   /** Include metrics of the process: CPU, memory, event loop, garbage collection. Default: false. */
   readonly process?: boolean | undefined;

@@ -10,6 +10,7 @@ export interface FullStatsSummary extends StatsSummary {
   readonly node: NodeStats;
 }
 
+/** Options of a reader of node stats. */
 export interface NodeStatsReaderOptions {
   readonly nodeName: string;
   /** Reads the provider's stats, such as `NodeAccess.getStatsSummary`. */

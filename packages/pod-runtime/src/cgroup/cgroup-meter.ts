@@ -7,6 +7,7 @@ import { interfacesOf } from "./network-devices.ts";
 import { countOpenFiles } from "./open-files.ts";
 import { v1Hierarchies } from "./v1-hierarchies.ts";
 
+/** Options of a meter of cgroups. */
 export interface CgroupMeterOptions {
   readonly clock: Clock;
   /** The machine's cgroup file system. Default: `/sys/fs/cgroup`. */

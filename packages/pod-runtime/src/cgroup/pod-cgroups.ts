@@ -23,6 +23,7 @@ const qualities: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"]
 const removalTries = 10;
 const removalPauseMs = 50;
 
+/** Options of pods' cgroups. */
 export interface PodCgroupsOptions {
   /**
    * The runtime's cgroup driver, requested before the first pod. `undefined`: pods have no cgroups of their own.

@@ -20,6 +20,7 @@ export type EvictionSignal = ConfiguredSignal | "allocatableMemory.available";
 /** The resource in the message of an evicted pod. */
 export type StarvedResource = "memory" | "ephemeral-storage" | "inodes" | "pids";
 
+/** Node condition that reports a shortage. */
 export type PressureCondition = "MemoryPressure" | "DiskPressure" | "PIDPressure";
 
 interface SignalFacts {

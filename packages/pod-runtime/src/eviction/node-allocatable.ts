@@ -9,6 +9,7 @@ import { thresholdQuantity, type Threshold } from "./eviction-thresholds.ts";
 /** Quantities by resource. */
 export type ResourceList = Readonly<Record<string, string>>;
 
+/** What of the machine is not for pods. */
 export interface Reservations {
   /** Processes and threads that the machine may have; can be reserved as `pid`. Default: unknown, so that none can be reserved. */
   readonly processes?: number | undefined;

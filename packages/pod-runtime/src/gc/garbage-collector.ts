@@ -10,6 +10,7 @@ import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
 const foldersMs = 60_000;
 const imagesMs = 300_000;
 
+/** Options of a garbage collector. */
 export interface GarbageCollectorOptions {
   readonly runtime: Pick<ContainerRuntime, "list" | "images">;
   /** Labels of all the node's objects at the runtime. */

@@ -15,6 +15,7 @@ export interface ImagePolicy {
   readonly keep?: readonly string[] | undefined;
 }
 
+/** Options of a garbage collector of images. */
 export interface ImageCollectorOptions {
   readonly images: ImageCollection;
   readonly policy: ImagePolicy;

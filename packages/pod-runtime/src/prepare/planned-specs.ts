@@ -24,6 +24,7 @@ import { podHostname } from "./pod-hostname.ts";
 import type { PodPreparationSettings } from "./pod-preparation.ts";
 import { resourceLimits } from "./resource-limits.ts";
 
+/** A resolved pod, and the node that would run it. */
 export interface PlanSpecsOptions {
   readonly resolved: ResolvedPod;
   readonly owner: Owner;

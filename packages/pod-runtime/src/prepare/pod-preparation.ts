@@ -43,6 +43,7 @@ export interface PodPreparationSettings {
 /** The part of a provider's host that prepares pods. */
 export type PreparationHost = Pick<ProviderHost, "clusterDomain" | "logger" | "clock" | "getSecret" | "resolvePod" | "recordEvent">;
 
+/** Options of the preparation of pods. */
 export interface PodPreparationOptions {
   readonly host: PreparationHost;
   readonly runtime: Pick<ContainerRuntime, "inspectImage">;

@@ -32,6 +32,7 @@ export interface FailedContainer {
   readonly isRestarted: boolean;
 }
 
+/** Options of the probes of a pod. */
 export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm"> {
   readonly clock: Clock;
   readonly logger: Logger;

@@ -23,6 +23,7 @@ export interface ProbeTarget {
   readonly endpointOf?: ((port: number) => Endpoint | undefined) | undefined;
 }
 
+/** Where a probe connects to. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;

@@ -3,6 +3,7 @@ import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 /** A probe of the spec. */
 export type ProbeSpec = NonNullable<DeepReadonly<Container>["livenessProbe"]>;
 
+/** Kind of a probe. */
 export type ProbeKind = "startup" | "liveness" | "readiness";
 
 /** One probe of one container instance. Times are monotonic milliseconds. */

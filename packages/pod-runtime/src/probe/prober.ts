@@ -41,6 +41,7 @@ interface TimedAttempt extends ProbeAttempt {
 /** Makes one attempt, which ends with `signal` at its time-out. Rejects if the attempt is impossible. */
 export type ProbeAction = (probe: WantedProbe, signal: AbortSignal) => Promise<ProbeAttempt>;
 
+/** Options of a prober. */
 export interface ProberOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -54,7 +55,7 @@ export interface ProberOptions {
   readonly attempt: ProbeAction;
   /**
    * Runs an attempt when there is room for one more. The wait does not count towards the probe's time-out. The attempt settles only when
-   * {@link attempt} has, which may be after the time-out was reported, and never rejects. Default: at once.
+   * the action has, which may be after the time-out was reported, and never rejects. Default: at once.
    *
    * @throws `signal.reason` when aborted before the attempt begins
    */

@@ -6,6 +6,7 @@ import type { CgroupUsage } from "../cgroup/cgroup-figures.ts";
 import type { CgroupMeter } from "../cgroup/cgroup-meter.ts";
 import type { HostCgroups } from "./host-node-stats.ts";
 
+/** Options of a reader of the machine's control groups. */
 export interface HostCgroupsOptions {
   readonly clock: Clock;
   readonly meter: Pick<CgroupMeter, "ofPath" | "ofProcess">;

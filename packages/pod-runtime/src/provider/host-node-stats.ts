@@ -16,6 +16,7 @@ import { psiOf } from "../cgroup/cgroup-figures.ts";
 import { interfacesOf } from "../cgroup/network-devices.ts";
 import { hostMachine, kibibytes, leastNumber, type HostMachine } from "./host-machine.ts";
 
+/** What the stats of this machine are read from. */
 export interface HostNodeStatsOptions {
   readonly nodeName: string;
   readonly clock: Clock;
@@ -30,6 +31,7 @@ export interface HostNodeStatsOptions {
   readonly cgroups?: HostCgroups | undefined;
 }
 
+/** Figures from the machine's control groups. */
 export interface HostCgroups {
   /** Figures of the whole machine; `undefined` if its root control group has none. */
   root(signal: AbortSignal): Promise<CgroupStats | undefined>;

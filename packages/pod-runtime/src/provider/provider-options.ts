@@ -39,6 +39,7 @@ export interface PodRuntimeSettings {
   readonly statsConcurrency?: number | undefined;
 }
 
+/** Options of a provider on a container runtime. */
 export interface PodRuntimeProviderOptions {
   readonly host: ProviderHost;
   readonly runtime: ContainerRuntime;
@@ -65,6 +66,7 @@ export interface PodRuntimeProviderOptions {
   readonly settings?: PodRuntimeSettings | undefined;
 }
 
+/** When pods are evicted, and what is reclaimed first. */
 export interface EvictionOptions {
   readonly rules: EvictionRules;
   /** Removes unused images. Default: images are kept, and pods are evicted at once. */

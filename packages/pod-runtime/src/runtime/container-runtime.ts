@@ -24,6 +24,7 @@ export interface RuntimeSandbox {
   readonly createdAtMs: number;
 }
 
+/** State of a container: created, running or exited. */
 export type RuntimeContainerState = { readonly kind: "created" } | { readonly kind: "running"; readonly startedAtMs: number } | RuntimeExit;
 
 /** End of a container. */
@@ -169,7 +170,9 @@ export interface ContainerRuntime {
   network?(sandboxId: string, signal: AbortSignal): Promise<NetworkStats>;
 }
 
+/** How a container is stopped. */
 export interface StopContainerOptions {
+  /** Time between the stop signal and SIGKILL, in milliseconds. */
   readonly graceMs: number;
   /** Such as `SIGTERM`. Default: the image's. */
   readonly stopSignal?: string | undefined;

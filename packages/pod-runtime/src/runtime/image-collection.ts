@@ -1,3 +1,4 @@
+/** An image at the runtime, as the garbage collector sees it. */
 export interface CollectedImage {
   /** Id for {@link ImageCollection.removeImage}. */
   readonly id: string;
@@ -20,5 +21,6 @@ export interface ImageCollection {
   listImages(signal: AbortSignal): Promise<readonly CollectedImage[]>;
   /** Removes an image with all its names. Idempotent. @throws ConflictError while it is in use */
   removeImage(id: string, signal: AbortSignal): Promise<void>;
+  /** Usage of the file system that holds the images. */
   imageFileSystem(signal: AbortSignal): Promise<ImageFileSystem>;
 }

@@ -41,6 +41,7 @@ export function podLabels(ref: PodRef, owner: Owner, attempt: number): Readonly<
   };
 }
 
+/** Labels of a container at the runtime: those of its pod, its name and the hash of its spec. */
 export function containerLabels(ref: PodRef, owner: Owner, identity: ContainerIdentity): Readonly<Record<string, string>> {
   return {
     ...podLabels(ref, owner, identity.attempt),

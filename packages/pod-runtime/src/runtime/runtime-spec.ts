@@ -1,5 +1,6 @@
 import type { Container, DeepReadonly, Pod, ResolvedEnvVar } from "@virtual-kubelet/core";
 
+/** A line of /etc/hosts. */
 export interface HostAlias {
   readonly ip: string;
   readonly hostnames: readonly string[];

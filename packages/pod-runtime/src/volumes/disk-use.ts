@@ -5,10 +5,11 @@ import { runTool } from "./run-tool.ts";
 /** Maximum time for one folder, in milliseconds. */
 const turnMs = 10_000;
 
+/** Options of a measurement of folders. */
 export interface DiskUseOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Default: {@link runTool}. */
+  /** Runs du. Default: as a program of this machine. */
   readonly run?: typeof runTool | undefined;
 }
 
@@ -55,7 +56,7 @@ async function measure(
 }
 
 /** A file system; `usedBytes` counts all its users. */
-interface FileSystemRoom {
+export interface FileSystemRoom {
   readonly capacityBytes: number;
   readonly availableBytes: number;
   readonly usedBytes: number;

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 
+/** Arguments and limits of a program that is run. */
 export interface ToolRun {
   readonly args: readonly string[];
   /** A file that the program inherits as descriptor 3. */

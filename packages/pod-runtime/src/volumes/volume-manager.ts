@@ -30,6 +30,7 @@ import { closeRoot, mountAnew, openRoot, type MountedFolder, type VolumesRoot } 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;
 
+/** Options of a volume manager. */
 export interface VolumeManagerOptions {
   /** Folder of the pods' folders: an absolute path that the runtime sees at the same place. */
   readonly root: string;

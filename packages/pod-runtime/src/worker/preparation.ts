@@ -19,6 +19,7 @@ export interface PodPreparation {
   credentials(pod: DeepReadonly<Pod>, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
 }
 
+/** A container that is about to be started. */
 export interface ContainerStart {
   readonly state: PodState;
   readonly desired: DesiredContainer;

@@ -24,6 +24,7 @@ export class SharedBudget {
     this.#max = max;
   }
 
+  /** What all shares together hold. */
   get used(): number {
     return this.#used;
   }

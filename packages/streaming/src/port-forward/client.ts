@@ -13,6 +13,7 @@ import { portForwardTunnel } from "../websocket/tunnel-protocol.ts";
 import { webSocketDuplex } from "../websocket/web-socket-duplex.ts";
 import { portForwardVersion } from "./server.ts";
 
+/** Options of a port-forward client. */
 export interface PortForwardClientOptions {
   /** Default: SPDY inside a WebSocket, or plain SPDY if that is refused. */
   readonly transport?: "websocket-or-spdy" | "websocket" | "spdy" | undefined;

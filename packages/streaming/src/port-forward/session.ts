@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { StreamingShare } from "../budget/connection-budget.ts";
 import type { StreamingLimits } from "../limits.ts";
 
+/** Options of a port-forward session on the server's side. */
 export interface PortForwardServerOptions {
   readonly clock: Clock;
   readonly limits?: StreamingLimits | undefined;

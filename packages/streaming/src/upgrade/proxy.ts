@@ -8,6 +8,7 @@ import type { IncomingUpgrade, UpgradeRequest } from "./incoming-upgrade.ts";
 import { joinDuplexes } from "./join.ts";
 import type { UpgradeTarget } from "./target.ts";
 
+/** Options of a proxy for upgraded connections. */
 export interface ProxyOptions {
   readonly clock: Clock;
   /** Response to the client when the back end gives no valid one. Default: 502 with the error's message. */

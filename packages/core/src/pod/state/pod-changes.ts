@@ -1,16 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { isSameJson } from "../../api-server/json-equality.ts";
-
-/** The parts of a pod that may change while it runs and concern who runs it. */
-export type PodPart =
-  | "spec.containers"
-  | "spec.initContainers"
-  | "spec.ephemeralContainers"
-  | "spec.activeDeadlineSeconds"
-  | "spec.tolerations"
-  | "spec.resources"
-  | "metadata.labels"
-  | "metadata.annotations";
+import type { PodPart } from "../../provider/pod-lifecycle.ts";
 
 /**
  * Returns the parts in which a pod differs from the pod that the provider was last given. The status and fields that concern only the API

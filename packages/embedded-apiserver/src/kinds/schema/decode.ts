@@ -3,7 +3,7 @@ import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } fr
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 import { writtenQuantity } from "./written-quantity.ts";
 
-/** Result of {@link decode}. */
+/** A decoded object, and the fields of its source that the type does not have. */
 export interface Decoded {
   /** New object as the server would write it: without unknown fields, nulls and empty values, and with canonical quantities. */
   readonly object: Record<string, unknown>;

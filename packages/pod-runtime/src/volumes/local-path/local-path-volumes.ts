@@ -17,6 +17,7 @@ import { mountedWithin } from "../mount-table.ts";
 import { isFolderName } from "../pod-directory.ts";
 import { removeTree } from "../remove-tree.ts";
 
+/** Options of a provisioner of local-path volumes. */
 export interface LocalPathOptions {
   /** Folder of all volumes: an absolute path that pods cannot reach. Created with the first volume. */
   readonly root: string;
