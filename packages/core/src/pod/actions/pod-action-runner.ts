@@ -37,7 +37,7 @@ import { deadlineExceeded, lookAfterMs, overdueMs } from "../state/end-deadline.
 import { changedParts } from "../state/pod-changes.ts";
 import type { EndTimes } from "../state/pod-event.ts";
 import { nextAction, type PodAction } from "../state/next-action.ts";
-import { isPodGone } from "../../api-server/pod-presence.ts";
+import { isPodGone, podPresence } from "../../api-server/pod-presence.ts";
 import {
   endsAlike,
   isDeafDeletion,
@@ -63,7 +63,7 @@ const missingRetryMs = 60_000;
 /** Delay before a pod is retried whose objects could not be read, or whose token was not issued. */
 const unreadableRetryMs = 10_000;
 
-/** Delay before the API server is asked again about a pod that a relist did not contain. */
+/** Delay before the API server is asked again about a pod that a relist did not contain, or that it no longer wants. */
 const confirmAgainMs = 30_000;
 
 export interface PodActionRunnerOptions {
@@ -183,7 +183,7 @@ export class PodActionRunner {
       case "delete":
         return this.#delete(state, pod, action, signal);
       case "start":
-        return pod && this.#start(state, pod, signal);
+        return pod && (isRecreation(state, pod) ? this.#recreate(state, signal) : this.#start(state, pod, signal));
       case "update":
         return pod && this.#update(state, pod, signal);
       default:
@@ -240,7 +240,6 @@ export class PodActionRunner {
     const { clock, node: nodeOf, limits, providerName, podOptions, registry } = this.#options;
     const node = nodeOf();
     if (!node) return { requeueAfterMs: 1_000 };
-    if (this.#isLost(state, pod)) return;
     const delayMs = recreationDelayMs(state, clock.monotonic());
     if (delayMs > 0) {
       const message = `Provider ${providerName} loses the pod again and again; it is created again after a while`;
@@ -268,9 +267,22 @@ export class PodActionRunner {
     }
   }
 
-  /** Whether the back end lost a started pod that must not be started again, which is then judged lost. */
+  /**
+   * Starts a pod that the back end no longer holds, if the API server still wants it: the back end may have ended it for a deletion that
+   * the watch has not delivered yet.
+   */
+  async #recreate({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { client, enqueue, registry, store } = this.#options;
+    const presence = await this.#ask(ref.uid, signal, (inner) => podPresence(client, ref, inner));
+    if (presence !== "wanted") return { requeueAfterMs: confirmAgainMs };
+    const state = registry.get(ref.uid);
+    const pod = store.get(ref.uid);
+    if (!state || !pod || this.#nextAction(state).kind !== "start") return enqueue(ref.uid);
+    if (!this.#isLost(state, pod)) return this.#start(state, pod, signal);
+  }
+
+  /** Whether the back end lost a pod that must not be started again, which is then judged lost. */
   #isLost(state: PodState, pod: DeepReadonly<Pod>): boolean {
-    if (!state.seen && !wasStarted(pod)) return false;
     const message = `Provider ${this.#options.providerName} no longer holds the pod`;
     if (pod.spec?.restartPolicy === "Never") {
       this.#judge(state, pod, { kind: "lost", reason: "ProviderLost", message });
@@ -490,6 +502,11 @@ export class PodActionRunner {
     const { namespace, name, uid } = podRef(pod);
     this.#options.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
   }
+}
+
+/** Whether the pod ran before, and the back end no longer holds it. */
+function isRecreation({ seen }: PodState, pod: DeepReadonly<Pod>): boolean {
+  return seen || wasStarted(pod);
 }
 
 function classifyCreateError(error: unknown): FailureKind {

@@ -10,12 +10,13 @@ import {
   type WatchQuery,
 } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
+import { podRef } from "../provider/pod-ref.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
 
-/** An API server whose lists of pods may lack some of them. */
+/** An API server whose lists and watches may lack some pods. */
 class LossyClient extends FakeKubeClient {
-  /** Names of the pods that lists lack. */
+  /** Names of the pods that lists and watches lack. */
   readonly hidden = new Set<string>();
   #cut: PromiseWithResolvers<never> = Promise.withResolvers();
 
@@ -150,6 +151,56 @@ describe("a pod that a list lacks", () => {
 
     expect(it.lookUps()).toBeGreaterThan(1);
     expect(it.ended()).toEqual([]);
+  });
+});
+
+describe("a pod that the back end no longer holds, while the watch is silent,", () => {
+  test("is not created again if the API server no longer has it", async () => {
+    await using it = await started(["web"]);
+    const ref = podRef(it.rig.pod("web") ?? {});
+    it.client.hidden.add("web");
+    it.client.remove(resources.pods, "web", "default");
+
+    it.rig.provider.lose(ref);
+    await it.rig.settle(60_000);
+
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+    expect(it.lookUps()).toBe(3);
+  });
+
+  test("is not created again if it is being deleted, and is finished once the watch says so", async () => {
+    await using it = await started(["web"]);
+    const ref = podRef(it.rig.pod("web") ?? {});
+    it.client.hidden.add("web");
+    await it.rig.deletePod("web", 30);
+
+    it.rig.provider.lose(ref);
+    await it.rig.settle(10_000);
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+    expect(it.rig.pod("web")).toBeDefined();
+
+    it.client.hidden.delete("web");
+    await it.relist();
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+    expect(it.rig.pod("web")).toBeUndefined();
+  });
+
+  test("is created again once the API server answers that it wants the pod", async () => {
+    await using it = await started(["web"]);
+    const ref = podRef(it.rig.pod("web") ?? {});
+    let isAway = true;
+    it.client.intercept(({ verb, resource }) => {
+      if (isAway && verb === "get" && resource === "pods") throw new UnavailableError("get pods default/web: no answer");
+    });
+
+    it.rig.provider.lose(ref);
+    await it.rig.settle(60_000);
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+
+    isAway = false;
+    await it.rig.settle(60_000);
+    expect(it.rig.callsOf("createPod web")).toBe(2);
+    expect(it.rig.pod("web")?.status?.phase).toBe("Running");
   });
 });
 
