@@ -76,14 +76,28 @@ export class JobRunner implements AsyncDisposable {
     }, soon);
   }
 
-  /** Runs a job to its good end. @returns the lines that its task has written */
+  /** Runs a job until it completes. @returns the lines that its task wrote */
   async linesOf(plan: Parameters<JobRunner["run"]>[0]): Promise<readonly string[]> {
     const { ID, ClientStatus, TaskStates } = await this.run(plan);
     expect(ClientStatus, JSON.stringify(TaskStates)).toBe("complete");
+    // The agent stores the last lines a moment after the task has ended.
+    let text: string | undefined;
+    await eventually(
+      async () => {
+        const before = text;
+        text = await this.#stdoutOf(ID);
+        expect(text).toBe(before);
+      },
+      { ...soon, intervalMs: 300 },
+    );
+    return (text ?? "").split("\n").slice(0, -1);
+  }
+
+  async #stdoutOf(allocation: string): Promise<string> {
     const chunks: Uint8Array[] = [];
     const request = { task: "main", tenant: "default", type: "stdout", offset: 0 } as const;
-    for await (const chunk of await this.client.log(ID, request, signal)) chunks.push(chunk);
-    return Buffer.concat(chunks).toString().split("\n").slice(0, -1);
+    for await (const chunk of await this.client.log(allocation, request, signal)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
   }
 
   /** Purges what was run. */
