@@ -43,7 +43,7 @@ const statuses: Readonly<Record<string, ProviderPodStatus>> = {
 function heard({ state, pod }: Situation): Happening[] {
   const stays = (label: string, event: PodEvent): Happening => ({ label, event, pod });
   const happenings: Happening[] = [
-    stays("reported gone", { kind: "reportedGone" }),
+    stays("reported gone", { kind: "reportedGone", pod }),
     stays("not in the list", { kind: "unlisted", isFirst: false, neverStarted: false }),
     ...Object.entries(statuses).map(([name, status]) => stays(`reported ${name}`, { kind: "held", status, asked: false, pod })),
   ];
@@ -100,7 +100,7 @@ function planned({ state, pod }: Situation, time: EventTime): Happening[] {
       return [begin(plan.kind)];
     case "inspect":
       return [
-        { label: "getPod says not found", event: { kind: "notFound" }, pod },
+        { label: "getPod says not found", event: { kind: "notFound", pod }, pod },
         ...Object.entries(statuses).map(([name, status]): Happening => ({
           label: `getPod finds it ${name}`,
           event: { kind: "held", status, asked: true, pod },
@@ -124,12 +124,12 @@ function planned({ state, pod }: Situation, time: EventTime): Happening[] {
 
 /** Situations that differ in this are looked at apart; times are not part of it, because each is tried early and late. */
 function keyOf({ state, pod }: Situation): string {
-  const { api, backend, call, reported, deletion, teardown, seen, admitted, unconfirmed, verdict } = state;
+  const { api, backend, call, reported, endedMs, deletion, teardown, seen, admitted, unconfirmed, verdict } = state;
   return JSON.stringify([
     [api, backend.kind, backend.kind === "ending" && backend.accepted, deletion !== undefined, teardown !== undefined],
     ["applied" in backend && backend.applied?.spec !== undefined, seen, admitted, unconfirmed !== undefined, verdict?.kind],
     [call?.kind, call?.isGivenUp, call?.reportedGone],
-    [reported?.phase, reported?.containerStatuses?.[0]?.state],
+    [reported?.phase, reported?.containerStatuses?.[0]?.state, endedMs !== undefined],
     [pod?.metadata?.labels, pod?.metadata?.deletionTimestamp, pod?.status?.phase],
     state.firstSeenMs === state.touchedMs,
   ]);

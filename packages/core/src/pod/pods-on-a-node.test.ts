@@ -704,6 +704,68 @@ describe("reports of the provider", () => {
     expect(creations()).toBe(6);
   });
 
+  describe.each(["Never", "OnFailure", "Always"] as const)(
+    "that a pod with restartPolicy %s has succeeded and then is gone",
+    (restartPolicy) => {
+      const finished = (reported: ProviderPodStatus["phase"]): ProviderPodStatus => ({ ...ended(running(["main"])), phase: reported });
+      const job = (pod: Pod): void => void (pod.spec = { containers: [], ...pod.spec, restartPolicy });
+
+      test("keep that end, also where the API server has not taken it yet", async () => {
+        await using rig = await new NodeRig().start();
+        const ref = await rig.createPod("job", job);
+        const outage = rig.client.intercept(({ resource }) => (resource === "pods" ? away() : undefined));
+        rig.provider.report(ref, finished("Succeeded"));
+        await rig.settle(20_000);
+        rig.provider.lose(ref);
+        await rig.settle(20_000);
+        outage[Symbol.dispose]();
+        await rig.settle(400_000);
+
+        expect(rig.pod("job")?.status?.phase).toBe("Succeeded");
+        expect(rig.pod("job")?.status?.reason).toBeUndefined();
+        expect(rig.callsOf("createPod job")).toBe(1);
+        expect(rig.eventsOn("job").filter((event) => event.includes("ProviderLost"))).toEqual([]);
+      });
+
+      test("keep that end where the provider only answers that there is no such pod", async () => {
+        await using rig = await new NodeRig().start();
+        const ref = await rig.createPod("job", job);
+        rig.client.intercept(({ resource, verb }) => (resource === "pods" && verb === "patch" ? away() : undefined));
+        rig.provider.report(ref, finished("Succeeded"));
+        rig.provider.lose(ref, { silently: true });
+        await rig.settle(400_000);
+
+        expect(rig.callsOf("getPod job")).toBe(1);
+        expect(rig.callsOf("createPod job")).toBe(1);
+      });
+    },
+  );
+
+  test("that a pod is gone whose containers have ended, and are not to run again, give it the phase that follows", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("job", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "OnFailure" }));
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running", endsWhenGone: true });
+    await rig.settle(5_000);
+    expect(rig.pod("job")?.status?.phase).toBe("Running");
+
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+
+    expect(rig.pod("job")?.status?.phase).toBe("Succeeded");
+    expect(rig.callsOf("createPod job")).toBe(1);
+  });
+
+  test("that a pod is gone whose container was between two runs have it created again", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running" });
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+
+    expect(rig.callsOf("createPod web")).toBe(2);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
   test("that a pod being deleted is gone end it", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web");
@@ -1128,6 +1190,21 @@ describe("a pod's object at the API server", () => {
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
     expect(main?.state?.terminated).toMatchObject({ exitCode: 137, reason: "DeadlineExceeded" });
     expect(patchesOf(rig)).toBe(patches + 1);
+  });
+
+  test("has succeeded where its time is up only after its end, which the API server could not take before", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("job", (pod) => {
+      pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never", activeDeadlineSeconds: 60 };
+    });
+    const outage = rig.client.intercept(({ resource }) => (resource === "pods" ? away() : undefined));
+    rig.provider.report(ref, ended(running(["main"])));
+    await rig.settle(90_000);
+    outage[Symbol.dispose]();
+    await rig.settle(400_000);
+
+    expect(rig.pod("job")?.status?.phase).toBe("Succeeded");
+    expect(rig.eventsOn("job").filter((event) => event.includes("DeadlineExceeded"))).toEqual([]);
   });
 
   test("does not show that its time is up while a container is between two runs and the provider has not ended it", async () => {

@@ -57,6 +57,8 @@ export const deadlineExceeded: Verdict & { readonly kind: "expired" } = {
   message: "Pod was active on the node longer than the specified deadline",
 };
 
-export function isPastActiveDeadline(pod: DeepReadonly<Pod>, { firstSeenMs }: PodState, time: EventTime): boolean {
-  return (activeDeadlineMs(pod, firstSeenMs, time) ?? 1) <= 0;
+/** Whether the pod exceeded its active deadline before it ended; afterwards its end may only wait to be written. */
+export function isPastActiveDeadline(pod: DeepReadonly<Pod>, { firstSeenMs, endedMs }: PodState, time: EventTime): boolean {
+  const sinceEndMs = endedMs === undefined ? 0 : time.nowMs - endedMs;
+  return (activeDeadlineMs(pod, firstSeenMs, time) ?? 1) + sinceEndMs <= 0;
 }

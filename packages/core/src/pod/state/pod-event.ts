@@ -14,7 +14,7 @@ export type PodEvent =
   /** The provider holds the pod with this status: from a report, an inventory, or an answer (`asked`). */
   | { readonly kind: "held"; readonly status: ProviderPodStatus; readonly pod: DeepReadonly<Pod> | undefined; readonly asked: boolean }
   /** The provider reported that it no longer holds the pod. */
-  | { readonly kind: "reportedGone" }
+  | { readonly kind: "reportedGone"; readonly pod?: DeepReadonly<Pod> | undefined }
   /** A complete inventory lacks the pod. `isFirst` for the first one of this run. */
   | {
       readonly kind: "unlisted";
@@ -23,7 +23,7 @@ export type PodEvent =
       readonly pod?: DeepReadonly<Pod> | undefined;
     }
   /** The provider answered that it does not hold the pod. */
-  | { readonly kind: "notFound" }
+  | { readonly kind: "notFound"; readonly pod?: DeepReadonly<Pod> | undefined }
   /** The pod waits for a permit to call the provider. */
   | { readonly kind: "queued"; readonly call: ProviderCall }
   /** The pod no longer waits for a permit, and no call was made. */

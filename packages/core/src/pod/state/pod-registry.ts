@@ -143,7 +143,7 @@ export class PodRegistry {
         return;
       }
       checkFits(state.ref, ref, "notifyPods");
-      if ("gone" in report) this.dispatch(ref.uid, { kind: "reportedGone" });
+      if ("gone" in report) this.dispatch(ref.uid, { kind: "reportedGone", pod: this.#options.store.get(ref.uid) });
       else this.#onHeld(ref, report.status, false);
     } catch (error) {
       this.#onMalformed(error);
@@ -211,7 +211,7 @@ export class PodRegistry {
    */
   onNotFound({ uid }: PodRef, startedMs: number): void {
     const state = this.#states.get(uid);
-    if (state && state.touchedMs <= startedMs) this.dispatch(uid, { kind: "notFound" });
+    if (state && state.touchedMs <= startedMs) this.dispatch(uid, { kind: "notFound", pod: this.#options.store.get(uid) });
   }
 
   #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {

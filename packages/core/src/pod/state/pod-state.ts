@@ -87,6 +87,8 @@ export interface PodState {
   readonly call: ProviderCall | undefined;
   /** The core's own copy of the provider's last report. */
   readonly reported: ProviderPodStatus | undefined;
+  /** Monotonic time at which the provider first reported that the pod has ended for good; `undefined` if it has not. */
+  readonly endedMs: number | undefined;
   /** The pod as passed to the first creation with an unclear outcome. The back end may run this version, but no newer one. */
   readonly unconfirmed: DeepReadonly<Pod> | undefined;
   readonly verdict: Verdict | undefined;
@@ -94,7 +96,10 @@ export interface PodState {
   readonly resize: PodResize | undefined;
   /** Set while the API server's object is being deleted. */
   readonly deletion: EndDeadline | undefined;
-  /** Set when the pod has to end at the back end without a deletion: its phase is final, or it exceeded its active deadline. */
+  /**
+   * Set when the pod has to end at the back end without a deletion: its phase is final, it exceeded its active deadline, or the back end
+   * removed it after its end.
+   */
   readonly teardown: EndDeadline | undefined;
   /** Whether the pod passed admission, which happens once. */
   readonly admitted: boolean;
@@ -119,6 +124,7 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     backend: { kind: "unknown" },
     call: undefined,
     reported: undefined,
+    endedMs: undefined,
     unconfirmed: undefined,
     verdict: undefined,
     resize: undefined,
@@ -222,6 +228,20 @@ export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderP
     const container = spec.containers.find((each) => each.name === name);
     return container !== undefined && shouldRestart(container, spec, state?.terminated?.exitCode ?? 0);
   });
+}
+
+/**
+ * Whether the pod has ended and no container of it can run again, according to the last report before the back end removed it. With nothing
+ * left to release, `endsWhenGone` no longer matters.
+ */
+export function hadEndedForGood(pod: DeepReadonly<Pod>, reported: ProviderPodStatus | undefined): boolean {
+  return reported !== undefined && hasEnded({ ...reported, endsWhenGone: undefined }, pod) && !mayRestart(pod, reported);
+}
+
+/** Whether the pod's final phase follows from the report. */
+export function showsFinalPhase(pod: DeepReadonly<Pod>, status: ProviderPodStatus): boolean {
+  if (status.phase === "Pending" || status.phase === "Running") return false;
+  return hasEnded(status, pod) && !runsStill(status) && !mayRestart(pod, status);
 }
 
 /** Whether the back end may hold the pod, or a call in progress may create it. */

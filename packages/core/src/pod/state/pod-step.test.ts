@@ -306,6 +306,30 @@ describe("activeDeadlineSeconds", () => {
   });
 });
 
+describe("a pod that ended for good", () => {
+  const job = podOf({ spec: { restartPolicy: "OnFailure", activeDeadlineSeconds: 60 }, status: { startTime: new Date(0).toISOString() } });
+  const done = report({ terminated: { exitCode: 0 } }, { phase: "Succeeded" });
+  const after = (status: ProviderPodStatus): Story => new Story().on(bound(job), held(report(runs), job), held(status, job));
+
+  test.each<readonly [string, PodEvent]>([
+    ["reported gone", { kind: "reportedGone", pod: job }],
+    ["not found", { kind: "notFound", pod: job }],
+  ])("is not created again when it is %s", (_, gone) => {
+    expect(after(done).on(gone).action).toBe("nothing");
+    expect(after(report(exited)).on(gone).action).toBe("start");
+  });
+
+  test("does not exceed its active deadline afterwards, unless it runs again", () => {
+    expect(after(done).after(90_000).action).toBe("nothing");
+    expect(after(report({ terminated: { exitCode: 0 } })).after(90_000).action).toBe("expire");
+    expect(
+      after(done)
+        .on(held(report(runs), job))
+        .after(90_000).action,
+    ).toBe("expire");
+  });
+});
+
 test("a pod that was changed before this run, and that the first inventory lacks, is told of its change where its creation may have adopted an earlier one", () => {
   const changed = podOf({ metadata: { ...ref, generation: 2 } });
   const story = new Story().on(bound(changed), { kind: "unlisted", isFirst: true, neverStarted: true, pod: changed });

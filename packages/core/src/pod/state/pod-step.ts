@@ -1,4 +1,5 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { isTerminalPhase } from "../status/pod-phase.ts";
 import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
@@ -6,11 +7,13 @@ import { asItRuns, isResized, showsPendingResize } from "../resize/resize.ts";
 import {
   createdOnceMore,
   endsAlike,
+  hadEndedForGood,
   hasEnded,
   hasStopped,
   isDeafDeletion,
   lastGiven,
   mayRestart,
+  showsFinalPhase,
   unclear,
   type Backend,
   type PodState,
@@ -48,11 +51,11 @@ function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
     case "held":
       return onHeld(state, event, nowMs);
     case "reportedGone":
-      return onReportedGone(state, nowMs);
+      return onReportedGone(state, event.pod, nowMs);
     case "unlisted":
       return onUnlisted(state, event, nowMs);
     case "notFound":
-      return learn(state, { kind: isToEnd(state) ? "gone" : "absent" }, nowMs);
+      return withoutBackend(state, event.pod, nowMs);
     case "queued":
       return { ...state, call: event.call };
     case "dequeued":
@@ -134,6 +137,7 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
   const next: PodState = {
     ...state,
     reported: status,
+    endedMs: endedMsOf(state, status, pod, nowMs),
     seen: true,
     touchedMs: nowMs,
     verdict: verdict?.kind === "waiting" ? undefined : verdict,
@@ -157,6 +161,16 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
     default:
       return backend satisfies never;
   }
+}
+
+function endedMsOf(
+  { endedMs }: PodState,
+  status: ProviderPodStatus,
+  pod: DeepReadonly<Pod> | undefined,
+  nowMs: number,
+): number | undefined {
+  if (!pod) return endedMs;
+  return showsFinalPhase(pod, status) ? (endedMs ?? nowMs) : undefined;
 }
 
 /** Whether a report shows the end of a pod that the provider was told to end. */
@@ -197,12 +211,19 @@ function olderThan(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
   return told === pod ? undefined : told;
 }
 
-function onReportedGone(state: PodState, nowMs: number): PodState {
+/** The back end no longer holds the pod. It is created again unless it has to end, or had ended for good before. */
+function withoutBackend(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
+  if (isToEnd(state)) return learn(state, { kind: "gone" }, nowMs);
+  if (!pod || !hadEndedForGood(pod, state.reported)) return learn(state, { kind: "absent" }, nowMs);
+  return learn({ ...state, endedMs: state.endedMs ?? nowMs, teardown: teardownOf(pod, nowMs) }, { kind: "gone" }, nowMs);
+}
+
+function onReportedGone(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
   const { backend, call } = state;
   // The creation in progress may still make the pod; the provider is asked when it has returned.
   if (call?.kind === "start") return { ...state, call: { ...call, reportedGone: true } };
   if (backend.kind === "gone" || backend.kind === "absent") return state;
-  return learn(state, { kind: backend.kind === "ending" || isToEnd(state) ? "gone" : "absent" }, nowMs);
+  return backend.kind === "ending" ? learn(state, { kind: "gone" }, nowMs) : withoutBackend(state, pod, nowMs);
 }
 
 /** A pod that a complete inventory lacks is unknown: the provider is asked again before it counts as gone. */
@@ -234,7 +255,7 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
   switch (call.kind) {
     case "start":
       return learn(
-        { ...next, seen: false, reported: undefined, resize: undefined, unconfirmed: state.unconfirmed ?? pod },
+        { ...next, seen: false, reported: undefined, endedMs: undefined, resize: undefined, unconfirmed: state.unconfirmed ?? pod },
         { kind: "unknown" },
         nowMs,
       );
