@@ -202,8 +202,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       { file: calls, find: "const permitHoldMs = 5_000;", replace: "const permitHoldMs = 1e9;" },
       {
         file: controller,
-        find: "this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore() };",
-        replace: "const shared = semaphore();\n    this.#permits = { start: shared, end: shared, ask: semaphore() };",
+        find: "this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore(), confirm: semaphore() };",
+        replace: "const shared = semaphore();\n    this.#permits = { start: shared, end: shared, ask: semaphore(), confirm: semaphore() };",
       },
     ],
   },

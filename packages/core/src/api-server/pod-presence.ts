@@ -1,10 +1,11 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, type KubeClient, type ObjectMeta } from "@virtual-kubelet/kube-client";
+import { resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
+import { isTerminalPhase } from "../pod/status/pod-phase.ts";
 import { isGoneObject } from "./gone-object.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 
-/** Whether the API server has a pod: as wanted, while it is being deleted, or not at all. */
-export type PodPresence = "wanted" | "terminating" | "gone";
+/** Whether the API server has a pod: as wanted, being deleted or with a final phase, or not at all. */
+export type PodPresence = "wanted" | "ending" | "gone";
 
 /**
  * Asks the API server about the pod with that UID, which is gone also if another pod has its name.
@@ -13,8 +14,8 @@ export type PodPresence = "wanted" | "terminating" | "gone";
  */
 export async function podPresence(client: Pick<KubeClient, "get">, ref: PodRef, signal: AbortSignal): Promise<PodPresence> {
   try {
-    const { metadata } = await client.get(resources.pods, ref, { signal });
-    if (metadata?.uid) return presenceOf(metadata, ref);
+    const pod = await client.get(resources.pods, ref, { signal });
+    if (pod.metadata?.uid) return presenceOf(pod, ref);
   } catch (error) {
     if (isGoneObject(error, resources.pods, ref.name)) return "gone";
     throw error;
@@ -22,9 +23,9 @@ export async function podPresence(client: Pick<KubeClient, "get">, ref: PodRef, 
   throw new UnavailableError(`get pods ${ref.namespace}/${ref.name}: the answer has no metadata.uid, expected that of the pod`);
 }
 
-function presenceOf({ uid, deletionTimestamp }: ObjectMeta, ref: PodRef): PodPresence {
-  if (uid !== ref.uid) return "gone";
-  return deletionTimestamp ? "terminating" : "wanted";
+function presenceOf({ metadata, status }: Pod, ref: PodRef): PodPresence {
+  if (metadata?.uid !== ref.uid) return "gone";
+  return metadata.deletionTimestamp || isTerminalPhase(status?.phase) ? "ending" : "wanted";
 }
 
 /** Asks the API server whether the pod with that UID is gone; see {@link podPresence}. */

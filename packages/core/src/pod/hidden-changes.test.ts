@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import { InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, InvalidInputError, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
   resources,
@@ -183,6 +183,76 @@ describe("a pod that the back end no longer holds, while the watch is silent,", 
     await it.relist();
     expect(it.rig.callsOf("createPod web")).toBe(1);
     expect(it.rig.pod("web")).toBeUndefined();
+  });
+
+  test("is not created again if somebody has called it Failed", async () => {
+    await using it = await started(["web"]);
+    const ref = podRef(it.rig.pod("web") ?? {});
+    it.client.hidden.add("web");
+    await it.rig.editPod("web", (pod) => void (pod.status = { ...pod.status, phase: "Failed", reason: "Evicted" }));
+
+    it.rig.provider.lose(ref);
+    await it.rig.settle(60_000);
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+
+    it.client.hidden.delete("web");
+    await it.relist();
+    await it.rig.settle(60_000);
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+    expect(it.rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "Evicted" });
+  });
+
+  test("is shown as waiting, and no longer as Ready, while the API server does not say whether it wants the pod", async () => {
+    await using it = await started(["web"]);
+    const ref = podRef(it.rig.pod("web") ?? {});
+    const readiness = (): unknown => it.rig.pod("web")?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    const outage = it.client.intercept(({ verb, resource }) => {
+      if (verb === "get" && resource === "pods") throw new ForbiddenError("pods is forbidden: cannot get resource");
+    });
+    expect(readiness()).toBe("True");
+
+    it.rig.provider.lose(ref);
+    await it.rig.settle(400_000);
+    expect(it.rig.pod("web")?.status?.phase).toBe("Pending");
+    expect([it.rig.waitingReason("web"), readiness()]).toEqual(["ProviderLost", "False"]);
+
+    outage[Symbol.dispose]();
+    await it.rig.settle(300_000);
+    expect([it.rig.pod("web")?.status?.phase, readiness()]).toEqual(["Running", "True"]);
+    expect(it.rig.eventsOn("web").filter((event) => event.includes("ProviderLost"))).toEqual([
+      "Warning ProviderLost: Provider scripted no longer holds the pod; it is created again once the API server confirms that it is still wanted",
+    ]);
+  });
+
+  test("stays as it is while the API server does not answer, if its restart policy is Never", async () => {
+    await using it = await started([]);
+    const ref = await it.rig.createPod("job", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const outage = it.client.intercept(({ verb, resource }) => {
+      if (verb === "get" && resource === "pods") throw new UnavailableError("get pods default/job: no answer");
+    });
+    it.rig.provider.lose(ref);
+    await it.rig.settle(60_000);
+    expect(it.rig.pod("job")?.status?.phase).toBe("Running");
+
+    outage[Symbol.dispose]();
+    await it.rig.settle(60_000);
+    expect(it.rig.pod("job")?.status).toMatchObject({ phase: "Failed", reason: "ProviderLost" });
+  });
+
+  test("does not keep others waiting that have to end, however many there are and however long the API server takes", async () => {
+    const names = Array.from({ length: 99 }, (_, index) => `web-${index}`);
+    await using it = await started(["deaf", ...names]);
+    const { provider } = it.rig;
+    provider.reports = false;
+    await it.rig.deletePod("deaf", 1);
+    it.client.intercept(async ({ verb, resource }) => {
+      if (verb === "get" && resource === "pods") await it.rig.clock.sleep(30_000);
+    });
+    for (const name of names) provider.lose(podRef(it.rig.pod(name) ?? {}));
+    await it.rig.settle(3_000);
+
+    expect(it.lookUps()).toBe(50);
+    expect(it.rig.callsOf("getPod deaf")).toBe(1);
   });
 
   test("is created again once the API server answers that it wants the pod", async () => {

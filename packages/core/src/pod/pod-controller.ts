@@ -112,7 +112,7 @@ export class PodController {
     });
     this.#poller = new PodStatusPoller({ store, registry: this.#registry, calls: this.calls, clock });
     const semaphore = (): Semaphore => new Semaphore(podOptions.workers ?? defaultWorkers);
-    this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore() };
+    this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore(), confirm: semaphore() };
     this.#runner = new PodActionRunner({
       ...options,
       tracer,

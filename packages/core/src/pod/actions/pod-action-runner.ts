@@ -37,7 +37,7 @@ import { deadlineExceeded, lookAfterMs, overdueMs } from "../state/end-deadline.
 import { changedParts } from "../state/pod-changes.ts";
 import type { EndTimes } from "../state/pod-event.ts";
 import { nextAction, type PodAction } from "../state/next-action.ts";
-import { isPodGone, podPresence } from "../../api-server/pod-presence.ts";
+import { isPodGone, podPresence, type PodPresence } from "../../api-server/pod-presence.ts";
 import {
   endsAlike,
   isDeafDeletion,
@@ -206,7 +206,7 @@ export class PodActionRunner {
     const startedMs = clock.monotonic();
     try {
       // A pod's ownership was checked before it was told to end, so the status suffices.
-      const status = await this.#ask(ref.uid, signal, async (inner) =>
+      const status = await this.#ask("ask", ref.uid, signal, async (inner) =>
         backend.kind === "ending" ? calls.getPodStatus(ref, inner) : (await calls.getPod(ref, inner)).status,
       );
       registry.onAnswer(ref, status, startedMs);
@@ -216,14 +216,17 @@ export class PodActionRunner {
     }
   }
 
-  /** Asks the provider with a permit, because an incomplete list causes many questions at once; {@link hasten} aborts it. */
-  async #ask<T>(uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /**
+   * Asks the provider (`ask`) or the API server (`confirm`) with a permit, because an incomplete list, or the loss of many pods, causes many
+   * questions at once; {@link hasten} aborts it.
+   */
+  async #ask<T>(kind: "ask" | "confirm", uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, permits } = this.#options;
     const end = new AbortController();
     const inner = AbortSignal.any([signal, end.signal]);
     this.#questions.set(uid, end);
     try {
-      using permit = await permits.ask.acquire(inner);
+      using permit = await permits[kind].acquire(inner);
       using _hold = clock.setTimer(permitHoldMs, () => permit[Symbol.dispose]());
       return await question(inner);
     } finally {
@@ -273,12 +276,29 @@ export class PodActionRunner {
    */
   async #recreate({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
     const { client, enqueue, registry, store } = this.#options;
-    const presence = await this.#ask(ref.uid, signal, (inner) => podPresence(client, ref, inner));
+    let presence: PodPresence;
+    try {
+      presence = await this.#ask("confirm", ref.uid, signal, (inner) => podPresence(client, ref, inner));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#showLost(ref.uid);
+      throw error;
+    }
     if (presence !== "wanted") return { requeueAfterMs: confirmAgainMs };
     const state = registry.get(ref.uid);
     const pod = store.get(ref.uid);
     if (!state || !pod || this.#nextAction(state).kind !== "start") return enqueue(ref.uid);
     if (!this.#isLost(state, pod)) return this.#start(state, pod, signal);
+  }
+
+  /** Shows a pod that waits for the API server's confirmation as waiting, because it no longer runs and must not stay Ready. */
+  #showLost(uid: string): void {
+    const { providerName, registry, store } = this.#options;
+    const state = registry.get(uid);
+    const pod = store.get(uid);
+    if (!state || !pod || state.verdict || pod.spec?.restartPolicy === "Never" || this.#nextAction(state).kind !== "start") return;
+    const message = `Provider ${providerName} no longer holds the pod; it is created again once the API server confirms that it is still wanted`;
+    this.#judge(state, pod, { kind: "waiting", reason: "ProviderLost", message });
   }
 
   /** Whether the back end lost a pod that must not be started again, which is then judged lost. */
@@ -463,7 +483,7 @@ export class PodActionRunner {
     const { calls, clock, enqueue, registry } = this.#options;
     const startedMs = clock.monotonic();
     try {
-      await this.#ask(ref.uid, signal, (inner) => calls.getPod(ref, inner));
+      await this.#ask("ask", ref.uid, signal, (inner) => calls.getPod(ref, inner));
     } catch (asked) {
       if (!isPodNotFound(asked)) throw asked;
       registry.onNotFound(ref, startedMs);

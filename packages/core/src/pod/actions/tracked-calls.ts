@@ -12,11 +12,15 @@ const slowCallMs = 30_000;
 /** Time that a call holds its permit. A longer call continues without one, because calls that hang would otherwise block all pods. */
 export const permitHoldMs = 5_000;
 
-/** Semaphores for calls that start and change pods, for calls that end pods, and for questions: none waits for the others. */
+/**
+ * Semaphores for calls that start and change pods, for calls that end pods, for questions to the provider, and for questions to the API
+ * server: none waits for the others.
+ */
 export interface CallPermits {
   readonly start: Semaphore;
   readonly end: Semaphore;
   readonly ask: Semaphore;
+  readonly confirm: Semaphore;
 }
 
 /** Consequence of a failed call: the provider did nothing (`refused`), may have acted (`failed`), or may not hold the pod (`doubted`). */
