@@ -614,6 +614,22 @@ test("a deletion is not over while the provider says nothing of one of the conta
 });
 
 describe("reports of the provider", () => {
+  test("that give null for the states a container is not in do not end it", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web");
+    rig.provider.reports = false;
+    const report = { ...running(["main"]), podIPs: null };
+    for (const status of report.containerStatuses ?? []) Object.assign(status.state ?? {}, { terminated: null, waiting: null });
+    await rig.deletePod("web", 30);
+    rig.provider.report(ref, report as unknown as ProviderPodStatus);
+    await rig.settle(29_000);
+    expect(rig.pod("web")).toBeDefined();
+
+    rig.provider.report(ref, ended(running(["main"])));
+    await rig.settle(1_000);
+    expect(rig.pod("web")).toBeUndefined();
+  });
+
   test("on pods that nobody knows are counted and change nothing", async () => {
     await using rig = await new NodeRig().start();
     rig.provider.report({ namespace: "default", name: "stranger", uid: "u" }, running(["main"]));
@@ -752,6 +768,22 @@ describe("reports of the provider", () => {
     await rig.settle(5_000);
 
     expect(rig.pod("job")?.status?.phase).toBe("Succeeded");
+    expect(rig.callsOf("createPod job")).toBe(1);
+  });
+
+  test("that a pod is gone of which only a sidecar ran, because the rest had ended, do not have it created again", async () => {
+    await using rig = await new NodeRig({ capabilities: { initContainers: true, sidecarContainers: true, restarts: true } }).start();
+    const ref = await rig.createPod("job", (pod) => {
+      const initContainers = [{ name: "proxy", restartPolicy: "Always" as const }];
+      pod.spec = { containers: [], ...pod.spec, restartPolicy: "OnFailure", initContainers };
+    });
+    const proxy = running(["proxy"]).containerStatuses ?? [];
+    rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running", initContainerStatuses: proxy });
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+
+    expect(rig.pod("job")?.status?.phase).toBe("Succeeded");
+    expect(rig.pod("job")?.status?.reason).toBeUndefined();
     expect(rig.callsOf("createPod job")).toBe(1);
   });
 

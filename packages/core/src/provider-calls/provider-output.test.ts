@@ -42,7 +42,7 @@ test.each([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"])("
 test.each(["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"])(
   "each of %s has a name, and a list that is absent or null is none",
   (list) => {
-    expect(checkStatus({ [list]: null }, "getPodStatus")).toEqual({ [list]: null });
+    expect(checkStatus({ [list]: null }, "getPodStatus")).toEqual({});
     expect(checkStatus({ [list]: [{ name: "main" }] }, "getPodStatus")).toEqual({ [list]: [{ name: "main" }] });
     expect(() => checkStatus({ [list]: [{ name: "main" }, {}] }, "getPodStatus")).toThrow(`returned ${list}[1].name = undefined`);
     expect(() => checkStatus({ [list]: [{ name: 5 }] }, "getPodStatus")).toThrow(`returned ${list}[0].name = number`);
@@ -51,9 +51,28 @@ test.each(["containerStatuses", "initContainerStatuses", "ephemeralContainerStat
 );
 
 test.each(["podIPs", "conditions"])("%s are a list, or absent or null", (list) => {
-  expect(checkStatus({ [list]: null }, "getPodStatus")).toEqual({ [list]: null });
+  expect(checkStatus({ [list]: null }, "getPodStatus")).toEqual({});
   expect(checkStatus({ [list]: [] }, "getPodStatus")).toEqual({ [list]: [] });
   expect(() => checkStatus({ [list]: 5 }, "getPodStatus")).toThrow(`returned ${list} = number, expected a list`);
+});
+
+test("what is null is left out of the copy, because JSON of many languages has it in place of an absent field", () => {
+  const state = { running: { startedAt: "x" }, terminated: null, waiting: null };
+  const given = { phase: "Running", message: null, containerStatuses: [{ name: "main", state, lastState: null }] };
+
+  expect(checkStatus(given, "getPodStatus")).toEqual({
+    phase: "Running",
+    containerStatuses: [{ name: "main", state: { running: { startedAt: "x" } } }],
+  });
+});
+
+test("a time that is a Date is copied as text, unless it is none", () => {
+  const reported = (startedAt: Date): unknown => ({ containerStatuses: [{ name: "main", state: { running: { startedAt } } }] });
+
+  expect(checkStatus(reported(new Date(0)), "getPodStatus").containerStatuses?.[0]?.state).toEqual({
+    running: { startedAt: "1970-01-01T00:00:00.000Z" },
+  });
+  expect(checkStatus(reported(new Date(Number.NaN)), "getPodStatus").containerStatuses?.[0]?.state).toEqual({ running: {} });
 });
 
 test("what is undefined is left out of the copy, and all else is in it, however deep", () => {
@@ -155,8 +174,9 @@ describe("of a status", () => {
     inContainer({ restartCount: 3 }),
     inContainer({ state: null, restartCount: null, lastState: null, resources: null, allocatedResources: null }),
     inContainer({ state: { running: {} }, resources: { requests: { cpu: "1" } }, allocatedResources: { cpu: "1" } }),
-  ])("%j is taken as it is", (status) => {
-    expect(checkStatus(status, "getPodStatus")).toEqual(status);
+  ])("%j is taken as it is, without null", (status) => {
+    const withoutNull: unknown = JSON.parse(JSON.stringify(status), (_, value: unknown) => value ?? undefined);
+    expect(checkStatus(status, "getPodStatus")).toEqual(withoutNull);
   });
 });
 

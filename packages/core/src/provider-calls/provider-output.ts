@@ -150,11 +150,18 @@ function malformed(source: string, field: string, value: unknown, expected: stri
   return new InvalidInputError(`provider's ${source} returned ${field} = ${shown}, expected ${expected}: this is a fault of the provider`);
 }
 
-/** Returns a deep copy of JSON data; several times faster than structuredClone on small objects. */
+/**
+ * Returns a deep copy of JSON data without absent fields: `undefined`, or `null` as JSON of many languages has it. A `Date` is copied as
+ * text. Several times faster than structuredClone on small objects.
+ */
 function copyJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyJson);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
   if (!isObject(value)) return value;
   const copy: Record<string, unknown> = {};
-  for (const [key, entry] of Object.entries(value)) if (entry !== undefined) copy[key] = copyJson(entry);
+  for (const [key, entry] of Object.entries(value)) {
+    const copied = copyJson(entry);
+    if (copied !== undefined && copied !== null) copy[key] = copied;
+  }
   return copy;
 }

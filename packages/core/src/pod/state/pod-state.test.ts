@@ -55,6 +55,11 @@ describe("containers that have ended", () => {
     expect(mayRestart(pod(policy), { containerStatuses: containers({ terminated: { exitCode } }) })).toBe(expected);
   });
 
+  test("without an exit code have failed, as their status says", () => {
+    const unclear = { terminated: {} } as ContainerState;
+    expect(mayRestart(pod("OnFailure"), { containerStatuses: containers(unclear) })).toBe(true);
+  });
+
   test("do not run again in a pod whose phase is final", () => {
     expect(mayRestart(pod("Always"), { phase: "Failed", containerStatuses: containers(over) })).toBe(false);
   });

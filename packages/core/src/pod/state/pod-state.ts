@@ -2,6 +2,7 @@ import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-c
 import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
+import { exitCodeOf } from "../status/canonical-status.ts";
 import { isTerminalPhase } from "../status/pod-phase.ts";
 import type { PodResize } from "../resize/resize.ts";
 
@@ -226,16 +227,21 @@ export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderP
   const { spec } = pod;
   return (status.containerStatuses ?? []).some(({ name, state }) => {
     const container = spec.containers.find((each) => each.name === name);
-    return container !== undefined && shouldRestart(container, spec, state?.terminated?.exitCode ?? 0);
+    return container !== undefined && shouldRestart(container, spec, state?.terminated ? exitCodeOf(state.terminated) : 0);
   });
 }
 
 /**
- * Whether the pod has ended and no container of it can run again, according to the last report before the back end removed it. With nothing
- * left to release, `endsWhenGone` no longer matters.
+ * Whether the pod has ended and no container of it can run again, according to the last report before the back end removed it. Sidecars end
+ * with the containers, and with nothing left to release `endsWhenGone` no longer matters.
  */
 export function hadEndedForGood(pod: DeepReadonly<Pod>, reported: ProviderPodStatus | undefined): boolean {
-  return reported !== undefined && hasEnded({ ...reported, endsWhenGone: undefined }, pod) && !mayRestart(pod, reported);
+  if (!reported || isTerminalPhase(reported.phase)) return reported !== undefined;
+  const { containerStatuses } = reported;
+  const hasTerminated = pod.spec?.containers.every((container) =>
+    containerStatuses?.some(({ name, state }) => name === container.name && state?.terminated),
+  );
+  return hasTerminated === true && !mayRestart(pod, reported);
 }
 
 /** Whether the pod's final phase follows from the report. */

@@ -32,11 +32,16 @@ export function canonicalContainerStatus(
   };
 }
 
+/** Exit code of a container that has ended; 137, a failure, if it is not reported. */
+export function exitCodeOf({ exitCode }: { readonly exitCode?: unknown }): number {
+  return toInt32(exitCode) ?? 137;
+}
+
 /** Returns the effective state: terminated before running before waiting; empty if none is reported. */
 export function canonicalState(state: DeepReadonly<ContainerState> | null | undefined, messageBytes: number): ContainerState {
   const { terminated, running, waiting } = state ?? {};
   if (terminated) {
-    const exitCode = toInt32(terminated.exitCode) ?? 137;
+    const exitCode = exitCodeOf(terminated);
     return {
       terminated: {
         exitCode,
