@@ -2,7 +2,7 @@ import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import type { ContainerCreateOptions } from "dockerode";
 import { expect, test } from "vitest";
 import { containerSpec, podWith } from "../test-support/specs.ts";
-import { containerBody, type ContainerBodyOptions } from "./container-body.ts";
+import { containerBody, logConfig, type ContainerBodyOptions } from "./container-body.ts";
 
 const options: ContainerBodyOptions = {
   sandboxId: "s1",
@@ -266,4 +266,9 @@ test("on podman a container joins its sandbox's name, too", () => {
   const engine = { ...options.engine, isPodman: true };
 
   expect(body({}, {}, { engine }).HostConfig).toMatchObject({ UTSMode: "container:s1" });
+});
+
+test("the engine's own setting for the compression of rotated logs counts, except where nothing is rotated", () => {
+  expect(logConfig({ maxSize: "10m", maxFiles: 2 }).Config).toEqual({ "max-size": "10m", "max-file": "2" });
+  expect(logConfig({ maxSize: "10m", maxFiles: 1 }).Config).toEqual({ "max-size": "10m", "max-file": "1", compress: "false" });
 });

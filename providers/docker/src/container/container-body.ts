@@ -135,9 +135,15 @@ function devices({ devices: paths, gpus }: ContainerBodyOptions): HostConfig {
   };
 }
 
-/** The engine's log settings: rotated files that the engine can read back. */
+/**
+ * The engine's log settings: rotated files that the engine can read back. Options that are left out come from the engine's own `log-opts`, if
+ * `json-file` is its default driver.
+ */
 export function logConfig({ maxSize, maxFiles }: LogRotation): { Type: string; Config: Record<string, string> } {
-  return { Type: "json-file", Config: { "max-size": maxSize, "max-file": String(maxFiles) } };
+  const Config: Record<string, string> = { "max-size": maxSize, "max-file": String(maxFiles) };
+  // The engine does not start a container that has one file and `compress`. Source: moby v20.10 daemon/logger/jsonfilelog `New`.
+  if (maxFiles === 1) Config["compress"] = "false";
+  return { Type: "json-file", Config };
 }
 
 /** A capability in the form that all engines accept, without `CAP_`. */

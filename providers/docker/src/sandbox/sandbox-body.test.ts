@@ -106,3 +106,10 @@ test("a runtime class is a runtime of its name, of the configured one, or the en
 test("a sandbox in the machine's IPC namespace has the machine's shared memory", () => {
   expect(sandboxBody(sandboxSpec(podWith({ hostIPC: true })), options).HostConfig).not.toHaveProperty("ShmSize");
 });
+
+test("a sandbox starts on an engine that compresses rotated logs by default", () => {
+  const { HostConfig } = sandboxBody(sandboxSpec(podWith()), options);
+
+  // With one file there is nothing to compress, and the engine refuses to start such a container.
+  expect(HostConfig?.LogConfig?.Config).toEqual({ "max-size": "1m", "max-file": "1", compress: "false" });
+});
