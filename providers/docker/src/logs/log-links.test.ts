@@ -169,6 +169,83 @@ test("a link in the place of a pod's folder is not followed, and a file in the p
   expect(existsSync(join(elsewhere, "app", "0.log"))).toBe(false);
 });
 
+test.each(["pods", "containers"])("a link in the place of the folder %s is not followed, whenever it was put there", async (name) => {
+  await using rig = await rigOf();
+  const elsewhere = join(rig.containers, "elsewhere");
+  await mkdir(elsewhere);
+  const links = rig.open();
+  await links.link(await rig.container("a"));
+  await rm(join(rig.folder, name), { recursive: true });
+  await symlink(elsewhere, join(rig.folder, name));
+
+  await links.link(await rig.container("b"));
+  const later = rig.open({ isRequired: true });
+  await later.link(await rig.container("c"));
+
+  expect(await readdir(elsewhere)).toEqual([]);
+  await expect(later.check()).rejects.toThrow(`${join(rig.folder, name)} is a link`);
+});
+
+test("a link in the place of the folder of pods leads no sweep elsewhere", async () => {
+  await using rig = await rigOf();
+  const links = rig.open();
+  const log = await rig.container("a");
+  await links.link(log);
+  await rig.remove(log);
+  await rename(join(rig.folder, "pods"), join(rig.containers, "elsewhere"));
+  await symlink(join(rig.containers, "elsewhere"), join(rig.folder, "pods"));
+
+  expect(await links.sweep(never)).toBe(0);
+  expect(await readdir(join(rig.containers, "elsewhere", "shop_web_u1", "app"))).toEqual(["0.log"]);
+});
+
+test("a link that could not be made is made by a later sweep, as when the disk was full", async () => {
+  await using rig = await rigOf();
+  const links = rig.open();
+  const [log, gone, removed] = [await rig.container("a"), await rig.container("b"), await rig.container("c")];
+  const inTheWay = join(rig.folder, "pods", "shop_web_u1");
+  await mkdir(join(rig.folder, "pods"), { recursive: true });
+  await writeFile(inTheWay, "");
+  for (const each of [log, gone, removed]) await links.link(each);
+  await rig.remove(gone);
+  await links.unlink(removed.id);
+  await rm(inTheWay);
+
+  await links.sweep(never);
+
+  expect((await rig.tree()).filter((line) => line.includes(">"))).toEqual([
+    "containers/web_shop_app-IDa.log > /pods/shop_web_u1/app/0.log",
+    "pods/shop_web_u1/app/0.log > log a",
+  ]);
+});
+
+test("a folder that could not be written at the start is used once it can be, and its reason is logged once", async () => {
+  await using rig = await rigOf();
+  await writeFile(rig.folder, "a file");
+  const reasons: unknown[] = [];
+  const links = rig.open({ logger: { ...silentLogger, info: (fields) => void reasons.push(Object(fields).reason) } });
+  await links.link(await rig.container("a"));
+  for (let times = 0; times < 3; times++) await links.sweep(never);
+  expect(reasons).toEqual([expect.stringContaining("EEXIST")]);
+  await rm(rig.folder);
+
+  await links.sweep(never);
+
+  expect((await rig.tree()).filter((line) => line.includes(">"))).toHaveLength(2);
+});
+
+test("a pod whose folder would have a name longer than a file system takes has no links, which is logged once", async () => {
+  await using rig = await rigOf();
+  const reasons: unknown[] = [];
+  const links = rig.open({ logger: { ...silentLogger, warn: (fields) => void reasons.push(Object(fields).reason) } });
+  const name = "p".repeat(253);
+  await links.link(await rig.container("a", { [labelNames.podName]: name }));
+  await links.sweep(never);
+
+  expect(await rig.tree()).toEqual(["containers", "pods"]);
+  expect(reasons).toEqual([`make ${join(rig.folder, "pods", `shop_${name}_u1`)}: ENAMETOOLONG: name too long`]);
+});
+
 test("a folder that stayed empty goes after an hour, and not while a kubelet may be about to fill it", async () => {
   await using rig = await rigOf();
   const folder = join(rig.folder, "pods", "shop_web_u1", "app");

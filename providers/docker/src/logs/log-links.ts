@@ -3,9 +3,10 @@ import { makeDirectory, type Logger } from "@virtual-kubelet/core";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import { hasFsCode } from "@virtual-kubelet/pod-runtime";
 import type { Dirent } from "node:fs";
-import { access, constants, lstat, readdir, readlink, rmdir, stat, symlink, unlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { access, constants, lstat, readdir, readlink, rmdir, stat, symlink, unlink, type FileHandle } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
 import { containersFolder, logLinkPaths, pathsOf, podsFolder, readEngineLog, readPodFolder, type LogLinkPaths } from "./log-link-paths.ts";
+import { failureAt, openFolder, pathIn } from "./open-folder.ts";
 
 export interface LogLinksOptions {
   /** Folder that log shippers read, such as `/var/log`. */
@@ -43,8 +44,12 @@ export class LogLinks {
   readonly #options: LogLinksOptions;
   /** Links of containers, by id. */
   readonly #made = new Map<string, { readonly paths: LogLinkPaths; readonly logPath: string }>();
+  /** Logs whose links could not be created. {@link sweep} tries again. */
+  readonly #pending = new Map<string, EngineLog>();
   readonly #told = new Set<string>();
   #opening: Promise<string | undefined> | undefined;
+  /** Last logged outcome of opening the folder; `undefined` before the first. */
+  #toldOfFolder: string | undefined;
 
   constructor(options: LogLinksOptions) {
     this.#options = options;
@@ -56,27 +61,32 @@ export class LogLinks {
     if (reason === undefined || !this.#options.isRequired) return;
     this.#opening = undefined;
     const { folder } = this.#options;
-    throw new UnavailableError(`link containers' logs in ${folder}: ${reason}; make it writable, or set log.links to false`);
+    throw new UnavailableError(`link containers' logs in ${folder}: ${reason}, or set log.links to false`);
   }
 
-  /** Creates a container's links, unless they exist. Errors are logged, because the container runs without links, too. */
+  /** Creates a container's links, unless they exist. Errors are logged, because the container runs without links, too; {@link sweep} tries again. */
   async link(log: EngineLog): Promise<void> {
     const { id, labels, logPath } = log;
-    if (logPath === "" || this.#made.has(id) || (await this.#open()) !== undefined) return;
+    if (logPath === "" || this.#made.has(id)) return;
+    if ((await this.#open()) !== undefined) return void this.#pending.set(id, log);
     const paths = logLinkPaths(this.#options.folder, id, labels);
     const target = readEngineLog(logPath);
     if (paths === undefined || target === undefined) return this.#tellOnce(log, "its names or its log's path are not as expected");
     try {
-      if (!(await exists(target.folder))) return;
-      await makeLinks(paths, logPath);
-      this.#made.set(id, { paths, logPath });
+      if (await exists(target.folder)) {
+        await makeLinks(this.#options.folder, paths, logPath);
+        this.#made.set(id, { paths, logPath });
+      }
+      this.#pending.delete(id);
     } catch (error) {
+      this.#pending.set(id, log);
       this.#tellOnce(log, messageOf(error));
     }
   }
 
   /** Removes the links of a container that was removed. */
   async unlink(id: string): Promise<void> {
+    this.#pending.delete(id);
     const made = this.#made.get(id);
     if (made === undefined) return;
     this.#made.delete(id);
@@ -84,13 +94,20 @@ export class LogLinks {
   }
 
   /**
-   * Removes links to logs of containers that are gone, and pod folders that have been empty for an hour.
+   * Removes links to logs of containers that are gone, and pod folders that have been empty for an hour. Creates links that could not be
+   * created before, such as on a full disk.
    *
    * @returns number of removed links
    * @throws only `signal.reason`
    */
   async sweep(signal: AbortSignal): Promise<number> {
+    if ((await this.#open()) !== undefined) this.#opening = undefined;
     if ((await this.#open()) !== undefined) return 0;
+    for (const log of [...this.#pending.values()]) {
+      signal.throwIfAborted();
+      await this.link(log);
+    }
+    if (await isLink(podsFolder(this.#options.folder))) return 0;
     let removed = 0;
     for (const entry of await foldersIn(podsFolder(this.#options.folder))) {
       signal.throwIfAborted();
@@ -148,25 +165,38 @@ export class LogLinks {
     }
   }
 
-  /** @returns the reason why links cannot be created; `undefined` if they can */
+  /** @returns the reason why links cannot be created, with a remedy; `undefined` if they can */
   #open(): Promise<string | undefined> {
     return (this.#opening ??= this.#prepare());
   }
 
   async #prepare(): Promise<string | undefined> {
-    const { folder, logger, isRequired } = this.#options;
+    const { folder, isRequired } = this.#options;
+    const reason = await this.#obstacle();
+    if (reason === undefined) this.#tellOfFolder({ folder }, "containers' logs are linked where log shippers look for them");
+    else if (!isRequired) this.#tellOfFolder({ folder, reason }, "log shippers find no logs: their folder cannot be used");
+    return reason;
+  }
+
+  async #obstacle(): Promise<string | undefined> {
+    const { folder } = this.#options;
     try {
       for (const path of [podsFolder(folder), containersFolder(folder)]) {
+        if (await isLink(path)) return `${path} is a link, which a pod could have put there; bind-mount its target there instead`;
         await makeDirectory(path, 0o755);
         await access(path, constants.W_OK | constants.X_OK);
       }
-      logger.info({ folder }, "containers' logs are linked where log shippers look for them");
       return undefined;
     } catch (error) {
-      const reason = messageOf(error);
-      if (!isRequired) logger.info({ folder, reason }, "log shippers find no logs: their folder cannot be written");
-      return reason;
+      return `${messageOf(error)}; make it writable`;
     }
+  }
+
+  #tellOfFolder(fields: { readonly folder: string; readonly reason?: string }, message: string): void {
+    const { reason = "" } = fields;
+    if (this.#toldOfFolder === reason) return;
+    this.#toldOfFolder = reason;
+    this.#options.logger.info(fields, message);
   }
 
   #tellOnce({ id, logPath }: EngineLog, reason: string): void {
@@ -176,14 +206,14 @@ export class LogLinks {
   }
 }
 
-async function makeLinks({ podFolder, containerFolder, podLink, containerLink }: LogLinkPaths, logPath: string): Promise<void> {
+async function makeLinks(root: string, { containerFolder, podLink, containerLink }: LogLinkPaths, logPath: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      await makeDirectory(containerFolder, 0o755);
-      // A pod that can write here could have replaced a folder by a link.
-      for (const path of [podFolder, containerFolder]) if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is no folder`);
-      await makeLink(podLink, logPath);
-      await makeLink(containerLink, podLink);
+      await makeDirectory(root, 0o755);
+      await using ofPod = await openFolder(root, relative(root, containerFolder).split("/"));
+      await makeLink(ofPod, podLink, logPath);
+      await using ofContainers = await openFolder(root, relative(root, dirname(containerLink)).split("/"));
+      await makeLink(ofContainers, containerLink, podLink);
       return;
     } catch (error) {
       // Another call has just removed the empty folder.
@@ -192,16 +222,17 @@ async function makeLinks({ podFolder, containerFolder, podLink, containerLink }:
   }
 }
 
-/** Creates a link, or replaces one with another target. @throws Error if something else is there */
-async function makeLink(path: string, target: string): Promise<void> {
+/** Creates a link in an open folder, or replaces one with another target. @throws Error if something else is there */
+async function makeLink(folder: FileHandle, shownPath: string, target: string): Promise<void> {
+  const path = pathIn(folder, basename(shownPath));
   try {
     return await symlink(target, path);
   } catch (error) {
-    if (!hasFsCode(error, "EEXIST")) throw error;
+    if (!hasFsCode(error, "EEXIST")) throw failureAt(shownPath, error);
   }
   const held = await targetOf(path);
   if (held === target) return;
-  if (held === undefined) throw new Error(`${basename(path)} is there and is no link`);
+  if (held === undefined) throw new Error(`${shownPath} is there and is no link`);
   await unlink(path);
   await symlink(target, path);
 }
@@ -217,6 +248,10 @@ async function removeIfEmpty(folder: string): Promise<void> {
 /** Target of a link; `undefined` for anything else. */
 async function targetOf(path: string): Promise<string | undefined> {
   return readlink(path).catch(ignoring("ENOENT", "EINVAL", "ENOTDIR"));
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return (await targetOf(path)) !== undefined;
 }
 
 /** Whether a path exists. One that cannot be read counts as existing. */
