@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
-import { NetworkNamespace } from "./support/lan.ts";
+import { Lan, NetworkNamespace } from "./support/lan.ts";
 import { RuntimeRig } from "./support/runtime-rig.ts";
 
 const { signal } = new AbortController();
@@ -85,6 +85,7 @@ test("plugins connect pods: addresses of both families, probes, other pods, port
   expect(reserved()).toHaveLength(2);
   expect(status?.podIPs?.map(({ ip }) => ip)).toEqual([expect.stringMatching(/^10\.77\.0\./), expect.stringMatching(/^fd00:77::/)]);
   expect(await (await fetch(`http://${inject("nodeAddress")}:${hostPort}/`)).text()).toBe("web\n");
+  expect(await askFromOutside(hostPort)).toMatch(/\nweb\n$/);
 
   const ask = (host: string): string => `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 10 ${host} 8080`;
   const commands = [...(status?.podIPs ?? []).map(({ ip }) => ask(ip)), "cat /etc/hosts /etc/resolv.conf", "ip link"].join("; ");
@@ -99,6 +100,19 @@ test("plugins connect pods: addresses of both families, probes, other pods, port
   expect(reserved()).toEqual([]);
   expect(rulesFor(hostPort)).toEqual([]);
 });
+
+/** Asks a port of the host from another machine, with the rule that lets it past the engine's own. @returns the answer */
+async function askFromOutside(hostPort: number): Promise<string> {
+  await using lan = await Lan.start(4);
+  const outside = await lan.join(2);
+  const rule = "DOCKER-USER -d 10.77.0.0/24 -m conntrack --ctstate DNAT -j ACCEPT";
+  machine.run(`iptables -I ${rule}`);
+  try {
+    return outside.run(`printf 'GET / HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 10 ${lan.address()} ${hostPort}`);
+  } finally {
+    machine.run(`iptables -D ${rule}`);
+  }
+}
 
 /** The output of a pod's first container, past the provider's code. */
 async function logOf(pod: string): Promise<string> {

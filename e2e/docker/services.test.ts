@@ -206,6 +206,18 @@ test("a NodePort is reached from outside, from the machine itself and from its p
   expect(names).toContain((await call("caller", node.address, port))?.server);
 });
 
+test("a NodePort with the policy Local is reached from outside once a rule lets it past the engine's own; pods see the caller's address", async () => {
+  await cluster.apply(service("outside-local", "web", { type: "NodePort", externalTrafficPolicy: "Local" }));
+  const port = Number(await field("service", "outside-local", ".spec.ports[0].nodePort"));
+  // kube-proxy has written its rules when the machine itself is answered.
+  await eventually(() => expect(callFrom(node.machine, node.address, port)).toBeDefined(), patience);
+  expect(callFrom(cluster.outside, node.address, port)).toBeUndefined();
+
+  node.machine.run(`iptables -I DOCKER-USER -d ${node.podRange} -m conntrack --ctstate DNAT -j ACCEPT`);
+
+  await eventually(() => expect(callFrom(cluster.outside, node.address, port)).toMatchObject({ caller: cluster.outsideAddress }), patience);
+});
+
 test("a Service with ClientIP affinity sends a caller to one pod", async () => {
   await cluster.say("patch", "service", "web", "-p", JSON.stringify({ spec: { sessionAffinity: "ClientIP" } }));
   await eventually(() => expect(node.machine.run("iptables-save -t nat")).toContain("--rcheck"), patience);

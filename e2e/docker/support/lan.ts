@@ -110,6 +110,8 @@ export class Lan implements AsyncDisposable {
     const machine = await holdNamespace(`machine-${number}`, this.#parts);
     this.#connect(number, machine, "eth0");
     machine.run(`ip route add default via ${this.address()}; ip -6 route add default via ${this.addressV6()}`);
+    // As with a kernel that starts. The engine that turns it on drops, by default, what is to be forwarded.
+    machine.run("echo 0 >/proc/sys/net/ipv4/ip_forward");
     return machine;
   }
 
