@@ -219,6 +219,21 @@ test("a link that could not be made is made by a later sweep, as when the disk w
   ]);
 });
 
+test("where the engine's folder is not seen, as in a container without it, that is logged, and links follow once it is", async () => {
+  await using rig = await rigOf();
+  const reasons: unknown[] = [];
+  const links = rig.open({ logger: { ...silentLogger, warn: (fields) => void reasons.push(Object(fields).reason) } });
+  const logs = [await rig.container("a"), await rig.container("b")];
+  await rename(rig.containers, `${rig.containers}-away`);
+  for (const log of logs) await links.link(log);
+  expect(reasons).toEqual([`${rig.containers} is not there; if this program runs in a container, mount that folder at the same path`]);
+
+  await rename(`${rig.containers}-away`, rig.containers);
+  await links.sweep(never);
+
+  expect((await rig.tree()).filter((line) => line.startsWith("containers/"))).toHaveLength(2);
+});
+
 test("a folder that could not be written at the start is used once it can be, and its reason is logged once", async () => {
   await using rig = await rigOf();
   await writeFile(rig.folder, "a file");

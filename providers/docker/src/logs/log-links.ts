@@ -76,6 +76,8 @@ export class LogLinks {
       if (await exists(target.folder)) {
         await makeLinks(this.#options.folder, paths, logPath);
         this.#made.set(id, { paths, logPath });
+      } else if (!(await exists(target.parent))) {
+        throw new Error(`${target.parent} is not there; if this program runs in a container, mount that folder at the same path`);
       }
       this.#pending.delete(id);
     } catch (error) {
