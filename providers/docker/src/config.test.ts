@@ -35,6 +35,7 @@ test.for<[what: string, config: object, path: string]>([
   ["a relative folder", { rootDirectory: "data" }, "rootDirectory"],
   ["a folder that climbs", { policy: { hostPaths: ["/srv/../etc"] } }, "policy.hostPaths.0"],
   ["a name of another kubelet's shape", { namePrefix: "k8s_x" }, "namePrefix"],
+  ["a log of no size", { log: { maxSize: "0m" } }, "log.maxSize"],
   ["an address that is none", { clusterDNS: ["dns.example"] }, "clusterDNS.0"],
   ["devices without a resource's name", { devices: { fuse: { paths: ["/dev/fuse"] } } }, "devices.fuse"],
   ["thresholds the wrong way round", { imageCollection: { highThresholdPercent: 70 } }, "imageCollection.lowThresholdPercent"],

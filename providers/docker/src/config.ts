@@ -88,6 +88,7 @@ export interface DockerLocalPathConfig {
 export interface DockerLogConfig {
   /** Such as `10m`. */
   readonly maxSize: string;
+  /** Number of files, counting the current one. */
   readonly maxFiles: number;
   /** Whether to link logs in {@link folder}. Default: if it can be written. */
   readonly links?: boolean | undefined;
@@ -224,10 +225,14 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .strictObject({
       maxSize: z
         .string()
-        .regex(/^\d+[kmg]$/, "expected a size such as 10m")
+        .regex(/^[1-9]\d*[kmg]$/, "expected a size such as 10m")
         .default("10m")
         .describe("Size at which a container's log is rotated"),
-      maxFiles: z.int().positive().default(5).describe("Rotated files kept of a container"),
+      maxFiles: z
+        .int()
+        .positive()
+        .default(5)
+        .describe("Files kept of a container's log, counting the current one; with 1, log shippers may miss lines"),
       links: z
         .boolean()
         .optional()
