@@ -55,6 +55,14 @@ test("a sandbox is connected once, and known by its record to the next program",
   expect(await networkOf().network.addresses("s1")).toEqual(["10.1.0.2"]);
 });
 
+test("a network whose plugins give IPv6 addresses is known to have IPv6, so that the kernel's settings for it are checked", async () => {
+  expect(await networkOf().network.find(never)).toEqual({ name: "bridge", driver: "bridge", hasIPv6: false });
+
+  const ipam = { type: "host-local", ranges: [[{ subnet: "10.77.0.0/24" }], [{ subnet: "fd00:77::/64" }]] };
+  await writeFile(join(folder, "1.conflist"), JSON.stringify({ name: "pods", cniVersion: "1.0.0", plugins: [{ type: "bridge", ipam }] }));
+  expect(await networkOf().network.find(never)).toEqual({ name: "pods", driver: "bridge", hasIPv6: true });
+});
+
 test("what was connected is taken away as it was made, though the configuration is another one or none by then", async () => {
   await networkOf().network.connect("s1", sandboxSpec(), never);
   await configure("macvlan");

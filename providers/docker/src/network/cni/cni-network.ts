@@ -3,7 +3,7 @@ import { labelNames, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import { hostPorts } from "../../sandbox/host-ports.ts";
 import type { NetworkFacts, PodNetwork } from "../pod-network.ts";
 import { Attachments, type Attachment } from "./attachments.ts";
-import { readNetworkList, type NetworkList } from "./network-lists.ts";
+import { hasIPv6Range, readNetworkList, type NetworkList } from "./network-lists.ts";
 import { addressesIn, capabilitiesOf, chainAdd, chainCheck, chainDel, chainStatus, type PortMapping } from "./plugin-chain.ts";
 import type { RunPlugin } from "./run-plugin.ts";
 
@@ -47,7 +47,7 @@ export class CniNetwork implements PodNetwork {
       const list = await this.#list();
       await chainStatus({ list, binDirs: this.#settings.binDirs }, this.#options.run, signal);
       const [first] = list.plugins;
-      return { name: list.name, driver: first?.type ?? "", hasIPv6: false };
+      return { name: list.name, driver: first?.type ?? "", hasIPv6: hasIPv6Range(list) };
     } catch (cause) {
       signal.throwIfAborted();
       throw new NotFoundError(

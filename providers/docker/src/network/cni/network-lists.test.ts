@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseNetworkList, readNetworkList } from "./network-lists.ts";
+import { hasIPv6Range, parseNetworkList, readNetworkList } from "./network-lists.ts";
 
 let folder = "";
 
@@ -58,4 +58,15 @@ test.each([
 test("a folder that is empty or not there is named", async () => {
   await expect(readNetworkList(folder)).rejects.toThrow(`no network configuration in ${folder}`);
   await expect(readNetworkList(join(folder, "none"))).rejects.toThrow(`no network configuration: ${join(folder, "none")} cannot be read`);
+});
+
+test.each<[what: string, ipam: object, hasIPv6: boolean]>([
+  ["ranges of both families", { type: "host-local", ranges: [[{ subnet: "10.77.0.0/24" }], [{ subnet: "fd00:77::/64" }]] }, true],
+  ["a range of IPv4", { type: "host-local", ranges: [[{ subnet: "10.77.0.0/24" }]], dataDir: "/var/lib/cni:old/64" }, false],
+  ["an address", { type: "static", addresses: [{ address: "fd00:77::5/64" }] }, true],
+  ["addresses of a server", { type: "dhcp" }, false],
+])("a network has IPv6 if the plugin that gives addresses is configured with a range of it: %s", (_, ipam, hasIPv6) => {
+  const list = { name: "pods", cniVersion: "1.0.0", plugins: [{ type: "bridge", ipam }, { type: "portmap" }] };
+
+  expect(hasIPv6Range(parseNetworkList(JSON.stringify(list), { isList: true }))).toBe(hasIPv6);
 });

@@ -1,5 +1,6 @@
 import { messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
 import { readdir, readFile } from "node:fs/promises";
+import { isIPv6 } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 
@@ -99,4 +100,14 @@ function chosenVersion(offered: readonly (string | undefined)[]): CniVersion {
 /** Whether a version is at least another. */
 export function isVersionAtLeast(one: CniVersion, other: CniVersion): boolean {
   return knownVersions.indexOf(one) <= knownVersions.indexOf(other);
+}
+
+/** Whether a plugin's `ipam` contains an IPv6 range or address. False for plugins that request addresses elsewhere, such as `dhcp`. */
+export function hasIPv6Range({ plugins }: NetworkList): boolean {
+  return plugins.some((each) => containsIPv6Range(each["ipam"]));
+}
+
+function containsIPv6Range(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).some(containsIPv6Range);
+  return typeof value === "string" && value.includes("/") && isIPv6(value.slice(0, value.indexOf("/")));
 }
