@@ -61,9 +61,14 @@ function versionOf(version: string | undefined): string {
   return version === undefined ? ", of a version that was not recorded" : ` ${version}`;
 }
 
+/** A back end with its version, after a word such as "on"; the back end is left out if it is the record's own. */
+function placeOf({ backEnd, version }: { readonly backEnd?: string | undefined; readonly version?: string | undefined }): string {
+  return `${backEnd === undefined ? "" : ` ${backEnd}`}${versionOf(version)}`;
+}
+
 function reasonsOf(run: RunRecord, suite: readonly Pick<Check, "feature" | "name">[]): string[] {
   const missing = linesOf(run, ({ state, reason }) => (state === "passed" ? [] : [`${state === "lacking" ? "no" : "not run"}: ${reason}`]));
-  const earlier = linesOf(run, ({ earlier: found }) => (found ? [`last run on${versionOf(found.version)}, on ${found.date}`] : []));
+  const earlier = linesOf(run, ({ earlier: found }) => (found ? [`last run on${placeOf(found)}, on ${found.date}`] : []));
   const untried = linesOf(run, ({ untried: of = {} }) => Object.entries(of).map(([check, reason]) => `not tried: ${check}; ${reason}`));
   const newer = linesOf(run, ({ checks, untried: of = {} }, feature) =>
     suite

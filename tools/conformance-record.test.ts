@@ -112,6 +112,15 @@ describe("updateRecord", () => {
     expect(third.real?.features.exec).not.toHaveProperty("earlier");
   });
 
+  test("a result on another back end of the provider names that back end", () => {
+    const first = updateRecord(undefined, reportWith({}, { against: { ...engine("1.0"), name: "containers" } }));
+    const untried = { state: "not-run", reason: "processes mount nothing", checks: [] } as const;
+    const second = updateRecord(first, reportWith(untried, { against: { ...engine("1.0"), name: "processes" } }));
+
+    expect(second.real).toMatchObject({ backEnd: "processes", features: { logs: { earlier: { backEnd: "containers", version: "1.0" } } } });
+    expect(parseRecord(renderRecord(second), "conformance.json")).toEqual(second);
+  });
+
   test("a run on a fake says nothing of the real back end, and has no date", () => {
     const real = updateRecord(undefined, reportWith({}, { against: engine("1.0") }));
     const both = updateRecord(

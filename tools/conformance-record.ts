@@ -25,8 +25,8 @@ export interface FeatureRecord {
   readonly checks?: readonly string[] | undefined;
   /** Checks of it that could not be tried, and why. */
   readonly untried?: Readonly<Record<string, string>> | undefined;
-  /** The earlier run that says so, where the last one could not try it. */
-  readonly earlier?: RunMoment | undefined;
+  /** The other run that produced this result, if the last one could not try it; `backEnd` if that differs. */
+  readonly earlier?: (RunMoment & { readonly backEnd?: string | undefined }) | undefined;
 }
 
 /** Results of the runs against one kind of back end; date and version are those of the last run. */
@@ -53,7 +53,7 @@ const schema: z.ZodType<ConformanceRecord> = z.partialRecord(
         reason: z.string().optional(),
         checks: z.array(z.string()).optional(),
         untried: z.record(z.string(), z.string()).optional(),
-        earlier: z.strictObject(moment).optional(),
+        earlier: z.strictObject({ ...moment, backEnd: z.string().optional() }).optional(),
       }),
     ),
   }),
@@ -84,7 +84,7 @@ export function parseRecord(text: string, path: string): ConformanceRecord {
 export function updateRecord(before: ConformanceRecord | undefined, { against, date, features }: ConformanceReport): ConformanceRecord {
   const { kind, name, version } = against;
   const known = before?.[kind];
-  const entries = featureNames.map((feature) => [feature, updateFeature(known, feature, features[feature])] as const);
+  const entries = featureNames.map((feature) => [feature, updateFeature(known, name, feature, features[feature])] as const);
   const run: RunRecord = {
     backEnd: name,
     ...(version !== undefined && { version }),
@@ -94,14 +94,15 @@ export function updateRecord(before: ConformanceRecord | undefined, { against, d
   return { ...before, [kind]: run };
 }
 
-function updateFeature(known: RunRecord | undefined, feature: Feature, report: FeatureReport): FeatureRecord | undefined {
+function updateFeature(known: RunRecord | undefined, backEnd: string, feature: Feature, report: FeatureReport): FeatureRecord | undefined {
   const { state, reason, checks } = report;
   const before = known?.features[feature];
   const required = report.required ? { required: true } : {};
   // The suite itself reports failures, and a partial run says nothing about the other checks.
-  if (state === "failed" || checks.some((check) => check.reason === notChosen)) return before && { ...before, ...earlierOf(known, before) };
+  if (state === "failed" || checks.some((check) => check.reason === notChosen))
+    return before && { ...before, ...earlierOf(known, backEnd, before) };
   if (state === "lacking") return { state, ...required, ...(reason !== undefined && { reason }) };
-  if (state === "not-run" && before?.state === "passed") return { ...before, ...required, ...earlierOf(known, before) };
+  if (state === "not-run" && before?.state === "passed") return { ...before, ...required, ...earlierOf(known, backEnd, before) };
   // A check that was added after the last successful run is not among that run's checks.
   const passed = checks.filter(({ name, state: how }) => how === "passed" || (how === "not-run" && before?.checks?.includes(name)));
   const untried = checks.filter((check) => check.state === "not-run" && !passed.includes(check));
@@ -111,9 +112,12 @@ function updateFeature(known: RunRecord | undefined, feature: Feature, report: F
 }
 
 /** The run that produced the recorded result of a feature. */
-function earlierOf(known: RunRecord | undefined, { earlier }: FeatureRecord): Pick<FeatureRecord, "earlier"> {
+function earlierOf(known: RunRecord | undefined, backEnd: string, { earlier }: FeatureRecord): Pick<FeatureRecord, "earlier"> {
   if (earlier !== undefined || known?.date === undefined) return {};
-  return { earlier: { ...(known.version !== undefined && { version: known.version }), date: known.date } };
+  const { version, date } = known;
+  return {
+    earlier: { ...(known.backEnd !== backEnd && { backEnd: known.backEnd }), ...(version !== undefined && { version }), date },
+  };
 }
 
 /** Whether two records have the same results, regardless of dates and versions. */

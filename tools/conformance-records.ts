@@ -1,5 +1,5 @@
 import { featureNames, type ConformanceReport } from "@virtual-kubelet/testing/conformance";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MatrixColumn } from "./capability-matrix.ts";
 import type { CheckResult } from "./check.ts";
@@ -7,7 +7,10 @@ import { parseRecord, renderRecord, sameFindings, updateRecord, type Conformance
 import { readProviderList } from "./provider-list.ts";
 import { root } from "./workspace.ts";
 
-/** Folder of the suite's reports: `TAG.json`, and `TAG.real.json` for a provider that also runs on a fake. */
+/**
+ * Folder of the suite's reports: `TAG.json`; for a provider that also runs on a fake `TAG.real.json`, and `TAG-OTHER.real.json` for each
+ * further real back end.
+ */
 const reportFolder: string = join(root, ".reports/conformance");
 
 /** A provider with a record. */
@@ -82,7 +85,8 @@ export function removeReports(includes: (tag: string) => boolean): void {
   for (const { tag } of recordedProviders()) if (includes(tag)) for (const path of reportPaths(tag)) rmSync(path);
 }
 
-/** Existing reports on a provider. */
+/** Existing reports on a provider. The last one is that of the real back end that the record is named after. */
 function reportPaths(tag: string): string[] {
-  return [`${tag}.json`, `${tag}.real.json`].map((name) => join(reportFolder, name)).filter((path) => existsSync(path));
+  const others = globSync(`${tag}-*.real.json`, { cwd: reportFolder }).toSorted();
+  return [`${tag}.json`, ...others, `${tag}.real.json`].map((name) => join(reportFolder, name)).filter((path) => existsSync(path));
 }
