@@ -13,6 +13,8 @@ export interface BackEndTimings {
   readonly keepEndedMs: number;
   /** Longest time in which what a deleted pod used is released; a second deletion does not shorten it. Default: `keepEndedMs`. */
   readonly releaseMs?: number | undefined;
+  /** Longest time for which an instance that has ended by itself stays. Default: until it is deleted. */
+  readonly forgetsEndedMs?: number | undefined;
 }
 
 /** Options of a {@link BackEnd}. */
@@ -28,6 +30,8 @@ export interface BackEndOptions {
   readonly isIdempotent: boolean;
   /** Called after each change. */
   readonly onChange: (instance: Instance, change: "created" | "changed" | "removed") => void;
+  /** Called when an instance that has ended by itself is about to be removed. */
+  readonly onForgotten: (instance: Instance) => void;
 }
 
 /**
@@ -215,7 +219,7 @@ export class BackEnd {
   }
 
   #end(id: string): void {
-    const { clock, timings, trace } = this.#options;
+    const { chance, clock, timings, trace } = this.#options;
     const instance = this.#instances.get(id);
     if (!instance || instance.state.kind === "ended") return;
     trace.add("back end: ended", id, "of", instance.ref.name, instance.ref.uid);
@@ -228,9 +232,11 @@ export class BackEnd {
     const over: Instance = { ...instance, containers, state: { kind: "ended", endedMs, exitCode: failed ? 1 : 0, hasAddress } };
     this.#clear(id);
     this.#set(over, "changed");
-    // What ended by itself stays until it is deleted.
+    // What ended by itself stays until it is deleted, or forgotten.
     if (hasAddress) this.#release(over, releaseMs);
     else if (isTold) this.#after(id, "remove", timings.keepEndedMs, () => this.#remove(over));
+    else if (timings.forgetsEndedMs !== undefined)
+      this.#schedule(id, "remove", chance.between(0, timings.forgetsEndedMs), () => this.#forget(over));
   }
 
   /** First the addresses are free, then the rest. */
@@ -242,6 +248,13 @@ export class BackEnd {
     const free: Instance = { ...instance, state: { ...state, hasAddress: false } };
     this.#schedule(id, "address", chance.between(0, releaseMs), () => this.#set(free, "changed"));
     this.#schedule(id, "remove", releaseMs, () => this.#remove(instance));
+  }
+
+  #forget(instance: Instance): void {
+    const { onForgotten, trace } = this.#options;
+    trace.add("back end: forgets", instance.id, "of", instance.ref.name, instance.ref.uid);
+    onForgotten(instance);
+    this.#remove(instance);
   }
 
   #isReleasing(id: string): boolean {

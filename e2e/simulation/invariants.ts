@@ -24,6 +24,7 @@ export const invariants = {
   I13: "an instance that has lost its node leaves it alone",
   I14: "no status is written that is older than the one before it",
   I15: "a pod is given the services of its own namespace",
+  I16: "a pod whose end was reported does not run again",
 } as const;
 
 /** Name of an invariant. */

@@ -105,6 +105,8 @@ export interface CallWatch {
   onCallEnd(method: ChangeMethod, ref: PodRef): void;
   /** The back end carries the call out. */
   onEffect(method: ChangeMethod, ref: PodRef): void;
+  /** The provider has reported a pod. @param hasEnded - whether nothing of it runs or will run again */
+  onReport(ref: PodRef, hasEnded: boolean): void;
   /** A container is given its environment. */
   onEnvironment(ref: PodRef, names: readonly string[]): void;
 }
@@ -138,6 +140,7 @@ export class ModelProvider implements Provider {
     // A malformed report comes besides the right one: nothing else would tell of the change.
     if (reachability.hasFaults && chance.happens(profile.wrongAnswers)) this.#listener(wrongReport(ref, chance));
     this.#listener(isRemoved ? { ref, gone: true } : { ref, status: this.#statusOf(instance) });
+    if (!isRemoved) this.#options.watch.onReport(ref, instance.state.kind === "ended");
   }
 
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {

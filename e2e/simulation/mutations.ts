@@ -246,6 +246,17 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       },
     ],
   },
+  "an end that is gone with its pod": {
+    about: "a pod whose end was reported runs again when the back end removes it before the end is written",
+    seed: 1018,
+    edits: [
+      {
+        file: step,
+        find: 'if (!pod || !hadEndedForGood(pod, state.reported)) return learn(state, { kind: "absent" }, nowMs);',
+        replace: 'if (pod) return learn(state, { kind: "absent" }, nowMs);',
+      },
+    ],
+  },
   "any NotFound": {
     about: "a deletion that fails because something else is not found counts as done",
     seed: 42,

@@ -57,7 +57,14 @@ export function drawProfile(chance: Chance, wished?: WorldKind): Profile {
   // Drawn last, so that the worlds without it stay as they are.
   const isSlow = chance.happens(0.2) && kind === "mixed" && profile.provider.notifies;
   const whole = isSlow ? withSlowLists(profile, chance) : { ...profile, startsWithPartialList: chance.happens(0.5) };
-  return chance.happens(0.25) && kind !== "burst" && profile.provider.style.saysPhase ? withSlowReleases(whole, chance) : whole;
+  const released = chance.happens(0.25) && kind !== "burst" && profile.provider.style.saysPhase ? withSlowReleases(whole, chance) : whole;
+  return chance.happens(0.2) && kind !== "burst" ? withForgottenEnds(released, chance) : released;
+}
+
+/** The back end removes what has ended by itself, and many writes fail, so that it is often gone before the API server has taken its end. */
+function withForgottenEnds(profile: Profile, chance: Chance): Profile {
+  const network = { ...profile.network, error: chance.pick([0.02, 0.3]) };
+  return { ...profile, network, exitsTimes: 30, backEnd: { ...profile.backEnd, forgetsEndedMs: chance.pick([500, 2_000, 60_000]) } };
 }
 
 /** Resources of a deleted pod are released after its containers have ended, and the provider reports when. */

@@ -26,6 +26,10 @@ export class ProgramCalls implements CallWatch {
   readonly #endedMs = new Map<string, number>();
   readonly #deleteCalledMs = new Map<string, number>();
   readonly #deleted = new Set<string>();
+  /** Pods that it has created, so that it heeds reports of them. */
+  readonly #created = new Set<string>();
+  /** Pods that have ended for good by their last report. */
+  readonly #reportedEnds = new Set<string>();
   /** By pod, the deadline that the first deletePod of a deletion gave it. */
   readonly #deadlines = new Map<string, number>();
   #lostNode = false;
@@ -77,6 +81,10 @@ export class ProgramCalls implements CallWatch {
     this.#calls.set(uid, method);
     const isForgotten = this.#deleted.has(uid) || (invariants.deletedMs(uid) ?? Infinity) < this.#facts.startedMs;
     if (method === "createPod" && isForgotten) invariants.report("I2", `pod ${name} is created after it was deleted`);
+    if (method === "createPod") {
+      if (this.#reportedEnds.has(uid)) invariants.report("I16", `pod ${name} is created after its end was reported`);
+      this.#created.add(uid);
+    }
     if (method !== "deletePod") return;
     this.#deleteCalledMs.set(uid, this.#clock.monotonic());
     invariants.checkWanted(ref, "deleted");
@@ -93,6 +101,16 @@ export class ProgramCalls implements CallWatch {
     if (method !== "deletePod") return;
     this.#deleted.add(ref.uid);
     this.#invariants.onDeleteEffect(ref.uid);
+  }
+
+  onReport({ uid }: PodRef, hasEnded: boolean): void {
+    if (hasEnded && this.#created.has(uid)) this.#reportedEnds.add(uid);
+    else this.#reportedEnds.delete(uid);
+  }
+
+  /** Whether the pod has ended for good by its last report. */
+  knowsEnd(uid: string): boolean {
+    return this.#reportedEnds.has(uid);
   }
 
   onEnvironment({ name }: PodRef, names: readonly string[]): void {

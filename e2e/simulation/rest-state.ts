@@ -13,6 +13,7 @@ export const failsLabel = "simulation/fails";
 
 interface RestingProgram {
   readonly node: { readonly health: { readonly ready: boolean } };
+  readonly calls: { knowsEnd(uid: string): boolean };
 }
 
 /** What is looked at. */
@@ -21,6 +22,8 @@ interface RestingWorld {
   readonly backEnd: BackEnd;
   /** UIDs of the pods that the back end has lost. */
   readonly lost: ReadonlySet<string>;
+  /** By UID, the instance that the back end has removed because it had ended by itself. */
+  readonly forgotten: ReadonlyMap<string, Instance>;
   /** By UID, the program that made the pod and ran when its labels were edited. */
   readonly relabelled: ReadonlyMap<string, unknown>;
   readonly program: RestingProgram | undefined;
@@ -92,12 +95,18 @@ function waitProblems({ metadata, status }: Pod): string[] {
   return status?.phase === "Pending" && reason === waits ? [] : [`is ${status?.phase} and waits for ${reason}, not for ${waits}`];
 }
 
-function endProblems(pod: Pod, instance: Instance | undefined, { hadTwoInstances, invariants, lost }: RestingWorld): string[] {
+function endProblems(pod: Pod, held: Instance | undefined, world: RestingWorld): string[] {
+  const { forgotten, hadTwoInstances, invariants, lost, program } = world;
   const { phase, reason } = pod.status ?? {};
   const uid = pod.metadata?.uid ?? "";
   // Another writer's word stands; and what is over its time has failed, however its containers ended.
   if (invariants.overwritten.has(uid)) return [];
   if (phase === "Failed" && reason === "DeadlineExceeded" && pod.spec?.activeDeadlineSeconds !== undefined) return [];
+  const gone = forgotten.get(uid);
+  const isKnown = program?.calls.knowsEnd(uid) === true;
+  // An end that only an earlier program knew of, or none, counts as a loss.
+  if (!held && gone && !isKnown) return [];
+  const instance = held ?? gone;
   if (instance?.state.kind !== "ended") {
     const fails = pod.metadata?.labels?.[failsLabel];
     return lost.has(uid) || hadTwoInstances || (fails !== undefined && fails === reason) ? [] : [`is ${phase} for ${reason}`];

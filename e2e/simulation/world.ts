@@ -2,6 +2,7 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { BackEnd } from "./back-end.ts";
+import type { Instance } from "./instance.ts";
 import { Chance } from "./chance.ts";
 import { DeletionWatch } from "./deletion-watch.ts";
 import { canary, Invariants, leaseKind, podKind, toPod } from "./invariants.ts";
@@ -58,6 +59,8 @@ export class World implements AsyncDisposable {
   readonly #cloudClock: ProcessClock;
   /** UIDs of the pods that the back end has lost. */
   readonly lost: Set<string> = new Set();
+  /** By UID, the instance that the back end has removed because it had ended by itself. */
+  readonly forgotten: Map<string, Instance> = new Map();
   #program: Program | undefined;
   /** Another instance that wants the same node. */
   #rival: Program | undefined;
@@ -121,6 +124,7 @@ export class World implements AsyncDisposable {
         if (this.#silent.has(instance.ref.uid)) return;
         for (const program of [this.#program, this.#rival]) program?.provider?.notify(instance, change === "removed");
       },
+      onForgotten: (instance) => void this.forgotten.set(instance.ref.uid, instance),
     });
     this.network = new Network({
       server,
