@@ -17,6 +17,7 @@ import {
   type Resource,
   type Tracer,
 } from "@virtual-kubelet/kube-client";
+import type { Clock } from "@virtual-kubelet/clock";
 import { describe, expect, test } from "vitest";
 import { missingConfig, unreadableConfig } from "../env/config-error.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
@@ -51,6 +52,22 @@ class ForgetfulClient extends FakeKubeClient {
     const body = structuredClone(patch.body) as { status?: Record<string, unknown> };
     delete body.status?.["hostIPs"];
     return super.patch(resource, name, { ...patch, body }, options);
+  }
+}
+
+/** An API server behind something that answers status patches with the metadata of another object, or with less than it should. */
+class MixedUpClient extends FakeKubeClient {
+  uid: string | undefined;
+
+  override async patch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    name: ObjectName,
+    patch: Patch,
+    options: CallOptions,
+  ): Promise<T> {
+    const answer = await super.patch(resource, name, patch, options);
+    const metadata = { ...answer.metadata, uid: this.uid, resourceVersion: "99999" };
+    return options.subresource === "status" ? { ...answer, metadata } : answer;
   }
 }
 
@@ -552,6 +569,23 @@ describe("a status", () => {
     // The first is the user's own.
     expect(writes).toEqual(["delete", "patch", "patch", "patch", "delete"]);
     expect(rig.pod("web")).toBeUndefined();
+  });
+
+  test.each([undefined, "another"])("names the pod's UID, also where the answer to the last one had the UID %s", async (uid) => {
+    const clients: MixedUpClient[] = [];
+    const client = (clock: Clock): FakeKubeClient => {
+      const made = Object.assign(new MixedUpClient(clock), { uid });
+      clients.push(made);
+      return made;
+    };
+    await using rig = await new NodeRig({ client }).start();
+    const ref = await rig.createPod("web");
+    rig.provider.report(ref, running(["main"], "10.0.0.9"));
+    await rig.settle(3_000);
+
+    const patches = clients[0]?.callsOf("patch", "pods", "status").map(({ body }) => (body as Patch).body as Pod);
+    expect(patches?.map(({ metadata }) => metadata?.uid)).toEqual([ref.uid, ref.uid]);
+    expect(rig.pod("web")?.status?.podIP).toBe("10.0.0.9");
   });
 
   test("of a pod that runs already does not measure its start again", async () => {

@@ -157,7 +157,8 @@ export class StatusWriter {
     const startedMs = clock.monotonic();
     try {
       const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
-      if (this.#isKnown(uid)) this.#written.set(uid, { body, pod: after });
+      // An answer about another object says nothing of this pod, and must not lend its UID to the next patch.
+      if (after.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body, pod: after });
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       countContainers(metrics, pod.status, wanted);
       if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(state, pod);
