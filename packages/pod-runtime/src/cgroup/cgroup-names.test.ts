@@ -70,6 +70,16 @@ test.for([
   expect(() => new CgroupNames(driver, prefix)).toThrow("expected a path such as /vkpods, or a slice such as vkpods.slice");
 });
 
+test.for(["a@b.slice", "/a@b"])("a slice cannot be below %j, because systemd has no templates of slices", (prefix) => {
+  expect(() => new CgroupNames("systemd", prefix)).toThrow(
+    `name slices below "${prefix}": expected no "@", because systemd has no templates of slices`,
+  );
+});
+
+test("a path of cgroupfs may have an @", () => {
+  expect(new CgroupNames("cgroupfs", "/a@b").root.path).toBe("/a@b");
+});
+
 test("a prefix is a slice only where it ends like one, and is one name", () => {
   expect(new CgroupNames("systemd", "a-b.slice.x").root.parent).toBe("a_b.slice.x.slice");
   expect(new CgroupNames("systemd", "/a-b.slice").root.parent).toBe("a_b.slice.slice");

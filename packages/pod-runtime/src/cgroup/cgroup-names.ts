@@ -80,6 +80,8 @@ function partsOf(driver: CgroupDriver, prefix: string): readonly string[] {
     throw new InvalidInputError(
       `name cgroups below ${JSON.stringify(prefix)}: expected a path such as /vkpods, or a slice such as vkpods.slice`,
     );
+  if (driver === "systemd" && prefix.includes("@"))
+    throw new InvalidInputError(`name slices below ${JSON.stringify(prefix)}: expected no "@", because systemd has no templates of slices`);
   return parts;
 }
 

@@ -274,7 +274,7 @@ describe("slices", () => {
     ]);
     await slices.remove(slice);
 
-    expect(said).toEqual(["stop a.slice", "revert a.slice"]);
+    expect(said).toEqual(["start a.slice", "stop a.slice", "revert a.slice"]);
   });
 
   test("with something in them are busy", async () => {

@@ -240,51 +240,15 @@ test("an engine that does not tell yet is asked again", async () => {
   expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBe(path);
 });
 
-describe("with systemd", () => {
-  const slice = "vkpods-burstable-podu1.slice";
-  const folder = `/vkpods.slice/vkpods-burstable.slice/${slice}`;
+test("with systemd's driver and without its program pods go without, which is said once", async () => {
+  await using machine = await FakeCgroups.open(2);
+  const systemctl = (): Promise<never> => Promise.reject(Object.assign(new Error("spawn"), { code: "ENOENT" }));
+  const pods = machine.pods({ driver: () => Promise.resolve("systemd"), systemctl });
 
-  test("limits are properties of slices, and a slice goes when nothing is in it", async () => {
-    await using machine = await FakeCgroups.open(2);
-    const said: string[] = [];
-    const systemctl = (args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> => {
-      said.push(args.join(" "));
-      return Promise.resolve({ exitCode: 0, stdout: "", stderr: "" });
-    };
-    const pods = machine.pods({ driver: () => Promise.resolve("systemd"), systemctl });
-
-    expect(await pods.prepare(podOf("u1", 455, 100), signal)).toBe(slice);
-    expect(said).toEqual([
-      "show --property=Version",
-      "set-property --runtime vkpods.slice CPUWeight=157",
-      "set-property --runtime vkpods-burstable.slice CPUWeight=1",
-      `set-property --runtime ${slice} CPUWeight=9 CPUQuota=46% MemoryMax=${100 * Mi}`,
-      "set-property --runtime vkpods-burstable.slice CPUWeight=1",
-    ]);
-    expect(await machine.names("/")).toEqual([]);
-
-    await machine.put(`${folder}/docker-1.scope`, "memory.max", "max");
-    await machine.put(folder, "memory.max", String(100 * Mi));
-    said.length = 0;
-    await machine.pass(pods.release(ref, signal));
-    expect([said, machine.warnings]).toEqual([[], ["the cgroup of a pod that is gone could not be removed; will retry"]]);
-
-    await rm(join(machine.root, folder, "docker-1.scope"), { recursive: true });
-    await pods.release(ref, signal);
-    expect(said.slice(0, 2)).toEqual([`stop ${slice}`, `revert ${slice}`]);
-  });
-
-  test("without its program pods go without, which is said once", async () => {
-    await using machine = await FakeCgroups.open(2);
-    const systemctl = (): Promise<never> => Promise.reject(Object.assign(new Error("spawn"), { code: "ENOENT" }));
-    const pods = machine.pods({ driver: () => Promise.resolve("systemd"), systemctl });
-
-    expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
-    expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
-    expect(machine.warnings).toHaveLength(1);
-  });
+  expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
+  expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
+  expect(machine.warnings).toHaveLength(1);
 });
-
 test("a pod's cgroup is tried to be removed ten times, 50 ms apart", async () => {
   await using machine = await FakeCgroups.open(2);
   let tries = 0;

@@ -35,7 +35,7 @@ export class SystemdSlices implements CgroupTree {
     await this.#run(["show", "--property=Version"]);
   }
 
-  /** As `CgroupTree.make`. systemd starts a slice when something is put into it. */
+  /** As `CgroupTree.make`. systemd creates the cgroup with the slice's first limit, and starts the slice with its first container. */
   async make(name: CgroupName): Promise<boolean> {
     return (await this.#files.tryRead(name)) === undefined;
   }
@@ -61,10 +61,16 @@ export class SystemdSlices implements CgroupTree {
     return this.#files.children(name);
   }
 
-  /** As `CgroupTree.remove`. A slice that is not empty is left, because stopping it would kill its processes. */
+  /**
+   * As `CgroupTree.remove`. A slice that is not empty is left, because stopping it would kill its processes.
+   *
+   * The slice is started first: `set-property` creates the cgroup of a slice that is not started, as of a pod that never had a container, and
+   * `stop` removes only the cgroup of a started one. Source: the recording of systemd 252 that the tests replay.
+   */
   async remove(name: CgroupName): Promise<void> {
     if ((await this.#files.children(name)).length > 0)
       throw Object.assign(new Error(`stop slice ${name.parent}: there is something in it`), { code: "EBUSY" });
+    await this.#run(["start", name.parent]);
     await this.#run(["stop", name.parent]);
     await this.#run(["revert", name.parent]);
   }
@@ -79,8 +85,8 @@ export class SystemdSlices implements CgroupTree {
 }
 
 /**
- * Limits as properties of a slice. systemd keeps CPU quotas in whole percents. Source: genV1ResourcesProperties, genV2ResourcesProperties
- * and addCPUQuota in opencontainers/cgroups v0.0.6 systemd.
+ * Limits as properties of a slice. systemd keeps CPU quotas in whole percents, and refuses 0 bytes and 0 processes, for which it gets 1.
+ * Source: genV1ResourcesProperties, genV2ResourcesProperties and addCPUQuota in opencontainers/cgroups v0.0.6 systemd.
  */
 export function slicePropertiesOf(
   { cpuShares, cpuQuotaMicros, cpuPeriodMicros = 100_000, memoryBytes, processes }: CgroupLimits,
@@ -89,7 +95,7 @@ export function slicePropertiesOf(
   return [
     ...(cpuShares === undefined ? [] : [version === 1 ? `CPUShares=${cpuShares}` : `CPUWeight=${weightOf(cpuShares)}`]),
     ...(cpuQuotaMicros === undefined ? [] : [`CPUQuota=${Math.ceil((cpuQuotaMicros * 100) / cpuPeriodMicros)}%`]),
-    ...(memoryBytes === undefined ? [] : [`${version === 1 ? "MemoryLimit" : "MemoryMax"}=${memoryBytes}`]),
-    ...(processes === undefined ? [] : [`TasksMax=${processes}`]),
+    ...(memoryBytes === undefined ? [] : [`${version === 1 ? "MemoryLimit" : "MemoryMax"}=${Math.max(1, memoryBytes)}`]),
+    ...(processes === undefined ? [] : [`TasksMax=${Math.max(1, processes)}`]),
   ];
 }
