@@ -25,6 +25,11 @@ const changed: Pod = { ...live, metadata: { ...ref, labels: { v: "2" } } };
 const failed: Pod = { ...live, status: { phase: "Failed" } };
 const deleted: Pod = { ...live, metadata: { ...ref, deletionTimestamp: "1970-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 } };
 
+const changes: ReadonlyMap<Pod, string> = new Map([
+  [failed, "is called Failed"],
+  [deleted, "is being deleted"],
+]);
+
 /** Soon after what went before, and long after it: some conclusions depend on the time that has passed. */
 const times: readonly EventTime[] = [1_000, 1_000_000].map((ms) => ({ nowMs: ms, wallMs: ms }));
 
@@ -54,7 +59,11 @@ function heard({ state, pod }: Situation): Happening[] {
   if (state.api === "gone") return happenings;
   const isFinal = state.deletion !== undefined || pod?.metadata?.deletionTimestamp !== undefined;
   for (const next of isFinal ? [deleted] : [live, changed, failed, deleted])
-    happenings.push({ label: "changed", event: { kind: "bound", pod: next, isNew: false, neverStarted: false }, pod: next });
+    happenings.push({
+      label: changes.get(next) ?? "changed",
+      event: { kind: "bound", pod: next, isNew: false, neverStarted: false },
+      pod: next,
+    });
   happenings.push({ label: "missing", event: { kind: "missing" }, pod: undefined });
   happenings.push({ label: "deleted", event: { kind: "vanished" }, pod: undefined });
   return happenings;
@@ -128,7 +137,7 @@ function keyOf({ state, pod }: Situation): string {
   return JSON.stringify([
     [api, backend.kind, backend.kind === "ending" && backend.accepted, deletion !== undefined, teardown !== undefined],
     ["applied" in backend && backend.applied?.spec !== undefined, seen, admitted, unconfirmed !== undefined, verdict?.kind],
-    [call?.kind, call?.isGivenUp, call?.reportedGone],
+    [backend.kind === "absent" && backend.isUnconfirmed, call?.kind, call?.isGivenUp, call?.reportedGone],
     [reported?.phase, reported?.containerStatuses?.[0]?.state, endedMs !== undefined],
     [pod?.metadata?.labels, pod?.metadata?.deletionTimestamp, pod?.status?.phase],
     state.firstSeenMs === state.touchedMs,

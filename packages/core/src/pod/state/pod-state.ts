@@ -19,8 +19,11 @@ export type ApiPresence =
 export type Backend =
   /** Nothing is known, or the outcome of a call is unclear. `applied`, if known, is the pod that may run. Left by asking the provider. */
   | { readonly kind: "unknown"; readonly applied?: DeepReadonly<Pod> | undefined }
-  /** The provider does not hold the pod. Left by creating it. */
-  | { readonly kind: "absent" }
+  /**
+   * The provider does not hold the pod. Left by creating it. `isUnconfirmed` when only the first inventory lacks the pod, which may have a
+   * gap: creating the pod is idempotent, but its end is not told before the provider is asked.
+   */
+  | { readonly kind: "absent"; readonly isUnconfirmed?: boolean | undefined }
   /** The provider holds the pod. `applied` is the pod as last passed to it. Left by ending the pod, or when the pod is lost. */
   | { readonly kind: "present"; readonly applied: DeepReadonly<Pod>; readonly sinceMs: number }
   /**

@@ -304,6 +304,39 @@ describe("activeDeadlineSeconds", () => {
     expect(story.action).toBe("delete");
     expect(story.state.teardown).toEqual({ graceSeconds: 20, deadlineMs: story.nowMs + 20_000 });
   });
+
+  test("leaves a pod no more time when it is deleted, too, even if the first delete call failed", () => {
+    const verdict = { kind: "expired", reason: "DeadlineExceeded", message: "" } as const;
+    const story = new Story().on(bound(limited), held(report(runs), limited)).after(68_000);
+    story.on({ kind: "judged", verdict, graceSeconds: 20 });
+    const { deadlineMs } = story.state.teardown ?? {};
+
+    story.on(called("delete"), { kind: "failed", message: "too many requests" }, bound(deleted));
+
+    expect(story.state.deletion).toEqual({ graceSeconds: 30, deadlineMs });
+    expect(story.action).toBe("delete");
+  });
+});
+
+describe("a pod that was never started by its status, and that the first inventory lacks", () => {
+  const verdict = { kind: "expired", reason: "DeadlineExceeded", message: "" } as const;
+  const missing = (): Story => new Story().on(bound(), { kind: "unlisted", isFirst: true, neverStarted: true, pod: podOf() });
+
+  test("is started", () => {
+    expect(missing().action).toBe("start");
+  });
+
+  test.each<readonly [string, PodEvent, PodAction["kind"]]>([
+    ["expires", { kind: "judged", verdict, graceSeconds: 20 }, "inspect"],
+    ["is deleted", bound(deleted), "delete"],
+    ["has got a final phase", bound(podOf({ status: { phase: "Failed" } })), "inspect"],
+  ])("is no longer taken for absent when it %s, because the list may have had a gap", (_, event, action) => {
+    const story = missing().on(event);
+
+    expect(isOver(story.state)).toBe(false);
+    expect(story.action).toBe(action);
+    expect(isOver(story.on({ kind: "notFound" }).state)).toBe(true);
+  });
 });
 
 describe("a pod that ended for good", () => {

@@ -34,9 +34,15 @@ const defaultGraceSeconds = 30;
  * through here; `nextAction` derives the next step from the new state alone.
  */
 export function step(state: PodState, event: PodEvent, time: EventTime): PodState {
-  const next = onEvent(state, event, time);
+  const next = confirmedBeforeEnd(onEvent(state, event, time));
   // A Retry-After of an earlier operation does not delay the pod's end.
   return next.retryAfter && !endsAlike(state, next) ? { ...next, retryAfter: undefined } : next;
+}
+
+/** A pod that only an inventory lacked may be at the back end, so that it is ended there, too. */
+function confirmedBeforeEnd(state: PodState): PodState {
+  const { backend } = state;
+  return backend.kind === "absent" && backend.isUnconfirmed && isToEnd(state) ? { ...state, backend: { kind: "unknown" } } : state;
 }
 
 function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
@@ -108,9 +114,17 @@ function onBound(state: PodState, { pod, isNew, neverStarted }: Extract<PodEvent
     // A new pod that was never started cannot be at the back end.
     backend: isNew && neverStarted ? { kind: "absent" } : state.backend,
     resize: isTakenBack(state, pod) ? undefined : state.resize,
-    deletion: deletionDeadline(pod, state.deletion, !isNew, time),
+    deletion: deletionOf(state, pod, !isNew, time),
     teardown: state.teardown ?? (isTerminalPhase(pod.status?.phase) ? teardownOf(pod, time.nowMs) : undefined),
   };
+}
+
+/** A pod that is told to end for another reason does not get more time because it is deleted, too. */
+function deletionOf(state: PodState, pod: DeepReadonly<Pod>, live: boolean, time: EventTime): PodState["deletion"] {
+  const { deletion: known, reported, teardown } = state;
+  const deletion = deletionDeadline(pod, known, live, time);
+  if (!deletion || !teardown || (reported && hasStopped(reported))) return deletion;
+  return { ...deletion, deadlineMs: Math.min(deletion.deadlineMs, teardown.deadlineMs) };
 }
 
 /** Whether the spec no longer asks for the pending resize. */
@@ -237,7 +251,7 @@ function onUnlisted(state: PodState, { isFirst, neverStarted, pod }: Extract<Pod
       if (!isFirst || state.deletion) return state;
       if (state.teardown) return learn(state, { kind: "gone" }, nowMs);
       return neverStarted
-        ? learn({ ...state, unconfirmed: state.unconfirmed ?? (pod && olderThan(pod)) }, { kind: "absent" }, nowMs)
+        ? learn({ ...state, unconfirmed: state.unconfirmed ?? (pod && olderThan(pod)) }, { kind: "absent", isUnconfirmed: true }, nowMs)
         : state;
     case "present":
       if (!state.seen && nowMs - backend.sinceMs <= appearanceMs) return state;
