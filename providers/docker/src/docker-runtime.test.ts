@@ -1,10 +1,13 @@
 import { codeOf } from "@virtual-kubelet/errdefs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DockerRuntime } from "./docker-runtime.ts";
 import type { DockerRuntimeSettings } from "./runtime-settings.ts";
 import { inspected, type FakeContainer } from "./test-support/engine-containers.ts";
 import { startFakeEngine, type FakeAnswer, type FakeEngine, type FakeEngineRoutes } from "./test-support/fake-engine-server.ts";
 import { containerSpec, sandboxSpec } from "./test-support/specs.ts";
+import { tempFolder } from "./test-support/temp-folder.ts";
 
 const { signal: never } = new AbortController();
 const spec = containerSpec();
@@ -339,4 +342,24 @@ test("a container's log is linked when it is first seen begun, and let go of whe
   await runtime.removeContainer("c1", never);
 
   expect(told).toEqual(["link c1 to /engine/c1.log", "removed", "unlink c1"]);
+});
+
+test("a sandbox that is gone and whose network cannot be freed does not keep others' from being freed", async () => {
+  await using folder = await tempFolder();
+  const [records, binDir] = [join(folder.path, "records"), join(folder.path, "bin")];
+  for (const each of [records, binDir]) await mkdir(each);
+  await writeFile(join(binDir, "works"), "#!/bin/sh\nexec cat >/dev/null\n", { mode: 0o755 });
+  const record = (type: string): string =>
+    JSON.stringify({ list: { name: "pods", cniVersion: "1.0.0", plugins: [{ type }] }, binDirs: [binDir], args: [], capabilityArgs: {} });
+  await writeFile(join(records, "a-cut.json"), record("works").slice(0, 20));
+  await writeFile(join(records, "b-uninstalled.json"), record("uninstalled"));
+  await writeFile(join(records, "c-works.json"), record("works"));
+  await using fake = await startFakeEngine({ answers: { "GET /containers/json": () => ({ status: 200, json: [] }) } });
+
+  const collecting = runtimeOf(fake, { networkFolder: records }).collectNetworks(never);
+
+  // The folder's order is the file system's.
+  const problems = [/^free 2 of 3 networks /, /read \S+a-cut\.json: /, /there is no program uninstalled in /];
+  for (const problem of problems) await expect(collecting).rejects.toThrow(problem);
+  expect((await readdir(records)).toSorted()).toEqual(["a-cut.json", "b-uninstalled.json"]);
 });

@@ -8,7 +8,7 @@ import type {
   NetworkStats,
   RegistryCredentials,
 } from "@virtual-kubelet/core";
-import { isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { isNotFound, messageOf, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import {
   CgroupMeter,
   type ContainerRuntime,
@@ -143,16 +143,25 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
     return this.#network.find(signal);
   }
 
-  /** Frees what network plugins keep for sandboxes that are gone. @throws UnavailableError with a plugin's message */
+  /** Frees what network plugins keep for sandboxes that are gone. @throws UnavailableError with the plugins' messages, after trying all */
   async collectNetworks(signal: AbortSignal): Promise<void> {
     const connected = await this.#cni.connected();
     if (connected.length === 0) return;
     const listed = new Set((await this.#inventory.listed(this.#options.ownerLabels, signal)).map(({ Id }) => Id));
+    const failures: string[] = [];
+    let goneCount = 0;
     for (const id of connected.filter((each) => !listed.has(each))) {
       // Inspects each, because the list may be incomplete or older than a sandbox.
       const isGone = await this.#inventory.inspect(id, signal).then(() => false, isNotFoundOrThrow);
-      if (isGone) await this.#cni.disconnect(id, signal);
+      if (!isGone) continue;
+      goneCount++;
+      await this.#cni.disconnect(id, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        failures.push(messageOf(error));
+      });
     }
+    if (failures.length === 0) return;
+    throw new UnavailableError(`free ${failures.length} of ${goneCount} networks of sandboxes that are gone: ${failures.join("; ")}`);
   }
 
   /**

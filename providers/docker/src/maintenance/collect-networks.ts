@@ -27,11 +27,16 @@ export async function collectNetworks({ host, runtime }: CollectNetworksOptions,
   for (let isChecked = false; ;) {
     try {
       await runtime.collectNetworks(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ err: error }, "what network plugins keep for pods that are gone could not be freed");
+    }
+    try {
       if (!isChecked) await runtime.checkNetworks(onProblem, signal);
       isChecked = true;
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ err: error }, "what network plugins keep for pods that are gone could not be freed");
+      logger.warn({ err: error }, "the networks of pods could not be checked");
     }
     await clock.sleep(intervalMs, signal);
   }

@@ -1,3 +1,4 @@
+import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChainTarget, PluginResult } from "./plugin-chain.ts";
@@ -28,17 +29,24 @@ export class Attachments {
     }
   }
 
-  /** `undefined` for a sandbox without a record. */
+  /** `undefined` for a sandbox without a record. @throws UnavailableError if the record is damaged */
   async get(sandboxId: string): Promise<Attachment | undefined> {
     const known = this.#known.get(sandboxId);
     if (known !== undefined) return known;
+    const path = this.#path(sandboxId);
+    const content = await readFile(path, "utf8").catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+    if (content === undefined) return undefined;
     try {
-      const read = JSON.parse(await readFile(this.#path(sandboxId), "utf8")) as Attachment;
+      const read = JSON.parse(content) as Attachment;
       this.#known.set(sandboxId, read);
       return read;
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
+    } catch (cause) {
+      throw new UnavailableError(
+        `read ${path}: ${messageOf(cause)}; free what the network plugins keep for this sandbox by hand, then remove the file`,
+        { cause },
+      );
     }
   }
 

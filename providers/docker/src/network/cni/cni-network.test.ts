@@ -1,6 +1,6 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { isNotFound, isUnavailable, UnavailableError } from "@virtual-kubelet/errdefs";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -61,6 +61,17 @@ test("a network whose plugins give IPv6 addresses is known to have IPv6, so that
   const ipam = { type: "host-local", ranges: [[{ subnet: "10.77.0.0/24" }], [{ subnet: "fd00:77::/64" }]] };
   await writeFile(join(folder, "1.conflist"), JSON.stringify({ name: "pods", cniVersion: "1.0.0", plugins: [{ type: "bridge", ipam }] }));
   expect(await networkOf().network.find(never)).toEqual({ name: "pods", driver: "bridge", hasIPv6: true });
+});
+
+test("a record that cannot be read keeps no other pod from being connected", async () => {
+  await mkdir(join(folder, "records"));
+  await writeFile(join(folder, "records", "s0.json"), "");
+  const { network } = networkOf();
+
+  await network.connect("s1", sandboxSpec(), never);
+
+  expect(await network.addresses("s1")).toEqual(["10.1.0.2"]);
+  await expect(network.disconnect("s0", never)).rejects.toThrow(`read ${join(folder, "records", "s0.json")}: `);
 });
 
 test("what was connected is taken away as it was made, though the configuration is another one or none by then", async () => {

@@ -1,4 +1,4 @@
-import { messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { isUnavailable, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { labelNames, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import { hostPorts } from "../../sandbox/host-ports.ts";
 import type { NetworkFacts, PodNetwork } from "../pod-network.ts";
@@ -123,9 +123,11 @@ export class CniNetwork implements PodNetwork {
   /** Frees resources of the pod's ended sandboxes, such as ports of the host. The sandboxes may be kept for their containers' logs. */
   async #freeFormer(sandboxId: string, { labels }: SandboxSpec, signal: AbortSignal): Promise<void> {
     for (const id of await this.#attachments.ids()) {
-      const isPods = (await this.#attachments.get(id))?.args.some(
-        ([name, value]) => name === uidArg && value === labels[labelNames.podUid],
-      );
+      const attachment = await this.#attachments.get(id).catch((error: unknown) => {
+        // A damaged record does not say whose it is. The collection reports it.
+        if (!isUnavailable(error)) throw error;
+      });
+      const isPods = attachment?.args.some(([name, value]) => name === uidArg && value === labels[labelNames.podUid]);
       if (id !== sandboxId && isPods && (await this.#options.namespaceOf(id, signal)) === undefined) await this.disconnect(id, signal);
     }
   }
