@@ -105,10 +105,6 @@ export class LogLinks {
   async sweep(signal: AbortSignal): Promise<number> {
     if ((await this.#open()) !== undefined) this.#opening = undefined;
     if ((await this.#open()) !== undefined) return 0;
-    for (const log of [...this.#pending.values()]) {
-      signal.throwIfAborted();
-      await this.link(log);
-    }
     if (await isLink(podsFolder(this.#options.folder))) return 0;
     let removed = 0;
     for (const entry of await foldersIn(podsFolder(this.#options.folder))) {
@@ -121,6 +117,11 @@ export class LogLinks {
         await this.#removeOldEmpty(join(podFolder, container));
       }
       await this.#removeOldEmpty(podFolder);
+    }
+    // After the removals, which make room on a full disk.
+    for (const log of [...this.#pending.values()]) {
+      signal.throwIfAborted();
+      await this.link(log);
     }
     return removed;
   }
