@@ -228,11 +228,7 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
         .regex(/^[1-9]\d*[kmg]$/, "expected a size such as 10m")
         .default("10m")
         .describe("Size at which a container's log is rotated"),
-      maxFiles: z
-        .int()
-        .positive()
-        .default(5)
-        .describe("Files kept of a container's log, counting the current one; with 1, log shippers may miss lines"),
+      maxFiles: z.int().positive().default(5).describe("Files kept of a container's log, counting the current one"),
       links: z
         .boolean()
         .optional()
