@@ -63,7 +63,7 @@ test("a network whose plugins give IPv6 addresses is known to have IPv6, so that
   expect(await networkOf().network.find(never)).toEqual({ name: "pods", driver: "bridge", hasIPv6: true });
 });
 
-test("a record that cannot be read keeps no other pod from being connected", async () => {
+test("a record that cannot be read keeps no other pod from being connected, nor the node's pods from being listed", async () => {
   await mkdir(join(folder, "records"));
   await writeFile(join(folder, "records", "s0.json"), "");
   const { network } = networkOf();
@@ -71,6 +71,7 @@ test("a record that cannot be read keeps no other pod from being connected", asy
   await network.connect("s1", sandboxSpec(), never);
 
   expect(await network.addresses("s1")).toEqual(["10.1.0.2"]);
+  expect(await network.addresses("s0")).toEqual([]);
   await expect(network.disconnect("s0", never)).rejects.toThrow(`read ${join(folder, "records", "s0.json")}: `);
 });
 

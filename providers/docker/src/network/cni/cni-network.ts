@@ -101,9 +101,9 @@ export class CniNetwork implements PodNetwork {
     await this.#attachments.delete(sandboxId);
   }
 
-  /** Addresses that plugins have assigned to a sandbox; empty if there are none yet. */
+  /** Addresses that plugins have assigned to a sandbox; empty if there are none yet, or if its record is damaged. */
   async addresses(sandboxId: string): Promise<readonly string[]> {
-    const result = (await this.#attachments.get(sandboxId))?.result;
+    const result = (await this.#undamaged(sandboxId))?.result;
     return result === undefined ? [] : addressesIn(result);
   }
 
@@ -123,13 +123,17 @@ export class CniNetwork implements PodNetwork {
   /** Frees resources of the pod's ended sandboxes, such as ports of the host. The sandboxes may be kept for their containers' logs. */
   async #freeFormer(sandboxId: string, { labels }: SandboxSpec, signal: AbortSignal): Promise<void> {
     for (const id of await this.#attachments.ids()) {
-      const attachment = await this.#attachments.get(id).catch((error: unknown) => {
-        // A damaged record does not say whose it is. The collection reports it.
-        if (!isUnavailable(error)) throw error;
-      });
-      const isPods = attachment?.args.some(([name, value]) => name === uidArg && value === labels[labelNames.podUid]);
+      const isPods = (await this.#undamaged(id))?.args.some(([name, value]) => name === uidArg && value === labels[labelNames.podUid]);
       if (id !== sandboxId && isPods && (await this.#options.namespaceOf(id, signal)) === undefined) await this.disconnect(id, signal);
     }
+  }
+
+  /** A sandbox's record; `undefined` also if it is damaged, which only {@link disconnect} reports, so that it concerns no other sandbox. */
+  async #undamaged(sandboxId: string): Promise<Attachment | undefined> {
+    return this.#attachments.get(sandboxId).catch((error: unknown) => {
+      if (!isUnavailable(error)) throw error;
+      return undefined;
+    });
   }
 
   get #settings(): CniSettings {
