@@ -162,27 +162,29 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .string()
     .min(1)
     .default("registry.k8s.io/pause:3.10")
-    .describe("Image of the container that holds a pod's network; it is PID 1 where a pod shares processes"),
+    .describe("Image of the container that holds a pod's network; its program is PID 1 in pods with shareProcessNamespace"),
   rootDirectory: absolutePath
     .default("/var/lib/virtual-kubelet/docker")
-    .describe("Volumes and other files of pods; the engine must see it under the same path. Each node needs its own"),
-  network: networkName.default("bridge").describe("The engine's network that pods are on"),
+    .describe("Folder for volumes and other files of pods; the engine must see it under the same path. Each node needs its own"),
+  network: networkName.default("bridge").describe("The engine's network that pods are connected to"),
   cni: z
     .strictObject({
-      confDir: absolutePath.default("/etc/cni/net.d").describe("Folder of network configurations; the first one by name counts"),
+      confDir: absolutePath.default("/etc/cni/net.d").describe("Folder of network configurations; the first one by name is used"),
       binDirs: z.array(absolutePath).min(1).default(["/opt/cni/bin"]).describe("Folders of the plugins' programs"),
     })
     .optional()
-    .describe("Network plugins (CNI) connect pods, in place of the engine's networks; {} takes the usual folders; default: none"),
+    .describe("Connects pods with network plugins (CNI) instead of the engine's networks; {} uses the usual folders; default: none"),
   clusterDNS: z
     .array(z.union([z.ipv4(), z.ipv6()], "expected an IP address"))
     .default([])
-    .describe("Addresses of the cluster's DNS; without, pods are given the machine's"),
-  resolvConf: absolutePath.optional().describe("File that tells of the machine's DNS; default /etc/resolv.conf"),
-  policy: policySchema.default({}).describe("What pods may ask of the machine; all that is not allowed is refused"),
+    .describe("Addresses of the cluster's DNS; if empty, pods use the machine's"),
+  resolvConf: absolutePath.optional().describe("File with the machine's DNS configuration; default /etc/resolv.conf"),
+  policy: policySchema.default({}).describe("What pods may ask of the machine; everything else is refused"),
   localPath: z
     .strictObject({
-      root: absolutePath.optional().describe("Folder of the volumes, which stay when pods go; default: local-path in rootDirectory"),
+      root: absolutePath
+        .optional()
+        .describe("Folder of the volumes, which stay when pods are deleted; default: local-path in rootDirectory"),
       provisioner: z
         .string()
         .regex(
@@ -190,17 +192,17 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
           "expected a name such as example.com/local-path",
         )
         .default("virtual-kubelet.io/local-path")
-        .describe("What StorageClasses call it"),
+        .describe("Name of the provisioner in StorageClasses"),
     })
     .optional()
     .describe(
-      "Makes volumes for claims as folders of the machine, and removes them with their claims; {} takes the defaults; default: none are made",
+      "Creates volumes for claims as folders of the machine, and removes them with their claims; {} uses the defaults; default: off",
     ),
   volumeDrivers: z
     .array(z.string().min(1))
     .default([])
     .describe("Volume drivers of the engine that PersistentVolumes and StorageClasses may name, such as local; default: none"),
-  cgroupsPerQOS: z.boolean().default(true).describe("Gives each pod a cgroup of its own, with what it may use as a whole"),
+  cgroupsPerQOS: z.boolean().default(true).describe("Gives each pod its own cgroup, with limits for the pod as a whole"),
   cgroupParent: z
     .string()
     .regex(
@@ -209,18 +211,20 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     )
     .optional()
     .describe(
-      "What pods' cgroups are in: a path, or a slice with the systemd driver; default vkpods, or without cgroupsPerQOS the engine's own",
+      "Parent of the pods' cgroups: a path, or a slice with the systemd driver; default vkpods, or without cgroupsPerQOS the engine's own",
     ),
   runtimeCgroups: absolutePath
     .optional()
-    .describe("The engine's control group, for its figures; default: that of the process in docker.pid beside the engine's socket"),
-  systemCgroups: absolutePath.optional().describe("Control group of what else the machine runs, such as /system.slice, for its figures"),
-  pidsLimit: z.int().positive().optional().describe("Processes a container may have; default: any number"),
+    .describe("The engine's control group, whose usage is reported; default: that of the process in docker.pid beside the engine's socket"),
+  systemCgroups: absolutePath
+    .optional()
+    .describe("Control group of the machine's other processes, such as /system.slice, whose usage is reported"),
+  pidsLimit: z.int().positive().optional().describe("Maximum number of processes of a container; default: any number"),
   namePrefix: z
     .string()
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*$/, "expected letters, digits, dots and dashes")
     .default("vk")
-    .describe("How names of containers at the engine begin; not k8s, by which other kubelets know their own"),
+    .describe("Prefix of container names in the engine; k8s is not allowed, because other kubelets use it for their containers"),
   log: z
     .strictObject({
       maxSize: z
@@ -228,15 +232,17 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
         .regex(/^[1-9]\d*[kmg]$/, "expected a size such as 10m")
         .default("10m")
         .describe("Size at which a container's log is rotated"),
-      maxFiles: z.int().positive().default(5).describe("Files kept of a container's log, counting the current one"),
+      maxFiles: z.int().positive().default(5).describe("Number of log files kept of a container, including the current one"),
       links: z
         .boolean()
         .optional()
-        .describe("Links logs where log shippers look, in pods/ and containers/ of log.folder; default: if that folder can be written"),
+        .describe(
+          "Creates links to logs where log shippers look, in pods/ and containers/ of log.folder; default: if that folder can be written",
+        ),
       folder: absolutePath.default("/var/log").describe("Folder in which log shippers look for pods/ and containers/"),
     })
     .prefault({})
-    .describe("How much of containers' output is kept, and where it is found"),
+    .describe("How much of containers' output is kept, and where it can be found"),
   runtimeClasses: z
     .record(z.string(), z.string())
     .default({})
@@ -245,21 +251,21 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .record(
       z.string().regex(/^[^/\s]+\/[^/\s]+$/, "expected a resource such as example.com/fuse"),
       z.strictObject({
-        paths: z.array(absolutePath).min(1).describe("Devices that a container with the resource is given"),
-        count: z.int().positive().optional().describe("How many the node offers; default 100"),
+        paths: z.array(absolutePath).min(1).describe("Devices that a container with the resource gets"),
+        count: z.int().positive().optional().describe("Amount of the resource that the node offers; default 100"),
       }),
     )
     .default({})
-    .describe("Devices of the machine by extended resource; all who ask share them"),
+    .describe("Devices of the machine by extended resource; all containers that request the resource share them"),
   gpus: z
     .union([z.literal("auto"), z.array(z.string().min(1))], "expected auto, or a list of GPU ids")
     .default("auto")
-    .describe("NVIDIA GPUs that pods may have, by id: each is given to one container; auto is all there are"),
+    .describe("Ids of the NVIDIA GPUs that pods may use, each by one container at a time; auto offers all"),
   seccompFolder: absolutePath.optional().describe("Folder of seccomp profiles for type Localhost; default: seccomp in rootDirectory"),
   pulls: z
     .strictObject({
       parallel: z.int().positive().default(5).describe("Images pulled at once"),
-      progressTimeoutSeconds: z.int().positive().default(300).describe("A pull without any progress for so long has failed"),
+      progressTimeoutSeconds: z.int().positive().default(300).describe("A pull fails if it makes no progress for this long"),
     })
     .prefault({})
     .describe("How images are pulled"),
@@ -267,15 +273,17 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     .int()
     .positive()
     .default(4)
-    .describe("Pods whose networks are set up at once: the engine does it one by one, and more only wait for each other"),
+    .describe(
+      "Number of pods whose networks are set up at once; the engine sets up one at a time, so higher numbers only make them wait for each other",
+    ),
   registryConfig: absolutePath
     .optional()
-    .describe("A docker config.json with the node's own registry credentials, besides the pods' imagePullSecrets"),
+    .describe("A Docker config.json with the node's own registry credentials, in addition to the pods' imagePullSecrets"),
   imageCollection: z
     .strictObject({
-      highThresholdPercent: z.int().min(1).max(100).default(85).describe("From how full a disk on images are removed, in percent"),
-      lowThresholdPercent: z.int().min(0).max(99).default(80).describe("How full it is to be afterwards, in percent"),
-      minAgeSeconds: z.int().nonnegative().default(120).describe("How long an image stays after it was first seen"),
+      highThresholdPercent: z.int().min(1).max(100).default(85).describe("Disk usage in percent from which images are removed"),
+      lowThresholdPercent: z.int().min(0).max(99).default(80).describe("Disk usage in percent at which the removal stops"),
+      minAgeSeconds: z.int().nonnegative().default(120).describe("How long an image is kept at least after it was first seen"),
     })
     .refine(({ highThresholdPercent, lowThresholdPercent }) => lowThresholdPercent < highThresholdPercent, {
       path: ["lowThresholdPercent"],
@@ -283,40 +291,42 @@ const schema: z.ZodType<DockerConfig> = z.strictObject({
     })
     .optional()
     .describe(
-      "Removes images that nobody uses, others' too, when the engine's disk is full; {} takes a kubelet's thresholds; default: images stay",
+      "Removes unused images, including those that virtual-kubelet did not pull, when the engine's disk is full; {} uses a kubelet's thresholds; default: images stay",
     ),
   kubeReserved: z
     .record(z.string(), quantity)
     .default({})
-    .describe("What of the node's resources this program and the engine need, and pods cannot ask for"),
-  systemReserved: z.record(z.string(), quantity).default({}).describe("The same for all else that the machine runs"),
+    .describe("Resources of the node that are reserved for this program and the engine, and not available to pods"),
+  systemReserved: z.record(z.string(), quantity).default({}).describe("The same for everything else on the machine"),
   enforceNodeAllocatable: z
     .array(z.enum(["pods"]))
     .default(["pods"])
-    .describe("Limits all pods together to capacity less what is reserved, where cgroupsPerQOS is on; []: no limit"),
+    .describe("Limits all pods together to capacity less the reserved amounts, if cgroupsPerQOS is on; []: no limit"),
   evictionHard: z
     .partialRecord(signal, amountOfSignal)
     .default(defaultEvictionHard)
-    .describe("A pod is evicted at once when less than this is available: a quantity, or a percentage; {}: never. Default: a kubelet's"),
+    .describe("Pods are evicted at once when less than this is available: a quantity, or a percentage; {}: never. Default: a kubelet's"),
   evictionSoft: z
     .partialRecord(signal, amountOfSignal)
     .default({})
-    .describe("A pod is evicted when less than this has been available for evictionSoftGracePeriod"),
+    .describe("Pods are evicted when less than this has been available for evictionSoftGracePeriod"),
   evictionSoftGracePeriod: z
     .partialRecord(signal, duration)
     .default({})
-    .describe("For each signal of evictionSoft how long it must last, such as 1m30s"),
+    .describe("For each signal of evictionSoft, how long the shortage must last, such as 1m30s"),
   evictionMinimumReclaim: z
     .partialRecord(signal, amountOfSignal)
     .default({})
     .describe("How much more than the threshold must be available before eviction ends"),
-  evictionPressureTransitionPeriod: duration.default("5m").describe("How long a condition such as MemoryPressure outlasts its cause"),
+  evictionPressureTransitionPeriod: duration
+    .default("5m")
+    .describe("How long a condition such as MemoryPressure stays after its cause has ended"),
   evictionMaxPodGracePeriod: z
     .int()
     .nonnegative()
     .default(0)
-    .describe("Seconds that a pod evicted for evictionSoft has to end, if its own grace is longer"),
-  capacity: z.record(z.string(), quantity).default({}).describe("What the node has, by resource, in place of what the engine says"),
+    .describe("Maximum grace period in seconds of a pod that is evicted because of evictionSoft"),
+  capacity: z.record(z.string(), quantity).default({}).describe("Capacity of the node by resource, which overrides the engine's values"),
 });
 
 /** The eviction thresholds. @throws InvalidInputError for settings that contradict each other */

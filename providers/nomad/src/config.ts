@@ -159,15 +159,15 @@ const quantity = z
   .transform(String);
 
 const tls = z.strictObject({
-  ca: z.string().optional().meta({ env: "NOMAD_CACERT" }).describe("File with the certificates of those that may have signed Nomad's"),
-  certificate: z.string().optional().meta({ env: "NOMAD_CLIENT_CERT" }).describe("File with our own certificate"),
-  key: z.string().optional().meta({ env: "NOMAD_CLIENT_KEY" }).describe("File with its key"),
+  ca: z.string().optional().meta({ env: "NOMAD_CACERT" }).describe("File with the certificates of the authorities for Nomad's certificate"),
+  certificate: z.string().optional().meta({ env: "NOMAD_CLIENT_CERT" }).describe("File with the client certificate"),
+  key: z.string().optional().meta({ env: "NOMAD_CLIENT_KEY" }).describe("File with the client certificate's key"),
   serverName: z
     .string()
     .optional()
     .meta({ env: "NOMAD_TLS_SERVER_NAME" })
-    .describe("Name that Nomad's certificate has to have, such as server.global.nomad"),
-  insecureSkipVerify: z.boolean().default(false).meta({ env: "NOMAD_SKIP_VERIFY" }).describe("Take every certificate; for tests only"),
+    .describe("Name that Nomad's certificate must have, such as server.global.nomad"),
+  insecureSkipVerify: z.boolean().default(false).meta({ env: "NOMAD_SKIP_VERIFY" }).describe("Accept any certificate; for tests only"),
 });
 
 const volume = z.strictObject({
@@ -179,14 +179,14 @@ const volume = z.strictObject({
 
 const constraint = z.strictObject({
   attribute: z.string().min(1).describe("Such as ${attr.kernel.name}"),
-  operator: z.string().default("=").describe("As Nomad writes it"),
-  value: z.string().describe("What it is compared with"),
+  operator: z.string().default("=").describe("Operator of a Nomad constraint, such as = or regexp"),
+  value: z.string().describe("Value that the attribute is compared with"),
 });
 
 const restart = z
   .strictObject({
     attempts: z.int().min(1).default(10).describe("Restarts in one interval; then the container waits for the next"),
-    interval: duration.prefault("5m").describe("Length of the interval, 5s at least; default 5m"),
+    interval: duration.prefault("5m").describe("Length of the interval, at least 5s; default 5m"),
     delay: duration.prefault("10s").describe("Wait before a restart; Nomad adds up to a quarter; default 10s"),
   })
   .refine(({ interval }) => interval >= 5000, { path: ["interval"], error: "expected 5s or more" })
@@ -200,25 +200,27 @@ const reserve = z.strictObject({
     .enum(["auto", "request", "limit"])
     .default("auto")
     .describe(
-      "What is reserved of a container's memory, when it names both: the request, with the limit as the most it may use; or the limit. auto takes the request where the token may read that memory oversubscription is on, without which Nomad makes what is reserved the limit",
+      "Amount of memory reserved for a container that has both a request and a limit. request: the container may use more, up to its limit; this needs memory oversubscription, without which Nomad limits a container to the reserved amount. auto: the request if the token can read that oversubscription is on, otherwise the limit",
     ),
   cpu: z
     .enum(["request", "limit"])
     .default("request")
-    .describe("What is reserved of a container's CPU, when it names both. With docker a limit that is reserved is never exceeded"),
+    .describe(
+      "Amount of CPU reserved for a container that has both a request and a limit. With docker, a reserved limit is never exceeded",
+    ),
 });
 
 const logs = z.strictObject({
-  maxFiles: z.int().min(1).default(2).describe("Files of a container's output that are kept"),
-  maxFileSizeMB: z.int().min(1).default(5).describe("Size of each"),
+  maxFiles: z.int().min(1).default(2).describe("Number of files kept of a container's output"),
+  maxFileSizeMB: z.int().min(1).default(5).describe("Size of each file in MiB"),
 });
 
 const capacity = z.strictObject({
   cpu: quantity.optional().describe("CPUs of the node; default those of the ready clients"),
   memory: quantity.optional().describe("Memory of the node; default that of the ready clients"),
   ephemeralStorage: quantity.optional().describe("Disk of the node; default that of the ready clients"),
-  pods: quantity.prefault("1000").describe("Pods the node takes; default 1000"),
-  fraction: z.number().gt(0).max(1).default(1).describe("Part of what the clients have that Kubernetes may use"),
+  pods: quantity.prefault("1000").describe("Number of pods that the node accepts; default 1000"),
+  fraction: z.number().gt(0).max(1).default(1).describe("Fraction of the clients' resources that Kubernetes may use"),
 });
 
 /** Minimum number of connections for users' logs and commands. */
@@ -251,66 +253,68 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
     namespace: nomadNamespace
       .default("default")
       .meta({ env: "NOMAD_NAMESPACE" })
-      .describe("Nomad's namespace of the jobs of all pods that namespaces does not name; it has to exist"),
-    namespaces: namespaces
-      .default({})
-      .describe("Nomad's namespaces for the jobs of single namespaces of Kubernetes, by the names of these; they have to exist"),
+      .describe("Nomad namespace for jobs of pods whose Kubernetes namespace is not in namespaces; it must exist"),
+    namespaces: namespaces.default({}).describe("Nomad namespaces for jobs, by Kubernetes namespace; they must exist"),
     token: z.string().optional().meta({ env: "NOMAD_TOKEN" }).describe("ACL token"),
-    tokenFile: z.string().optional().describe("File with the ACL token; goes before token, and is read anew when the token is refused"),
-    httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy before Nomad"),
+    tokenFile: z.string().optional().describe("File with the ACL token; overrides token, and is read again when the token is refused"),
+    httpAuth: z.string().optional().meta({ env: "NOMAD_HTTP_AUTH" }).describe("USER:PASSWORD for a proxy in front of Nomad"),
     tls: tls.prefault({}).describe("Certificates"),
-    datacenters: z.array(z.string().min(1)).min(1).default(["*"]).describe("Datacenters that jobs may go to"),
+    datacenters: z.array(z.string().min(1)).min(1).default(["*"]).describe("Datacenters in which jobs may be placed"),
     nodePool: z.string().optional().describe("Node pool of the jobs; default Nomad's default"),
-    constraints: z.array(constraint).default([]).describe("What the jobs' place must have"),
+    constraints: z.array(constraint).default([]).describe("Constraints on the clients on which jobs may be placed"),
     driver: z
       .enum(["docker", "exec", "raw_exec"])
       .default("docker")
-      .describe("Task driver; the annotation nomad.hashicorp.com/driver says it for one pod, where policy.annotations allows it"),
+      .describe("Task driver; the annotation nomad.hashicorp.com/driver sets it for one pod, if policy.annotations allows it"),
     network: z
       .string()
       .regex(/^(bridge|host|none|task|cni\/[\w-]+)$/, { error: "expected bridge, host, none, task or cni/NAME" })
       .default("bridge")
       .describe(
-        "Network of a pod: bridge (needs the CNI plugins on the clients), host, none, cni/NAME, or task: each container its own, and pods of one container only",
+        "Network of a pod: bridge (needs the CNI plugins on the clients), host, none, cni/NAME, or task (each container has its own network; only for pods with one container)",
       ),
     secrets: z
       .enum(["variables", "inline"])
       .default("variables")
-      .describe("Where the contents of secrets and config maps go: Nomad Variables, or readable into the job where ACLs forbid those"),
+      .describe(
+        "Where the contents of secrets and config maps are stored: in Nomad Variables, or, if ACLs forbid those, readably in the job",
+      ),
     volumes: z
       .record(z.string(), volume)
       .default({})
       .describe("Volumes of Nomad for persistent volume claims, by NAMESPACE/CLAIM or CLAIM"),
-    policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the clients; all that is not allowed is refused"),
+    policy: podPolicySchema(policyAnnotations).default({}).describe("What pods may ask of the clients; everything else is refused"),
     imagePullSecrets: z
       .enum(["refuse", "ignore", "use"])
       .default("refuse")
       .describe(
-        "What becomes of a pod with imagePullSecrets: it is refused, its containers are pulled with what the clients hold, or with its secrets, which its containers can read then",
+        "How pods with imagePullSecrets are treated. refuse: they stay Pending; ignore: images are pulled with the clients' credentials; use: images are pulled with the pod's secrets, which its containers can then read",
       ),
-    restart: restart.prefault({}).describe("How failed containers are started again"),
+    restart: restart.prefault({}).describe("How failed containers are restarted"),
     disconnectGrace: duration
       .optional()
-      .describe("How long a client may be away before its pods are lost; default Nomad's heartbeat grace"),
-    defaultCpu: quantity.prefault("100m").describe("CPU of a container that requests none; default 100m"),
-    defaultMemory: quantity.prefault("256Mi").describe("Memory of a container that names none; Nomad always limits it; default 256Mi"),
-    reserve: reserve.prefault({}).describe("What of a container's requests and limits Nomad reserves for it"),
-    mhzPerCore: z.number().positive().optional().describe("MHz that one CPU of Kubernetes is; default that of the clients"),
-    logs: logs.prefault({}).describe("What is kept of a container's output"),
-    purgeAfter: duration.prefault("60s").describe("How long an ended pod's job and its logs stay after a deletion; default 60s"),
+      .describe("How long a client may be unreachable before its pods are lost; default Nomad's heartbeat grace"),
+    defaultCpu: quantity.prefault("100m").describe("CPU request of a container without one; default 100m"),
+    defaultMemory: quantity
+      .prefault("256Mi")
+      .describe("Memory of a container without a request or limit, because Nomad always limits it; default 256Mi"),
+    reserve: reserve.prefault({}).describe("Whether Nomad reserves a container's requests or its limits"),
+    mhzPerCore: z.number().positive().optional().describe("MHz that correspond to one CPU of Kubernetes; default that of the clients"),
+    logs: logs.prefault({}).describe("How much of a container's output is kept"),
+    purgeAfter: duration.prefault("60s").describe("How long the job and the logs of a deleted pod are kept; default 60s"),
     relist: duration
       .prefault("60s")
       .refine((ms) => ms >= 1000, { error: "expected 1s or more" })
-      .describe("How often everything is listed anew, behind the event stream; default 60s"),
-    stream: z.boolean().default(true).describe("Follow the event stream; without, blocking queries tell of changes"),
+      .describe("How often everything is listed again, in addition to the event stream; default 60s"),
+    stream: z.boolean().default(true).describe("Follow the event stream; if false, blocking queries are used instead"),
     capacity: capacity.prefault({}).describe("What the node offers"),
-    maxSockets: z.int().min(2).max(1000).default(32).describe("Connections for short requests at once"),
+    maxSockets: z.int().min(2).max(1000).default(32).describe("Maximum number of connections for short requests"),
     maxConnections: z
       .int()
       .min(16)
       .default(100)
       .describe(
-        "Connections that Nomad takes from one address (http_max_conns_per_client); what maxSockets leaves of them is for logs and commands, an eighth of it for those of probes; the last quarter of the rest is for namespaces of Kubernetes that have less than two, and the last quarter of the eighth for those that have none",
+        "Connections that Nomad accepts from one address (http_max_conns_per_client). maxConnections minus maxSockets are for logs and commands: an eighth of these for commands of probes, whose last quarter is reserved for Kubernetes namespaces without such a connection; the last quarter of the others is reserved for namespaces with fewer than two",
       ),
   })
   .refine((config) => streamShares(config).users >= minStreams, {

@@ -28,7 +28,7 @@ export interface PodPolicy {
    */
   readonly capabilities?: readonly string[] | undefined;
   /**
-   * Sysctls that pods may set besides the safe ones; a `*` at the end stands for any rest. A kubelet's
+   * Sysctls that pods may set in addition to the safe ones; a `*` at the end matches any rest. A kubelet's
    * `--allowed-unsafe-sysctls`. Default: none.
    */
   readonly sysctls?: readonly string[] | undefined;

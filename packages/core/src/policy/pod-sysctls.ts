@@ -33,7 +33,7 @@ export function podSysctls({ spec }: DeepReadonly<Pod>): Readonly<Record<string,
  * Why a kubelet forbids the pod for its sysctls, in its words; `undefined` if it does not.
  * Source: patternAllowlist in kubernetes v1.36.3 pkg/kubelet/sysctl/allowlist.go.
  *
- * @param allowed - besides the safe ones; a `*` at the end stands for any rest
+ * @param allowed - sysctls allowed in addition to the safe ones; a `*` at the end matches any rest
  */
 export function forbiddenSysctl({ spec }: DeepReadonly<Pod>, allowed: readonly string[]): string | undefined {
   for (const { name: written } of spec?.securityContext?.sysctls ?? []) {

@@ -26,21 +26,27 @@ const namespace = z
   .refine((name) => name === "*" || /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name), got("a namespace of Kubernetes, or * for every one"));
 
 const fields = {
-  privileged: z.boolean().optional().describe("Lets containers be privileged: they own the machine; default false"),
-  hostPaths: z.array(hostPath).optional().describe("Folders of the machine that pods may mount, with all below; / is everything"),
-  hostNetwork: z.boolean().optional().describe("Lets pods use the machine's network, and name a host in probes and hooks; default false"),
-  hostPID: z.boolean().optional().describe("Lets pods see the machine's processes; default false"),
-  hostIPC: z.boolean().optional().describe("Lets pods use the machine's shared memory; default false"),
-  hostPorts: z.boolean().optional().describe("Lets pods take ports of the machine; default true"),
+  privileged: z.boolean().optional().describe("Allows privileged containers, which control the machine; default false"),
+  hostPaths: z
+    .array(hostPath)
+    .optional()
+    .describe("Folders of the machine that pods may mount, including everything below them; / allows all"),
+  hostNetwork: z
+    .boolean()
+    .optional()
+    .describe("Allows pods to use the machine's network, and to set a host in probes and hooks; default false"),
+  hostPID: z.boolean().optional().describe("Allows pods to see the machine's processes; default false"),
+  hostIPC: z.boolean().optional().describe("Allows pods to use the machine's shared memory; default false"),
+  hostPorts: z.boolean().optional().describe("Allows pods to use ports of the machine; default true"),
   capabilities: z
     .array(capability)
     .optional()
-    .describe("Linux capabilities that containers may add besides those of Kubernetes' baseline; ALL is every one"),
-  sysctls: z.array(sysctl).optional().describe("Sysctls that pods may set besides the safe ones; a * at the end stands for any rest"),
+    .describe("Linux capabilities that containers may add to those of Kubernetes' baseline; ALL stands for all"),
+  sysctls: z.array(sysctl).optional().describe("Sysctls that pods may set in addition to the safe ones; a * at the end matches any rest"),
   unconfined: z
     .boolean()
     .optional()
-    .describe("Lets containers go without seccomp, AppArmor, SELinux types and masked /proc; default false"),
+    .describe("Allows containers to run without seccomp, AppArmor and a masked /proc, and with any SELinux type; default false"),
 };
 
 /**
@@ -69,7 +75,7 @@ function annotationValues(names: readonly string[]): z.ZodType<PodPolicy["annota
   return z
     .strictObject(Object.fromEntries(names.map((name) => [name, values])))
     .optional()
-    .describe(`Values that pods may give to ${names.join(", ")}, by annotation; * is any value; default none`);
+    .describe(`Allowed values of the annotations ${names.join(", ")}; * allows any value; default none`);
 }
 
 function volumeIds(fieldPaths: readonly string[]): z.ZodType<PodPolicy["volumes"]> {
@@ -77,6 +83,6 @@ function volumeIds(fieldPaths: readonly string[]): z.ZodType<PodPolicy["volumes"
     .record(namespace, z.array(z.string().min(1)))
     .optional()
     .describe(
-      `Ids that pods may give to ${fieldPaths.join(", ")} of a volume, by namespace of Kubernetes; the namespace * is every one, the id * any; default none`,
+      `Ids that pods may use in ${fieldPaths.join(", ")} of a volume, by Kubernetes namespace; the namespace * stands for all, the id * for any; default none`,
     );
 }

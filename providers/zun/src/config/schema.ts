@@ -41,9 +41,9 @@ export interface ZunConfig extends ZunAuthConfig {
   /** What pods may ask for, which values their annotations may have, and which Cinder volumes each namespace may mount. */
   readonly policy: PodPolicy;
   readonly mode: ZunMode;
-  /** Networks, by name or id, that a container is joined to; none: Zun takes the project's oldest. */
+  /** Networks, by name or id, that a container is connected to. If empty, Zun uses the project's oldest. */
   readonly networks: readonly string[];
-  /** Subnets, by name or id; a port is made on each. */
+  /** Subnets, by name or id. A port is created on each. */
   readonly subnets: readonly string[];
   readonly securityGroups: readonly string[];
   /** The network that floating IPs come from, by name or id. */
@@ -53,9 +53,9 @@ export interface ZunConfig extends ZunAuthConfig {
   /** Name or id of the registry, known to Zun, whose credentials pull the images. */
   readonly registry?: string | undefined;
   readonly runtime?: string | undefined;
-  /** Ask for the pod's imagePullPolicy, which Zun's default policy leaves to administrators. */
+  /** Send the pod's imagePullPolicy, which Zun's default policy accepts only from administrators. */
   readonly sendImagePullPolicy: boolean;
-  /** What an emptyDir becomes. */
+  /** How an emptyDir is implemented. */
   readonly emptyDir: "directory" | "cinder";
   /** Give pods their service account's token, as a file that is never renewed. */
   readonly serviceAccountToken: boolean;
@@ -64,11 +64,11 @@ export interface ZunConfig extends ZunAuthConfig {
   readonly pods: string;
   /** Milliseconds between two lists. */
   readonly pollIntervalMs: number;
-  /** Milliseconds between two readings of a container's processor time, for which a command runs in it; 0: it is not read. */
+  /** Milliseconds between two readings of a container's processor time, each of which runs a command in it. 0 turns them off. */
   readonly cpuIntervalMs: number;
   /** Pods' addresses can be reached from where the program runs. */
   readonly reachablePods: boolean;
-  /** Base URL of Zun's websocket proxy, where the one that Zun names cannot be reached. */
+  /** Base URL of Zun's websocket proxy, for use if the address that Zun reports cannot be reached. */
   readonly websocketUrl?: string | undefined;
 }
 
@@ -101,39 +101,42 @@ const minCpuMs = 1_000;
 
 const schema = z
   .strictObject({
-    cloud: text("Name of a cloud in clouds.yaml; its credentials are used, and no others", "OS_CLOUD"),
+    cloud: text("Name of a cloud in clouds.yaml; only its credentials are used", "OS_CLOUD"),
     cloudsFile: text("Path of clouds.yaml; default ./, ~/.config/openstack or /etc/openstack", "OS_CLIENT_CONFIG_FILE"),
-    authUrl: url("Keystone, with or without /v3", "OS_AUTH_URL"),
+    authUrl: url("URL of Keystone, with or without /v3", "OS_AUTH_URL"),
     username: text("User's name", "OS_USERNAME"),
-    userId: text("User's id, in place of name and domain", "OS_USER_ID"),
+    userId: text("User's id, instead of name and domain", "OS_USER_ID"),
     password: text("User's password", "OS_PASSWORD"),
     projectName: text("Project's name", "OS_PROJECT_NAME"),
-    projectId: text("Project's id, in place of name and domain", "OS_PROJECT_ID"),
-    domainName: text("Domain of user and project, where they have none of their own", "OS_DOMAIN_NAME"),
+    projectId: text("Project's id, instead of name and domain", "OS_PROJECT_ID"),
+    domainName: text("Domain of user and project, if they have no separate ones", "OS_DOMAIN_NAME"),
     domainId: text("The same, by id", "OS_DOMAIN_ID"),
     userDomainName: text("User's domain", "OS_USER_DOMAIN_NAME"),
     userDomainId: text("The same, by id", "OS_USER_DOMAIN_ID"),
     projectDomainName: text("Project's domain", "OS_PROJECT_DOMAIN_NAME"),
     projectDomainId: text("The same, by id", "OS_PROJECT_DOMAIN_ID"),
-    applicationCredentialId: text("Id of an application credential, in place of user and project", "OS_APPLICATION_CREDENTIAL_ID"),
-    applicationCredentialName: text("Its name, together with its user", "OS_APPLICATION_CREDENTIAL_NAME"),
-    applicationCredentialSecret: text("Its secret", "OS_APPLICATION_CREDENTIAL_SECRET"),
-    token: text("A token of Keystone's; it cannot be renewed, so the node stops being ready when it ends", "OS_TOKEN"),
+    applicationCredentialId: text("Id of an application credential, instead of user and project", "OS_APPLICATION_CREDENTIAL_ID"),
+    applicationCredentialName: text("Name of an application credential; needs the user as well", "OS_APPLICATION_CREDENTIAL_NAME"),
+    applicationCredentialSecret: text("Secret of the application credential", "OS_APPLICATION_CREDENTIAL_SECRET"),
+    token: text("A Keystone token; it cannot be renewed, so the node becomes NotReady when it expires", "OS_TOKEN"),
     region: text("Region; default the first in the catalogue", "OS_REGION_NAME"),
-    interface: text("Which endpoints: public, internal or admin; default public", "OS_INTERFACE"),
-    caCert: text("Path of further certificate authorities, PEM", "OS_CACERT"),
+    interface: text("Kind of endpoints: public, internal or admin; default public", "OS_INTERFACE"),
+    caCert: text("Path of additional certificate authorities, PEM", "OS_CACERT"),
     cert: text("Path of a client certificate, PEM", "OS_CERT"),
-    key: text("Path of its key, PEM", "OS_KEY"),
-    insecure: z.boolean().optional().meta({ description: "Take any certificate of the cloud's; default false", env: "OS_INSECURE" }),
+    key: text("Path of the client certificate's key, PEM", "OS_KEY"),
+    insecure: z.boolean().optional().meta({ description: "Accept any certificate of the cloud; default false", env: "OS_INSECURE" }),
     containerEndpoint: url("Zun's URL; default from the catalogue", "OS_CONTAINER_ENDPOINT_OVERRIDE"),
     networkEndpoint: url("Neutron's URL; default from the catalogue", "OS_NETWORK_ENDPOINT_OVERRIDE"),
     mode: z
       .enum(["auto", "container", "capsule"])
       .default("auto")
-      .meta({ description: "What a pod becomes; auto: a container where it has one, else a capsule", env: "ZUN_MODE" }),
+      .meta({
+        description: "Kind of Zun object for a pod; auto: a container if the pod has one container, otherwise a capsule",
+        env: "ZUN_MODE",
+      }),
     policy: podPolicySchema(policyAnnotations, policyVolumes)
       .default({})
-      .describe("What pods may ask of the project; all that is not allowed is refused"),
+      .describe("What pods may ask of the project; everything else is refused"),
     networks: names("Networks of a container, by name or id; none: the project's oldest", "ZUN_NETWORKS"),
     subnets: names("Subnets of a container, by name or id; it gets a port on each", "ZUN_SUBNETS"),
     securityGroups: names("Security groups, by name or id", "ZUN_SECURITY_GROUPS"),
@@ -146,18 +149,20 @@ const schema = z
     emptyDir: z
       .enum(["directory", "cinder"])
       .default("directory")
-      .describe("What an emptyDir is: a directory of the container's own, or a Cinder volume that goes with the pod"),
+      .describe("How an emptyDir is implemented: a directory in the container, or a Cinder volume that is deleted with the pod"),
     serviceAccountToken: flag("Give pods their service account's token as a file, which is never renewed"),
     cpu: quantity.default("20").describe("CPUs of the node, fewer if the project's quota is less; default 20"),
     memory: quantity.default("100Gi").describe("Memory of the node, less if the project's quota is less; default 100Gi"),
     pods: quantity.default("20").describe("Pods of the node, fewer if the project's quota is less; default 20"),
-    pollInterval: z.string().default("10s").describe("A duration such as 10s: how long between two lists when nothing happens"),
+    pollInterval: z.string().default("10s").describe("Time between two lists while nothing changes, such as 10s"),
     cpuInterval: z
       .string()
       .default("60s")
-      .describe("How long between two readings of a container's processor time, each a command in the container; 0s: it is not read"),
-    reachablePods: flag("Pods' addresses can be reached from here, so that HTTP, TCP and gRPC probes are made", "ZUN_REACHABLE_PODS"),
-    websocketUrl: url("Zun's websocket proxy, where the address that Zun names cannot be reached: wss://cloud.example.com:6784/"),
+      .describe(
+        "Time between two readings of a container's processor time, each of which runs a command in the container; 0s turns the readings off",
+      ),
+    reachablePods: flag("Pods' addresses can be reached from this program, so HTTP, TCP and gRPC probes are run", "ZUN_REACHABLE_PODS"),
+    websocketUrl: url("URL of Zun's websocket proxy, if the address that Zun reports cannot be reached: wss://cloud.example.com:6784/"),
   })
   .transform(({ pollInterval, cpuInterval, ...config }, context): ZunConfig => {
     const durationMs = (field: string, text: string, isAllowed: (ms: number) => boolean, expected: string): number => {
