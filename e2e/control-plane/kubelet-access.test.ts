@@ -335,7 +335,7 @@ describe("the serving certificate", () => {
           timeoutMs: 90_000,
         },
       );
-      const told = node.program.logs.some(({ msg }) => String(msg).startsWith("automatic approvers refuse"));
+      const told = node.program.logs.some(({ msg }) => String(msg).startsWith("automatic approvers accept"));
       expect(told).toBe(!isNode);
     },
   );

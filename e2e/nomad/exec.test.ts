@@ -139,7 +139,7 @@ describe("output", () => {
       return execInTask(input, signal);
     };
 
-    await expect(runCut(["sh", "-c", "echo some; exit 0"])).rejects.toThrow(/ended well, but the end of its output has not come/);
+    await expect(runCut(["sh", "-c", "echo some; exit 0"])).rejects.toThrow(/succeeded, but the end of its output is missing/);
     expect(await runCut(["sh", "-c", "exit 5"])).toEqual({ exitCode: 5 });
     expect(sent).toHaveLength(2);
   });

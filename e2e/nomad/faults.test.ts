@@ -307,7 +307,7 @@ describe("what cannot be read", () => {
     const named = rig.warnings.filter(({ why }) => why !== undefined);
     expect(named.map(({ text: _, ...fields }) => fields)).toEqual(
       expect.arrayContaining([
-        { job: rig.jobId(broken), why: "its meta vk.shape is no JSON; somebody has changed it" },
+        { job: rig.jobId(broken), why: "its meta vk.shape is not JSON; somebody has changed it" },
         { allocation: "bad", why: expect.stringMatching(/^ClientStatus: /) },
         { node: "bad-node", why: expect.stringMatching(/^Name: /) },
       ]),

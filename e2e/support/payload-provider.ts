@@ -122,7 +122,7 @@ export class PayloadProvider {
 
   #find({ uid }: PodRef): ProviderPod {
     const held = this.#held.get(uid);
-    if (!held) throw new NotFoundError(`no pod of UID ${uid}`);
+    if (!held) throw new NotFoundError(`no pod with UID ${uid}`);
     return held;
   }
 }

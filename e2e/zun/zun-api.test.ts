@@ -134,7 +134,7 @@ test("a pod of several containers, with init containers, is taken as a capsule, 
   expect(status.conditions).toMatchObject([{ type: "ContainerStatusRefreshed", status: "False" }]);
   await assert.rejects(
     async () => opened.provider.getContainerLogs?.(ref, "web", { follow: false, previous: false, timestamps: false }, signal),
-    /gives no access to a capsule's containers/,
+    /gives no access to the containers of a capsule/,
   );
   await remove(ref);
 });

@@ -143,7 +143,7 @@ describe("a certificate authority", () => {
       { certificate: authority.certificate, key: rsaKey() },
       /^read a private key: it is of the type rsa; expected ec/,
     ],
-    ["another's key", { certificate: authority.certificate, key: generateKey() }, /the key is not that certificate's/],
+    ["another's key", { certificate: authority.certificate, key: generateKey() }, /the key does not belong to the certificate/],
     ["a server's certificate", authority.issue({ commonName: "server" }), /the certificate is not an authority's/],
   ])("is not opened from %s", (_case, pair, problem) => {
     expect(() => openCertificateAuthority(pair)).toThrow(problem);

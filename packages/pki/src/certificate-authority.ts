@@ -80,7 +80,8 @@ export function createCertificateAuthority(commonName: string, validity: Validit
 export function openCertificateAuthority({ certificate, key }: KeyPair): CertificateAuthority {
   const x509 = readCertificate(certificate);
   const signer = signingKey(key);
-  if (!x509.checkPrivateKey(signer)) throw new InvalidInputError("open a certificate authority: the key is not that certificate's");
+  if (!x509.checkPrivateKey(signer))
+    throw new InvalidInputError("open a certificate authority: the key does not belong to the certificate");
   if (!x509.ca) throw new InvalidInputError("open a certificate authority: the certificate is not an authority's");
   const validity = { notBeforeMs: x509.validFromDate.getTime(), notAfterMs: x509.validToDate.getTime() };
   return authorityOf({ certificate, key }, { ...issuerParts(x509), signer, validity });

@@ -158,7 +158,7 @@ export class MockProvider implements Provider, AsyncDisposable {
 
   #find(ref: PodRef): MockPod {
     const entry = this.#pods.get(ref.uid);
-    if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) is not known to the mock provider`);
+    if (!entry) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} (${ref.uid}) is unknown to the mock provider`);
     return entry;
   }
 
@@ -217,7 +217,7 @@ export class MockProvider implements Provider, AsyncDisposable {
 
 function failAsScripted({ fail }: PodScript): void {
   if (fail === "provider-error") throw new UnavailableError(`the mock back end is unavailable, as ${annotationDomain}/fail says`);
-  if (fail === "terminal-error") throw new TerminalError(`the mock back end refuses the pod for good, as ${annotationDomain}/fail says`);
+  if (fail === "terminal-error") throw new TerminalError(`the mock back end refuses the pod permanently, as ${annotationDomain}/fail says`);
 }
 
 function readsReferences({

@@ -331,7 +331,7 @@ export class NomadProvider implements Provider, AsyncDisposable {
       signal.throwIfAborted();
       logger.debug(
         { err: error },
-        "Nomad does not list the jobs of all namespaces: those of this node in namespaces that the configuration does not name are not seen",
+        "Nomad does not list the jobs of all namespaces: this node's jobs in namespaces that are not configured are not found",
       );
     }
   }

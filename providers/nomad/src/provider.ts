@@ -61,7 +61,7 @@ export const provider: ProviderDefinition<NomadConfig> = {
   async create(host, config) {
     const { address, region, namespace, httpAuth, maxSockets } = config;
     const tokens = new TokenSource(config);
-    host.logger.info({ address, from: tokens.origin }, "where Nomad's ACL token comes from");
+    host.logger.info({ address, from: tokens.origin }, "source of Nomad's ACL token");
     const http = new NomadHttp({
       address,
       region,

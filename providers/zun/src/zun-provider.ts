@@ -218,7 +218,7 @@ export class ZunProvider implements Provider {
       quota = await this.#api.quota(signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#host.logger.debug({ err: error }, "the project's quota cannot be read; the node is as large as it is configured");
+      this.#host.logger.debug({ err: error }, "the project's quota cannot be read; the node has its configured size");
     }
     return describeNode(this.#config, quota);
   }
@@ -273,7 +273,7 @@ export class ZunProvider implements Provider {
         this.#registry.note(looked);
       } catch (error) {
         signal.throwIfAborted();
-        this.#host.logger.debug({ err: error, pod: `${ref.namespace}/${ref.name}` }, "looking at a pod failed; the next list tries again");
+        this.#host.logger.debug({ err: error, pod: `${ref.namespace}/${ref.name}` }, "a pod could not be read; the next list tries again");
         return this.#lastKnown(ref);
       }
     return this.#registry.pod(ref.uid);
@@ -318,5 +318,5 @@ function areKnown(unread: readonly UnreadObject[]): boolean {
 }
 
 function gone({ namespace, name, uid }: PodRef): NotFoundError {
-  return new NotFoundError(`find pod ${namespace}/${name}: Zun holds no container and no capsule labelled with UID ${uid}`);
+  return new NotFoundError(`find pod ${namespace}/${name}: Zun has no container and no capsule labeled with UID ${uid}`);
 }

@@ -148,6 +148,6 @@ test("a provider that does not tell its plans says so", async () => {
 
   expect([code, err]).toEqual([
     1,
-    'virtual-kubelet: plan a pod with provider paper: it does not tell what it would send; expected a method "plan"\n',
+    'virtual-kubelet: plan a pod with provider paper: it cannot show its requests; expected a method "plan"\n',
   ]);
 });

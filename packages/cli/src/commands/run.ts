@@ -131,7 +131,10 @@ function tellOfVariables(planned: readonly PlannedNode[], logger: Logger): void 
   for (const { options, setup } of planned) {
     if (setup.filledIn.length === 0) continue;
     const fields = setup.filledIn.map(({ field, variable }) => `${field} (${variable})`).join(", ");
-    logger.info({ node: options.name, provider: setup.definition.name, fields }, "the environment fills in the provider's configuration");
+    logger.info(
+      { node: options.name, provider: setup.definition.name, fields },
+      "environment variables complete the provider's configuration",
+    );
   }
 }
 

@@ -67,7 +67,9 @@ test("one node that fails stops the others, and the program fails", async () => 
 test("a node that another instance holds ends with 78", async () => {
   const { code, nodes } = rig();
 
-  nodes[0]?.fail(new NodeHeldError({ nodeName: "a", identity: "me", startId: "1" }, {}, "it renewed the lease while we watched"));
+  nodes[0]?.fail(
+    new NodeHeldError({ nodeName: "a", identity: "me", startId: "1" }, {}, "it renewed the lease while this instance watched"),
+  );
 
   expect(await code).toBe(78);
 });

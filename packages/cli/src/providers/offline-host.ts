@@ -6,7 +6,7 @@ import type { Context } from "../context.ts";
 
 /** Host for a provider while no node runs: it knows the node's name, but neither a cluster nor pods. */
 export function offlineHost(options: NodeOptions, settings: Settings, { clock, random }: Pick<Context, "clock" | "random">): ProviderHost {
-  const refuse = (): Promise<never> => Promise.reject(new UnavailableError("no node runs: there is no cluster to ask"));
+  const refuse = (): Promise<never> => Promise.reject(new UnavailableError("no node is running, so there is no cluster to ask"));
   return {
     nodeName: options.name,
     clusterId: settings.cluster.id ?? "",
@@ -20,7 +20,7 @@ export function offlineHost(options: NodeOptions, settings: Settings, { clock, r
     getConfigMap: refuse,
     getServiceAccountToken: refuse,
     resolvePod() {
-      throw new NotFoundError("no node runs: there are no pods");
+      throw new NotFoundError("no node is running, so there are no pods");
     },
     findPod: () => undefined,
     recordEvent() {},

@@ -23,7 +23,7 @@ export async function readApiServerVersion(
     return releaseOf(answer);
   } catch (error) {
     signal.throwIfAborted();
-    options.logger.warn({ err: messageOf(error) }, "the API server does not say its version; the node reports its own");
+    options.logger.warn({ err: messageOf(error) }, "the API server does not report its version; the node reports the program's own");
     return undefined;
   }
 }

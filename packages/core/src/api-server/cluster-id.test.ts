@@ -88,7 +88,7 @@ test.each([new ForbiddenError("not for you"), notFound(resources.namespaces, "ku
     const id = await readClusterId(client, { clock, random: new SeededRandom(1), logger }, new AbortController().signal);
 
     expect(id).toBe("");
-    expect(warnings).toEqual([expect.stringContaining("orphans are not deleted without")]);
+    expect(warnings).toEqual([expect.stringContaining("so orphans are not deleted")]);
   },
 );
 

@@ -24,7 +24,7 @@ export async function readClusterId(
     signal.throwIfAborted();
     options.logger.warn(
       { err: messageOf(error) },
-      "no cluster id: allow get on namespace kube-system, or set clusterId; orphans are not deleted without",
+      "the cluster id is unknown, so orphans are not deleted: allow get on namespace kube-system, or set clusterId",
     );
     return "";
   }

@@ -39,7 +39,7 @@ test("ExclusiveCall.run begins no second call while one has not come back", asyn
   await clock.advance(1_000);
   await first;
 
-  await expect(call.run(never)).rejects.toThrow("ask: the last call has still not come back");
+  await expect(call.run(never)).rejects.toThrow("ask: the previous call has not returned yet");
   held.resolve(1);
   await clock.advance(0);
   await expect(call.run(never)).resolves.toBe(2);

@@ -22,7 +22,7 @@ export class ExclusiveCall<T> {
    * call has not returned; otherwise the error of the call
    */
   async run(signal: AbortSignal): Promise<T> {
-    if (this.#isUnderWay) throw new DeadlineExceededError(`${this.#deadline.what}: the last call has still not come back`);
+    if (this.#isUnderWay) throw new DeadlineExceededError(`${this.#deadline.what}: the previous call has not returned yet`);
     return withDeadline(this.#deadline, signal, async (inner) => {
       this.#isUnderWay = true;
       try {

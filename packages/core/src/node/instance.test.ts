@@ -93,7 +93,7 @@ describe("isOurs", () => {
 
 describe("NodeHeldError", () => {
   test("names the node, both instances and what to do, and is a conflict", () => {
-    const error = new NodeHeldError(instance, lease("other"), "it renewed the lease while we watched");
+    const error = new NodeHeldError(instance, lease("other"), "it renewed the lease while this instance watched");
 
     expect(error).toMatchObject({ nodeName: "vk", holder: "other", name: "NodeHeldError" });
     expect(isConflict(error)).toBe(true);

@@ -599,7 +599,7 @@ describe("what can go wrong", () => {
     cluster.client.remove(resources.leases, "vk", leaseNamespace);
     await cluster.clock.advance(11_000);
 
-    expect(cluster.warnings).toEqual(["the lease was deleted; making it again"]);
+    expect(cluster.warnings).toEqual(["the lease was deleted; creating it again"]);
     expect(cluster.lease?.spec?.acquireTime).toBe(cluster.lease?.spec?.renewTime);
   });
 

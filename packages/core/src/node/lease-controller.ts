@@ -177,8 +177,10 @@ export class LeaseController {
       logger.info({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
       return "done";
     }
-    if (claim.kind === "held" && !standby && lease) throw new NodeHeldError(instance, lease, "it renewed the lease while we watched");
-    if (!previous) logger.info({ holder: lease && holderOf(lease), standby }, "another instance's lease; watching whether it is renewed");
+    if (claim.kind === "held" && !standby && lease)
+      throw new NodeHeldError(instance, lease, "it renewed the lease while this instance watched");
+    if (!previous)
+      logger.info({ holder: lease && holderOf(lease), standby }, "the lease belongs to another instance; watching whether it is renewed");
     return claim;
   }
 
@@ -214,7 +216,7 @@ export class LeaseController {
         metrics.count("vk_lease_renewals_total", { result: "error" });
         if (isNotFound(error) && this.#lease) {
           this.#lease = undefined;
-          logger.warn({}, "the lease was deleted; making it again");
+          logger.warn({}, "the lease was deleted; creating it again");
         } else {
           if (isConflict(error)) cause = (await this.#reread(signal)) ?? error;
           // A single conflict is normal: somebody edited the Lease.
@@ -259,7 +261,7 @@ export class LeaseController {
       logger.warn({ err: messageOf(error) }, "cannot read the lease; trying again");
       return error;
     }
-    if (lease && !isOurs(lease, instance)) throw new NodeHeldError(instance, lease, "it took the lease from us");
+    if (lease && !isOurs(lease, instance)) throw new NodeHeldError(instance, lease, "it took over the lease");
     this.#lease = lease;
     return undefined;
   }

@@ -251,7 +251,7 @@ describe("registration", () => {
     };
     await cluster.startReady();
 
-    expect(cluster.warnings).toEqual(["provider does not say when its node changes"]);
+    expect(cluster.warnings).toEqual(["provider cannot report changes of its node"]);
   });
 
   test("gives up on a request that hangs, and tries again", async () => {
@@ -523,7 +523,7 @@ describe("keeping the node true", () => {
     await cluster.clock.advance(5_000);
 
     expect(cluster.node()).toMatchObject({ metadata: { labels: { good: "1" } }, status: { capacity: { cpu: "20" } } });
-    expect(cluster.warnings).toEqual(["provider describes its node wrongly; what is wrong is left out"]);
+    expect(cluster.warnings).toEqual(["provider's description of its node has invalid fields; they are left out"]);
   });
 
   test("is not hurried by a node that the API server refuses, and gets over it when the provider corrects itself", async () => {

@@ -227,7 +227,8 @@ export class NodeController {
     await stopTasks();
     try {
       // An instance that could not renew the Lease may have lost the node without noticing.
-      if (!(await this.#lease.isFreeOrOurs(limit.signal))) return logger.warn({}, "another instance runs the node, which is not deleted");
+      if (!(await this.#lease.isFreeOrOurs(limit.signal)))
+        return logger.warn({}, "the node is not deleted, because another instance runs it");
       await deleteNode(shutdown, node, limit.signal);
       await this.#lease.release(limit.signal);
     } catch (error) {

@@ -105,7 +105,7 @@ describe("a provider that fails to describe its node", () => {
     it.describer.refresh();
     await it.clock.advance(10);
     expect([it.warnings, it.counted]).toEqual([
-      ["provider does not describe its node; trying again"],
+      ["provider could not describe its node; trying again"],
       ["vk_provider_configure_failures_total"],
     ]);
     expect(it.describer.description).toMatchObject({ labels: { a: "1" } });
@@ -131,7 +131,7 @@ describe("a provider that fails to describe its node", () => {
     await starting;
 
     expect(it.describer.description).toBeUndefined();
-    expect(it.warnings).toEqual(["provider does not describe its node; trying again"]);
+    expect(it.warnings).toEqual(["provider could not describe its node; trying again"]);
   });
 
   test("is left when that is stopped, with the signal's reason and without a word", async () => {
@@ -156,7 +156,7 @@ test("what is described wrongly is told once, again when something else is wrong
     return it.warnings.length;
   };
 
-  expect(it.warnings).toEqual(["provider describes its node wrongly; what is wrong is left out"]);
+  expect(it.warnings).toEqual(["provider's description of its node has invalid fields; they are left out"]);
   expect(await described({ architecture: 5, labels: { a: "1" } })).toBe(1);
   expect(await described({ architecture: 6 })).toBe(2);
   expect(await described({})).toBe(2);

@@ -59,7 +59,7 @@ export class NodeDescriber {
     try {
       provider.notifyNodeStatus?.(() => this.refresh());
     } catch (error) {
-      logger.warn({ err: providerMessage(error) }, "provider does not say when its node changes");
+      logger.warn({ err: providerMessage(error) }, "provider cannot report changes of its node");
     }
     await this.#ask(signal);
   }
@@ -84,14 +84,14 @@ export class NodeDescriber {
       signal.throwIfAborted();
       this.#failures++;
       metrics.count("vk_provider_configure_failures_total");
-      logger.warn({ err: providerMessage(error), attempt: this.#failures }, "provider does not describe its node; trying again");
+      logger.warn({ err: providerMessage(error), attempt: this.#failures }, "provider could not describe its node; trying again");
       return;
     }
     this.#failures = 0;
     const { description, problems } = checkDescription(answer);
     const listed = problems.join("; ");
     if (listed !== "" && listed !== this.#problems)
-      logger.warn({ problems }, "provider describes its node wrongly; what is wrong is left out");
+      logger.warn({ problems }, "provider's description of its node has invalid fields; they are left out");
     this.#problems = listed;
     const hasChanged = !isDeepStrictEqual(description, this.#description);
     this.#description = description;

@@ -206,7 +206,7 @@ export class NodeKeeper {
     this.#mustRead = false;
     if (!current) return this.#register(hadConflict, signal);
     if (this.#registrations === 0) {
-      this.#options.logger.info({ uid: current.metadata?.uid }, "node was there before; adopting it");
+      this.#options.logger.info({ uid: current.metadata?.uid }, "the node exists already; adopting it");
       this.#onRegistered();
     }
     this.#accept(current);

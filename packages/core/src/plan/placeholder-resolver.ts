@@ -49,7 +49,7 @@ export function resolveWithPlaceholders(pod: DeepReadonly<Pod>, known: KnownObje
 
   const find = async <T>(objects: ReadonlyMap<string, T>, name: string): Promise<T> => {
     const object = objects.get(name);
-    if (object === undefined) throw new NotFoundError(`${namespace}/${name} is not among what the pod refers to`);
+    if (object === undefined) throw new NotFoundError(`${namespace}/${name} is not referenced by the pod`);
     return object;
   };
   const sources: VolumeSources = {

@@ -148,7 +148,7 @@ test("a fault is no refusal, and a provider without plans says so", async () => 
   const { plan: _, ...silent } = provider;
 
   await expect(plan(podWith({}), { provider: away })).rejects.toThrow("it needs an answer");
-  await expect(plan(podWith({}), { provider: silent })).rejects.toThrow("it does not tell what it would send");
+  await expect(plan(podWith({}), { provider: silent })).rejects.toThrow("it cannot show its requests");
 });
 
 test("a configuration that the schema does not take is an error that names each field", async () => {

@@ -66,7 +66,7 @@ export async function planPod(options: PlanPodOptions, signal: AbortSignal): Pro
   if (refused.length > 0) return { refused, requests: [], notes: [] };
   const { plan } = provider;
   if (!plan)
-    throw new InvalidInputError(`plan a pod with provider ${provider.name}: it does not tell what it would send; expected a method "plan"`);
+    throw new InvalidInputError(`plan a pod with provider ${provider.name}: it cannot show its requests; expected a method "plan"`);
   const { resolved, notes } = resolveWithPlaceholders(asked, { configMaps: [], secrets: [], ...objects });
   try {
     const context = { nodeName, clusterId, clusterDomain, config: parsed.data };

@@ -85,7 +85,7 @@ export class PodSources {
   /** Returns a token bound to the pod. @throws NotFoundError for a pod that is not on this node, or has ended */
   async getToken(uid: string, wish: TokenWish, signal: AbortSignal): Promise<HeldToken> {
     const pod = this.livePod(uid);
-    if (!pod) throw new NotFoundError(`request a service account token: no pod of UID ${uid} runs on this node`);
+    if (!pod) throw new NotFoundError(`request a service account token: no pod with UID ${uid} runs on this node`);
     this.#tokens.hold(uid);
     return this.#tokens.get(pod, wish, signal);
   }

@@ -293,7 +293,7 @@ describe("a change of the pod", () => {
       expect(rig.callsOf("updatePod web")).toBe(1);
       expect(rig.eventsOn("web").at(-1)).toBe(`Warning ProviderUpdateFailed: ${error.message}`);
       expect(rig.pod("web")?.status?.phase).toBe("Running");
-      expect(rig.warnings).not.toContain("work failed and is tried again");
+      expect(rig.warnings).not.toContain("work failed; trying again");
 
       rig.provider.unscript("updatePod");
       await rig.editPod("web", label("2"));

@@ -258,7 +258,7 @@ test("a provider that ignores its signal is told to the operator and counted, an
   ignored.catch(() => {});
   await clock.advance(15_000);
   await expect(ignored).rejects.toThrow("getPods: no answer within 10 s");
-  expect(warnings).toEqual(["provider ignores its abort signal; the call is left to itself"]);
+  expect(warnings).toEqual(["provider ignores its abort signal; the call is no longer waited for"]);
   expect(counted).toContain("vk_provider_abandoned_calls_total getPods");
   gate.resolve();
   await clock.advance(0);
@@ -332,7 +332,7 @@ test("a deletion that was given up is not begun again before it has come back, w
   await clock.advance(5_000);
   await expect(first).rejects.toThrow("no answer within 60 s");
 
-  await expect(calls.deletePod(ref, { gracePeriodSeconds: 0 }, never)).rejects.toThrow("the last call has still not come back");
+  await expect(calls.deletePod(ref, { gracePeriodSeconds: 0 }, never)).rejects.toThrow("the previous call has not returned yet");
   expect(begun).toBe(1);
   gate.resolve();
   await clock.advance(0);
@@ -373,7 +373,7 @@ test("a question that was given up is not asked again before it has come back; a
   await clock.advance(65_000);
   await first;
 
-  await expect(calls.getPodStatus(ref, never)).rejects.toThrow("getPodStatus of pod default/web: the last call has still not come back");
+  await expect(calls.getPodStatus(ref, never)).rejects.toThrow("getPodStatus of pod default/web: the previous call has not returned yet");
   await expect(calls.getPodStatus({ ...ref, uid: "u2" }, never)).resolves.toEqual(status);
   await expect(calls.getPod(ref, never)).rejects.toThrow("no such pod");
   expect(asked).toEqual(["u1", "u2"]);

@@ -105,7 +105,7 @@ export class ProviderCalls {
     const { signal } = options;
     signal.throwIfAborted();
     if (ref && this.#unanswered.has(`${method} ${ref.uid}`))
-      throw new DeadlineExceededError(`${describe(method, ref)}: the last call has still not come back`);
+      throw new DeadlineExceededError(`${describe(method, ref)}: the previous call has not returned yet`);
     const startedMs = clock.monotonic();
     let code = "OK";
     try {
@@ -171,7 +171,10 @@ export class ProviderCalls {
 
   #onAbandoned(method: string, ref: PodRef | undefined, work: Promise<unknown>): void {
     const { logger, metrics, onGivenUp, onLateEnd } = this.#options;
-    logger.warn({ method, pod: ref && `${ref.namespace}/${ref.name}` }, "provider ignores its abort signal; the call is left to itself");
+    logger.warn(
+      { method, pod: ref && `${ref.namespace}/${ref.name}` },
+      "provider ignores its abort signal; the call is no longer waited for",
+    );
     metrics.count("vk_provider_abandoned_calls_total", { method });
     if (!ref) return;
     const key = `${method} ${ref.uid}`;

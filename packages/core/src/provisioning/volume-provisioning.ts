@@ -159,7 +159,7 @@ export class VolumeProvisioning {
       if (!isConflict(error)) throw error;
       const found = await client.get(resources.persistentVolumes, { name: wish.name }, { signal });
       if (found.spec?.claimRef?.uid !== uid || found.metadata?.annotations?.[volumeAnnotations.node] !== node.metadata?.name)
-        throw new ConflictError(`PersistentVolume ${wish.name} is there and is not this claim's on this node`, { cause: error });
+        throw new ConflictError(`PersistentVolume ${wish.name} already exists, but not for this claim on this node`, { cause: error });
     }
   }
 

@@ -127,7 +127,7 @@ export class PayloadRig implements AsyncDisposable {
     let report: Parameters<NonNullable<Provider["notifyPods"]>>[0] = () => {};
     const find = (uid: string): ProviderPod => {
       const held = this.#held.get(uid);
-      if (!held) throw new NotFoundError(`no pod of UID ${uid}`);
+      if (!held) throw new NotFoundError(`no pod with UID ${uid}`);
       return held;
     };
     return {

@@ -79,7 +79,7 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
     await this.#exclusive("deletePod", ref, signal, ` ${gracePeriodSeconds}`);
     const held = this.held.get(ref.uid);
-    if (!held) throw new NotFoundError(`no pod of UID ${ref.uid}`);
+    if (!held) throw new NotFoundError(`no pod with UID ${ref.uid}`);
     if (!this.reports) return;
     this.held.delete(ref.uid);
     this.#listener?.({ ref, status: ended(held.status) });
@@ -88,7 +88,7 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
     await this.#exclusive("getPod", ref, signal);
     const held = this.held.get(ref.uid);
-    if (!held) throw new NotFoundError(`no pod of UID ${ref.uid}`);
+    if (!held) throw new NotFoundError(`no pod with UID ${ref.uid}`);
     return held;
   }
 

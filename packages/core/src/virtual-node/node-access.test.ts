@@ -216,7 +216,7 @@ describe("each call", () => {
     expect(await accessTo({ getPods: async () => list }).getPods(signal)).toBe(list);
     await expect(
       (async () => new NodeAccess({ nodeName: "n1", providerName: "acme", metrics: noMetrics }).getPods(signal))(),
-    ).rejects.toThrow("node n1 does not run yet, or not any more");
+    ).rejects.toThrow("node n1 is not running: it has not started yet, or has stopped");
   });
 });
 

@@ -113,7 +113,7 @@ export class NodeAccess implements ContainerAccess {
 
   #live(): RunningNode {
     if (this.#running) return this.#running;
-    throw new UnavailableError(`node ${this.nodeName} does not run yet, or not any more`);
+    throw new UnavailableError(`node ${this.nodeName} is not running: it has not started yet, or has stopped`);
   }
 
   async #call<T>(

@@ -58,7 +58,7 @@ export function podAccess({
     resolvePod({ namespace, name, uid }) {
       const pod = store.get(uid);
       if (pod) return resolve(pod);
-      throw new NotFoundError(`resolve pod ${namespace}/${name}: no pod of UID ${uid} is bound to node ${nodeName}`);
+      throw new NotFoundError(`resolve pod ${namespace}/${name}: no pod with UID ${uid} is bound to node ${nodeName}`);
     },
     onConfigChanged: (listener) =>
       sources.onConfigChanged((uid) => {

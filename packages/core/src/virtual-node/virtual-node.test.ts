@@ -201,7 +201,7 @@ describe("the provider", () => {
     await rig.createPod("web");
     rig.provider.script("getPods", away);
     await rig.settle(25_000);
-    expect(rig.warnings).toContain("provider gave no inventory; what it was last known to hold stays");
+    expect(rig.warnings).toContain("provider returned no list of its pods; the last known list stays in use");
     expect(rig.callsOf("createPod web")).toBe(1);
 
     rig.provider.unscript("getPods");

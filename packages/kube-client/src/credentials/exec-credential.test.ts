@@ -86,7 +86,7 @@ describe("a credential command", () => {
 
   test("that only asks when it can is run without a terminal; one that always asks is refused", async () => {
     expect((await (await printing('{"token":"t"}', { interactiveMode: "IfAvailable" })).current()).token).toBe("t");
-    expect(() => credential("login", { interactiveMode: "Always" })).toThrow("login must be asked at a terminal");
+    expect(() => credential("login", { interactiveMode: "Always" })).toThrow("login needs a terminal");
   });
 
   test("gets its arguments, the process's environment, and its own variables before those", async () => {

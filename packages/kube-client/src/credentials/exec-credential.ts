@@ -51,7 +51,7 @@ export class ExecCredential {
     }
     if (options.interactiveMode === "Always") {
       throw new InvalidInputError(
-        `kubeconfig: user.exec.interactiveMode: ${options.command} must be asked at a terminal, and there is none: use credentials that need no questions`,
+        `kubeconfig: user.exec.interactiveMode: ${options.command} needs a terminal, and there is none: use credentials that work without one`,
       );
     }
     this.#options = options;

@@ -45,7 +45,7 @@ async function read(named: NamedSource | undefined): Promise<string | undefined>
   try {
     return await readSource(named.source);
   } catch (error) {
-    throw new InvalidInputError(`${named.name}: ${messageOf(error)}; name a PEM file that is there`, {
+    throw new InvalidInputError(`${named.name}: ${messageOf(error)}; name an existing PEM file`, {
       cause: error,
     });
   }

@@ -268,7 +268,7 @@ describe("a credential command", () => {
   test("that must ask somebody is refused before it is run", async () => {
     const exec = { ...(await command("{}")), interactiveMode: "Always" };
 
-    await expect(load({ kubeconfig: await write("one", { user: { exec } }) })).rejects.toThrow("must be asked at a terminal");
+    await expect(load({ kubeconfig: await write("one", { user: { exec } }) })).rejects.toThrow("needs a terminal");
   });
 
   test("that is missing is named with the hint how to get it", async () => {

@@ -43,7 +43,7 @@ export async function loadCredentials(options: LoadCredentialsOptions): Promise<
   const home = join(env["HOME"] ?? "", ".kube/config");
   if (existsSync(home)) return readKubeconfig({ files: [home], context, env, clock });
   throw new InvalidInputError(
-    `no cluster to talk to: name a kubeconfig with --kubeconfig or KUBECONFIG; there is none at ${home}, and this is no pod`,
+    `no cluster to talk to: name a kubeconfig with --kubeconfig or KUBECONFIG; there is none at ${home}, and this program does not run in a pod`,
   );
 }
 
@@ -56,7 +56,10 @@ export async function loadCredentials(options: LoadCredentialsOptions): Promise<
 export function inClusterCredentials({ env, clock }: Pick<LoadCredentialsOptions, "env" | "clock">): Credentials {
   const host = env["KUBERNETES_SERVICE_HOST"];
   const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
-  if (!host) throw new InvalidInputError("in-cluster credentials: KUBERNETES_SERVICE_HOST is not set: this is no pod; name a kubeconfig");
+  if (!host)
+    throw new InvalidInputError(
+      "in-cluster credentials: KUBERNETES_SERVICE_HOST is not set, so this program does not run in a pod; set a kubeconfig",
+    );
   const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return new FileCredentials({
     server,

@@ -140,7 +140,7 @@ test("a limit breaks the watch off with what went wrong, unless it is disposed b
 
   await clock.advance(20 * secondMs);
 
-  expect(String(await next.error)).toContain("watch pods: the second problem; the connection is taken for dead");
+  expect(String(await next.error)).toContain("watch pods: the second problem; the connection is treated as dead");
 });
 
 test("an abort from outside ends the watch with its own reason", async () => {

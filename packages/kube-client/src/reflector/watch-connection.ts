@@ -111,6 +111,6 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
 
   #breakOff(problem: string): void {
     const { resource } = this.#options;
-    this.#abort.abort(new DeadlineExceededError(`watch ${resource.plural}: ${problem}; the connection is taken for dead`));
+    this.#abort.abort(new DeadlineExceededError(`watch ${resource.plural}: ${problem}; the connection is treated as dead`));
   }
 }

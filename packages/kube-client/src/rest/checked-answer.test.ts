@@ -5,7 +5,7 @@ import { isDecodeError } from "../errors/decode-error.ts";
 import { resources } from "./resources.ts";
 
 const { leases, nodes, pods } = resources;
-const hint = "; does the server's address lead to a Kubernetes API server?";
+const hint = "; is the server's address that of a Kubernetes API server?";
 const web = { namespace: "default", name: "web" };
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...web, resourceVersion: "7" } };
 const podList = { apiVersion: "v1", kind: "PodList", metadata: { resourceVersion: "7" }, items: [] };
@@ -198,10 +198,10 @@ describe("a watch's event", () => {
   });
 
   test.each([
-    ["a line", "a line of 6 characters is no watch event"],
-    [{ type: "ADDED" }, "a line of 6 characters is no watch event"],
-    [{ object: pod }, "a line of 6 characters is no watch event"],
-    [{ type: "ADDED", object: [pod] }, "a line of 6 characters is no watch event"],
+    ["a line", "a line of 6 characters is not a watch event"],
+    [{ type: "ADDED" }, "a line of 6 characters is not a watch event"],
+    [{ object: pod }, "a line of 6 characters is not a watch event"],
+    [{ type: "ADDED", object: [pod] }, "a line of 6 characters is not a watch event"],
     [{ type: "CHANGED", object: pod }, 'a watch event has type "CHANGED", expected ADDED, MODIFIED, DELETED, BOOKMARK or ERROR'],
     [{ type: "ADDED", object: {} }, 'a watch event has no object.kind, expected "Pod"'],
     [{ type: "DELETED", object: { ...pod, kind: "Node" } }, 'a watch event has object.kind "Node", expected "Pod"'],

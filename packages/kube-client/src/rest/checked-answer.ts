@@ -110,7 +110,7 @@ export function checkedEvent<T extends KubernetesObject>(
   { resource, operation, namespace }: SelectionExpectation<T>,
 ): WatchEvent<T> {
   if (!isRecord(event) || !("type" in event) || !isRecord(event["object"])) {
-    throw new DecodeError(`${operation}: a line of ${length} characters is no watch event`);
+    throw new DecodeError(`${operation}: a line of ${length} characters is not a watch event`);
   }
   const { type, object } = event;
   const wrong = (field: string, value: unknown, expected: string): DecodeError =>
@@ -210,7 +210,7 @@ function unexpected(operation: string, field: string, value: unknown, expected: 
 }
 
 function unreadable(operation: string, problem: string): UnavailableError {
-  const message = `${operation}: ${problem}; does the server's address lead to a Kubernetes API server?`;
+  const message = `${operation}: ${problem}; is the server's address that of a Kubernetes API server?`;
   return new UnavailableError(message, { cause: new DecodeError(problem) });
 }
 

@@ -428,7 +428,7 @@ test.each(["7", "null", '"text"', "[]", "{}", '{"type":"ADDED"}', '{"object":{}}
     const error: unknown = await collect(await client.watch(pods, {}, options)).catch((thrown: unknown) => thrown);
 
     expect(error).toSatisfy(isDecodeError);
-    expect(error).toMatchObject({ message: `watch pods: a line of ${line.length} characters is no watch event` });
+    expect(error).toMatchObject({ message: `watch pods: a line of ${line.length} characters is not a watch event` });
   },
 );
 

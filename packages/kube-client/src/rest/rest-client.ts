@@ -212,7 +212,7 @@ function parseJson(operation: string, text: string): unknown {
     // The parser's own error quotes the text, which may hold a secret.
     const cause = new DecodeError("not JSON");
     throw new UnavailableError(
-      `${operation}: the answer, ${text.length} characters, is not JSON; does the server's address lead to a Kubernetes API server?`,
+      `${operation}: the answer, ${text.length} characters, is not JSON; is the server's address that of a Kubernetes API server?`,
       { cause },
     );
   }
@@ -243,7 +243,7 @@ async function readAll(operation: string, body: AsyncIterable<Uint8Array>): Prom
 function tooLong(operation: string): UnavailableError {
   const problem = `the answer is longer than ${maxAnswerBytes / 1024 / 1024} MiB`;
   return new UnavailableError(
-    `${operation}: ${problem}; ask for fewer objects with limit, if the server's address does lead to a Kubernetes API server`,
+    `${operation}: ${problem}; ask for fewer objects with limit, if the server's address is really that of a Kubernetes API server`,
     { cause: new DecodeError(problem) },
   );
 }

@@ -293,7 +293,7 @@ test("an answer that breaks off says so", async () => {
 
   const response = await rig.get("/watch", { pool: "long" });
 
-  await expect(textOf(response)).rejects.toThrow(/^GET \/watch: the answer broke off/);
+  await expect(textOf(response)).rejects.toThrow(/^GET \/watch: the answer was cut off/);
 });
 
 test("a server that cannot be reached is named", async () => {

@@ -240,7 +240,7 @@ function bodyOf({ body }: HttpAnswer, { method, path, signal }: TransportRequest
   const chunks = body[Symbol.asyncIterator]();
   const onError = (error: unknown): never => {
     signal.throwIfAborted();
-    throw new UnavailableError(`${method} ${path}: the answer broke off: ${messageOf(error)}`, { cause: error });
+    throw new UnavailableError(`${method} ${path}: the answer was cut off: ${messageOf(error)}`, { cause: error });
   };
   const iterator: AsyncIterator<Uint8Array, void> = {
     next: () => chunks.next().catch(onError),

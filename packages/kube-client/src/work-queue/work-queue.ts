@@ -404,7 +404,7 @@ export class WorkQueue {
     else
       run.logger?.warn(
         { queue: this.#labels["name"], key: entry.key, attempt: entry.failures, delayMs, err: error },
-        "work failed and is tried again",
+        "work failed; trying again",
       );
   }
 

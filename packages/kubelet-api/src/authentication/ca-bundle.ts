@@ -10,7 +10,7 @@ const block = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
  */
 export function parseCaBundle(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(block) ?? [];
-  if (blocks.length === 0) throw new InvalidInputError("read a CA bundle: no PEM block CERTIFICATE in it");
+  if (blocks.length === 0) throw new InvalidInputError("read a CA bundle: it has no PEM block CERTIFICATE");
   return blocks.map((text, index) => {
     try {
       return new X509Certificate(text);

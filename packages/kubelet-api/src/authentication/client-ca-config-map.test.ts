@@ -133,7 +133,7 @@ test("a map without an authority, or with a broken one, is told of once, and aga
   await clock.advance(0);
   expect(logger.warnings).toHaveLength(1);
   expect(logger.fields[0]).toMatchObject({
-    reason: "its client-ca-file is invalid: read a CA bundle: no PEM block CERTIFICATE in it",
+    reason: "its client-ca-file is invalid: read a CA bundle: it has no PEM block CERTIFICATE",
   });
 
   publish(first);

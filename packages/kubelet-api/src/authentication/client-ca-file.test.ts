@@ -48,7 +48,7 @@ test("a file's authority counts, and another one that takes its place; what is n
 
 test.each([
   ["is not there", undefined, "read "],
-  ["holds no certificate", "nothing", "no PEM block CERTIFICATE in it"],
+  ["holds no certificate", "nothing", "it has no PEM block CERTIFICATE"],
   ["holds a broken one", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "certificate 1 of 1"],
 ])("a file that %s is refused at the start", async (_, content, message) => {
   const path = join(directory, "ca.crt");

@@ -100,7 +100,7 @@ test("a certificate whose key is yet to come changes nothing until it is there",
   const { source, logger, write, look } = await rig(first);
 
   await write({ certificate: second.certificate });
-  await look(() => expect(logger.warnings).toEqual(["the serving certificate cannot be read again; the one before stays"]));
+  await look(() => expect(logger.warnings).toEqual(["the new serving certificate cannot be read; the previous one stays in use"]));
   expect(source.current()).toEqual(first);
   await write({ key: second.key });
 
@@ -119,7 +119,7 @@ test("a certificate that OpenSSL refuses changes nothing, and is warned of and c
 
   await write(tooSmall());
 
-  await look(() => expect(logger.warnings).toEqual(["the serving certificate cannot be read again; the one before stays"]));
+  await look(() => expect(logger.warnings).toEqual(["the new serving certificate cannot be read; the previous one stays in use"]));
   await look(() => expect(logger.fields).toEqual([{ file: join(directory, "tls.crt"), err: expect.stringContaining("ee key too small") }]));
   expect([source.current(), changes()]).toEqual([first, 0]);
   expect(metrics.samples.filter((sample) => sample.startsWith("virtual_kubelet_serving_certificate_read_errors_total"))).toHaveLength(1);
@@ -140,7 +140,7 @@ test.each([
   ["that is none", { certificate: "x", key: first.key }, "read a certificate and its key"],
   ["whose key is too small", tooSmall(), "read a certificate and its key: error:0A00018F:SSL routines::ee key too small"],
   ["with a chain that is none", { ...first, certificate: `${first.certificate}-----BEGIN CERTIFICATE-----\nAAAA\n` }, "read a certificate"],
-  ["with another's key", { certificate: first.certificate, key: second.key }, "the key is not that certificate's"],
+  ["with another's key", { certificate: first.certificate, key: second.key }, "the key does not belong to the certificate"],
 ])("a certificate %s is refused at the start", async (_, pair, message) => {
   await expect(rig(pair)).rejects.toThrow(message);
 });

@@ -8,27 +8,27 @@ import { certificateOf, type KeyPairSource } from "./key-pair.ts";
 import { warnOfOpenKeyFile } from "./open-permissions.ts";
 import { WatchedFiles } from "./watched-files.ts";
 
-/** What {@link openCertificateFiles} needs. */
+/** Options of {@link openCertificateFiles}. */
 export interface CertificateFilesOptions {
-  /** PEM, with the chain if there is one. */
+  /** Path of the certificate in PEM, with its chain if there is one. */
   readonly certificateFile: string;
-  /** PEM. */
+  /** Path of the private key in PEM. */
   readonly keyFile: string;
   readonly clock: Clock;
   readonly logger: Logger;
   /**
    * Sets `kubelet_certificate_manager_server_ttl_seconds` and `virtual_kubelet_serving_certificate_valid`, and counts
-   * `virtual_kubelet_serving_certificate_read_errors_total`. Default: counts nothing.
+   * `virtual_kubelet_serving_certificate_read_errors_total`. Default: no metrics.
    */
   readonly metrics?: Metrics | undefined;
 }
 
 /**
- * A serving certificate of two files, which are read again when they change. A new content that cannot be used, such as
- * a certificate whose key is yet to come, is logged and counted, and the old one stays. A certificate that is not valid, or soon will not be, and a
- * key that others can read are warned of.
+ * Opens a serving certificate in two files, which are read again when they change. If new contents cannot be used, for example because the
+ * new key is not written yet, this is logged and counted, and the previous certificate stays in use. Logs a warning about a certificate that is
+ * not valid or expires soon, and about a key that others can read.
  *
- * @throws InvalidInputError if one cannot be read, or they do not belong together
+ * @throws InvalidInputError if a file cannot be read, or if certificate and key do not belong together
  */
 export async function openCertificateFiles(options: CertificateFilesOptions): Promise<KeyPairSource> {
   const { certificateFile, keyFile, clock, logger, metrics = noMetrics } = options;
@@ -57,7 +57,7 @@ export async function openCertificateFiles(options: CertificateFilesOptions): Pr
           metrics.count("virtual_kubelet_serving_certificate_read_errors_total");
           logger.warn(
             { file: certificateFile, err: messageOf(error) },
-            "the serving certificate cannot be read again; the one before stays",
+            "the new serving certificate cannot be read; the previous one stays in use",
           );
         },
       }),

@@ -214,7 +214,7 @@ test("a request that nobody decides is told of after a quarter of an hour, stays
   await clock.advance(895_000);
   expect(warnings()).toEqual([]);
   await clock.advance(10_000);
-  expect(warnings()).toEqual(["nobody has approved the request for a serving certificate yet: kubectl certificate approve"]);
+  expect(warnings()).toEqual(["the request for a serving certificate is not approved yet; approve it with: kubectl certificate approve"]);
   await clock.advance(800_000);
   expect(warnings()).toHaveLength(1);
   expect(requests(api)).toHaveLength(1);
@@ -240,7 +240,9 @@ test.each(["Denied", "Failed"])("a request that is %s is told of, and made again
   await soon(() => expect(requests(api)).toHaveLength(1));
 
   decide(api, { conditions: [{ type, status: "True", reason: "No" }] });
-  await soon(() => expect(logger.warnings).toEqual(["the request for a serving certificate was refused; the present one stays"]));
+  await soon(() =>
+    expect(logger.warnings).toEqual(["the request for a serving certificate was refused; the current certificate stays in use"]),
+  );
   const csr = requests(api)[0]?.metadata?.name;
   expect(logger.fields).toContainEqual({ csr, condition: type, reason: "No" });
   await soon(() => expect(renewErrors(metrics)).toBe(1));
@@ -267,7 +269,7 @@ test("who is not the node is told once that approvers may refuse, and gets the c
   api.onCreate = (object) =>
     ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "system:serviceaccount:kube-system:vk" } }) as never;
   const { logger, served } = await rig({ api });
-  await soon(() => expect(logger.warnings).toEqual([expect.stringContaining("automatic approvers refuse")]));
+  await soon(() => expect(logger.warnings).toEqual([expect.stringContaining("automatic approvers accept")]));
 
   approve(api);
 
@@ -304,7 +306,7 @@ test.each([
 
   approve(api, wish);
 
-  await soon(() => expect(logger.warnings).toEqual([expect.stringContaining("the cluster's signer gave a certificate")]));
+  await soon(() => expect(logger.warnings).toEqual([expect.stringContaining("the certificate from the cluster's signer")]));
   await clock.advance(600_000);
   expect(requests(api)).toHaveLength(1);
   await clock.advance(1_400_000);
@@ -338,7 +340,7 @@ test("a certificate for another key is refused", async () => {
 
   decide(api, { certificate: Buffer.from(certificate).toString("base64") });
 
-  await soon(() => expect(logger.lines).toContain("error the cluster's signer gave a certificate that is of no use"));
+  await soon(() => expect(logger.lines).toContain("error the certificate from the cluster's signer cannot be used"));
   expect(served().issuer).toBe(served().subject);
 });
 
@@ -374,7 +376,7 @@ test("what was saved and cannot be read is told of, and left out", async () => {
 
   const { logger, served } = await rig({ store, bootstrap: false });
 
-  expect(logger.warnings).toEqual(Array.from({ length: 2 }, () => "a saved certificate is of no use; going on without it"));
+  expect(logger.warnings).toEqual(Array.from({ length: 2 }, () => "a saved certificate cannot be used; continuing without it"));
   expect(logger.fields[0]).toEqual({ err: expect.stringContaining("read a certificate and its key: ") });
   expect(served().issuer).toBe(served().subject);
   expect(store.stored.issued).toBeUndefined();
@@ -389,7 +391,7 @@ test("where nothing can be saved it goes on, and says so each time", async () =>
 
   await soon(() => expect(served().issuer).toBe("CN=test-ca"));
 
-  expect(new Set(logger.warnings)).toEqual(new Set(["cannot save the serving certificate; a restart begins without it"]));
+  expect(new Set(logger.warnings)).toEqual(new Set(["cannot save the serving certificate; it will be missing after a restart"]));
   expect(logger.warnings.length).toBeGreaterThanOrEqual(3);
   expect(logger.fields).toContainEqual({ err: "disk full" });
 });
@@ -407,7 +409,7 @@ test("what it cannot find out about the node ends it", async () => {
 test("it says what it asks for, what comes of it, and until when that is good", async () => {
   const { api, logger, metrics, served } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
-  await soon(() => expect(logger.lines[0]).toMatch(/^info asked the cluster for a serving certificate/));
+  await soon(() => expect(logger.lines[0]).toMatch(/^info requested a serving certificate from the cluster/));
   expect(logger.fields[0]).toEqual({ csr: requests(api)[0]?.metadata?.name, dnsNames: [], ips: ["10.0.0.1"] });
 
   approve(api);

@@ -11,24 +11,24 @@ import { makeSelfSigned, needsSelfSigned } from "./self-signed.ts";
 import { allNames, covers, type ServingNames } from "./serving-names.ts";
 import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
 
-/** How often addresses and times are looked at. */
+/** Interval of the checks of the node's addresses and the certificate's validity. */
 const lookIntervalMs = 5_000;
 
-/** After this long without a verdict somebody is told. Source: client-go v0.36.3 util/certificate, certificateWaitTimeout. */
+/** Time without a decision on a request after which a reminder is logged. Source: client-go v0.36.3 util/certificate, certificateWaitTimeout. */
 const patienceMs = 900_000;
 
-/** Waits after a request that could not be made. Source of the first: client-go v0.36.3 util/certificate. */
+/** Delays after a request that could not be created. Source of the first delay: client-go v0.36.3 util/certificate. */
 const submitRetry = { initialMs: 2_000, maxMs: 900_000 };
 
-/** Waits after a request that was refused: the same again will hardly do better. */
+/** Delays after a refused request. They are longer, because the same request will probably be refused again. */
 const refusedRetry = { initialMs: 1_800_000, maxMs: 86_400_000 };
 
-/** What a {@link CertificateManager} needs. */
+/** Options of {@link openCertificateManager}. */
 export interface CertificateManagerOptions {
   readonly nodeName: string;
-  /** What the certificate is to be valid for, by the node's addresses; `undefined` while they are not known. Asked every few seconds. */
+  /** Names for the certificate, derived from the node's addresses; `undefined` while these are unknown. Called every few seconds. */
   readonly names: () => ServingNames | undefined;
-  /** Whether the cluster is asked for a certificate; otherwise it stays self-signed. */
+  /** Request a certificate from the cluster. Otherwise the certificate stays self-signed. */
   readonly bootstrap: boolean;
   readonly store: CertificateStore;
   readonly client: KubeClient;
@@ -48,11 +48,11 @@ interface Following {
 }
 
 /**
- * A node's serving certificate without anybody's help: self-signed at once, and in its place one of the cluster's signer
- * `kubernetes.io/kubelet-serving` as soon as somebody approves the request. It is renewed before it expires, and when
+ * Manages a node's serving certificate. It starts with a self-signed certificate, and replaces it with one of the cluster's signer
+ * `kubernetes.io/kubelet-serving` as soon as somebody approves the request. The certificate is renewed before it expires, and when
  * the node's addresses change.
  *
- * Source of its rules: kubernetes v1.36.3 pkg/kubelet/certificate, client-go v0.36.3 util/certificate.
+ * Source of the rules: kubernetes v1.36.3 pkg/kubelet/certificate, client-go v0.36.3 util/certificate.
  */
 export class CertificateManager implements KeyPairSource {
   readonly #options: CertificateManagerOptions;
@@ -63,7 +63,7 @@ export class CertificateManager implements KeyPairSource {
   #following: Following | undefined;
   #outcome: { readonly of: string; readonly outcome: RequestOutcome } | undefined;
   #wake = new AbortController();
-  /** By the monotonic clock: a wall clock that is set right must not make the wait one of years. */
+  /** In monotonic time, because a correction of the wall clock must not extend the wait by years. */
   #notBeforeMs = -Infinity;
   #submitFailures = 0;
   #refusals = 0;
@@ -78,7 +78,7 @@ export class CertificateManager implements KeyPairSource {
     if (stored.issued) this.#issued = dated(stored.issued, options.random);
   }
 
-  /** The pair that new connections are to use: the signer's while it is valid, else the self-signed one. */
+  /** Certificate and key for new connections: the signer's certificate while it is valid, otherwise the self-signed one. */
   current(): KeyPair {
     return this.#served;
   }
@@ -120,7 +120,7 @@ export class CertificateManager implements KeyPairSource {
     this.#measure();
   }
 
-  /** Makes a request, in place of one that is under way. */
+  /** Creates a request, which replaces a pending one. */
   async #request(names: ServingNames, signal: AbortSignal): Promise<void> {
     const { clock, logger, metrics, nodeName, random } = this.#options;
     try {
@@ -132,7 +132,10 @@ export class CertificateManager implements KeyPairSource {
       await this.#save({ ...this.#stored, pending: { name, uid, key, names, madeMs: clock.now() } });
       this.#submitFailures = 0;
       this.#nextReminderMs = clock.now() + patienceMs;
-      logger.info({ csr: name, ...names }, "asked the cluster for a serving certificate; it comes with: kubectl certificate approve");
+      logger.info(
+        { csr: name, ...names },
+        "requested a serving certificate from the cluster; approve it with: kubectl certificate approve",
+      );
       this.#tellOfRequester(name, username);
     } catch (error) {
       signal.throwIfAborted();
@@ -146,14 +149,14 @@ export class CertificateManager implements KeyPairSource {
     }
   }
 
-  /** The signer does not look at who asks, but those who approve by rule do. */
+  /** Warns if the requester is not `system:node:NAME`: the signer accepts any requester, but automatic approvers do not. */
   #tellOfRequester(csr: string, username: string): void {
     const { logger, nodeName } = this.#options;
     if (this.#toldOfRequester || username === `system:node:${nodeName}`) return;
     this.#toldOfRequester = true;
     logger.warn(
       { csr, requester: username },
-      "automatic approvers refuse a node's certificate to whoever is not system:node:NAME: approve it by hand, run as that user, or name a certificate file; until then it is self-signed",
+      "automatic approvers accept certificate requests of nodes only from system:node:NAME: approve the request by hand, run as that user, or set a certificate file; until then the certificate is self-signed",
     );
   }
 
@@ -186,17 +189,20 @@ export class CertificateManager implements KeyPairSource {
       try {
         const issued = dated(pair, random);
         this.#issued = issued;
-        // One that is to be replaced at once would be asked for, granted and replaced without end.
+        // A certificate that must be replaced at once would cause an endless series of requests.
         if (isOfUse(issued, pending.names, clock.now())) this.#refusals = 0;
         else this.#distrustSigner(pending.name);
         await this.#save({ ...this.#stored, issued: pair, pending: undefined });
         return;
       } catch (error) {
-        logger.error({ csr: of, err: messageOf(error) }, "the cluster's signer gave a certificate that is of no use");
+        logger.error({ csr: of, err: messageOf(error) }, "the certificate from the cluster's signer cannot be used");
       }
     } else if (outcome.kind === "refused") {
       const { condition, reason } = outcome;
-      logger.warn({ csr: of, condition, reason }, "the request for a serving certificate was refused; the present one stays");
+      logger.warn(
+        { csr: of, condition, reason },
+        "the request for a serving certificate was refused; the current certificate stays in use",
+      );
     } else {
       logger.info({ csr: of }, "the request for a serving certificate was deleted before it was decided");
     }
@@ -207,7 +213,7 @@ export class CertificateManager implements KeyPairSource {
     await this.#save({ ...this.#stored, pending: undefined });
   }
 
-  /** Asking again will hardly bring a better certificate; what comes of it is used for as long as it can be. */
+  /** Delays the next request, because it would probably return the same certificate. The certificate is used as long as possible. */
   #distrustSigner(csr: string): void {
     const { clock, logger, metrics, random } = this.#options;
     const delayMs = backoffMs(refusedRetry, ++this.#refusals, random);
@@ -215,11 +221,11 @@ export class CertificateManager implements KeyPairSource {
     metrics.count("kubelet_server_expiration_renew_errors");
     logger.warn(
       { csr, delayMs: Math.round(delayMs) },
-      "the cluster's signer gave a certificate that lacks an address of the node, or whose time is over or yet to come by this machine's clock",
+      "the certificate from the cluster's signer lacks an address of the node, or has expired or is not valid yet by this machine's clock",
     );
   }
 
-  /** A request that nobody decides is told of after a quarter of an hour, then ever more rarely. */
+  /** Logs a reminder of an undecided request after a quarter of an hour, then less and less often. */
   #remind(): void {
     const { clock, logger, metrics } = this.#options;
     const { pending } = this.#stored;
@@ -230,11 +236,11 @@ export class CertificateManager implements KeyPairSource {
     metrics.count("kubelet_server_expiration_renew_errors");
     logger.warn(
       { csr: pending.name, waitedMinutes: Math.round(waitedMs / 60_000) },
-      "nobody has approved the request for a serving certificate yet: kubectl certificate approve",
+      "the request for a serving certificate is not approved yet; approve it with: kubectl certificate approve",
     );
   }
 
-  /** Brings into use what is best: the signer's certificate while it is valid, else a self-signed one. */
+  /** Puts the best certificate into use: the signer's while it is valid, otherwise a self-signed one. */
   async #serve(names: ServingNames | undefined): Promise<void> {
     const { clock, logger, metrics, nodeName } = this.#options;
     const nowMs = clock.now();
@@ -257,22 +263,22 @@ export class CertificateManager implements KeyPairSource {
     metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000));
   }
 
-  /** What cannot be saved is kept in memory all the same. */
+  /** Saves the certificates. If this fails, they stay in memory. */
   async #save(stored: StoredCertificates): Promise<void> {
     const { store, logger } = this.#options;
     this.#stored = stored;
     try {
       await store.save(stored);
     } catch (error) {
-      logger.warn({ err: messageOf(error) }, "cannot save the serving certificate; a restart begins without it");
+      logger.warn({ err: messageOf(error) }, "cannot save the serving certificate; it will be missing after a restart");
     }
   }
 }
 
 /**
- * A {@link CertificateManager} with what it has from before, or a new self-signed certificate.
+ * Creates a {@link CertificateManager} with its saved certificates, or with a new self-signed one.
  *
- * @throws InvalidInputError if what was saved cannot be read
+ * @throws InvalidInputError if the saved certificates cannot be read
  */
 export async function openCertificateManager(options: CertificateManagerOptions): Promise<CertificateManager> {
   const { clock, logger, names, nodeName, store } = options;
@@ -283,7 +289,7 @@ export async function openCertificateManager(options: CertificateManagerOptions)
   const selfSigned = await makeSelfSigned(nodeName, names(), nowMs);
   const next = { ...stored, selfSigned };
   await store.save(next).catch((error: unknown) => {
-    logger.warn({ err: messageOf(error) }, "cannot save the serving certificate; a restart begins without it");
+    logger.warn({ err: messageOf(error) }, "cannot save the serving certificate; it will be missing after a restart");
   });
   return new CertificateManager(options, next, selfSigned);
 }
@@ -292,7 +298,7 @@ function bestOf(stored: StoredCertificates, issued: X509Certificate | undefined,
   return issued && isValidAt(issued, nowMs) ? stored.issued : stored.selfSigned;
 }
 
-/** Whether the certificate is what was asked for, and need not be replaced yet. */
+/** Whether the certificate matches the request and need not be replaced yet. */
 function isOfUse({ certificate, rotateAtMs }: DatedCertificate, names: ServingNames, nowMs: number): boolean {
   return isValidAt(certificate, nowMs) && nowMs < rotateAtMs && covers(certificate, names);
 }
@@ -302,14 +308,14 @@ function dated(pair: KeyPair, random: Random): DatedCertificate {
   return { certificate, rotateAtMs: rotationTimeMs(certificate, random) };
 }
 
-/** Leaves out pairs that cannot be read. */
+/** Removes pairs that cannot be read. */
 function usable(stored: StoredCertificates, logger: Logger): StoredCertificates {
   const keep = (pair: KeyPair | undefined): KeyPair | undefined => {
     try {
       if (pair) certificateOf(pair);
       return pair;
     } catch (error) {
-      logger.warn({ err: messageOf(error) }, "a saved certificate is of no use; going on without it");
+      logger.warn({ err: messageOf(error) }, "a saved certificate cannot be used; continuing without it");
       return undefined;
     }
   };

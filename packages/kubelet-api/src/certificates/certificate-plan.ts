@@ -22,7 +22,7 @@ export interface CertificateSituation {
 
 /** Next action for the signer's certificate. */
 export type CertificateAction =
-  /** Make a request, and forget a pending one. */
+  /** Create a request, and forget a pending one. */
   | { readonly kind: "request"; readonly names: ServingNames }
   /** Wait for the pending request. */
   | { readonly kind: "await" }

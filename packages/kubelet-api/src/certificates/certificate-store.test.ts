@@ -72,7 +72,7 @@ test.each([
   const store = await openCertificateDirectory(directory, "vk", logger);
 
   expect(await store.load()).toEqual({});
-  expect(logger.lines).toEqual(["warn the file with certificates cannot be understood; starting without"]);
+  expect(logger.lines).toEqual(["warn the file with certificates cannot be parsed; starting without it"]);
   expect(logger.fields).toEqual([{ path: join(directory, "vk.json") }]);
 });
 

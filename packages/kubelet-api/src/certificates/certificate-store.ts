@@ -7,42 +7,42 @@ import type { Logger } from "@virtual-kubelet/kube-client";
 import { warnOfOpenDirectory, warnOfOpenKeyFile } from "./open-permissions.ts";
 import type { ServingNames } from "./serving-names.ts";
 
-/** A request for a certificate that is not decided yet. */
+/** Certificate request that is not decided yet. */
 export interface PendingRequest {
   /** Name and UID of the CertificateSigningRequest. */
   readonly name: string;
   readonly uid: string;
-  /** PEM. */
+  /** Private key in PEM. */
   readonly key: string;
   readonly names: ServingNames;
-  /** When it was made, in milliseconds since the epoch. */
+  /** Time of creation, in milliseconds since the epoch. */
   readonly madeMs: number;
 }
 
-/** What a node has of serving certificates. */
+/** Serving certificates and pending request of a node. */
 export interface StoredCertificates {
   readonly selfSigned?: KeyPair | undefined;
-  /** Of the cluster's signer. */
+  /** Pair from the cluster's signer. */
   readonly issued?: KeyPair | undefined;
   readonly pending?: PendingRequest | undefined;
 }
 
 /** Keeps certificates, keys and a pending request over restarts. */
 export interface CertificateStore {
-  /** What was saved last; empty if nothing was. */
+  /** Returns the state that was saved last; empty if there is none. */
   load(): Promise<StoredCertificates>;
-  /** Saves it, in place of what was there. */
+  /** Saves the state, and replaces the previous one. */
   save(stored: StoredCertificates): Promise<void>;
 }
 
-/** Keeps nothing: each start makes a new key, and a new request. */
+/** Stores nothing: each start creates a new key and a new request. */
 export const noCertificateStore: CertificateStore = { load: () => Promise.resolve({}), save: () => Promise.resolve() };
 
 /**
- * Keeps them in `<node name>.json` in a directory, readable by the owner alone (0600, the directory 0700). A file that
- * cannot be understood counts as none, and is logged. A directory that others can write to is warned of.
+ * Opens a store that uses the file `<node name>.json` in a directory. Only the owner can read the file (0600, the directory 0700). A file that
+ * cannot be parsed is logged and ignored. Logs a warning about a directory that others can write to.
  *
- * @throws InvalidInputError if the directory cannot be made
+ * @throws InvalidInputError if the directory cannot be created
  */
 export async function openCertificateDirectory(directory: string, nodeName: string, logger: Logger): Promise<CertificateStore> {
   const path = join(directory, `${nodeName}.json`);
@@ -68,16 +68,16 @@ async function load(path: string, logger: Logger): Promise<StoredCertificates> {
     const stored: unknown = JSON.parse(text);
     if (isStored(stored)) return stored;
   } catch {
-    // The parser's own error quotes the text, which holds keys.
+    // The parser's own error quotes the text, which contains keys.
   }
-  logger.warn({ path }, "the file with certificates cannot be understood; starting without");
+  logger.warn({ path }, "the file with certificates cannot be parsed; starting without it");
   return {};
 }
 
-/** Whole or not at all: a crash in between leaves what was there. */
+/** Writes the file atomically: after a crash, the previous content is still there. */
 async function save(path: string, stored: StoredCertificates): Promise<void> {
   const next = `${path}.new`;
-  // Never into what is there: a link that somebody put there would lead the keys to them.
+  // Creates a new file, because an existing path could be somebody's link, through which the keys would leak.
   await rm(next, { force: true });
   {
     await using file = await open(next, "wx", 0o600);

@@ -3,21 +3,21 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 
-/** Where a server has its certificate from. */
+/** Source of a server's certificate. */
 export interface KeyPairSource {
-  /** The pair that new connections are to use. */
+  /** Certificate and key for new connections. */
   current(): KeyPair;
-  /** Calls back when {@link current} has changed. @returns what ends that */
+  /** Calls back when {@link current} has changed. @returns subscription; disposing it ends the calls */
   onChange(listener: () => void): Disposable;
-  /** Keeps it up to date until aborted; resolves then. To be called once. */
+  /** Keeps the certificate up to date until aborted, and then resolves. Must be called only once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * The certificate of a pair, the first one of its chain.
+ * Returns the certificate of a pair, which is the first one of its chain.
  *
- * @throws InvalidInputError if one of them cannot be read, they do not belong together, or OpenSSL serves nothing with them, as with a
- * key that is too small
+ * @throws InvalidInputError if one of them cannot be read, if they do not belong together, or if OpenSSL refuses them, for example because
+ * the key is too small
  */
 export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
   let first: X509Certificate;
@@ -29,6 +29,6 @@ export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
   } catch (error) {
     throw new InvalidInputError(`read a certificate and its key: ${messageOf(error)}`, { cause: error });
   }
-  if (!belong) throw new InvalidInputError("read a certificate and its key: the key is not that certificate's");
+  if (!belong) throw new InvalidInputError("read a certificate and its key: the key does not belong to the certificate");
   return first;
 }

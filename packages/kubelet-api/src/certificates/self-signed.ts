@@ -4,16 +4,16 @@ import { isValidAt } from "./certificate-plan.ts";
 import { certificateOf } from "./key-pair.ts";
 import { allNames, covers, type ServingNames } from "./serving-names.ts";
 
-/** How long a self-signed certificate is valid. Source: kubernetes v1.36.3 client-go util/cert, GenerateSelfSignedCertKey. */
+/** Validity of a self-signed certificate. Source: kubernetes v1.36.3 client-go util/cert, GenerateSelfSignedCertKey. */
 const lifetimeMs = 365 * 86_400_000;
 
-/** After which part of its life a new one is made. */
+/** Fraction of its lifetime after which it is replaced. */
 const renewAfter = 0.8;
 
-/** From when it is valid, for clients whose clocks are behind. */
+/** Start of its validity before the present, for clients whose clocks are slow. */
 const backdateMs = 300_000;
 
-/** A certificate that a node signs for itself, for its name and addresses, with a new key. */
+/** Creates a certificate that a node signs itself, for its name and addresses, with a new key. */
 export async function makeSelfSigned(nodeName: string, names: ServingNames | undefined, nowMs: number): Promise<KeyPair> {
   const { generateKey, selfSignedCertificate } = await import("@virtual-kubelet/pki");
   const key = generateKey();
@@ -29,7 +29,7 @@ export async function makeSelfSigned(nodeName: string, names: ServingNames | und
   return { certificate, key };
 }
 
-/** Whether a new one is to be made: there is none, it lacks an address, or its time is nearly over. */
+/** Whether a new certificate is needed: there is none, it lacks an address, or it expires soon. */
 export function needsSelfSigned(present: KeyPair | undefined, nodeName: string, names: ServingNames | undefined, nowMs: number): boolean {
   if (!present) return true;
   const certificate = certificateOf(present);

@@ -2,16 +2,16 @@ import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { DeepReadonly, NodeAddress } from "@virtual-kubelet/kube-client";
 
-/** What a serving certificate is to be valid for; sorted, without repetitions. */
+/** Names and addresses for a serving certificate; sorted, without duplicates. */
 export interface ServingNames {
   readonly dnsNames: readonly string[];
   readonly ips: readonly string[];
 }
 
-/** What a certificate can hold as a DNS name: ASCII without spaces. */
+/** Valid DNS names of a certificate: ASCII without spaces. */
 const dnsName = /^[\u0021-\u007e]+$/;
 
-/** What a node's addresses come to. Source: kubernetes v1.36.3 pkg/kubelet/certificate/kubelet.go, addressesToHostnamesAndIPs. */
+/** Derives the names from a node's addresses. Source: kubernetes v1.36.3 pkg/kubelet/certificate/kubelet.go, addressesToHostnamesAndIPs. */
 export function servingNamesOf(addresses: readonly DeepReadonly<NodeAddress>[]): ServingNames {
   const dnsNames = new Set<string>();
   const ips = new Set<string>();
@@ -23,12 +23,12 @@ export function servingNamesOf(addresses: readonly DeepReadonly<NodeAddress>[]):
   return { dnsNames: [...dnsNames].sort(), ips: [...ips].sort() };
 }
 
-/** All of them in one list. */
+/** Returns all names and addresses in one list. */
 export function allNames({ dnsNames, ips }: ServingNames): string[] {
   return [...dnsNames, ...ips];
 }
 
-/** Whether the certificate is valid for all of them; it may be for more. */
+/** Whether the certificate is valid for all names and addresses. It may be valid for others, too. */
 export function covers(certificate: X509Certificate, { dnsNames, ips }: ServingNames): boolean {
   return (
     dnsNames.every((name) => certificate.checkHost(name, { subject: "never" }) !== undefined) &&
@@ -36,7 +36,7 @@ export function covers(certificate: X509Certificate, { dnsNames, ips }: ServingN
   );
 }
 
-/** Whether they are the same. */
+/** Whether two sets of names are equal. */
 export function sameNames(a: ServingNames, b: ServingNames): boolean {
   return a.dnsNames.join() === b.dnsNames.join() && a.ips.join() === b.ips.join();
 }

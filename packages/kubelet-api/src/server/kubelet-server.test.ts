@@ -602,7 +602,9 @@ describe("a stream that is evicted", () => {
     other.write(head("/containerLogs/default/db/main"));
 
     expect(String((await once(other, "data"))[0])).toContain("200 OK");
-    expect(await readToEnd(oldest!)).toContain("evicted: 2 streams are open, and this one was the idlest of the caller that holds most");
+    expect(await readToEnd(oldest!)).toContain(
+      "evicted: 2 streams are open, and of those of the caller who has the most, this one was idle for longest",
+    );
     for (const socket of [...sockets, other]) socket.destroy();
   });
 

@@ -215,7 +215,7 @@ test("a session has so many calls of the provider's, which count until they retu
   await new Promise((resolve) => third.once("close", resolve));
   expect(calls).toBe(2);
   expect(limited.logger.fields).toContainEqual({ limit: "maxForwardsPerSession", user: "alice", pod: "default/web" });
-  expect(limited.logger.warnings).toContain("a caller met a limit of the node's server");
+  expect(limited.logger.warnings).toContain("a caller reached a limit of the node's server");
   returned.resolve();
 
   await vi.waitFor(async () => {

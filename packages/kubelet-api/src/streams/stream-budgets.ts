@@ -58,7 +58,7 @@ export class StreamBudgets {
       "warn",
       limit,
       { limit, user: user.name, pod: `${namespace}/${pod}` },
-      "a caller met a limit of the node's server",
+      "a caller reached a limit of the node's server",
     );
   }
 }

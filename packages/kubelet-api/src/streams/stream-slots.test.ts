@@ -94,7 +94,7 @@ test("the idlest is ended, with words for its client and a line for the log", as
 
   expect([first, second, third].map((slot) => slot?.signal.aborted)).toEqual([false, false, true]);
   expect(third?.signal.reason).toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringMatching(/^evicted: 3 streams are open/) });
-  expect(logger.warnings).toEqual(["a stream is evicted: too many are open, and its caller holds most"]);
+  expect(logger.warnings).toEqual(["a stream is evicted: too many are open, and its caller has the most"]);
   expect(logger.fields).toEqual([{ limit: "maxStreams", max: 3, user: "api", pod: "tenant/web" }]);
 });
 

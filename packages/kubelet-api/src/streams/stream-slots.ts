@@ -103,9 +103,11 @@ export class StreamSlots {
     }
     this.#held.delete(victim);
     this.#ending.add(victim);
-    this.#throttledLog.log("warn", "evicted", fields, "a stream is evicted: too many are open, and its caller holds most");
+    this.#throttledLog.log("warn", "evicted", fields, "a stream is evicted: too many are open, and its caller has the most");
     victim.controller.abort(
-      new UnavailableError(`evicted: ${this.#max} streams are open, and this one was the idlest of the caller that holds most of them`),
+      new UnavailableError(
+        `evicted: ${this.#max} streams are open, and of those of the caller who has the most, this one was idle for longest`,
+      ),
     );
   }
 

@@ -101,7 +101,7 @@ describe.for([
     const limiting = pods.limit({ memoryBytes: 500 * Mi }, signal);
 
     await expect(limiting).rejects.toThrow(
-      'limit what pods use together: cgroup /shared holds "database", which is no pod\'s; cgroupParent names another for pods',
+      'limit what pods use together: cgroup /shared holds "database", which belongs to no pod; set cgroupParent to another cgroup',
     );
     expect(await machine.read("/shared", files[2] ?? "")).toBeUndefined();
   });

@@ -139,7 +139,7 @@ export class PodCgroups {
     );
     if (stranger !== undefined) {
       throw new ConflictError(
-        `limit what pods use together: cgroup ${names.root.path} holds ${JSON.stringify(stranger)}, which is no pod's; cgroupParent names another for pods`,
+        `limit what pods use together: cgroup ${names.root.path} holds ${JSON.stringify(stranger)}, which belongs to no pod; set cgroupParent to another cgroup`,
       );
     }
     await tree.make(names.root);

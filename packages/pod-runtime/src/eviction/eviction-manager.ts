@@ -150,7 +150,7 @@ export class EvictionManager {
       const thresholds = [...next.metSinceMs.keys()].map((threshold) => this.#told(threshold, observations));
       this.#options.logger.warn(
         { conditions: next.conditions, thresholds },
-        "the node runs out of something; evictionHard and evictionSoft set the thresholds",
+        "a resource of the node is below its eviction threshold; evictionHard and evictionSoft set the thresholds",
       );
     }
     if (next.conditions.toSorted().join() !== before.conditions.toSorted().join()) this.#options.onConditions();

@@ -206,7 +206,7 @@ test("what keeps the disk full is said, and an image that could not be removed f
 
   expect(said).toEqual([
     "an image could not be removed",
-    "the disk of the images is full, and too few of them are unused: logs, volumes or other data may fill it",
+    "the disk of the images is full, and too few images are unused: logs, volumes or other data may fill it",
   ]);
   images.otherBytes = 0;
   await collector.collect(never);

@@ -65,7 +65,7 @@ export class ImageCollector {
     if (freedBytes < wantedBytes) {
       logger.warn(
         { usedPercent, wantedBytes, freedBytes },
-        "the disk of the images is full, and too few of them are unused: logs, volumes or other data may fill it",
+        "the disk of the images is full, and too few images are unused: logs, volumes or other data may fill it",
       );
     }
     return freedBytes;

@@ -120,7 +120,7 @@ describe("probeOnce", () => {
   test("refuses a probe without an action, naming the container", async () => {
     await expect(probeOnce({}, targetOf(), never)).rejects.toMatchObject({
       code: "VK_INVALID_INPUT",
-      message: "probe container app: it names none of exec, httpGet, tcpSocket and grpc",
+      message: "probe container app: it has none of exec, httpGet, tcpSocket and grpc",
     });
   });
 

@@ -46,7 +46,7 @@ export async function probeOnce(spec: ProbeSpec, target: ProbeTarget, signal: Ab
   }
   if (tcpSocket) return tcpCheck(endpointOf(tcpSocket, target), signal);
   if (grpc) return grpcCheck({ ...endpointOf({ port: grpc.port }, target), service: grpc.service ?? "" }, signal);
-  throw new InvalidInputError(`probe container ${target.container.name}: it names none of exec, httpGet, tcpSocket and grpc`);
+  throw new InvalidInputError(`probe container ${target.container.name}: it has none of exec, httpGet, tcpSocket and grpc`);
 }
 
 /** The URL of an HTTP probe or hook. */

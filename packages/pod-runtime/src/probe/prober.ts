@@ -183,7 +183,10 @@ export class Prober implements Disposable {
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.logger.debug({ err: error }, "the runtime does not answer, so a probe's command that got no answer does not count");
+      this.#options.logger.debug(
+        { err: error },
+        "a probe's command got no answer, and the runtime does not answer either; the attempt does not count",
+      );
       return false;
     }
   }

@@ -82,5 +82,5 @@ export class PodInventory {
 
 /** Error for a pod of which nothing is left. */
 export function unknownPod({ namespace, name, uid }: PodRef): NotFoundError {
-  return new NotFoundError(`find pod ${namespace}/${name}: the container runtime holds nothing of UID ${uid}`);
+  return new NotFoundError(`find pod ${namespace}/${name}: the container runtime has nothing with UID ${uid}`);
 }

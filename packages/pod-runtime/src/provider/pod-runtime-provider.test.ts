@@ -661,7 +661,7 @@ describe("a pod that no worker runs", () => {
 
     await expect(rig.provider.deletePod(ref, { gracePeriodSeconds: 0 }, rig.signal)).rejects.toMatchObject({
       code: "VK_NOT_FOUND",
-      message: "find pod default/web: the container runtime holds nothing of UID u1",
+      message: "find pod default/web: the container runtime has nothing with UID u1",
     });
     expect(storage.pods.size).toBe(0);
   });

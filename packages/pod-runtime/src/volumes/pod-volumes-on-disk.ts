@@ -126,7 +126,7 @@ export class PodVolumesOnDisk implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     const claimed = await resolved.claimedVolume?.(name, signal);
-    if (!claimed) throw new UnsupportedError(`mount volume "${name}": there is no cluster to ask for its claim`);
+    if (!claimed) throw new UnsupportedError(`mount volume "${name}": there is no cluster from which to read its claim`);
     const { claims, onEvent } = this.#options;
     try {
       this.#ready.set(name, await claims.make(name, claimed, { pod, directory: this.directory, onEvent }, signal));

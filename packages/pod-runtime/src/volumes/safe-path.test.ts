@@ -37,7 +37,7 @@ describe("resolveWithin", () => {
     ["..", "it must not contain '..'"],
     ["a/../b", "it must not contain '..'"],
     ["out/x", "leads out of it"],
-    ["nowhere", "is a link that leads nowhere"],
+    ["nowhere", "is a link whose target does not exist"],
   ] as const)("refuses %s, and says that it %s", async ([path, problem]) => {
     await using folder = await tempFolder();
     const within = join(folder.path, "within");

@@ -36,7 +36,7 @@ export async function resolveWithin(folder: string, path: string): Promise<Resol
       existing = await realpath(next);
     } catch (error) {
       if (!hasFsCode(error, "ENOENT")) throw error;
-      if (await isLink(next)) throw new InvalidInputError(`follow ${path} from ${folder}: ${next} is a link that leads nowhere`);
+      if (await isLink(next)) throw new InvalidInputError(`follow ${path} from ${folder}: ${next} is a link whose target does not exist`);
       return { existing, missing: names.slice(index) };
     }
     if (!isWithin(existing, folder)) throw new InvalidInputError(`follow ${path} from ${folder}: ${next} leads out of it`);

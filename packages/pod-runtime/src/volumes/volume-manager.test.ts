@@ -472,7 +472,7 @@ test("where nothing can be mounted it is said once, and all goes on without", as
   await rig.manager.prepare(pod, never);
   await rig.manager.prepare(podWith({ ...pod.spec, volumes: [] }), never);
 
-  expect(rig.warnings).toEqual([expect.stringContaining("nothing can be mounted")]);
+  expect(rig.warnings).toEqual([expect.stringContaining("volumes cannot be mounted")]);
   expect(rig.events).toEqual([
     {
       type: "Warning",

@@ -44,7 +44,7 @@ export async function openRoot({ path, mounts, isMountSeen, logger }: OpenRootOp
   } catch (error) {
     logger.warn(
       { path: memory, reason: messageOf(error) },
-      "nothing can be mounted, which takes root with CAP_SYS_ADMIN: secrets and volumes with medium Memory are on the disk",
+      "volumes cannot be mounted, because that needs root with CAP_SYS_ADMIN: secrets and volumes with medium Memory are stored on the disk",
     );
     return { path: root, mounts: undefined };
   }

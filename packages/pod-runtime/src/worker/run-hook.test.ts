@@ -70,7 +70,7 @@ describe("a hook", () => {
   });
 
   test("without an action is told to be none", async () => {
-    await expect(run({})).rejects.toThrow("it names none of exec, httpGet and sleep");
+    await expect(run({})).rejects.toThrow("it has none of exec, httpGet and sleep");
   });
 });
 

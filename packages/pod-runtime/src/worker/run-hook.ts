@@ -27,7 +27,7 @@ export async function runHook(hook: HookSpec, target: HookTarget, signal: AbortS
   } else if (hook.httpGet) {
     await askByHttp({ url: httpUrl(hook.httpGet, target), headers: hook.httpGet.httpHeaders ?? [] }, target, signal);
   } else if (hook.sleep) await target.clock.sleep(hook.sleep.seconds * 1000, signal);
-  else throw new InvalidInputError(`run a hook of container ${target.container.name}: it names none of exec, httpGet and sleep`);
+  else throw new InvalidInputError(`run a hook of container ${target.container.name}: it has none of exec, httpGet and sleep`);
 }
 
 /** Falls back from HTTPS to HTTP, without credentials and with an event, if the server does not speak TLS. */

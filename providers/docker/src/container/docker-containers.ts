@@ -68,7 +68,7 @@ export class DockerContainers {
       const inspected = await inventory.inspect(id, signal);
       const { kind } = readState(inspected);
       if (kind === "running") return;
-      if (kind === "exited") throw new ConflictError(`${what}: it has ended, and is not begun a second time`);
+      if (kind === "exited") throw new ConflictError(`${what}: it has ended, and is not started a second time`);
     }
     inventory.forget(id);
     await objects.start(id, what, signal);
@@ -193,7 +193,7 @@ export class DockerContainers {
       }
     }
     throw new ConflictError(
-      `${what}: the names ${name} and ${name}_${sandboxId.slice(0, 8)} are taken at the engine; remove what has them`,
+      `${what}: the names ${name} and ${name}_${sandboxId.slice(0, 8)} are in use at the engine; remove the containers that have them`,
     );
   }
 

@@ -50,7 +50,8 @@ class Engine implements DockerEngine, Disposable {
     const { headers } = await this.#transport.answer(request, signal);
     const offered = headers["api-version"];
     const where = formatEndpoint(this.endpoint);
-    if (typeof offered !== "string") throw new UnavailableError(`${request.what}: what answers at ${where} is no Docker engine`);
+    if (typeof offered !== "string")
+      throw new UnavailableError(`${request.what}: the program that answers at ${where} is not a Docker engine`);
     const version = agreedVersion(offered);
     if (version === undefined) {
       throw new UnsupportedError(`${request.what}: the engine at ${where} offers ${offered}, expected 1.41 or later: Docker Engine 20.10`);

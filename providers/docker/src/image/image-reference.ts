@@ -34,7 +34,7 @@ export function parseImageReference(image: string): ImageReference {
     tagPattern.test(tag ?? "latest") &&
     (digest === undefined || digestPattern.test(digest));
   if (!isValid)
-    throw new InvalidInputError(`read image name ${JSON.stringify(image)}: invalid reference format, expected such as nginx:1.29`);
+    throw new InvalidInputError(`read image name ${JSON.stringify(image)}: invalid reference format, expected a name such as nginx:1.29`);
   return { registry, repository, pullName: tag === undefined && digest === undefined ? `${image}:latest` : image };
 }
 

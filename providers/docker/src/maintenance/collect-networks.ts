@@ -29,7 +29,7 @@ export async function collectNetworks({ host, runtime }: CollectNetworksOptions,
       await runtime.collectNetworks(signal);
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ err: error }, "what network plugins keep for pods that are gone could not be freed");
+      logger.warn({ err: error }, "resources of network plugins for deleted pods could not be released");
     }
     try {
       if (!isChecked) await runtime.checkNetworks(onProblem, signal);

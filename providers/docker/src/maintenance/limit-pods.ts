@@ -23,11 +23,12 @@ export async function limitPods({ host, cgroups, measureNode }: LimitPodsOptions
   for (;;) {
     try {
       const limits = cgroupLimits(nodeResources(await measureNode(signal)).enforced);
-      if (await cgroups.limit(limits, signal)) logger.info({ ...limits }, "all pods together are limited to what is allocatable");
+      if (await cgroups.limit(limits, signal))
+        logger.info({ ...limits }, "all pods together are limited to the node's allocatable resources");
       return;
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ err: error }, "the limit of all pods together could not be set to what is allocatable; will retry");
+      logger.warn({ err: error }, "the limit of all pods together could not be set to the node's allocatable resources; will retry");
     }
     await clock.sleep(retryMs, signal);
   }

@@ -43,8 +43,8 @@ test("a volume of the engine is a flexVolume of its own driver, whose options na
 });
 
 test.for([
-  [[], 'got "sshfs", expected none: volumeDrivers of the provider'],
-  [["local"], 'got "sshfs", expected local: volumeDrivers of the provider'],
+  [[], 'got "sshfs", expected none: volumeDrivers in the provider'],
+  [["local"], 'got "sshfs", expected local: volumeDrivers in the provider'],
 ] as const)("a driver that the configuration %j does not name is refused", async ([drivers, message]) => {
   expect(() => driverVolumeOf(claimed(source), drivers)).toThrow(message);
   const { engine, said } = engineWith();
@@ -81,7 +81,7 @@ test("a volume of the same name that somebody else made is neither taken nor rem
   await expect(provisioner.provisionVolume(wish, signal)).rejects.toMatchObject({ code: "VK_CONFLICT" });
   await expect(provisioner.removeVolume(released, signal)).rejects.toMatchObject({ code: "VK_CONFLICT" });
   await expect(provisioner.removeVolume({ ...released, source: { kind: "local", path: "/x" } }, signal)).rejects.toThrow(
-    "it is no volume of the engine",
+    "it is not a volume of the engine",
   );
   expect(Object.keys(volumes)).toEqual(["pvc-c1"]);
 });

@@ -27,7 +27,7 @@ export class DockerVolumes implements VolumeProvisioner {
     const wrong = accessModes.find((mode) => mode !== "ReadWriteOnce" && mode !== "ReadWriteOncePod");
     if (wrong !== undefined)
       throw new InvalidInputError(
-        `spec.accessModes: ${wrong} is not supported, expected ReadWriteOnce or ReadWriteOncePod: one engine has it`,
+        `spec.accessModes: ${wrong} is not supported, expected ReadWriteOnce or ReadWriteOncePod: it exists on one engine`,
       );
     const { driver: Driver, options: DriverOpts } = checkedDriver(parameters, this.#options.drivers);
     const body = { Name: name, Driver, DriverOpts, Labels: this.#labels(claim.uid) };
@@ -41,7 +41,7 @@ export class DockerVolumes implements VolumeProvisioner {
   async removeVolume({ name, claim, source }: ReleasedVolume, signal: AbortSignal): Promise<void> {
     const { engine } = this.#options;
     if (source.kind !== "flexVolume" || source.driver !== dockerVolumeDriver)
-      throw new ConflictError(`remove volume ${name}: it is no volume of the engine; nothing was removed`);
+      throw new ConflictError(`remove volume ${name}: it is not a volume of the engine; nothing was removed`);
     const path = `/volumes/${encodeURIComponent(name)}`;
     try {
       this.#check(name, await engine.json({ method: "GET", path, what: `look at volume ${name}` }, signal), claim.uid);
@@ -60,6 +60,8 @@ export class DockerVolumes implements VolumeProvisioner {
     const { Labels } = (found ?? {}) as { readonly Labels?: Readonly<Record<string, string>> | null };
     for (const [label, value] of Object.entries(this.#labels(claimUid)))
       if (Labels?.[label] !== value)
-        throw new ConflictError(`volume ${name} of the engine is not the claim's: its label ${label} is ${Labels?.[label] ?? "missing"}`);
+        throw new ConflictError(
+          `volume ${name} of the engine does not belong to the claim: its label ${label} is ${Labels?.[label] ?? "missing"}`,
+        );
   }
 }

@@ -29,7 +29,7 @@ export function checkedDriver(
     const got = driver === undefined ? "there is none" : `got ${JSON.stringify(driver)}`;
     const expected = allowed.length > 0 ? allowed.join(" or ") : "none";
     throw new InvalidInputError(
-      `option driver of a volume of the engine: ${got}, expected ${expected}: volumeDrivers of the provider's configuration says so`,
+      `option driver of a volume of the engine: ${got}, expected ${expected}: volumeDrivers in the provider's configuration sets this`,
     );
   }
   return { driver, options };

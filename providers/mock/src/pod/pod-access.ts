@@ -152,9 +152,7 @@ function runOf(
     return { startMs: Date.parse(state.startedAt), ranMs: Math.max(0, nowMs - state.startedMs), ended: false };
   const run: FinishedRun | undefined = !previous && state.kind === "exited" ? state.run : lastRun;
   if (!run)
-    throw new NotFoundError(
-      previous ? `container ${container.name} has no earlier instance` : `container ${container.name} has not started`,
-    );
+    throw new NotFoundError(previous ? `container ${container.name} has no earlier run` : `container ${container.name} has not started`);
   return { startMs: Date.parse(run.startedAt), ranMs: run.ranMs, ended: true };
 }
 

@@ -168,13 +168,13 @@ function readOutput(socket: WebSocket, { io, what, marked }: Call, signal: Abort
       try {
         event = readExecFrame((raw as Buffer).toString("utf8"));
       } catch (cause) {
-        failure = new UnavailableError(`${what}: Nomad sent a frame that is no JSON`, { cause });
+        failure = new UnavailableError(`${what}: Nomad sent a frame that is not JSON`, { cause });
         return socket.terminate();
       }
       if (event.kind === "exited") {
         // The docker driver also reports 0 for a command that has not started yet, and for a command whose last output it has dropped.
         if (marked && marked.exitCode === undefined && event.exitCode === 0)
-          failure = new UnavailableError(`${what}: Nomad says that the command has ended well, but the end of its output has not come`);
+          failure = new UnavailableError(`${what}: Nomad reports that the command has succeeded, but the end of its output is missing`);
         else exitCode = marked?.exitCode ?? event.exitCode;
         // Nomad closes the connection only some time later.
         socket.terminate();

@@ -57,7 +57,7 @@ export function containerLogs(input: LogInput, signal: AbortSignal): ContainerLo
 
 function previousLog(entry: PodEntry, container: string, restarts: number): Error {
   const { namespace, name } = entry.shape.ref;
-  if (restarts === 0) return new NotFoundError(`container ${container} of pod ${namespace}/${name} has no earlier instance`);
+  if (restarts === 0) return new NotFoundError(`container ${container} of pod ${namespace}/${name} has no earlier run`);
   return new UnsupportedError(
     `Nomad keeps one log for all instances of container ${container} of pod ${namespace}/${name}: read it without --previous`,
   );

@@ -14,7 +14,7 @@ export interface ForwardInput {
 export async function forwardPort({ ref, address, port, stream }: ForwardInput, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const what = `forward port ${port} of pod ${ref.namespace}/${ref.name}`;
-  if (address === undefined) throw new UnavailableError(`${what}: the pod has no address that could be reached from here`);
+  if (address === undefined) throw new UnavailableError(`${what}: the pod has no address that can be reached from this program`);
   const connection = await connectPort(address, port, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new UnavailableError(`${what}: connect to ${address}: ${messageOf(cause)}`, { cause });

@@ -40,8 +40,8 @@ test("a list is read page by page, as long as each names the next one", async ()
 });
 
 test.for<[string, (page: number) => string | undefined, number, string]>([
-  ["names one next page for ever", () => "same", 2, "list jobs: Nomad names the same next page twice"],
-  ["goes round in a circle", (page) => `t${page % 3}`, 4, "list jobs: Nomad names the same next page twice"],
+  ["names one next page for ever", () => "same", 2, "list jobs: Nomad returned the same next page twice"],
+  ["goes round in a circle", (page) => `t${page % 3}`, 4, "list jobs: Nomad returned the same next page twice"],
   ["has no end", (page) => `t${page}`, 200, "list jobs: Nomad's list has more than 200 pages of 1000 entries"],
 ])("a list that %s is no answer", async ([, nextTokenOf, requests, message]) => {
   const result = await listJobs(nextTokenOf);

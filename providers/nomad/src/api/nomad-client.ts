@@ -386,7 +386,7 @@ export class NomadClient {
       index ??= page.index;
       nextToken = page.nextToken;
       if (nextToken === undefined) return { items, index, skipped };
-      if (tokens.has(nextToken)) throw new UnavailableError(`${request.what}: Nomad names the same next page twice`);
+      if (tokens.has(nextToken)) throw new UnavailableError(`${request.what}: Nomad returned the same next page twice`);
       if (tokens.add(nextToken).size === maxPages)
         throw new UnavailableError(`${request.what}: Nomad's list has more than ${maxPages} pages of ${pageSize} entries`);
     }
@@ -401,7 +401,7 @@ export class NomadClient {
   ): Pick<IndexedList<T>, "items" | "skipped"> {
     // Nomad writes an empty list as null at times.
     const objects = body ?? [];
-    if (!Array.isArray(objects)) throw new UnavailableError(`${what}: Nomad's answer is no list`);
+    if (!Array.isArray(objects)) throw new UnavailableError(`${what}: Nomad's answer is not a list`);
     const items: T[] = [];
     const skipped: (string | undefined)[] = [];
     for (const object of objects as readonly unknown[]) {

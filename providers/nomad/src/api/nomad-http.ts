@@ -258,7 +258,7 @@ function parse<Body>({ what }: NomadRequest, text: string): Body {
   try {
     return (text === "" ? undefined : JSON.parse(text)) as Body;
   } catch (cause) {
-    throw new UnavailableError(`${what}: Nomad's answer is no JSON, or breaks off after ${text.length} characters`, { cause });
+    throw new UnavailableError(`${what}: Nomad's answer is not JSON, or is cut off after ${text.length} characters`, { cause });
   }
 }
 

@@ -76,6 +76,6 @@ test("a later start is told by an entry of its own, with a version", () => {
 test("a shape that is no JSON is named", () => {
   expect(readJobMeta({ ...job, Meta: { ...job.Meta, "vk.shape": "{" } }, owner, namespaceOf)).toEqual({
     kind: "unreadable",
-    why: "its meta vk.shape is no JSON; somebody has changed it",
+    why: "its meta vk.shape is not JSON; somebody has changed it",
   });
 });

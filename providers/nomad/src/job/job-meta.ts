@@ -111,7 +111,7 @@ function readEntry<T>(key: string, text: string, schema: z.ZodType<T>): T {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new InvalidInputError(`its meta ${key} is no JSON; somebody has changed it`);
+    throw new InvalidInputError(`its meta ${key} is not JSON; somebody has changed it`);
   }
   const version = versionSchema.safeParse(value).data?.version;
   if (version !== metaVersion)

@@ -32,7 +32,7 @@ test("each container has the first credentials that a kubelet would try and Noma
 test("an image for which there are tokens only is refused, without a word of them", () => {
   const pod = podWith({ containers: [containerWith({ image: "ghcr.io/app" })] });
 
-  expect(() => pullCredentialsOf(pod, entries)).toThrow(/^spec\.imagePullSecrets: for image ghcr\.io\/app they hold tokens only/);
+  expect(() => pullCredentialsOf(pod, entries)).toThrow(/^spec\.imagePullSecrets: for image ghcr\.io\/app they contain only tokens/);
 });
 
 test("a task logs in with what stands in a variable, and the job shows neither name nor password", () => {

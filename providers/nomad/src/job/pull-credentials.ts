@@ -25,7 +25,7 @@ export function pullCredentialsOf(pod: DeepReadonly<Pod>, entries: readonly Regi
     else if (all.length > 0) {
       const fieldPath = "spec.imagePullSecrets";
       throw new UnsupportedError(
-        `${fieldPath}: for image ${image} they hold tokens only, and Nomad's docker driver takes a user and a password; use a secret with these`,
+        `${fieldPath}: for image ${image} they contain only tokens, and Nomad's docker driver needs a user and a password; use a secret with both`,
         { fieldPath },
       );
     }

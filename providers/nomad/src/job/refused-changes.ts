@@ -17,7 +17,7 @@ export function refuseChange(shape: PodShape, { spec }: DeepReadonly<Pod>): void
       if (!known || image === undefined || image === known.image) continue;
       const fieldPath = `spec.${list}[${index}].image`;
       throw new UnsupportedError(
-        `${fieldPath}: Nomad would start the whole pod anew for ${image} in place of ${known.image}; delete the pod and create it with the new image`,
+        `${fieldPath}: Nomad would restart the whole pod for ${image} in place of ${known.image}; delete the pod and create it with the new image`,
         { fieldPath },
       );
     }

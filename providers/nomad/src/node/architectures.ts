@@ -41,7 +41,7 @@ export class Architectures {
       for (const { ID } of open) this.#byId.set(ID, undefined);
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.logger.debug({ err: messageOf(error) }, "the architectures of Nomad's clients are not known");
+      this.#options.logger.debug({ err: messageOf(error) }, "the architectures of Nomad's clients cannot be read");
     }
   }
 }

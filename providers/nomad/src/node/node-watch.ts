@@ -118,7 +118,7 @@ export class NodeWatch {
     } catch (error) {
       signal.throwIfAborted();
       this.#memoryOversubscription = false;
-      logger.debug({ err: messageOf(error) }, "memory is reserved up to its limit");
+      logger.debug({ err: messageOf(error) }, "memory limits are reserved instead of requests");
     }
   }
 }

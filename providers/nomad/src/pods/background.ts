@@ -43,7 +43,7 @@ export class Background implements AsyncDisposable {
         return await work(signal);
       } catch (error) {
         if (signal.aborted || isNotFound(error)) return;
-        this.#logger.warn({ work: key, err: messageOf(error), pauseMs }, "work at Nomad failed; it is tried again");
+        this.#logger.warn({ work: key, err: messageOf(error), pauseMs }, "work at Nomad failed; trying again");
       }
       await this.#clock.sleep(pauseMs, signal).catch(() => {});
     }

@@ -82,10 +82,7 @@ export class FileRefresh implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted || isNotFound(error)) return;
         const { namespace, name } = shape.ref;
-        logger.warn(
-          { pod: `${namespace}/${name}`, volume: volume.name, err: messageOf(error) },
-          "files of a pod cannot be brought up to date",
-        );
+        logger.warn({ pod: `${namespace}/${name}`, volume: volume.name, err: messageOf(error) }, "files of a pod cannot be updated");
       }
       await clock.sleep(pauseMs, signal).catch(() => {});
     }
@@ -111,7 +108,7 @@ export class FileRefresh implements AsyncDisposable {
         if (known.length === 0) {
           logger.warn(
             { pod: `${ref.namespace}/${ref.name}`, volume: name, file: file.path },
-            "a file that is new in a volume shows in new pods only",
+            "a new file of a volume appears only in new pods",
           );
           continue;
         }

@@ -58,7 +58,9 @@ export class PodFinder {
     const job = await client.readJob(jobId, signal);
     const meaning = readJobMeta(job, owner, namespaceOf);
     if (meaning.kind === "foreign")
-      throw new ConflictError(`job ${jobId} of pod ${ref.namespace}/${ref.name} is in Nomad without a pod's meta; stop and purge it`);
+      throw new ConflictError(
+        `job ${jobId} of pod ${ref.namespace}/${ref.name} exists in Nomad without the meta of a pod; stop and purge it`,
+      );
     if (meaning.kind === "unreadable")
       throw new InvalidInputError(`job ${jobId} of pod ${ref.namespace}/${ref.name} cannot be read: ${meaning.why}; or delete the pod`);
     const note = (allocations: readonly Allocation[]): void => {

@@ -177,7 +177,7 @@ test("a job that is no pod is none; a copy of a pod's job, and one whose meta wa
   expect(registry.noteJob(job({ Meta: { ...metaOf(shape), "vk.shape": "{" } }))).toBeUndefined();
   expect(skipped).toEqual([
     `job vk-copy: its meta is that of pod shop/web, whose job is ${jobId}`,
-    `job ${jobId}: its meta vk.shape is no JSON; somebody has changed it`,
+    `job ${jobId}: its meta vk.shape is not JSON; somebody has changed it`,
   ]);
   expect(registry.entries).toEqual([]);
 });

@@ -42,7 +42,7 @@ export class VariableSweep {
       } catch (error) {
         if (signal.aborted) return;
         pauseMs = sweepMs;
-        logger.debug({ err: messageOf(error) }, "variables of pods that are gone cannot be looked for; it is tried again");
+        logger.debug({ err: messageOf(error) }, "variables of deleted pods cannot be searched for; trying again");
       }
     }
   }
@@ -70,7 +70,7 @@ export class VariableSweep {
       }
       try {
         await client.deleteVariable(Path, signal, ModifyIndex);
-        logger.info({ variable: Path }, "deleted a variable whose pod is gone");
+        logger.info({ variable: Path }, "deleted a variable of a deleted pod");
       } catch (error) {
         if (!isConflict(error)) throw error;
       }

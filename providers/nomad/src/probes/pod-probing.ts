@@ -125,7 +125,7 @@ export class PodProbing implements Disposable {
     const { clientOf, clock, random, addressOf } = this.#options;
     const { allocation, shape } = entry;
     if (!allocation || allocation.ClientStatus === "unknown")
-      throw new UnavailableError(`probe container ${container.name}: Nomad has no connection to its client`);
+      throw new UnavailableError(`probe container ${container.name}: Nomad is not connected to its client`);
     const exec = (_id: string, command: readonly string[], io: AttachIO, limit: AbortSignal): Promise<ExecResult> => {
       const client = clientOf(shape.ref);
       const probing = { exec: client.execProbe.bind(client) };

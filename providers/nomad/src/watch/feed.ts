@@ -55,12 +55,12 @@ export class Feed {
       const canStream = stream && clock.monotonic() >= this.#refusedUntilMs;
       try {
         await (canStream ? this.#followStream(signal) : this.#followIndex(signal));
-        if (!signal.aborted) logger.debug({}, "Nomad's event stream broke off");
+        if (!signal.aborted) logger.debug({}, "Nomad's event stream was interrupted");
       } catch (error) {
         if (signal.aborted) break;
         const isRefused = isNotFound(error) || isUnauthorized(error) || isInvalidInput(error);
         if (canStream && isRefused) this.#refusedUntilMs = clock.monotonic() + streamAgainMs;
-        logger.warn({ err: messageOf(error), pauseMs: this.#pauseMs }, "changes at Nomad cannot be followed; it is tried again");
+        logger.warn({ err: messageOf(error), pauseMs: this.#pauseMs }, "changes at Nomad cannot be followed; trying again");
       }
       this.#connected = false;
       await clock.sleep(this.#pauseMs, signal).catch(() => {});

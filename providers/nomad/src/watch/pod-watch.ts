@@ -97,7 +97,7 @@ export class PodWatch {
       for (const evaluation of items) this.#onEvaluation(this.#options.registry.noteEvaluation(evaluation));
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.logger.debug({ err: error }, "Nomad does not tell why pods have no place");
+      this.#options.logger.debug({ err: error }, "Nomad does not report why pods cannot be placed");
     }
   }
 

@@ -91,7 +91,7 @@ export class ExecRunner implements AsyncDisposable {
         default:
           throw session.word === undefined
             ? missingProgram("sh")
-            : new UnavailableError("the command's terminal was closed before the command had ended: its exit code is not known");
+            : new UnavailableError("the command's terminal was closed before the command had ended: its exit code is unknown");
       }
     }
   }
@@ -121,7 +121,7 @@ export class ExecRunner implements AsyncDisposable {
         begin();
       }
     } catch (err) {
-      if (!inputs.aborted) logger.debug({ err }, "giving a terminal its size failed");
+      if (!inputs.aborted) logger.debug({ err }, "the size of a terminal could not be set");
     }
     begin();
   }
@@ -132,11 +132,11 @@ export class ExecRunner implements AsyncDisposable {
     const command = script(nonce);
     if (isTooLong(command))
       throw new InvalidInputError(
-        `run a command of ${command.length} characters: Zun takes it as part of a URL, so put a long one into a file or into the input`,
+        `run a command of ${command.length} characters: Zun receives it as part of a URL; put a long command into a file or into the input`,
       );
     const { exec_id: execId, proxy_url } = await api.execute(uuid, { command, run: false }, signal);
     const url = socketUrlSchema.safeParse(proxy_url).data;
-    if (url === undefined || !execId) throw new UnavailableError("run a command: Zun does not tell where its streams are");
+    if (url === undefined || !execId) throw new UnavailableError("run a command: Zun does not report the address of its streams");
     return new ScriptSession({ terminal: await openTerminal(url, socket, signal), execId, nonce });
   }
 
@@ -154,7 +154,7 @@ export class ExecRunner implements AsyncDisposable {
       while (session.word === undefined) if ((await session.next(late.signal)) === undefined) return;
       await api.execute(uuid, { command: killCommand(Number(session.word)), run: true }, late.signal);
     } catch (err) {
-      logger.debug({ err }, "killing a command whose client is gone failed");
+      logger.debug({ err }, "a command whose client is gone could not be killed");
     } finally {
       session.close();
     }
@@ -188,6 +188,6 @@ async function feedBytes({ terminal }: ScriptSession, stdin: NonNullable<AttachI
 
 function missingProgram(program: string): UnsupportedError {
   return new UnsupportedError(
-    `run a command: Zun gives every command a terminal and tells no exit code, which a script makes up for, and the image has no ${program || "sh"}`,
+    `run a command: Zun runs every command on a terminal and reports no exit code; a script that makes up for this needs a program that the image does not have: ${program || "sh"}`,
   );
 }

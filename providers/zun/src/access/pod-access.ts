@@ -35,7 +35,7 @@ export class PodAccess implements AsyncDisposable {
     const { uuid } = await this.#containerOf(ref, container, "logs", signal);
     if (options.previous)
       throw new NotFoundError(
-        `read the logs of container ${container} before its last start: Zun keeps them in one log with the present ones`,
+        `read the logs of container ${container} before its last start: Zun keeps one log for all runs of a container`,
       );
     const { api, clock } = this.#options;
     return openLogs(uuid, options, { api, clock, status: (inner) => this.#statusOf(ref, inner) }, signal);
@@ -79,7 +79,7 @@ export class PodAccess implements AsyncDisposable {
       throw new NotFoundError(`${what} of container ${container}: pod ${ref.namespace}/${ref.name} has only ${containers.join(", ")}`);
     if (observed.kind === "capsule")
       throw new UnsupportedError(
-        `${what} of container ${container}: a pod of several containers is a capsule of Zun's, and Zun gives no access to a capsule's containers`,
+        `${what} of container ${container}: a pod with several containers is a Zun capsule, and Zun gives no access to the containers of a capsule`,
       );
     return observed;
   }

@@ -62,7 +62,7 @@ export class ProcessorTimes {
       signal.throwIfAborted();
       const delayMs = intervalMs * 2 ** Math.min(failures, maxDoublings);
       this.#readings.set(uuid, { last, failures: failures + 1, dueMs: clock.monotonic() + delayMs });
-      logger.debug({ err: messageOf(error), delayMs }, "a container's processor time cannot be read; its memory can");
+      logger.debug({ err: messageOf(error), delayMs }, "a container's processor time cannot be read; its memory usage can");
       return last;
     }
   }

@@ -58,7 +58,7 @@ function addressOf(url: string, websocketUrl: string | undefined): URL {
   try {
     target = new URL(url);
   } catch {
-    throw new UnavailableError("reach Zun's websocket proxy: Zun named no URL; its websocket_proxy.base_url may not be set");
+    throw new UnavailableError("reach Zun's websocket proxy: Zun returned no URL; set websocket_proxy.base_url in Zun's configuration");
   }
   if (websocketUrl !== undefined) {
     const own = new URL(websocketUrl);

@@ -8,7 +8,7 @@ import type { ZunAuthConfig } from "./schema.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Where clouds.yaml is looked for: the first that is there counts.
+ * Paths of clouds.yaml; the first existing file is used.
  * Source: openstacksdk 4.22 openstack/config/loader.py.
  */
 function searchPath(): string[] {
@@ -17,11 +17,11 @@ function searchPath(): string[] {
 }
 
 /**
- * Completes a configuration from clouds.yaml, with secure.yaml from the same folder over it. A cloud that is named gives the
- * credentials, and no variable of the environment gets over them; region, interface and certificates of the configuration win.
- * Without a name, and without credentials in the configuration, a file with one cloud in it is used.
+ * Completes a configuration from clouds.yaml. A secure.yaml in the same folder overrides its values. If a cloud is named, only its
+ * credentials are used, and environment variables do not override them; region, interface and certificates of the configuration do. If no
+ * cloud is named and the configuration has no credentials, a file with exactly one cloud is used.
  *
- * @throws InvalidInputError naming file and cloud; never a value
+ * @throws InvalidInputError with the file and the cloud, never with a value
  */
 export function withClouds(config: ZunAuthConfig, paths: readonly string[] = searchPath()): ZunAuthConfig {
   if (config.cloud === undefined && config.authUrl !== undefined) return config;
@@ -43,7 +43,7 @@ export function withClouds(config: ZunAuthConfig, paths: readonly string[] = sea
   return { ...fromCloud(cloud, config), ...networking(config) };
 }
 
-/** Settings of the configuration that go over the file's. */
+/** Settings of the configuration that override the file's. */
 function networking({ containerEndpoint, networkEndpoint }: ZunAuthConfig): ZunAuthConfig {
   return {
     ...(containerEndpoint !== undefined && { containerEndpoint }),
@@ -96,7 +96,7 @@ function readClouds(path: string): Json {
   try {
     document = extname(path) === ".json" ? JSON.parse(text) : parse(text);
   } catch {
-    // The parser's message quotes the file, and the file holds passwords.
+    // The parser's message quotes the file, which contains passwords.
     throw new InvalidInputError(`read ${path}: it is no ${extname(path) === ".json" ? "JSON" : "YAML"}`);
   }
   const clouds = isObject(document) ? document["clouds"] : undefined;

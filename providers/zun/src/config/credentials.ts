@@ -1,28 +1,28 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ZunAuthConfig } from "./schema.ts";
 
-/** The `auth` of a request for a token, as Keystone v3 takes it. It is a secret. */
+/** The field `auth` of a token request to Keystone v3. It is a secret. */
 export interface KeystoneAuth {
   readonly identity: Readonly<Record<string, unknown>> & { readonly methods: readonly string[] };
-  /** Absent for an application credential, which has its project. */
+  /** Absent for an application credential, which determines the project. */
   readonly scope?: unknown;
 }
 
-/** What a token is asked for with, and what is looked for in its catalogue. */
+/** Credentials for a token request, and the endpoints to choose from the token's catalog. */
 export interface Credentials {
   /** Keystone's URL, ending in `/v3`. */
   readonly authUrl: string;
   readonly auth: KeystoneAuth;
-  /** How it signs in, for messages. */
+  /** Kind of credentials, for messages. */
   readonly method: "password" | "application credential" | "token";
 }
 
 type Named = { readonly id: string } | { readonly name: string };
 
 /**
- * How to sign in, from a complete configuration: an application credential before a token, a token before a password.
+ * Chooses the credentials of a complete configuration: an application credential before a token, a token before a password.
  *
- * @throws InvalidInputError naming the settings that are missing; never a value
+ * @throws InvalidInputError with the missing settings, never with a value
  */
 export function toCredentials(config: ZunAuthConfig): Credentials {
   const { authUrl } = config;

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { policyAnnotations } from "../pod/annotations.ts";
 import { policyVolumes } from "../pod/pod-volumes.ts";
 
-/** Which of Zun's objects a pod becomes: see the README. */
+/** Kind of Zun object for a pod; see the README. */
 export type ZunMode = "auto" | "container" | "capsule";
 
-/** Credentials and endpoints as configured, before a clouds.yaml is read. */
+/** Configured credentials and endpoints, before clouds.yaml is read. */
 export interface ZunAuthConfig {
   readonly cloud?: string | undefined;
   readonly cloudsFile?: string | undefined;
@@ -46,18 +46,18 @@ export interface ZunConfig extends ZunAuthConfig {
   /** Subnets, by name or id. A port is created on each. */
   readonly subnets: readonly string[];
   readonly securityGroups: readonly string[];
-  /** The network that floating IPs come from, by name or id. */
+  /** Network of the floating IPs, by name or id. */
   readonly floatingNetwork?: string | undefined;
   readonly assignFloatingIp: boolean;
   readonly availabilityZone?: string | undefined;
-  /** Name or id of the registry, known to Zun, whose credentials pull the images. */
+  /** Name or id of a registry in Zun, whose credentials are used to pull images. */
   readonly registry?: string | undefined;
   readonly runtime?: string | undefined;
   /** Send the pod's imagePullPolicy, which Zun's default policy accepts only from administrators. */
   readonly sendImagePullPolicy: boolean;
   /** How an emptyDir is implemented. */
   readonly emptyDir: "directory" | "cinder";
-  /** Give pods their service account's token, as a file that is never renewed. */
+  /** Give pods their service account's token as a file, which is never renewed. */
   readonly serviceAccountToken: boolean;
   readonly cpu: string;
   readonly memory: string;
@@ -66,7 +66,7 @@ export interface ZunConfig extends ZunAuthConfig {
   readonly pollIntervalMs: number;
   /** Milliseconds between two readings of a container's processor time, each of which runs a command in it. 0 turns them off. */
   readonly cpuIntervalMs: number;
-  /** Pods' addresses can be reached from where the program runs. */
+  /** Whether the program can reach pods' addresses. */
   readonly reachablePods: boolean;
   /** Base URL of Zun's websocket proxy, for use if the address that Zun reports cannot be reached. */
   readonly websocketUrl?: string | undefined;
@@ -127,13 +127,10 @@ const schema = z
     insecure: z.boolean().optional().meta({ description: "Accept any certificate of the cloud; default false", env: "OS_INSECURE" }),
     containerEndpoint: url("Zun's URL; default from the catalogue", "OS_CONTAINER_ENDPOINT_OVERRIDE"),
     networkEndpoint: url("Neutron's URL; default from the catalogue", "OS_NETWORK_ENDPOINT_OVERRIDE"),
-    mode: z
-      .enum(["auto", "container", "capsule"])
-      .default("auto")
-      .meta({
-        description: "Kind of Zun object for a pod; auto: a container if the pod has one container, otherwise a capsule",
-        env: "ZUN_MODE",
-      }),
+    mode: z.enum(["auto", "container", "capsule"]).default("auto").meta({
+      description: "Kind of Zun object for a pod; auto: a container if the pod has one container, otherwise a capsule",
+      env: "ZUN_MODE",
+    }),
     policy: podPolicySchema(policyAnnotations, policyVolumes)
       .default({})
       .describe("What pods may ask of the project; everything else is refused"),
@@ -183,7 +180,7 @@ const schema = z
     };
   });
 
-/** Reads the configuration. The variables that its fields name are OpenStack's own, and `ZUN_*` for what that has no names for. */
+/** Parses the configuration. Its environment variables are OpenStack's own and, for settings without such a variable, `ZUN_*`. */
 export const zunConfigSchema: ConfigSchema<ZunConfig> = {
   safeParse: (input) => schema.safeParse(input ?? {}),
   toJSONSchema: () => z.toJSONSchema(schema, { io: "input" }),

@@ -27,7 +27,7 @@ export class NetworkUpkeep {
       this.#host.recordEvent(ref, { type: "Warning", reason: "NetworkNotReady", message: messageOf(error) });
       this.#host.logger.warn(
         { err: error, pod: `${ref.namespace}/${ref.name}` },
-        "a pod's security groups or floating IP are not settled; it is tried again",
+        "security groups or floating IP of a pod could not be set; trying again",
       );
     }
   }
@@ -46,7 +46,7 @@ export class NetworkUpkeep {
       await this.#network.sweep(uids, signal);
     } catch (error) {
       signal.throwIfAborted();
-      logger.debug({ err: error }, "looking for ports that were left failed; it is tried again");
+      logger.debug({ err: error }, "leftover ports could not be searched for; trying again");
     }
   }
 }

@@ -121,7 +121,7 @@ export class PodCreator {
     if (!observed) return true;
     if (!isHalfMade(observed)) return false;
     await this.#options.api.deleteCapsule(uuid, signal);
-    this.#options.logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, capsule: uuid }, "deleted a half-made capsule");
+    this.#options.logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, capsule: uuid }, "deleted an incomplete capsule");
     return true;
   }
 
@@ -132,7 +132,7 @@ export class PodCreator {
       const { network, logger } = this.#options;
       await network
         .release(labels, this.#disposal.signal)
-        .catch((err: unknown) => logger.warn({ err }, "ports of a pod that was refused stay for now"));
+        .catch((err: unknown) => logger.warn({ err }, "ports of a refused pod could not be deleted yet"));
     }
     // A missing network does not mean a missing pod.
     return isNotFound(error) ? new InvalidInputError(messageOf(error), { cause: error }) : error;

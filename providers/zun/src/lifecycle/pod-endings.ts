@@ -87,13 +87,13 @@ export class PodEndings {
   /** Deletes the later of two objects that were created for one pod. */
   async removeDuplicate({ kind, uuid, labels }: Observation, signal: AbortSignal): Promise<void> {
     const { api, logger } = this.#options;
-    logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of one pod");
+    logger.warn({ pod: `${labels.ref.namespace}/${labels.ref.name}`, uuid }, "deleting a second container of the same pod");
     try {
       if (kind === "container") await api.deleteContainer(uuid, signal);
       else await api.deleteCapsule(uuid, signal);
     } catch (error) {
       signal.throwIfAborted();
-      logger.debug({ err: error }, "deleting a second container failed; it is tried again");
+      logger.debug({ err: error }, "a second container could not be deleted; trying again");
     }
   }
 
@@ -143,7 +143,7 @@ export class PodEndings {
           first.reject(error);
           logger.warn(
             { err: error, pod: `${start.labels.ref.namespace}/${start.labels.ref.name}` },
-            "ending a pod failed; it is tried again",
+            "a pod could not be ended; trying again",
           );
         }
       }
@@ -158,7 +158,7 @@ export class PodEndings {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof UnreadableError && observed) observed = { ...observed, status: unreadStatus };
-        logger.debug({ err: error }, "looking at a pod that ends failed; it is tried again");
+        logger.debug({ err: error }, "a pod that is ending could not be read; trying again");
       }
     }
   }
@@ -232,7 +232,7 @@ export class PodEndings {
         return await network.release(labels, signal);
       } catch (error) {
         if (signal.aborted || isNotFound(error)) return;
-        logger.warn({ err: error, pod: `${labels.ref.namespace}/${labels.ref.name}` }, "freeing a pod's ports failed; it is tried again");
+        logger.warn({ err: error, pod: `${labels.ref.namespace}/${labels.ref.name}` }, "a pod's ports could not be released; trying again");
         await clock.sleep(lastLookMs, signal);
       }
     }

@@ -72,7 +72,7 @@ export class PodFinder {
     const known = registry.observed(ref.uid);
     const fresh = (known && (await this.look(known, signal))) ?? (await this.#findByLabel(ref, signal));
     if (!fresh) {
-      throw new NotFoundError(`find pod ${ref.namespace}/${ref.name}: Zun holds no container and no capsule labelled with UID ${ref.uid}`);
+      throw new NotFoundError(`find pod ${ref.namespace}/${ref.name}: Zun has no container and no capsule labeled with UID ${ref.uid}`);
     }
     registry.note(fresh);
     return fresh;

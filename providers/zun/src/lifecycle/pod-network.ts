@@ -132,7 +132,7 @@ export class PodNetwork {
       const [given] = await neutron.floatingIpsBy({ floating_ip_address: floatingIp }, signal);
       if (!given)
         throw new InvalidInputError(
-          `give pod ${ref.namespace}/${ref.name} the floating IP ${floatingIp}: the project has none of that address`,
+          `give pod ${ref.namespace}/${ref.name} the floating IP ${floatingIp}: the project has no floating IP with that address`,
         );
       if (given.port_id !== portId) await neutron.moveFloatingIp(given.id, portId, signal);
       return;

@@ -3,14 +3,14 @@ import { InvalidInputError, isNotFound, UnavailableError } from "@virtual-kubele
 import { z } from "zod";
 import type { ServiceRequest, Session } from "../openstack/session.ts";
 
-/** A port, as far as it is read here. */
+/** Port, with the fields that are used here. */
 export interface NeutronPort {
   readonly id: string;
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;
 }
 
-/** A floating IP, as far as it is read here. */
+/** Floating IP, with the fields that are used here. */
 export interface FloatingIp {
   readonly id: string;
   readonly floating_ip_address?: string | null | undefined;
@@ -18,17 +18,17 @@ export interface FloatingIp {
   readonly description?: string | null | undefined;
 }
 
-/** What is wanted of a new port. */
+/** Values of a new port. */
 export interface PortRequest {
   readonly network_id: string;
   readonly fixed_ips?: readonly { readonly subnet_id?: string; readonly ip_address?: string }[];
   readonly security_groups?: readonly string[];
-  /** Tells whose it is; see the pod's labels. */
+  /** Identifies the owner; see pod-labels.ts. */
   readonly name: string;
   readonly description: string;
 }
 
-/** Neutron's lists that are looked up by name. */
+/** Lists of Neutron in which objects are found by name. */
 type Collection = "networks" | "subnets" | "security-groups";
 
 interface Named {
@@ -37,7 +37,7 @@ interface Named {
   readonly network_id?: string | undefined;
 }
 
-/** It becomes part of a URL's path. */
+/** The id becomes part of a URL's path. */
 const id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/);
 const portSchema: z.ZodType<NeutronPort> = z.object({ id, name: z.string().nullish(), description: z.string().nullish() });
 const floatingIpSchema: z.ZodType<FloatingIp> = z.object({
@@ -50,7 +50,7 @@ const namedSchema: z.ZodType<Named> = z.object({ id, name: z.string().nullish(),
 
 const uuidPattern = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
-/** Neutron's calls, each a method. All of them throw what {@link Session.send} throws. */
+/** Client of Neutron, with a method for each call. All methods throw the errors of {@link Session.send}. */
 export class NeutronApi {
   readonly #session: Session;
 
@@ -58,23 +58,23 @@ export class NeutronApi {
     this.#session = session;
   }
 
-  /** Id of a network. @throws InvalidInputError where there is none, or several, of that name */
+  /** Id of a network. @throws InvalidInputError if there is none, or more than one, with that name */
   async networkId(nameOrId: string, signal: AbortSignal): Promise<string> {
     return uuidPattern.test(nameOrId) ? nameOrId : (await this.#find("networks", nameOrId, signal)).id;
   }
 
-  /** A subnet, with its network. @throws InvalidInputError where there is none, or several, of that name */
+  /** A subnet, with its network. @throws InvalidInputError if there is none, or more than one, with that name */
   async subnet(nameOrId: string, signal: AbortSignal): Promise<{ readonly id: string; readonly networkId: string }> {
     const { id, network_id: networkId = "" } = await this.#find("subnets", nameOrId, signal);
     return { id, networkId };
   }
 
-  /** Id of a security group. @throws InvalidInputError where there is none, or several, of that name */
+  /** Id of a security group. @throws InvalidInputError if there is none, or more than one, with that name */
   async securityGroupId(nameOrId: string, signal: AbortSignal): Promise<string> {
     return uuidPattern.test(nameOrId) ? nameOrId : (await this.#find("security-groups", nameOrId, signal)).id;
   }
 
-  /** Id of the network that floating IPs come from. @throws InvalidInputError unless there is exactly one */
+  /** Id of the external network, which provides floating IPs. @throws InvalidInputError unless there is exactly one */
   async externalNetworkId(signal: AbortSignal): Promise<string> {
     const networks = await this.#list("networks", namedSchema, { "router:external": "true" }, signal);
     const [only] = networks;
@@ -82,28 +82,28 @@ export class NeutronApi {
     throw new InvalidInputError(`find the external network: there are ${networks.length}, so set floatingNetwork (ZUN_FLOATING_NETWORK)`);
   }
 
-  /** Makes a port. */
+  /** Creates a port. */
   async createPort(port: PortRequest, signal: AbortSignal): Promise<NeutronPort> {
     const { body } = await this.#send("POST", "/ports", "create a port", signal, { port });
     return read("create a port", z.object({ port: portSchema }), body).port;
   }
 
-  /** Puts a port into security groups, and no others. */
+  /** Sets the security groups of a port. */
   async setSecurityGroups(portId: string, ids: readonly string[], signal: AbortSignal): Promise<void> {
     await this.#send("PUT", `/ports/${portId}`, "put a port into security groups", signal, { port: { security_groups: ids } });
   }
 
-  /** Ports that have these values. */
+  /** Ports with these values. */
   async portsBy(filter: Readonly<Partial<Record<"name" | "description", string>>>, signal: AbortSignal): Promise<readonly NeutronPort[]> {
     return matching(filter, await this.#list("ports", portSchema, filter, signal));
   }
 
-  /** Deletes a port; one that is not there is deleted. */
+  /** Deletes a port. Succeeds if the port does not exist. */
   deletePort(id: string, signal: AbortSignal): Promise<void> {
     return this.#delete(`/ports/${id}`, "delete a port", signal);
   }
 
-  /** Takes a floating IP from the pool, for a port. */
+  /** Allocates a floating IP from the pool for a port. */
   async createFloatingIp(
     request: { readonly networkId: string; readonly portId: string; readonly description: string },
     signal: AbortSignal,
@@ -113,12 +113,12 @@ export class NeutronApi {
     return read("create a floating IP", z.object({ floatingip: floatingIpSchema }), body).floatingip;
   }
 
-  /** Gives a floating IP that the project has to a port; `null` takes it away. */
+  /** Assigns an existing floating IP of the project to a port; `null` removes the assignment. */
   async moveFloatingIp(id: string, portId: string | null, signal: AbortSignal): Promise<void> {
     await this.#send("PUT", `/floatingips/${id}`, "give a floating IP to a port", signal, { floatingip: { port_id: portId } });
   }
 
-  /** Floating IPs that have these values. */
+  /** Floating IPs with these values. */
   async floatingIpsBy(
     filter: Readonly<Partial<Record<"description" | "floating_ip_address", string>>>,
     signal: AbortSignal,
@@ -126,7 +126,7 @@ export class NeutronApi {
     return matching(filter, await this.#list("floatingips", floatingIpSchema, filter, signal));
   }
 
-  /** Gives a floating IP back to the pool. */
+  /** Releases a floating IP to the pool. */
   deleteFloatingIp(id: string, signal: AbortSignal): Promise<void> {
     return this.#delete(`/floatingips/${id}`, "delete a floating IP", signal);
   }
@@ -138,11 +138,11 @@ export class NeutronApi {
     if (only && found.length === 1) return only;
     const what = collection.replace("-", " ").replace(/s$/, "");
     throw new InvalidInputError(
-      `find the ${what} ${JSON.stringify(nameOrId)}: the project sees ${found.length} of that name, expected one; use its id`,
+      `find the ${what} ${JSON.stringify(nameOrId)}: the project can see ${found.length} with that name, expected one; use the id`,
     );
   }
 
-  /** @throws UnavailableError for an answer that is no list: nothing is known then. What cannot be read in one is left out */
+  /** @throws UnavailableError if the answer is not a list, because nothing is known then. Entries that cannot be read are left out */
   async #list<T>(
     collection: string,
     schema: z.ZodType<T>,
@@ -169,14 +169,14 @@ export class NeutronApi {
   }
 }
 
-/** A Neutron that knows no filter of a name answers with everything, other people's too. */
+/** Applied again here, because a Neutron that does not support a filter returns everything, including other people's objects. */
 function matching<T extends object>(filter: Readonly<Record<string, string>>, found: readonly T[]): readonly T[] {
   return found.filter((each) => Object.entries(filter).every(([key, value]) => (each as Readonly<Record<string, unknown>>)[key] === value));
 }
 
-/** @throws UnavailableError naming the field */
+/** @throws UnavailableError with the field */
 function read<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
-  throw new UnavailableError(`${what}: what answered does not answer as Neutron does: ${problemOf(error)}`);
+  throw new UnavailableError(`${what}: the server does not answer as Neutron does: ${problemOf(error)}`);
 }

@@ -11,9 +11,9 @@ import {
 } from "@virtual-kubelet/errdefs";
 import type { HttpAnswer } from "./http-client.ts";
 
-/** What a service says is wrong. */
+/** Error in a service's answer. */
 export interface Fault {
-  /** Such as `container.over-quota`, or Neutron's `OverQuota`; empty where it names none. */
+  /** Code such as `container.over-quota`, or Neutron's `OverQuota`; empty if the answer has none. */
   readonly code: string;
   readonly message: string;
 }
@@ -21,9 +21,9 @@ export interface Fault {
 const maxMessageLength = 400;
 
 /**
- * The error that an answer of 400 or more stands for, in the service's own words and with what to do.
+ * Creates the error for an answer with status 400 or more, with the service's own message and a remedy.
  *
- * @param what - what was attempted, such as `create a container`
+ * @param what - attempted operation, such as `create a container`
  */
 export function toApiError(what: string, answer: HttpAnswer): VirtualKubeletError {
   const { status, headers } = answer;
@@ -38,13 +38,13 @@ export function toApiError(what: string, answer: HttpAnswer): VirtualKubeletErro
       return new UnauthorizedError(text);
     case status === 403:
       return new ForbiddenError(`${text}; the project's role does not allow it`);
-    // What stands before a service has a 404 of its own, which tells nothing of what was asked for.
+    // A 404 can come from a proxy in front of the service, and then says nothing about the requested object.
     case status === 404 && code === "":
-      return new UnavailableError(`${text}; that is not the service's own word on it`);
+      return new UnavailableError(`${text}; the answer is not the service's own`);
     case status === 404:
       return new NotFoundError(text);
     case status === 406:
-      return new UnsupportedError(`${text}; this release of Zun does not know the API version that is asked for`);
+      return new UnsupportedError(`${text}; this release of Zun does not support the requested API version`);
     case status === 409:
       return new ConflictError(text);
     case status === 429 || status >= 500:
@@ -54,7 +54,7 @@ export function toApiError(what: string, answer: HttpAnswer): VirtualKubeletErro
   }
 }
 
-/** Code and words of an answer's fault, in the forms of Zun, Neutron and Keystone; any other text is cut short. */
+/** Code and message of an error, in the formats of Zun, Neutron and Keystone. Any other text is truncated. */
 export function faultOf({ body }: Pick<HttpAnswer, "body">): Fault {
   if (typeof body === "string") return { code: "", message: shorten(body.replaceAll(/<[^>]*>/g, " ")) };
   const list = field(body, "errors");

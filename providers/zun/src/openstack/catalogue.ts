@@ -1,9 +1,9 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 
-/** A service of the cloud that is used here. */
+/** Service of the cloud that the provider uses. */
 export type Service = "container" | "network";
 
-/** One service in a token's catalogue, as Keystone writes it. */
+/** Service in a token's catalog, in Keystone's format. */
 export interface CatalogueEntry {
   readonly type?: string | undefined;
   readonly endpoints?: readonly {
@@ -14,26 +14,26 @@ export interface CatalogueEntry {
   }[];
 }
 
-/** Source: OpenStack's service types; Magnum is `container-infra`, and is not meant. */
+/** Source: OpenStack's service types. Magnum, which is not used, is `container-infra`. */
 const serviceTypes: Readonly<Record<Service, readonly string[]>> = {
   container: ["container", "application-container"],
   network: ["network"],
 };
 
-/** Which endpoint of a service is wanted. */
+/** Choice of a service's endpoint. */
 export interface EndpointChoice {
   readonly region?: string | undefined;
-  /** Default `public`. */
+  /** Default: `public`. */
   readonly interface?: string | undefined;
 }
 
 /**
- * URL of a service, without a slash at its end.
+ * Returns the URL of a service, without a trailing slash.
  *
- * @throws UnavailableError naming what the catalogue does have: nothing is known then of what the service holds
+ * @throws UnavailableError with the catalog's entries if there is none. Nothing is then known about the service's objects
  */
 export function endpointOf(catalogue: readonly CatalogueEntry[], service: Service, choice: EndpointChoice): string {
-  // OS_ENDPOINT_TYPE has long been publicURL.
+  // Older configurations have values such as publicURL (OS_ENDPOINT_TYPE).
   const wanted = (choice.interface ?? "public").replace(/URL$/, "");
   const endpoints = catalogue.filter(({ type = "" }) => serviceTypes[service].includes(type)).flatMap((entry) => entry.endpoints ?? []);
   const found = endpoints.find(

@@ -4,13 +4,13 @@ import { rootCertificates } from "node:tls";
 import { Agent, request } from "undici";
 import type { ZunAuthConfig } from "../config/schema.ts";
 
-/** Zun waits up to 60 s for its compute hosts. Source: oslo.messaging's rpc_response_timeout. */
+/** Longer than the 60 s that Zun waits for its compute hosts. Source: oslo.messaging's rpc_response_timeout. */
 const answerTimeoutMs = 90_000;
 const connectTimeoutMs = 10_000;
-/** Cloud services behind haproxy close idle connections after a minute at the soonest. */
+/** Less than the minute after which haproxy, in front of cloud services, closes idle connections. */
 const keepAliveMs = 30_000;
 
-/** One request, with a body of JSON or none. */
+/** Request with a JSON body or none. */
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
@@ -19,22 +19,22 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
 }
 
-/** An answer, whatever its status. */
+/** Answer with any status. */
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed JSON; text where it is none; `undefined` where it is empty. */
+  /** Parsed JSON, or the text if it is not JSON; `undefined` if it is empty. */
   readonly body: unknown;
 }
 
 /** Sends requests to a cloud. */
 export interface HttpClient extends AsyncDisposable {
-  /** @throws UnavailableError if the other side cannot be reached; `signal.reason` when aborted */
+  /** @throws UnavailableError if the server cannot be reached; `signal.reason` when aborted */
   send(request: HttpRequest): Promise<HttpAnswer>;
 }
 
-/** Certificates of a cloud, as Node's TLS takes them. */
+/** Certificates of a cloud, in the form of Node's TLS options. */
 export interface CloudCertificates {
   readonly ca?: readonly string[] | undefined;
   readonly cert?: string | undefined;
@@ -42,7 +42,7 @@ export interface CloudCertificates {
   readonly rejectUnauthorized: boolean;
 }
 
-/** Reads the certificates. Those of the cloud stand beside the system's. @throws Error if a file cannot be read */
+/** Reads the certificates. The cloud's authorities are added to the system's. @throws Error if a file cannot be read */
 export function readCloudCertificates({ caCert, cert, key, insecure = false }: ZunAuthConfig): CloudCertificates {
   return {
     ...(caCert !== undefined && { ca: [...rootCertificates, readFileSync(caCert, "utf8")] }),
@@ -52,7 +52,7 @@ export function readCloudCertificates({ caCert, cert, key, insecure = false }: Z
   };
 }
 
-/** Sends requests on kept connections. */
+/** Sends requests over persistent connections. */
 export function createHttpClient({ ca, cert, key, rejectUnauthorized }: CloudCertificates): HttpClient {
   const dispatcher = new Agent({
     connect: {
@@ -95,7 +95,7 @@ function flatHeaders(headers: Readonly<Record<string, string | string[] | undefi
   return flat;
 }
 
-/** What stands before a service may answer in HTML. */
+/** A proxy in front of a service may answer in HTML. */
 function parseBody(text: string): unknown {
   if (text === "") return undefined;
   try {

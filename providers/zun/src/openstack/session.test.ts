@@ -171,7 +171,7 @@ test.for<[number, unknown, string, RegExp]>([
   [409, { errors: [{ code: "container.conflict", detail: "There is no neutron network available" }] }, "VK_CONFLICT", /no neutron network/],
   [404, { error: { code: 404, message: "gone", title: "Not Found" } }, "VK_NOT_FOUND", /create a pod: gone$/],
   [400, { errors: [{ title: "Bad", code: "x" }] }, "VK_INVALID_INPUT", /Bad/],
-  [404, "<html>404 page not found</html>", "VK_UNAVAILABLE", /404 page not found; that is not the service's own word/],
+  [404, "<html>404 page not found</html>", "VK_UNAVAILABLE", /404 page not found; the answer is not the service's own/],
   [404, { errors: [{ code: "container.container-not-found", detail: "gone" }] }, "VK_NOT_FOUND", /gone$/],
   [406, undefined, "VK_UNSUPPORTED", /the answer is 406/],
   [503, "<html><h1>No server</h1> is available</html>", "VK_UNAVAILABLE", /No server is available/],

@@ -8,18 +8,18 @@ import { endpointOf, type EndpointChoice, type Service } from "./catalogue.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "./http-client.ts";
 import { requestToken, type Token } from "./keystone.ts";
 
-/** A token is renewed when it has no more than that to live. */
+/** Remaining lifetime at which a token is renewed. */
 const renewBeforeMs = 120_000;
 
-/** A request to a service of the cloud. */
+/** Request to a service of the cloud. */
 export interface ServiceRequest {
   readonly service: Service;
   readonly method: HttpRequest["method"];
-  /** Path and query under the service's version, starting with `/`. */
+  /** Path and query below the service's version, starting with `/`. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
-  /** What it is for, as it begins an error's message: `create a container`. */
+  /** Operation, for the start of error messages, such as `create a container`. */
   readonly what: string;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface SessionOptions {
   readonly logger: Logger;
   readonly credentials: Credentials;
   readonly choice: EndpointChoice;
-  /** URLs in place of the catalogue's. */
+  /** URLs that replace the catalog's. */
   readonly endpoints: Readonly<Partial<Record<Service, string>>>;
 }
 
@@ -39,12 +39,12 @@ interface HeldToken {
   readonly renewAtMs: number;
 }
 
-/** Ends of the services' URLs. */
+/** Suffixes of the services' URLs. */
 const versions: Readonly<Record<Service, string>> = { container: "/v1", network: "/v2.0" };
 
 /**
- * Requests to a cloud's services, signed in. One token is asked for at a time, renewed before it ends, and once more when a
- * service does not take it; the request is then repeated once.
+ * Sends authenticated requests to a cloud's services. Only one token request runs at a time. The token is renewed before it expires, and when a
+ * service refuses it; the refused request is then repeated once.
  */
 export class Session implements AsyncDisposable {
   readonly #options: SessionOptions;
@@ -57,7 +57,7 @@ export class Session implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Sends a request. @throws the error that an answer of 400 or more stands for; UnavailableError; `signal.reason` */
+  /** Sends a request. @throws the error for an answer with status 400 or more; UnavailableError; `signal.reason` */
   async send(request: ServiceRequest): Promise<HttpAnswer> {
     const first = await this.#token(request.signal);
     const answer = await this.#sendWith(first, request);
@@ -67,17 +67,17 @@ export class Session implements AsyncDisposable {
     return ok(request, await this.#sendWith(second, request));
   }
 
-  /** URL of the service, version included. @throws UnavailableError if the catalogue has none */
+  /** URL of the service, including the version. @throws UnavailableError if the catalog has none */
   async endpoint(service: Service, signal: AbortSignal): Promise<string> {
     return this.#urlOf(service, await this.#token(signal));
   }
 
-  /** Id of the project that the token is of. */
+  /** Id of the token's project. */
   async projectId(signal: AbortSignal): Promise<string> {
     return (await this.#token(signal)).token.projectId;
   }
 
-  /** Sends a request without a token, to a whole URL. @throws as {@link Session.send} */
+  /** Sends a request without a token to an absolute URL. @throws as {@link Session.send} */
   async sendPublic({
     url,
     what,
@@ -88,12 +88,12 @@ export class Session implements AsyncDisposable {
     readonly signal: AbortSignal;
   }): Promise<HttpAnswer> {
     const answer = await this.#options.http.send({ method: "GET", url, signal });
-    // Zun's list of versions comes with 300 in some releases.
+    // Some releases of Zun answer the list of versions with status 300.
     if (answer.status >= 400) throw toApiError(what, answer);
     return answer;
   }
 
-  /** Ends what is under way, and closes the connections. */
+  /** Aborts requests in progress, and closes the connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposal.abort(new Error("the provider is disposed"));
     await this.#asking?.catch(() => {});
@@ -106,7 +106,7 @@ export class Session implements AsyncDisposable {
     return this.#options.http.send({ method, url, headers: { ...headers, "x-auth-token": token.value }, body, signal });
   }
 
-  /** A token whose catalogue lacks the service is given up: the next may know it. @throws UnavailableError */
+  /** Discards a token whose catalog lacks the service, because the next token's catalog may have it. @throws UnavailableError */
   #urlOf(service: Service, held: HeldToken): string {
     try {
       return this.#url(service, held.token);
@@ -135,12 +135,12 @@ export class Session implements AsyncDisposable {
     const { lifetimeMs = Number.POSITIVE_INFINITY } = token;
     if (credentials.method === "token" && lifetimeMs <= 0)
       throw new UnauthorizedError(
-        `sign in at ${credentials.authUrl}: the token has ended; a token cannot be renewed, so set a new one, or a password`,
+        `sign in at ${credentials.authUrl}: the token has expired, and a token cannot be renewed; set a new one, or a password`,
       );
-    // A short-lived token is used at least until half of its life.
+    // A short-lived token is used for at least half of its lifetime.
     this.#held = { token, renewAtMs: clock.monotonic() + Math.max(lifetimeMs / 2, lifetimeMs - renewBeforeMs) };
     const { authUrl, method } = credentials;
-    // People want to know once which of their credentials are used.
+    // Logged once, so that people know which of their credentials are used.
     if (this.#hasSignedIn) logger.debug({ authUrl, method, lifetimeMs }, "signed in to OpenStack again");
     else logger.info({ authUrl, method, lifetimeMs }, "signed in to OpenStack");
     this.#hasSignedIn = true;

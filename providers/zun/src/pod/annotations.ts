@@ -1,9 +1,9 @@
 import type { PolicyAnnotation } from "@virtual-kubelet/core";
 
-/** Domain of the annotations that a pod may carry. */
+/** Domain of the provider's annotations. */
 export const annotationDomain = "zun.virtual-kubelet.io";
 
-/** Annotations by which a pod chooses what of the project it uses. The mode is not one of them: it gives a pod nothing. */
+/** Annotations with which a pod chooses resources of the project. The mode is not among them, because it gives a pod no access to anything. */
 export const policyAnnotations: readonly PolicyAnnotation[] = [
   { name: `${annotationDomain}/networks`, separator: "," },
   { name: `${annotationDomain}/subnets`, separator: "," },

@@ -6,11 +6,11 @@ import { objectName, refOf } from "./pod-labels.ts";
 import type { ZunVolume } from "./pod-volumes.ts";
 import { resourcesOf } from "./resources-of.ts";
 
-/** All that {@link capsuleOf} makes a template of. */
+/** Input of {@link capsuleOf}. */
 export interface CapsulePlan {
   readonly pod: DeepReadonly<Pod>;
   readonly labels: Readonly<Record<string, string>>;
-  /** By the container's name. */
+  /** Values by container name. */
   readonly resolved: ReadonlyMap<string, ResolvedContainer>;
   readonly volumes: ReadonlyMap<string, ZunVolume>;
   readonly availabilityZone?: string | undefined;
@@ -19,9 +19,9 @@ export interface CapsulePlan {
 }
 
 /**
- * The body that makes a capsule of a pod.
+ * Returns the body of the request that creates a capsule for a pod.
  *
- * @throws UnsupportedError naming a field that a capsule cannot do
+ * @throws UnsupportedError with a field that capsules do not support
  */
 export function capsuleOf(plan: CapsulePlan): { readonly template: Readonly<Record<string, unknown>> } {
   const { pod, labels, availabilityZone, minor } = plan;
@@ -59,7 +59,7 @@ function memberOf(container: DeepReadonly<Container>, path: string, { resolved, 
       throw new UnsupportedError("Zun mounts a Cinder volume as a whole", { fieldPath: `${path}.volumeMounts[${index}].subPath` });
   return {
     image: container.image,
-    // Zun hands both on as the arguments of the image's own entry point.
+    // Zun passes both on as arguments of the image's own entrypoint.
     ...(command.length > 0 && { command }),
     ...(args.length > 0 && { args }),
     env: environmentOf(env),
@@ -90,14 +90,14 @@ function capsuleVolume(name: string, volume: ZunVolume, pod: DeepReadonly<Pod>):
         volume.kind === "files"
           ? "has no files of secrets and config maps"
           : "has an emptyDir only with emptyDir: cinder in the configuration";
-      throw new UnsupportedError(`a pod of several containers is a capsule of Zun's, which ${what}`, {
+      throw new UnsupportedError(`a pod with several containers is a Zun capsule, which ${what}`, {
         fieldPath: `spec.volumes[${index}]`,
       });
     }
   }
 }
 
-/** Zun takes two characters and more. */
+/** Zun requires at least two characters. */
 function volumeName(name: string): string {
   return `v-${name}`;
 }

@@ -6,26 +6,26 @@ import { objectName, refOf } from "./pod-labels.ts";
 import type { ZunMount } from "./pod-volumes.ts";
 import { resourcesOf } from "./resources-of.ts";
 
-/** One network of a container. Source: zun 18.0.0 parameter_types.py (`nets`). */
+/** Network of a container. Source: zun 18.0.0 parameter_types.py (`nets`). */
 export type ZunNet =
   | { readonly network: string; readonly "v4-fixed-ip"?: string; readonly "v6-fixed-ip"?: string }
   | { readonly port: string };
 
-/** What a container's references came to. It may hold secrets. */
+/** Resolved references of a container. They may contain secrets. */
 export interface ResolvedContainer {
   readonly env: readonly ResolvedEnvVar[];
   readonly command: readonly string[];
   readonly args: readonly string[];
 }
 
-/** All that {@link containerOf} makes a body of. */
+/** Input of {@link containerOf}. */
 export interface ContainerPlan {
   readonly pod: DeepReadonly<Pod>;
   readonly labels: Readonly<Record<string, string>>;
   readonly resolved: ResolvedContainer;
   readonly mounts: readonly ZunMount[];
   readonly nets: readonly ZunNet[];
-  /** Absent where its ports are in theirs already. */
+  /** Absent if the container's ports already have their security groups. */
   readonly securityGroups: readonly string[];
   readonly availabilityZone?: string | undefined;
   readonly registry?: string | undefined;
@@ -34,14 +34,14 @@ export interface ContainerPlan {
   readonly minor: Minor;
 }
 
-/** Source: zun 18.0.0 zun/common/utils.py (`check_for_restart_policy`); 0 retries is no limit. */
+/** Source: zun 18.0.0 zun/common/utils.py (`check_for_restart_policy`); 0 retries means no limit. */
 const restartPolicies: Readonly<Record<string, string>> = { Always: "always", OnFailure: "on-failure", Never: "no" };
 const maxHostName = 63;
 
 /**
- * The body that makes a pod's only container.
+ * Returns the body of the request that creates a pod's only container.
  *
- * @throws UnsupportedError where Zun is too old for a field
+ * @throws UnsupportedError if Zun is too old for a field
  */
 export function containerOf(plan: ContainerPlan): Readonly<Record<string, unknown>> {
   const { pod, labels, resolved, mounts, nets, securityGroups, minor } = plan;
@@ -50,7 +50,7 @@ export function containerOf(plan: ContainerPlan): Readonly<Record<string, unknow
   const { command, args } = resolved;
   if (command.length > 0 && minor < entrypointMinor)
     throw new UnsupportedError(
-      `this Zun knows API 1.${minor}, and a command in place of the image's entry point needs 1.${entrypointMinor}`,
+      `this Zun knows API 1.${minor}, and a command that replaces the image's entrypoint needs 1.${entrypointMinor}`,
       {
         fieldPath: "spec.containers[0].command",
       },
@@ -79,7 +79,7 @@ export function containerOf(plan: ContainerPlan): Readonly<Record<string, unknow
   };
 }
 
-/** The environment as Zun takes it; where a name is there twice, the later counts. */
+/** Environment in Zun's format. If a name occurs twice, the later value is used. */
 export function environmentOf(env: readonly ResolvedEnvVar[]): Record<string, string> {
   return Object.fromEntries(env.map(({ name, value }) => [name, value]));
 }

@@ -4,32 +4,32 @@ import type { ProbeKind } from "@virtual-kubelet/pod-runtime/probes";
 import { isIP } from "node:net";
 import { z } from "zod";
 
-/** What the labels of a container or capsule say of its pod. They cannot be changed later. */
+/** Facts about a pod in the labels of its container or capsule. Labels cannot be changed later. */
 export interface PodLabels {
   readonly ref: PodRef;
   readonly owner: Owner;
-  /** Names in the order of the spec: Zun renames a capsule's members, and keeps their order. */
+  /** Container names in the order of the spec. Zun renames the containers of a capsule, but keeps their order. */
   readonly containers: readonly string[];
   readonly initContainers: readonly string[];
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
-  /** It has ports of its own, which are to be deleted after it. */
+  /** Whether the pod has its own ports, which must be deleted after it. */
   readonly ownsPorts: boolean;
-  /** Security groups that its port is to be in: a capsule cannot be made with them. */
+  /** Security groups to set on the port, because a capsule cannot be created with them. */
   readonly securityGroups: readonly string[];
-  /** The floating IP it is to have: `new`, or an address that the project has. */
+  /** Wanted floating IP: `new`, or an address of the project. */
   readonly floatingIp?: string | undefined;
-  /** Which probes its containers have, by their names. */
+  /** Probes by container name. */
   readonly probes?: Readonly<Record<string, readonly ProbeKind[]>> | undefined;
 }
 
 const domain = "virtual-kubelet.io";
 const managedBy = "virtual-kubelet-provider-zun";
 
-/** Version of the labels that this release writes, and the only one that it reads. Labels without one are of version 1, too. */
+/** Version of the labels that this release writes and reads. Labels without a version have version 1, too. */
 const labelsVersion = "1";
 
 /**
- * The labels. The first six are those of the original provider, whose pods a cloud's tools may know.
+ * Creates the labels. The first six are those of the original provider, because tools of a cloud may use them.
  * Source: virtual-kubelet/openstack-zun zun.go (`getPodFromCapsule`).
  */
 export function toLabels(labels: PodLabels, createdAt: string): Record<string, string> {
@@ -54,12 +54,12 @@ export function toLabels(labels: PodLabels, createdAt: string): Record<string, s
   };
 }
 
-/** What an object is to a node, by its labels. */
+/** Relation of an object to a node, according to its labels. */
 export type LabelsMeaning =
   | { readonly kind: "pod"; readonly labels: PodLabels }
-  /** It is no pod of the node. */
+  /** The object is not a pod of the node. */
   | { readonly kind: "foreign" }
-  /** It is a pod of the node, or may be one. `ref`: the pod, where it is the node's for certain and that can be read. */
+  /** The object is, or may be, a pod of the node. `ref`: the pod, if it certainly belongs to the node and its labels can be read. */
   | { readonly kind: "unreadable"; readonly why: string; readonly ref?: PodRef };
 
 const name = z.string().min(1).max(253);
@@ -81,7 +81,7 @@ const probes = z
     ),
   );
 
-/** The labels below our domain, without it. */
+/** Labels in the provider's domain, by name without the domain. */
 const ownSchema = z.object({
   version: z.literal(labelsVersion, `this release reads version ${labelsVersion}; run the release that wrote it`).optional(),
   containers: names,
@@ -96,7 +96,7 @@ const ownSchema = z.object({
   probes: probes.optional(),
 });
 
-/** Reads an object's labels, whatever they are. Of those of other nodes and other people no more is looked at than whose they are. */
+/** Reads an object's labels, in any form. Of objects of other nodes and other people, only the owner is read. */
 export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
   if (value === null) return { kind: "foreign" };
   const parsed = z.record(z.string(), z.unknown()).safeParse(value);
@@ -107,7 +107,7 @@ export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
   const { NodeName: nodeName, ClusterName: clusterId = "" } = labels;
   const isOthers = (own: string, told: unknown): boolean => typeof told === "string" && told !== "" && told !== own;
   if (isOthers(owner.nodeName, nodeName) || (typeof clusterId === "string" && clusterId !== owner.clusterId)) return { kind: "foreign" };
-  // A pod that it names is left out: who is told of it as the node's own would delete it as an orphan.
+  // Left out, because the core would delete a pod that is reported as the node's own as an orphan.
   if (manager !== managedBy || typeof nodeName !== "string" || nodeName === "" || typeof clusterId !== "string")
     return { kind: "unreadable", why: "labels: managed-by, NodeName and ClusterName: expected texts; whose it is cannot be told" };
   const ref = refSchema.safeParse(labels);
@@ -138,7 +138,7 @@ export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
   };
 }
 
-/** Which probes a pod's containers have, as labels keep it; nothing for a pod without any. */
+/** Probes of a pod's containers in the form of a label; `undefined` for a pod without probes. */
 export function probesOf({ spec }: DeepReadonly<Pod>): Pick<PodLabels, "probes"> {
   const probes = (spec?.containers ?? []).flatMap(({ name, startupProbe, readinessProbe, livenessProbe }): [string, ProbeKind[]][] => {
     const kinds = Object.entries({ startup: startupProbe, readiness: readinessProbe, liveness: livenessProbe });
@@ -148,14 +148,14 @@ export function probesOf({ spec }: DeepReadonly<Pod>): Pick<PodLabels, "probes">
   return probes.length > 0 ? { probes: Object.fromEntries(probes) } : {};
 }
 
-/** What names a pod. @throws InvalidInputError for one without a UID: the API server gives every pod one */
+/** Reference to a pod. @throws InvalidInputError for a pod without a UID, because the API server gives every pod a UID */
 export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
   const { namespace = "default", name = "", uid = "" } = metadata ?? {};
   if (name === "" || uid === "") throw new InvalidInputError(`read pod ${namespace}/${name}: it has no name or no UID`);
   return { namespace, name, uid };
 }
 
-/** Zun's name for the pod: for people, for names are not unique in Zun. At most 255 characters of those it takes. */
+/** Name in Zun, only for people, because names are not unique in Zun. At most 255 of the allowed characters. */
 export function objectName({ namespace, name, uid }: PodRef): string {
   return `${`${namespace}-${name}`.slice(0, 240)}-${uid.slice(0, 8)}`;
 }
@@ -165,7 +165,7 @@ export function portName({ uid }: PodRef): string {
   return `vk-${uid}`;
 }
 
-/** Description of a node's ports and floating IPs in Neutron: by this they are found again. */
+/** Description of a node's ports and floating IPs in Neutron, by which they are found later. */
 export function ownerDescription({ clusterId, nodeName }: Owner): string {
   return `virtual-kubelet cluster=${clusterId} node=${nodeName}`;
 }

@@ -64,6 +64,6 @@ test("mode container refuses what needs a capsule, by its field", () => {
 
 test("a capsule is refused a choice of networks, an address and a registry", () => {
   for (const change of [{ networks: ["a"] }, { subnets: ["a"] }, { fixedIp: "10.0.0.5" }, { registry: "r" }])
-    expect(() => checkCapsule({ ...settings, subnets: [], networks: [], ...change })).toThrow(/is a capsule of Zun's/);
+    expect(() => checkCapsule({ ...settings, subnets: [], networks: [], ...change })).toThrow(/is a Zun capsule/);
   expect(() => checkCapsule({ ...settings, subnets: [], networks: [] })).not.toThrow();
 });

@@ -4,23 +4,23 @@ import { isIP } from "node:net";
 import type { ZunConfig, ZunMode } from "../config/schema.ts";
 import { annotationDomain } from "./annotations.ts";
 
-/** What one pod asks of Zun and Neutron: the configuration, and the pod's annotations over it. */
+/** Settings of a pod for Zun and Neutron: the configuration, overridden by the pod's annotations. */
 export interface PodSettings {
   readonly mode: ZunMode;
   readonly networks: readonly string[];
   readonly subnets: readonly string[];
   readonly securityGroups: readonly string[];
   readonly fixedIp?: string | undefined;
-  /** `new`: one from the pool; an address: one that the project has. */
+  /** `new`: allocated from the pool; an address: an existing one of the project. */
   readonly floatingIp?: string | undefined;
   readonly availabilityZone?: string | undefined;
   readonly registry?: string | undefined;
 }
 
 /**
- * A pod's settings.
+ * Reads a pod's settings.
  *
- * @throws InvalidInputError naming annotation, value and what was expected
+ * @throws InvalidInputError with the annotation, the value and the expected form
  */
 export function toPodSettings(pod: DeepReadonly<Pod>, config: ZunConfig): PodSettings {
   const annotations = pod.metadata?.annotations ?? {};
@@ -45,7 +45,7 @@ export function toPodSettings(pod: DeepReadonly<Pod>, config: ZunConfig): PodSet
   return {
     mode,
     networks,
-    // A pod that names its networks leaves the configured subnets.
+    // If a pod sets its networks, the configured subnets do not apply.
     subnets: subnets ?? (list("networks") ? [] : config.subnets),
     securityGroups: list("security-groups") ?? config.securityGroups,
     fixedIp,

@@ -6,47 +6,47 @@ import { posix } from "node:path";
 type Volume = DeepReadonly<NonNullable<PodSpec["volumes"]>[number]>;
 type VolumeMount = DeepReadonly<NonNullable<Container["volumeMounts"]>[number]>;
 
-/** What a volume of a pod is on Zun. */
+/** Implementation of a pod's volume in Zun. */
 export type ZunVolume =
-  /** Files of the cluster's: one bind mount each. */
+  /** Files from the cluster, each with its own bind mount. */
   | { readonly kind: "files" }
-  /** A Cinder volume that is there. */
+  /** An existing Cinder volume. */
   | { readonly kind: "cinder"; readonly volumeId: string }
-  /** A Cinder volume of that many GiB, which goes with the pod. */
+  /** A new Cinder volume of this many GiB, which is deleted with the pod. */
   | { readonly kind: "new-cinder"; readonly sizeGib: number }
-  /** A directory of the container's own file system. */
+  /** A directory in the container's own file system. */
   | { readonly kind: "directory" }
-  /** Nothing: the service account's token, which is not given. */
+  /** Nothing, because the volume is the service account's token and tokens are not provided. */
   | { readonly kind: "none" };
 
-/** One mount of a container, as Zun takes it. Source: zun 18.0.0 parameter_types.py (`mounts`). */
+/** Mount of a container, in Zun's format. Source: zun 18.0.0 parameter_types.py (`mounts`). */
 export type ZunMount =
   | { readonly type: "bind"; readonly source: string; readonly destination: string }
   | { readonly type: "volume"; readonly source: string; readonly destination: string }
   | { readonly type: "volume"; readonly size: string; readonly destination: string };
 
-/** Files of one container, together: each of them is stored in Zun's database. */
+/** Maximum size of all files of a container together. Each file is stored in Zun's database. */
 const maxFileBytes = 4 * 1024 * 1024;
 const gibibyte = 1024n ** 3n;
-/** An empty file that makes the directory it is in. */
+/** Empty file whose mount creates its directory. */
 const keepFile = ".keep";
 
-/** Fields by which a pod names a Cinder volume that is there: every pod of the project could mount each that is free. */
+/** Fields in which a pod refers to an existing Cinder volume. The policy restricts them, because every pod of the project could mount any free volume. */
 export const policyVolumes: readonly PolicyVolume[] = [
   { fieldPath: "cinder.volumeID", idOf: ({ cinder }) => cinder?.volumeID },
   { fieldPath: "flexVolume.options.volumeID", idOf: ({ flexVolume }) => flexVolume?.options?.["volumeID"] },
 ];
 
-/** How volumes are mapped. */
+/** Options for the mapping of volumes. */
 export interface VolumeRules {
   readonly emptyDir: "directory" | "cinder";
   readonly serviceAccountToken: boolean;
 }
 
 /**
- * What each volume of the pod is on Zun.
+ * Returns the implementation of each volume of a pod in Zun.
  *
- * @throws UnsupportedError naming the field
+ * @throws UnsupportedError with the field
  */
 export function volumesOf(pod: DeepReadonly<Pod>, rules: VolumeRules): ReadonlyMap<string, ZunVolume> {
   return new Map((pod.spec?.volumes ?? []).map((volume, index) => [volume.name, volumeOf(volume, `spec.volumes[${index}]`, rules)]));
@@ -59,7 +59,7 @@ function volumeOf(volume: Volume, path: string, { emptyDir, serviceAccountToken 
   if (volume.flexVolume) return flexVolumeOf(volume.flexVolume, path);
   if (volume.ephemeral) {
     const size = volume.ephemeral.volumeClaimTemplate?.spec.resources?.requests?.["storage"];
-    if (size === undefined) throw new InvalidInputError(`${path}.ephemeral asks for no storage`);
+    if (size === undefined) throw new InvalidInputError(`${path}.ephemeral requests no storage`);
     return { kind: "new-cinder", sizeGib: toGibibytes(size) };
   }
   const others = Object.keys(volume).filter((key) => key !== "name" && key !== "emptyDir");
@@ -70,16 +70,16 @@ function volumeOf(volume: Volume, path: string, { emptyDir, serviceAccountToken 
 function flexVolumeOf({ driver, options = {} }: NonNullable<Volume["flexVolume"]>, path: string): ZunVolume {
   const volumeId = options["volumeID"];
   if (driver === "openstack/cinder" && volumeId) return { kind: "cinder", volumeId };
-  throw new UnsupportedError(`flexVolume ${driver} is none of Zun's: expected driver openstack/cinder with options.volumeID`, {
+  throw new UnsupportedError(`flexVolume ${driver} is not supported: expected driver openstack/cinder with options.volumeID`, {
     fieldPath: `${path}.flexVolume`,
   });
 }
 
 /**
- * The mounts of a pod's only container.
+ * Returns the mounts of a pod's only container.
  *
- * @param payloads - the files of its volumes of kind `files`
- * @throws UnsupportedError naming the field; InvalidInputError where the files are too large together
+ * @param payloads - files of the volumes of kind `files`
+ * @throws UnsupportedError with the field; InvalidInputError if the files together are too large
  */
 export function mountsOf(
   container: DeepReadonly<Container>,
@@ -108,7 +108,7 @@ export function mountsOf(
     }
   });
   checkSize(mounts);
-  // Where two mounts give one file, the later counts, as with a kubelet.
+  // If two mounts contain the same file, the later one is used, as in a kubelet.
   return [...new Map(mounts.map((mount) => [mount.destination, mount])).values()];
 }
 

@@ -3,9 +3,9 @@ import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Observation } from "../status/observation.ts";
 
 /**
- * Refuses another image: of what Kubernetes lets change in a pod that runs, Zun would have to make a new container for it.
+ * Refuses a changed image. Kubernetes allows the change in a running pod, but Zun would have to create a new container.
  *
- * @throws UnsupportedError naming the field
+ * @throws UnsupportedError with the field
  */
 export function refuseChange({ labels, members, initMembers }: Observation, { spec }: DeepReadonly<Pod>): void {
   for (const [list, names, observed] of [
@@ -17,13 +17,13 @@ export function refuseChange({ labels, members, initMembers }: Observation, { sp
       if (!known || image === "" || wholeName(image) === wholeName(known)) continue;
       const fieldPath = `spec.${list}[${index}].image`;
       throw new UnsupportedError(
-        `${fieldPath}: Zun cannot take ${image} in place of ${known} for a container that is there; delete the pod and create it with the new image`,
+        `${fieldPath}: Zun cannot take ${image} in place of ${known} for an existing container; delete the pod and create it with the new image`,
         { fieldPath },
       );
     }
 }
 
-/** With the registry and the tag that are meant where none is said. */
+/** Completes an image name with the default registry and tag. */
 function wholeName(image: string): string {
   const named = /[:@][^/]*$/.test(image) ? image : `${image}:latest`;
   return named.replace(/^docker\.io\//, "").replace(/^library\//, "");

@@ -1,17 +1,17 @@
 import type { Container, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
 
-/** A field that asks for what Zun has not, and why. */
+/** Field that needs a feature that Zun does not have, and the reason. */
 export interface RefusedField {
   readonly fieldPath: string;
   readonly message: string;
 }
 
 /**
- * Refuses what neither a container nor a capsule of Zun's can do, beyond what the capabilities say.
+ * Refuses fields that neither containers nor capsules of Zun support, in addition to those that the capabilities exclude.
  * Source: zun 18.0.0 zun/api/controllers/v1/schemas/parameter_types.py.
  *
- * @throws UnsupportedError naming the first such field, and all others
+ * @throws UnsupportedError with the first such field in `fieldPath`, and all of them in the message
  */
 export function refuseFields({ spec = { containers: [] } }: DeepReadonly<Pod>): void {
   const lists = { initContainers: spec.initContainers ?? [], containers: spec.containers };
@@ -23,7 +23,7 @@ export function refuseFields({ spec = { containers: [] } }: DeepReadonly<Pod>): 
   ]);
 }
 
-/** @throws UnsupportedError naming the first of these fields, and all others; nothing where there are none */
+/** Throws nothing if there are no such fields. @throws UnsupportedError with the first field in `fieldPath`, and all of them in the message */
 export function refuse([first, ...others]: readonly RefusedField[]): void {
   if (!first) return;
   const rest = others.length === 0 ? "" : `; also ${others.map(({ fieldPath }) => fieldPath).join(", ")}`;

@@ -6,18 +6,18 @@ import { longestStopSeconds } from "../lifecycle/end-step.ts";
 import type { ObjectKind } from "./pod-mode.ts";
 import type { RefusedField } from "./refused-fields.ts";
 
-/** Zun's limit for a command that it runs to its end, in seconds. Source: zun 18.0.0 zun/conf/docker.py (`execute_timeout`). */
+/** Zun's time limit for a command that it runs to its end, in seconds. Source: zun 18.0.0 zun/conf/docker.py (`execute_timeout`). */
 const maxExecSeconds = 5;
 
 const fields = ["startupProbe", "readinessProbe", "livenessProbe"] as const;
 
-/** What decides which probes can be made. */
+/** Facts that determine which probes can be run. */
 export interface ProbeMeans {
   readonly kind: ObjectKind;
   readonly config: Pick<ZunConfig, "reachablePods">;
 }
 
-/** The probes that cannot be made of what a pod becomes in Zun, from where the program runs. */
+/** Returns the probes of a pod that cannot be run for its kind of Zun object from this program. */
 export function refusedProbes({ spec }: DeepReadonly<Pod>, means: ProbeMeans): readonly RefusedField[] {
   return (spec?.containers ?? []).flatMap((container, index) =>
     fields.flatMap((field) => {
@@ -41,7 +41,7 @@ function refusedProbe(
     if (isRefused) found.push({ fieldPath, message });
   };
   const isCapsule = kind === "capsule";
-  const capsule = "a pod of several containers is a capsule of Zun's, and";
+  const capsule = "a pod with several containers is a Zun capsule, and";
   if (isCapsule && field !== "readinessProbe") return [{ fieldPath: path, message: `${capsule} Zun restarts none of its containers` }];
   add(exec !== undefined && isCapsule, `${path}.exec`, `${capsule} Zun runs no commands in it`);
   add(

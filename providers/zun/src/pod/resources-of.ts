@@ -1,11 +1,11 @@
 import type { Container, DeepReadonly } from "@virtual-kubelet/core";
 import { milliUnits, parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 
-/** What Zun is asked for; absent: Zun's own defaults. */
+/** Resources to request from Zun. Absent values mean Zun's own defaults. */
 export interface ZunResources {
-  /** Cores, 0.1 at least: Zun takes no less. */
+  /** Cores; at least 0.1, which is Zun's minimum. */
   readonly cpu?: number;
-  /** MiB, 4 at least. */
+  /** MiB; at least 4. */
   readonly memory?: number;
 }
 
@@ -15,7 +15,7 @@ const minMebibytes = 4;
 const mebibyte = 1024n * 1024n;
 
 /**
- * A container's limits, or its requests where it has none: Zun keeps one figure, which is a share of the processor and a
+ * Returns a container's limits, or its requests if it has no limits. Zun has only one value per resource, which is a share of the processor or a
  * limit of memory.
  */
 export function resourcesOf({ resources }: DeepReadonly<Container>): ZunResources {

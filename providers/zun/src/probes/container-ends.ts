@@ -73,7 +73,7 @@ export class ContainerEnds implements AsyncDisposable {
         if (signal.aborted) return;
         logger.warn(
           { uid, container: failed.name, err: messageOf(error) },
-          "ending a container whose probe has failed did not go; it is tried again",
+          "a container whose probe failed could not be ended; trying again",
         );
       }
       await clock.sleep(pauseMs, signal).catch(() => {});
@@ -114,7 +114,7 @@ export class ContainerEnds implements AsyncDisposable {
         observed = await finder.look(start, signal);
       } catch (error) {
         signal.throwIfAborted();
-        logger.debug({ err: messageOf(error) }, "looking at a container that is restarted failed; it is tried again");
+        logger.debug({ err: messageOf(error) }, "a restarting container could not be read; trying again");
         continue;
       }
       // The next list finds that it is gone.

@@ -116,7 +116,7 @@ export class PodProbing implements Disposable {
   async #run(uuid: string, command: readonly string[], { stdout }: AttachIO, signal: AbortSignal): Promise<ExecResult> {
     try {
       const { output, exit_code: exitCode } = await this.#options.api.execute(uuid, { command: toCommandLine(command), run: true }, signal);
-      if (typeof exitCode !== "number") throw new UnavailableError("run a probe's command: Zun tells no exit code");
+      if (typeof exitCode !== "number") throw new UnavailableError("run a probe's command: Zun reports no exit code");
       stdout?.write(Buffer.from(output ?? ""));
       return { exitCode };
     } catch (error) {

@@ -16,7 +16,7 @@ export interface RunRecord {
   readonly restarts: number;
   readonly hasRun: boolean;
   readonly end?: RunEnd | undefined;
-  /** How the run before the present one ended; its exit code is not known. */
+  /** How the run before the present one ended; its exit code is unknown. */
   readonly lastEnd?: RunEnd | undefined;
 }
 

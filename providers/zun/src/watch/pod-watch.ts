@@ -90,7 +90,7 @@ export class PodWatch {
       } catch (err) {
         if (signal.aborted) return;
         this.#failures++;
-        logger.warn({ err, attempt: this.#failures }, "listing the pods in Zun failed; what is known of them stays");
+        logger.warn({ err, attempt: this.#failures }, "the pods in Zun could not be listed; their last known state stays in use");
       }
       const delayMs = pollDelayMs({ intervalMs, failures: this.#failures, quiet: this.#quiet, jitter: random.next() });
       // A wake during the look above counts as well.
@@ -129,7 +129,7 @@ export class PodWatch {
       signal.throwIfAborted();
       this.#options.logger.debug(
         { pod: `${namespace}/${name}`, err: messageOf(error) },
-        "looking at a pod in Zun failed; it stays as it was known",
+        "a pod in Zun could not be read; its last known state stays in use",
       );
     }
   }

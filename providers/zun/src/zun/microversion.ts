@@ -22,7 +22,8 @@ export function chooseMinor(document: unknown): Minor {
   const { versions = [] } = versionSchema.safeParse(document).data ?? {};
   const max = versions.find(({ id }) => id === "v1")?.max_version;
   const [, minor] = /^1\.(\d+)$/.exec(max ?? "") ?? [];
-  if (minor === undefined) throw new UnsupportedError("read Zun's versions: the answer names no v1; is this the container service (Zun)?");
+  if (minor === undefined)
+    throw new UnsupportedError("read Zun's versions: the answer has no version v1; is this the container service (Zun)?");
   if (Number(minor) < oldestMinor) throw new UnsupportedError(`Zun's newest API version is ${max}; 1.${oldestMinor} or newer is needed`);
   return Math.min(Number(minor), newestMinor);
 }

@@ -197,11 +197,11 @@ export class ZunApi {
       for (const each of entries) found.set(uuidOf(each) ?? {}, each);
       if (typeof data.next !== "string") return [...found.values()];
       const last = uuidOf(entries.at(-1)) ?? markerOf(data.next);
-      if (last === undefined) throw new UnavailableError(`${what}: Zun's list goes on, and does not tell after what`);
+      if (last === undefined) throw new UnavailableError(`${what}: Zun's list has a next page without a marker`);
       if (last === marker) break;
       marker = last;
     }
-    throw new UnavailableError(`${what}: Zun's list goes in a circle: after ${marker ?? ""} it has no end`);
+    throw new UnavailableError(`${what}: Zun's list does not end: the marker ${marker ?? ""} is repeated`);
   }
 
   async #create<T>(
@@ -230,7 +230,7 @@ export class ZunApi {
 
   #read<T>(kind: ZunObjectKind, schema: z.ZodType<T>, value: unknown, what: string): T {
     const read = this.#reader.read(kind, schema, value);
-    if (read === undefined) throw new UnreadableError(`${what}: Zun's answer cannot be read; the log tells its field`);
+    if (read === undefined) throw new UnreadableError(`${what}: Zun's answer cannot be read; the log names the field`);
     return read;
   }
 
@@ -282,12 +282,12 @@ function markerOf(next: string): string | undefined {
 function parsed<T>(what: string, schema: z.ZodType<T>, { body }: HttpAnswer): T {
   const { success, data, error } = schema.safeParse(body);
   if (success) return data;
-  throw new UnavailableError(`${what}: what answered does not answer as Zun does: ${problemOf(error)}`);
+  throw new UnavailableError(`${what}: the server does not answer as Zun does: ${problemOf(error)}`);
 }
 
 /** Shows only names of fields, because values may be a container's secrets. */
 function notZun(what: string, body: unknown): UnavailableError {
   const shown =
     typeof body === "string" ? body.slice(0, maxShown) : body === undefined ? "nothing" : JSON.stringify(Object.keys(Object(body)));
-  return new UnavailableError(`${what}: what answered does not answer as Zun does: ${shown}`);
+  return new UnavailableError(`${what}: the server does not answer as Zun does: ${shown}`);
 }

@@ -73,7 +73,7 @@ describe("later inventories", () => {
     await running;
 
     expect(startedMs).toEqual([20_000]);
-    expect(warnings).toEqual(["provider gave no inventory; what it was last known to hold stays"]);
+    expect(warnings).toEqual(["provider returned no list of its pods; the last known list stays in use"]);
   });
 
   test("end without a word when they are stopped, also while one is taken", async () => {
@@ -122,7 +122,7 @@ test("the wait for the first inventory ends with the signal's reason, and each f
   stop.abort(new Error("stop"));
 
   await expect(loading).rejects.toThrow("stop");
-  expect(warnings).toEqual(["provider gave no inventory; no pod is started or ended before it does"]);
+  expect(warnings).toEqual(["provider returned no list of its pods; no pod is started or ended until it does"]);
 });
 
 test("the first retry comes within a second, the next within two", async () => {

@@ -43,7 +43,7 @@ export class Inventory {
         signal.throwIfAborted();
         const delayMs = backoffMs(loadRetry, attempt, random);
         const fields = { err: messageOf(error), attempt, delayMs: Math.round(delayMs) };
-        logger.warn(fields, "provider gave no inventory; no pod is started or ended before it does");
+        logger.warn(fields, "provider returned no list of its pods; no pod is started or ended until it does");
         await clock.sleep(delayMs, signal);
       }
     }
@@ -57,7 +57,7 @@ export class Inventory {
         await this.#onceOrSingly(signal);
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ err: messageOf(error) }, "provider gave no inventory; what it was last known to hold stays");
+        logger.warn({ err: messageOf(error) }, "provider returned no list of its pods; the last known list stays in use");
       }
     }
   }

@@ -158,7 +158,7 @@ export class OrphanSweep {
     }
     this.#suspects.delete(ref.uid);
     metrics.count("kubelet_orphaned_runtime_pods_total");
-    logger.info(fields, "deleted orphan: no such pod at the API server");
+    logger.info(fields, "deleted an orphan, which is a pod that the API server does not have");
     return true;
   }
 }

@@ -47,7 +47,7 @@ describe("askCredentialHelper", () => {
       clock: new VirtualClock(),
       signal: AbortSignal.any([]),
     });
-    await expect(asked).rejects.toThrow(/there is no such program on the path$/);
+    await expect(asked).rejects.toThrow(/the program is not on the PATH$/);
   });
 
   test("ends with its signal, and the program with it", async () => {
@@ -69,7 +69,7 @@ test("a helper that is stuck is ended after half a minute", async () => {
   expect(ended).toBeUndefined();
   await clock.advance(1);
 
-  expect(await asked).toMatchObject({ code: "VK_DEADLINE_EXCEEDED", message: expect.stringContaining("no end within 30000 ms") });
+  expect(await asked).toMatchObject({ code: "VK_DEADLINE_EXCEEDED", message: expect.stringContaining("it did not end within 30000 ms") });
 });
 
 test("a helper that writes without end is ended", async () => {

@@ -22,7 +22,7 @@ export async function askCredentialHelper(
 ): Promise<RegistryCredentials> {
   const timeout = new AbortController();
   using _timer = clock.setTimer(timeoutMs, () =>
-    timeout.abort(new DeadlineExceededError(`run ${program} get: no end within ${timeoutMs} ms`)),
+    timeout.abort(new DeadlineExceededError(`run ${program} get: it did not end within ${timeoutMs} ms`)),
   );
   const output = await run(program, server, AbortSignal.any([signal, timeout.signal]));
   return readAnswer(output, program);
@@ -47,9 +47,7 @@ function run(program: string, input: string, signal: AbortSignal): Promise<strin
   });
   child.on("error", ({ code }: NodeJS.ErrnoException) =>
     reject(
-      new UnavailableError(
-        `run ${program} get: ${code === "ENOENT" ? "there is no such program on the path" : `it did not start (${code})`}`,
-      ),
+      new UnavailableError(`run ${program} get: ${code === "ENOENT" ? "the program is not on the PATH" : `it did not start (${code})`}`),
     ),
   );
   child.on("close", (code) => {

@@ -46,7 +46,7 @@ test("a local volume is mounted from its own path, whatever the policy says of p
 
 test.for([
   ["does not exist", "missing", 'MountVolume.NewMounter initialization failed for volume "pv-1" : path "FOLDER/missing" does not exist'],
-  ["is a file", "file", 'MountVolume.NewMounter initialization failed for volume "pv-1" : path "FOLDER/file" is no directory'],
+  ["is a file", "file", 'MountVolume.NewMounter initialization failed for volume "pv-1" : path "FOLDER/file" is not a directory'],
 ] as const)("a local volume whose path %s is told in a kubelet's words", async ([, name, message]) => {
   await using folder = await tempFolder();
   await using rig = await rigOf();

@@ -175,7 +175,8 @@ async function checkLocalFolder(path: string): Promise<void> {
     if (hasFsCode(error, "ENOENT")) throw new MountStepError(step, `path "${path}" does not exist`);
     throw error;
   });
-  if (!found.isDirectory()) throw new MountStepError(step, `path "${path}" is no directory: this node mounts no local block devices`);
+  if (!found.isDirectory())
+    throw new MountStepError(step, `path "${path}" is not a directory: this node does not mount local block devices`);
 }
 
 function notSupported(volume: string, { name, source }: ClaimedVolume): UnsupportedError {

@@ -113,7 +113,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
     if (await isThere(mark)) return realpath(root);
     // The root may be the empty mount point of a disk. A new file system contains only `lost+found`.
     if ((await readdir(root)).some((name) => name !== "lost+found"))
-      throw new UnavailableError(`make a volume in ${root}: there is something in it and no file ${rootMark}; expected an empty folder`);
+      throw new UnavailableError(`make a volume in ${root}: it is not empty and has no file ${rootMark}; expected an empty folder`);
     await writeFile(mark, "Volumes of virtual-kubelet's local-path provisioner. Without this file it removes and makes none here.\n", {
       flag: "wx",
     });
@@ -144,7 +144,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
   async #check(folder: string, claimUid: string): Promise<void> {
     const { clusterId, nodeName } = this.#options.owner;
     const notOurs = (problem: string): never => {
-      throw new ConflictError(`folder ${folder} is not the claim's: ${problem}; it is left as it is`);
+      throw new ConflictError(`folder ${folder} does not belong to the claim: ${problem}; it is not changed`);
     };
     if (!(await lstat(folder)).isDirectory()) notOurs("it is no folder");
     const data = await lstat(join(folder, dataName)).catch((error: unknown) => notOurs(messageOf(error)));

@@ -123,6 +123,6 @@ test.each([[{}], [{ ips: [] }], [{ ips: [{ address: "nonsense" }] }]])("a result
 
 test("what is no result is told with what the plugin wrote", async () => {
   await expect(chainAdd(targetOf("1.0.0"), () => Promise.resolve("oops"), never)).rejects.toThrow(
-    "network plugin bridge, ADD: its result is none: oops",
+    "network plugin bridge, ADD: its output is not a result: oops",
   );
 });

@@ -155,6 +155,8 @@ function parseResult(type: string, text: string): PluginResult {
   try {
     return resultSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new UnavailableError(`network plugin ${type}, ADD: its result is none: ${text.trim().slice(0, 500) || "empty"}`, { cause });
+    throw new UnavailableError(`network plugin ${type}, ADD: its output is not a result: ${text.trim().slice(0, 500) || "empty"}`, {
+      cause,
+    });
   }
 }

@@ -46,7 +46,7 @@ export function pluginRunner(clock: Clock): RunPlugin {
   return async (call, signal) => {
     const what = `network plugin ${call.type}, ${call.command}`;
     const deadline = new AbortController();
-    const late = new UnavailableError(`${what}: no end within ${timeoutMs / 1000} s`);
+    const late = new UnavailableError(`${what}: it did not end within ${timeoutMs / 1000} s`);
     using _timer = clock.setTimer(timeoutMs, () => deadline.abort(late));
     return await runPlugin(what, call, AbortSignal.any([signal, deadline.signal]));
   };
