@@ -49,7 +49,7 @@ mutation: $(INSTALLED) ## Change lines of PACKAGE=core blind: its unit tests mus
 docs: $(INSTALLED) ## Documentation site into docs/site
 	@$(BIN) typedoc
 
-lint: $(INSTALLED) ## Lint, format, direction of imports, generated pages
+lint: $(INSTALLED) ## Lint, format, dead code, direction of imports, generated pages
 	@$(BIN) node --run lint
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/generate.ts --check
 

@@ -54,6 +54,7 @@ async function checkKind(kind: Kind): Promise<CheckResult[]> {
       await tool("imports", "node", "tools/check-imports.ts");
       await tool("documents", "node", "tools/check-documents.ts");
       await tool("lint", "oxlint", "--quiet", ...own);
+      await tool("dead code", "knip", "--no-config-hints", "--workspace", `providers/${name}`);
       await tool("format", "oxfmt", "--check", ...own, "provider.yaml");
       const config = { extends: "./tsconfig.json", include: [`providers/${name}/src`, `providers/${name}/test`, own[1]] };
       writeFileSync(join(copy, "tsconfig.extra.json"), JSON.stringify(config));

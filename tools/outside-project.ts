@@ -38,7 +38,7 @@ export async function checkOutsideProject(folder: string, context: OutsideProjec
 }
 
 /** Installs a project with the packed packages in place of published ones. @returns what went wrong */
-export async function installOutside({ destination, packed }: OutsideProjectContext): Promise<readonly string[]> {
+async function installOutside({ destination, packed }: OutsideProjectContext): Promise<readonly string[]> {
   writeFileSync(join(destination, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(overrides(destination, packed))}\n`);
   const { code, output } = await packed.pnpm(["install", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile"], destination);
   return code === 0 ? [] : [output];
@@ -63,7 +63,7 @@ function overrides(destination: string, { tarballs, catalog }: PackedPackages): 
  * @param name - what the project is called in them
  * @param first - folder of the Node.js that runs them; default: the workspace's
  */
-export async function runTests(name: string, destination: string, first?: string): Promise<CheckResult[]> {
+async function runTests(name: string, destination: string, first?: string): Promise<CheckResult[]> {
   const file = join(destination, "report.json");
   rmSync(file, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];

@@ -2,7 +2,7 @@ import type { ApiServerReport, DockerReport, StreamReport } from "./figures.ts";
 import { ratio, writeApiServers, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
 
 /** Medians of one contender in one phase. */
-export interface Side {
+interface Side {
   readonly podsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -8,7 +8,7 @@ export interface NodePolicy {
 }
 
 /** Under which policies `make conformance` runs. */
-export type PolicyName = "open" | "default";
+type PolicyName = "open" | "default";
 
 const open = {
   privileged: true,

@@ -60,9 +60,6 @@ const standIns: readonly StandIn[] = [
   { names: ["registry.k8s.io/pause:3.10.2"], changes: [`ENTRYPOINT ${JSON.stringify(forever)}`] },
 ];
 
-/** Names and tags of all of them. */
-export const standInNames: readonly string[] = standIns.flatMap(({ names }) => names);
-
 /**
  * Gives the engine an image for each that the tests ask for, and a registry to pull them from.
  *

@@ -1,7 +1,7 @@
 import type { Clock, DeepReadonly, Owner, Pod, PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
 
 /** Role of a container in its pod. A sidecar is an init container with `restartPolicy: Always`. */
-export type ContainerRole = "init" | "sidecar" | "main";
+type ContainerRole = "init" | "sidecar" | "main";
 
 /** State of a container. */
 export type ContainerState =
@@ -25,7 +25,7 @@ export interface ContainerRun {
 }
 
 /** State of an instance. */
-export type InstanceState =
+type InstanceState =
   | { readonly kind: "starting" }
   | { readonly kind: "running" }
   /** Told to end, or its main containers are through; what still runs ends by itself or is killed, then. */

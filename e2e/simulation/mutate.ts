@@ -11,7 +11,7 @@ export interface Mutation {
 }
 
 /** A piece of source and what it becomes. */
-export interface Edit {
+interface Edit {
   /** Path from the repository's top. */
   readonly file: string;
   /** Must be in the file exactly once. */

@@ -3,7 +3,7 @@
  *
  * @param version - as the server says it, such as `v1.36.3`
  */
-export function isSince(minor: number, version: string): boolean {
+function isSince(minor: number, version: string): boolean {
   const [, found] = /^v1\.(\d+)\./.exec(version) ?? [];
   if (found === undefined) throw new Error(`a server says that its version is ${version}: expected v1.MINOR.PATCH`);
   return Number(found) >= minor;

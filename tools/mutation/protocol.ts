@@ -7,7 +7,7 @@ export interface RunRequest {
 }
 
 /** How one test file went. */
-export interface TestFileResult {
+interface TestFileResult {
   readonly file: string;
   readonly durationMs: number;
   /** Regions that it reached; empty unless the runner records them. */

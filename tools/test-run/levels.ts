@@ -194,13 +194,15 @@ async function checkTestFiles(): Promise<CheckResult[]> {
 export const levels: readonly Level[] = [
   {
     name: "static",
-    about: "lint, format, imports, types, generated pages",
+    about: "lint, format, dead code, imports, types, generated pages",
     quick: true,
     kind: "compute",
     hasFiles: false,
     run: checks(async () => [
       await command("lint", "oxlint", ["--quiet"]),
       await command("format", "oxfmt", ["--check"]),
+      await command("no unused file, export or dependency", "knip", ["--no-config-hints"]),
+      await command("no file or export that only tests use", "knip", ["--no-config-hints", "--production"]),
       ...checkImports(),
       ...checkDocuments(),
       ...(await checkTestFiles()),

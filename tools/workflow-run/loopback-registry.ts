@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
 /** A package's version as it was published. */
-export interface PublishedVersion {
+interface PublishedVersion {
   readonly name: string;
   readonly version: string;
   /** Such as `latest`. */

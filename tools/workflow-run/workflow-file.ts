@@ -38,7 +38,7 @@ export interface StepsJob extends AnyJob {
 }
 
 /** A job that calls another workflow of this repository. */
-export interface CallingJob extends AnyJob {
+interface CallingJob extends AnyJob {
   /** Such as `./.github/workflows/checks.yml`. */
   readonly uses: string;
 }

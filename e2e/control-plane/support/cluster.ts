@@ -29,7 +29,7 @@ export async function openClient(kubeconfig: KubeconfigFile, userAgent = "e2e"):
 }
 
 /** Service accounts, which only tests ask for. */
-export const serviceAccounts: ReturnType<typeof resource<KubernetesObject>> = resource<KubernetesObject>({
+const serviceAccounts: ReturnType<typeof resource<KubernetesObject>> = resource<KubernetesObject>({
   group: "",
   version: "v1",
   plural: "serviceaccounts",

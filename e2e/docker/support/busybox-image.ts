@@ -5,7 +5,7 @@ import { pack } from "tar-stream";
 import type { EngineApi } from "./engine-api.ts";
 
 /** Where Debian's busybox-static is. */
-export const busyboxProgram = "/bin/busybox";
+const busyboxProgram = "/bin/busybox";
 
 const passwd = "root:x:0:0:root:/root:/bin/sh\nmail:x:8:8:mail:/:/bin/false\napp:x:1000:1000:app:/home/app:/bin/sh\n";
 const group = "root:x:0:\nmail:x:8:\napp:x:1000:\nextra:x:2000:app\n";
@@ -14,7 +14,7 @@ const group = "root:x:0:\nmail:x:8:\napp:x:1000:\nextra:x:2000:app\n";
 const pause = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
 
 /** Images that tests use, and what their configuration says besides. None can be pulled here. */
-export const images: Readonly<Record<string, readonly string[]>> = {
+const images: Readonly<Record<string, readonly string[]>> = {
   "busybox:1.37": ['CMD ["sh"]'],
   "registry.k8s.io/pause:3.10": [`ENTRYPOINT ["/bin/sh","-c",${JSON.stringify(pause)}]`],
   "busybox-user:1.37": ['CMD ["sh"]', "USER app"],

@@ -8,7 +8,7 @@ import { pipeline, type Duplex } from "node:stream";
 import type { EngineApi } from "./engine-api.ts";
 
 /** What the engine would have answered. */
-export interface FaultAnswer {
+interface FaultAnswer {
   readonly status: number;
   readonly message: string;
 }

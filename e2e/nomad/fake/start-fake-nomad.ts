@@ -14,7 +14,7 @@ import { answer, type Answer } from "./routes.ts";
 import { serveEvents, serveLogs } from "./streams.ts";
 
 /** What becomes of a request instead of its answer. */
-export type FakeFault =
+type FakeFault =
   | { readonly status: number; readonly text: string }
   /** The connection breaks before anything was done. */
   | "drop"

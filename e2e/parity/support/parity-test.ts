@@ -16,7 +16,7 @@ declare module "vitest" {
 }
 
 /** Credentials of a user. */
-export interface ClientCertificate {
+interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
 }
@@ -75,7 +75,7 @@ export function perServer<T>(expected: Readonly<Record<ServerName, T>>): T {
 export const embeddedWatchHistory = 200;
 
 /** An opened server. */
-export interface OpenServer extends AsyncDisposable, Pick<ParityFixtures, "api" | "target" | "certificateOf"> {}
+interface OpenServer extends AsyncDisposable, Pick<ParityFixtures, "api" | "target" | "certificateOf"> {}
 
 async function openServer(): Promise<OpenServer> {
   const name = inject("parityServer");

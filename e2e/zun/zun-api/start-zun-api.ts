@@ -19,7 +19,7 @@ export interface RealZun extends AsyncDisposable {
 }
 
 /** The Python that has Zun. @throws Error if the level has not been prepared */
-export function zunPython(): string {
+function zunPython(): string {
   const python = process.env["ZUN_API_PYTHON"];
   if (!python) throw new Error("set ZUN_API_PYTHON, or run make e2e-zun, which installs Zun's API");
   return python;

@@ -14,7 +14,7 @@ const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
 ];
 
 /** Removes tokens, passwords in URLs, and private keys from a text. */
-export function redactText(text: string): string {
+function redactText(text: string): string {
   let redacted = text;
   for (const [pattern, replacement] of secretTexts) redacted = redacted.replace(pattern, replacement);
   return redacted;

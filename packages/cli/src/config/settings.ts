@@ -1,11 +1,11 @@
-export interface TaintSettings {
+interface TaintSettings {
   readonly key: string;
   readonly value?: string | undefined;
   readonly effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
 /** Taint that every node has by default. */
-export interface OwnTaintSettings {
+interface OwnTaintSettings {
   readonly disable: boolean;
   readonly key: string;
   /** Default: the provider's name. */
@@ -14,14 +14,14 @@ export interface OwnTaintSettings {
 }
 
 /** What happens to pods that need more than the provider supports. */
-export interface UnsupportedSettings {
+interface UnsupportedSettings {
   readonly default: "wait" | "fail";
   /** Paths of fields, such as `spec.containers[*].livenessProbe`. */
   readonly ignore: readonly string[];
 }
 
 /** How orphans at the back end are removed. Durations are text. */
-export interface OrphanSettings {
+interface OrphanSettings {
   readonly enabled?: boolean | undefined;
   readonly grace?: string | undefined;
   readonly interval?: string | undefined;
@@ -66,7 +66,7 @@ export interface NodeSettings {
  * Settings of the nodes' HTTPS server, with the names of KubeletConfiguration. Durations are text. Paths are relative to the file that sets
  * them, or to the working directory.
  */
-export interface KubeletSettings {
+interface KubeletSettings {
   /** IP address to listen on. */
   readonly address: string;
   /** Default: the CA that the cluster publishes. */

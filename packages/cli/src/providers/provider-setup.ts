@@ -18,7 +18,7 @@ export interface ProviderSetup {
 }
 
 /** A field of a provider's configuration, and the variable that sets it. */
-export interface FilledField {
+interface FilledField {
   readonly field: string;
   readonly variable: string;
 }

@@ -8,7 +8,7 @@ import { resolveFieldRef, type PodPlace } from "./field-ref.ts";
 import { resolveResourceFieldRef } from "./resource-field-ref.ts";
 
 /** Sources of an environment. */
-export interface EnvironmentSources extends PodPlace {
+interface EnvironmentSources extends PodPlace {
   readonly config: ConfigSources;
   /** The registered node; absent before it is registered. */
   readonly node: DeepReadonly<Node> | undefined;

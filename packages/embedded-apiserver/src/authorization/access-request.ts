@@ -19,7 +19,7 @@ export interface ResourceAccess {
 }
 
 /** A request for a path that is not a resource. */
-export interface PathAccess {
+interface PathAccess {
   readonly verb: string;
   readonly path: string;
 }

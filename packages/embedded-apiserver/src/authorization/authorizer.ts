@@ -13,14 +13,14 @@ import { RoleRules } from "./rbac.ts";
 export type AuthorizationMode = "RBAC" | "AlwaysAllow";
 
 /** Result of an authorization. */
-export interface Decision {
+interface Decision {
   readonly isAllowed: boolean;
   /** Explanation; may be empty. */
   readonly reason: string;
 }
 
 /** Permissions of a user in a namespace, as far as they can be listed. */
-export interface KnownRules {
+interface KnownRules {
   readonly rules: readonly PolicyRule[];
   /** Reason why the list is incomplete; absent if it is complete. */
   readonly incompleteBecause?: string;

@@ -10,7 +10,7 @@ import { ruleAllows } from "./policy-rules.ts";
 /**
  * Decision of the node authorizer: `undefined` if it allows the request, otherwise the reason for having no opinion, which may be empty.
  */
-export type NodeOpinion = string | undefined;
+type NodeOpinion = string | undefined;
 
 /** Allows nodes the access they need for the pods bound to them. */
 export interface NodeAuthorizer extends Disposable {

@@ -8,7 +8,7 @@ import { clusterRoleBindingKind, roleBindingKind } from "../kinds/rbac/role-bind
 import { clusterRoleKind, roleKind } from "../kinds/rbac/role.ts";
 
 /** A rule that applies to a user, and the binding that grants it. */
-export interface GrantedRule {
+interface GrantedRule {
   readonly rule: PolicyRule;
   /** Such as `ClusterRoleBinding "a" of ClusterRole "b" to User "c"`. */
   readonly source: string;

@@ -10,7 +10,7 @@ export interface ClientUser {
 }
 
 /** Credentials of a kubeconfig's user. */
-export type Credentials = { readonly token: string } | KeyPair;
+type Credentials = { readonly token: string } | KeyPair;
 
 /** Content of a kubeconfig. */
 export interface KubeconfigSpec {

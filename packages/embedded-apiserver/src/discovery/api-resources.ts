@@ -12,14 +12,14 @@ export interface BodyKind extends GroupVersion {
 }
 
 /** A subresource such as `pods/binding`. */
-export interface Subresource {
+interface Subresource {
   readonly name: string;
   readonly body: BodyKind;
   readonly verbs: readonly string[];
 }
 
 /** Fields of a kind that discovery shows. */
-export type DescribedKind = Pick<
+type DescribedKind = Pick<
   Kind,
   "group" | "version" | "kind" | "plural" | "singular" | "namespaced" | "shortNames" | "categories" | "schema" | "custom"
 >;

@@ -75,7 +75,7 @@ const errorCodeByStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** `pods`, or `deployments.apps`. */
-export function qualifiedResource(resource: ResourceName): string {
+function qualifiedResource(resource: ResourceName): string {
   return resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`;
 }
 

@@ -18,7 +18,7 @@ export interface TableMetadata {
   readonly remainingItemCount?: number | undefined;
 }
 
-export interface TableColumn {
+interface TableColumn {
   readonly name: string;
   readonly type: string;
   readonly format: string;
@@ -28,12 +28,12 @@ export interface TableColumn {
 }
 
 /** Row of a table; {@link TableOptions.includeObject} determines `object`. */
-export interface TableRow {
+interface TableRow {
   readonly cells: readonly (string | number | boolean | null)[];
   readonly object: ApiObject | PartialObjectMetadata | null;
 }
 
-export interface PartialObjectMetadata {
+interface PartialObjectMetadata {
   readonly kind: "PartialObjectMetadata";
   readonly apiVersion: "meta.k8s.io/v1";
   readonly metadata: ApiMetadata;

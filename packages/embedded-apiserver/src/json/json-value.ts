@@ -38,18 +38,3 @@ function equalMembers(a: Record<string, unknown>, b: Record<string, unknown>): b
   for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false;
   return true;
 }
-
-/** Removes members that are null at every depth, because Kubernetes treats null as absent. Modifies the value. */
-export function dropNulls(value: unknown): void {
-  if (Array.isArray(value)) {
-    for (const item of value) dropNulls(item);
-    return;
-  }
-  if (typeof value !== "object" || value === null) return;
-  const members = value as Record<string, unknown>;
-  for (const key in members) {
-    const member = members[key];
-    if (member === null || member === undefined) delete members[key];
-    else if (typeof member === "object") dropNulls(member);
-  }
-}

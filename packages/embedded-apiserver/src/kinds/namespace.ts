@@ -6,7 +6,7 @@ import { dnsLabelProblems } from "./validation/names.ts";
 import { invalidValue } from "./validation/field-errors.ts";
 
 /** Finalizer of a namespace whose objects have not been deleted yet. */
-export const kubernetesFinalizer = "kubernetes";
+const kubernetesFinalizer = "kubernetes";
 
 const nameLabel = "kubernetes.io/metadata.name";
 

@@ -11,7 +11,7 @@ export function scaleOfKind({ custom }: Kind, object: Readonly<ApiObject>): Json
 }
 
 /** `autoscaling/v1` Scale of an object. */
-export function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonObject {
+function scaleOf({ metadata, spec, status }: Readonly<ApiObject>): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const selector = selectorText(spec?.selector);
   return {

@@ -4,7 +4,7 @@ import { Disposables } from "../resources/disposables.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { StoredObject, type ObjectCollection, type StorageEvent } from "./storage.ts";
 
-export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
 /** Parameters of a watch. */
 export interface WatchOptions {

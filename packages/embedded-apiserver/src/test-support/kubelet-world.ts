@@ -14,7 +14,7 @@ import { seedObjects } from "../bootstrap/seed-objects.ts";
 import { ServiceAccountTokens } from "../service-account-token.ts";
 import { Storage } from "../storage/storage.ts";
 
-export interface KubeletAnswer {
+interface KubeletAnswer {
   readonly statusCode?: number;
   readonly headers?: IncomingHttpHeaders;
   readonly body?: string;

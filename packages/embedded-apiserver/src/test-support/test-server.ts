@@ -25,7 +25,7 @@ export interface TestServer extends AsyncDisposable {
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** A watch under test. */
-export interface TestWatch {
+interface TestWatch {
   readonly status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- the same
   next(): Promise<{ type: string; object: any } | undefined>;

@@ -15,7 +15,7 @@ export interface HttpAnswer {
 }
 
 /** The chunks of a body. To be read once, to its end, or left early. */
-export interface HttpBody extends AsyncIterable<Uint8Array> {
+interface HttpBody extends AsyncIterable<Uint8Array> {
   /** Reads the rest so that the connection can be reused; a long rest is abandoned, together with its connection. */
   drain(): Promise<void>;
 }

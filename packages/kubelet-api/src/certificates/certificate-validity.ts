@@ -7,7 +7,7 @@ const dayMs = 24 * 3_600_000;
 /** How long before its expiry a certificate is warned about; if it lives less than ten times as long, a tenth of its lifetime. */
 const warningMs = 7 * dayMs;
 
-export type Validity = "valid" | "not yet valid" | "about to expire" | "expired";
+type Validity = "valid" | "not yet valid" | "about to expire" | "expired";
 
 function validityOf({ validFromDate, validToDate }: X509Certificate, nowMs: number): Validity {
   const [fromMs, toMs] = [validFromDate.getTime(), validToDate.getTime()];

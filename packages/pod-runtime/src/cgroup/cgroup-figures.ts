@@ -3,7 +3,7 @@ import type { CgroupStats, ContainerStats, CpuStats, DiskIoStats, MemoryStats, P
 /** Usage of a control group, in the fields of a summary. */
 export type CgroupUsage = Pick<ContainerStats, "cpu" | "memory" | "swap" | "io"> & { readonly cgroup: CgroupStats };
 
-export interface CgroupReading {
+interface CgroupReading {
   readonly path: string;
   /** RFC 3339. */
   readonly time: string;

@@ -7,7 +7,7 @@ import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 
 /** Minimum time between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
-export const minGraceMs = 2_000;
+const minGraceMs = 2_000;
 /** Delay before a failed start or stop is retried. Source: backOffPeriod of kubernetes v1.36.3 pkg/kubelet/kubelet.go. */
 export const retryMs = 10_000;
 

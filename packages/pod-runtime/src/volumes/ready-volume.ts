@@ -3,7 +3,7 @@ import type { DriverVolume } from "../runtime/runtime-spec.ts";
 import type { VolumeSource } from "./volume-source.ts";
 
 /** Source of a volume that is ready. */
-export type ReadySource =
+type ReadySource =
   | Exclude<VolumeSource, { readonly kind: "claim" }>
   | { readonly kind: "claim"; readonly of: ClaimedVolume["source"]["kind"]; readonly claim: ClaimedVolume["claim"] };
 

@@ -14,7 +14,7 @@ export interface VolumesRoot {
 }
 
 /** The folder below a root that is mounted in memory, if possible. */
-export function memoryFolder(root: string): string {
+function memoryFolder(root: string): string {
   return join(root, "memory");
 }
 

@@ -10,7 +10,7 @@ export type SpdyFrame =
   | DataPiece;
 
 /** A received part of a DATA frame; `fin` is set on the last part only. */
-export interface DataPiece {
+interface DataPiece {
   readonly kind: "data";
   readonly id: number;
   readonly fin: boolean;

@@ -10,7 +10,7 @@ import {
 import type { EngineEndpoint } from "./docker-engine.ts";
 
 /** An engine's answer with an error status. It is the `cause` of errors of errdefs. */
-export class EngineAnswer extends Error {
+class EngineAnswer extends Error {
   /** The HTTP status. */
   readonly status: number;
 

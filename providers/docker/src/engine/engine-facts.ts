@@ -31,7 +31,7 @@ export interface EngineFacts {
 }
 
 /** Resources of containers that an engine controls. */
-export interface EngineControls {
+interface EngineControls {
   readonly memory: boolean;
   readonly swap: boolean;
   readonly cpuQuota: boolean;

@@ -150,7 +150,7 @@ export interface EngineJson {
 }
 
 /** Purpose of a request for error messages. */
-export function nameOf({ what, method, path }: EngineRequest): string {
+function nameOf({ what, method, path }: EngineRequest): string {
   return what ?? `${method} ${path}`;
 }
 

@@ -6,7 +6,7 @@ import { gpuResource } from "../container/gpu-allocator.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
 
 /** Prefix of node labels for the engine's OCI runtimes, which a RuntimeClass's `nodeSelector` can use. */
-export const runtimeLabelPrefix = "runtime.docker.virtual-kubelet.io/";
+const runtimeLabelPrefix = "runtime.docker.virtual-kubelet.io/";
 
 /** Maximum number of pods. Source: a kubelet's `--max-pods`. */
 const defaultPods = 110;

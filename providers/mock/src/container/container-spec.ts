@@ -1,7 +1,7 @@
 import type { Container as ApiContainer, DeepReadonly, Pod } from "@virtual-kubelet/core";
 
 /** A volume in a container. */
-export interface Mount {
+interface Mount {
   readonly volume: string;
   readonly path: string;
   readonly subPath: string | undefined;

@@ -20,14 +20,14 @@ export interface FinishedRun {
 }
 
 /** Pending end of a container after the pod's deletion. */
-export interface Stop {
+interface Stop {
   readonly atMs: number;
   /** Whether it would need more than the grace period. */
   readonly killed: boolean;
 }
 
 /** State of a container. Times are monotonic milliseconds. */
-export type ContainerState =
+type ContainerState =
   /** Waits for init containers. */
   | { readonly kind: "blocked" }
   /** `ContainerCreating` until `untilMs`. */

@@ -29,7 +29,7 @@ export interface NomadHttpOptions {
 }
 
 /** Query parameters; absent ones are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** A request to Nomad. */
 export interface NomadRequest {

@@ -23,7 +23,7 @@ export interface NomadConstraint {
 }
 
 /** Tasks that are placed together. */
-export interface NomadTaskGroup {
+interface NomadTaskGroup {
   readonly Name: string;
   readonly Count: number;
   readonly RestartPolicy: NomadRestartPolicy;
@@ -99,7 +99,7 @@ export interface NomadTemplate {
 }
 
 /** Where an allocation is, as its client tells. */
-export type ClientStatus = "pending" | "running" | "complete" | "failed" | "lost" | "unknown";
+type ClientStatus = "pending" | "running" | "complete" | "failed" | "lost" | "unknown";
 
 /** The part that lists, details and events of allocations have in common, and what only some of them have. */
 export interface Allocation {

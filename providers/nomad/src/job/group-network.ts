@@ -5,7 +5,7 @@ import { portsToMap, probedPortLabel } from "./probed-ports.ts";
 import type { JobSettings } from "./settings.ts";
 
 /** The label of a container's port on the host: environment variables are named after it. */
-export function portLabel({
+function portLabel({
   hostPort = 0,
   protocol = "TCP",
 }: {

@@ -21,7 +21,7 @@ export function containersOf({ spec }: DeepReadonly<Pod>): readonly DeepReadonly
 }
 
 /** Names of the pod's volumes whose files core resolves, and which some container mounts. */
-export function fileVolumesOf(pod: DeepReadonly<Pod>): readonly string[] {
+function fileVolumesOf(pod: DeepReadonly<Pod>): readonly string[] {
   const mounted = new Set(containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
   return (pod.spec?.volumes ?? [])
     .filter((volume) => mounted.has(volume.name) && fileSources.some((source) => volume[source]))

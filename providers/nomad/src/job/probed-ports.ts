@@ -1,15 +1,10 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
-import { portNumber, type ProbeSpec } from "@virtual-kubelet/pod-runtime/probes";
+import { portNumber } from "@virtual-kubelet/pod-runtime/probes";
 import type { AllocatedPort } from "../api/types.ts";
 
 /** The probes of a container, by their fields. */
 export const probeFields = ["startupProbe", "readinessProbe", "livenessProbe"] as const;
-
-/** Whether a probe goes over the pod's network. */
-export function isNetworkProbe({ httpGet, tcpSocket, grpc }: ProbeSpec): boolean {
-  return Boolean(httpGet ?? tcpSocket ?? grpc);
-}
 
 /** The label of a port of the client's that leads to one that is probed. */
 export function probedPortLabel(port: number): string {
@@ -17,7 +12,7 @@ export function probedPortLabel(port: number): string {
 }
 
 /** Ports of a container that its probes ask, at the pod's own address. */
-export function probedPorts(container: DeepReadonly<Container>): readonly number[] {
+function probedPorts(container: DeepReadonly<Container>): readonly number[] {
   const ports = probeFields.flatMap((field) => {
     const { httpGet, tcpSocket, grpc } = container[field] ?? {};
     const action = httpGet ?? tcpSocket ?? grpc;

@@ -9,7 +9,7 @@ import { isEmptyDir, isReplaceable, sharedEmptyDirs, volumeOfClaim } from "./tas
 type PodVolume = DeepReadonly<NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]>;
 
 /** A field that asks for what cannot be had, and why. */
-export interface RefusedField {
+interface RefusedField {
   readonly fieldPath: string;
   readonly message: string;
 }
@@ -23,7 +23,7 @@ export function refuse(pod: DeepReadonly<Pod>, settings: JobSettings): void {
 }
 
 /** The fields of a pod that Nomad, or this configuration, cannot do, beyond what the capabilities say. */
-export function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
+function refusedFields(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
   const spec = pod.spec ?? { containers: [] };
   const graceSeconds = spec.terminationGracePeriodSeconds ?? 30;
   const containers = [

@@ -1,11 +1,10 @@
-import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import type { Allocation } from "../api/types.ts";
 import { firstAttempt, type PodAttempt } from "../job/job-meta.ts";
 import type { PodShape } from "../job/pod-shape.ts";
 import type { Terminated } from "../status/container-status.ts";
 
 /** How far the end of a deleted pod is. */
-export interface PodEnding {
+interface PodEnding {
   /** When what still runs is killed, on the monotonic clock. */
   deadlineMs: number;
   /** Kills what still runs. */
@@ -15,7 +14,7 @@ export interface PodEnding {
 }
 
 /** A start that waits for its time, because the one before has failed. */
-export interface NextStart {
+interface NextStart {
   readonly delayMs: number;
   readonly timer: Disposable;
 }
@@ -66,10 +65,4 @@ export function newPodEntry(jobId: string, shape: PodShape, attempt: PodAttempt 
     ending: undefined,
     told: undefined,
   };
-}
-
-/** What was told of a pod, and what is so. */
-export interface PodReport {
-  readonly entry: PodEntry;
-  readonly status: ProviderPodStatus;
 }

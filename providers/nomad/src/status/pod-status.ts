@@ -7,7 +7,7 @@ import { containerStatusOf, type Terminated } from "./container-status.ts";
 import { taskStateOf } from "./task-state.ts";
 
 /** Reason why a pod has ended although it was not deleted and its containers did not end. */
-export interface PodVerdict {
+interface PodVerdict {
   readonly reason: string;
   readonly message: string;
 }
@@ -71,7 +71,7 @@ export function podStatusOf(view: PodView): ProviderPodStatus {
  * Why the pod is over, if neither it was deleted nor its containers ended by themselves. Nomad would run it again
  * elsewhere, which is Kubernetes' to decide. What still runs is not over: it may be us who ended it, before a restart.
  */
-export function verdictOf({ allocation, ending }: Pick<PodView, "allocation" | "ending">): PodVerdict | undefined {
+function verdictOf({ allocation, ending }: Pick<PodView, "allocation" | "ending">): PodVerdict | undefined {
   if (!allocation) return undefined;
   const where = allocation.NodeName ? ` ${allocation.NodeName}` : "";
   if (allocation.ClientStatus === "lost") return { reason: "NodeLost", message: `Nomad lost its client${where}` };

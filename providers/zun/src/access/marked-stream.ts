@@ -1,5 +1,5 @@
 /** What the script said, apart from the command's output. */
-export type Mark =
+type Mark =
   | { readonly kind: "begun"; readonly word: string }
   | { readonly kind: "ended"; readonly code: number }
   | { readonly kind: "missing"; readonly program: string };

@@ -2,7 +2,7 @@ import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { ZunAuthConfig } from "./schema.ts";
 
 /** The field `auth` of a token request to Keystone v3. It is a secret. */
-export interface KeystoneAuth {
+interface KeystoneAuth {
   readonly identity: Readonly<Record<string, unknown>> & { readonly methods: readonly string[] };
   /** Absent for an application credential, which determines the project. */
   readonly scope?: unknown;

@@ -6,7 +6,7 @@ import { addressesOf, type Observation, type ObservedMember } from "./observatio
 import type { RunRecord } from "./run-record.ts";
 
 /** Condition of a pod whose containers Zun does not look after once they run. */
-export const refreshedCondition = "ContainerStatusRefreshed";
+const refreshedCondition = "ContainerStatusRefreshed";
 
 /**
  * A pod's status, from what Zun said last and what is known of its containers' runs.

@@ -2,7 +2,7 @@ import type { ObservedMember } from "./observation.ts";
 import { tryEndDetail, tryUpMs } from "./status-detail.ts";
 
 /** How a container's run ended. */
-export interface RunEnd {
+interface RunEnd {
   readonly exitCode: number;
   readonly finishedAt: string;
   readonly reason: string;

@@ -7,7 +7,7 @@ export type Minor = number;
 /** The newest that is asked for: everything here was tried with it. */
 export const newestMinor: Minor = 40;
 /** Capsules by their present names, files, and deletes that do not wait. */
-export const oldestMinor: Minor = 32;
+const oldestMinor: Minor = 32;
 /** Init containers of capsules. */
 export const initContainersMinor: Minor = 34;
 /** A container's `entrypoint`, which Kubernetes calls command. */

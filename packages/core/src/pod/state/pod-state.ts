@@ -7,7 +7,7 @@ import { isTerminalPhase } from "../status/pod-phase.ts";
 import type { PodResize } from "../resize/resize.ts";
 
 /** Whether the API server has the pod. */
-export type ApiPresence =
+type ApiPresence =
   /** The store holds it, bound to this node. */
   | "bound"
   /** A relist did not contain it. Nothing is ended until a GET for this pod confirms that it is gone. */

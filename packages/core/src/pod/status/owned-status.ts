@@ -32,7 +32,7 @@ export const derivedConditionTypes: readonly string[] = [
  * Conditions that exist only while the provider or the pod controller asserts them, and are removed afterwards. All
  * condition types except these and {@link derivedConditionTypes} belong to other writers.
  */
-export const assertedConditionTypes: readonly string[] = [
+const assertedConditionTypes: readonly string[] = [
   "PodResizePending",
   "PodResizeInProgress",
   "AllContainersRestarting",

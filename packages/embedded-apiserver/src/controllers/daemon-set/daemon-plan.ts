@@ -34,7 +34,7 @@ export function byAge(a: Pod, b: Pod): number {
 }
 
 /** Limits of a rolling update, in pods. Source: pkg/controller/daemon/update.go, updatedDesiredNodeCounts. */
-export function updateLimits({ updateStrategy }: DaemonSetSpec, wanted: number): { readonly unavailable: number; readonly surge: number } {
+function updateLimits({ updateStrategy }: DaemonSetSpec, wanted: number): { readonly unavailable: number; readonly surge: number } {
   if (updateStrategy.type !== "RollingUpdate") return { unavailable: 0, surge: 0 };
   const { maxUnavailable = 0, maxSurge = 0 } = updateStrategy.rollingUpdate ?? {};
   const unavailable = scaledValue(maxUnavailable, wanted, Math.ceil);

@@ -6,7 +6,7 @@ import { judgeFailure } from "./job-failure-policy.ts";
 import { completionIndexOf, earlierFailures, finishedMs, hasFailed, isTracked, type JobPod } from "./job-pods.ts";
 
 /** Results of an indexed Job, by index. */
-export interface IndexView {
+interface IndexView {
   /** Indexes that succeeded according to the status. */
   readonly counted: ReadonlySet<number>;
   /** Indexes that succeeded, including those not yet in the status. */

@@ -35,7 +35,7 @@ export function isAvailable(pod: Pod, { spec, nowMs }: Pick<StatefulView, "spec"
 const isDeleting = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
 /** First and last ordinal of the set's pods. */
-export function ordinalRange({ ordinals, replicas = 1 }: StatefulSetSpec): { readonly first: number; readonly last: number } {
+function ordinalRange({ ordinals, replicas = 1 }: StatefulSetSpec): { readonly first: number; readonly last: number } {
   const first = ordinals?.start ?? 0;
   return { first, last: first + replicas - 1 };
 }

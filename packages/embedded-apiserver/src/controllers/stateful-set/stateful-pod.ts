@@ -8,7 +8,7 @@ import { controllerReference } from "../shared/ownership.ts";
 /** Source of this file: Kubernetes v1.36.3 pkg/controller/statefulset/stateful_set_utils.go. */
 
 /** Label with the name of the pod's revision. */
-export const revisionLabel = "controller-revision-hash";
+const revisionLabel = "controller-revision-hash";
 
 /** Ordinal in the name of one of the set's pods; `undefined` if the name does not match. */
 export function ordinalOf(set: Readonly<ApiObject>, pod: Readonly<ApiObject>): number | undefined {

@@ -41,7 +41,7 @@ export const jobKind: Kind = {
   columns: jobColumns,
 };
 
-export function applyJobSpecDefaults(spec: JobSpec): void {
+function applyJobSpecDefaults(spec: JobSpec): void {
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : maxInt32;

@@ -56,7 +56,7 @@ export interface PodSpec {
   resources?: ResourceRequirements;
 }
 
-export interface PodSecurityContext {
+interface PodSecurityContext {
   runAsUser?: number;
   runAsGroup?: number;
   runAsNonRoot?: boolean;

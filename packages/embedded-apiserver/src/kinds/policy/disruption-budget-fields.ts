@@ -18,7 +18,7 @@ export interface DisruptionBudgetStatus {
   conditions?: DisruptionBudgetCondition[];
 }
 
-export interface DisruptionBudgetCondition {
+interface DisruptionBudgetCondition {
   type: string;
   status: string;
   observedGeneration?: number;

@@ -6,7 +6,7 @@ import { daemonSetErrors } from "./validate-daemon-set.ts";
 import type { DaemonSetSpec } from "./workload-fields.ts";
 
 /** Annotation that counts template changes; it predates revisions and is still maintained. */
-export const templateGenerationAnnotation = "deprecated.daemonset.template.generation";
+const templateGenerationAnnotation = "deprecated.daemonset.template.generation";
 
 /** Source: Kubernetes v1.36.3 pkg/apis/apps/v1/{defaults,conversion}.go and pkg/registry/apps/daemonset/strategy.go. */
 export const daemonSetKind: Kind = {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 /** Supported versions of the CNI specification, the newest first. */
-export const knownVersions = ["1.1.0", "1.0.0", "0.4.0", "0.3.1", "0.3.0"] as const;
+const knownVersions = ["1.1.0", "1.0.0", "0.4.0", "0.3.1", "0.3.0"] as const;
 
 /** A version of the CNI specification. */
 export type CniVersion = (typeof knownVersions)[number];

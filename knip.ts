@@ -1,0 +1,43 @@
+import type { KnipConfig } from "knip";
+
+/**
+ * Rules of the check for dead code. `knip` reports files, exports and dependencies that nothing uses, and exports that only their own file
+ * uses. `knip --production` looks at the patterns with `!` at their end alone: it reports what only tests use. Exports of what a manifest's
+ * `exports` names are the package's API, which nothing here has to use.
+ *
+ * Entry files are what manifests, their scripts and vitest.config.ts name, and the programs below, which are started by their path.
+ */
+function configure({ production = false }: { readonly production?: boolean }): KnipConfig {
+  const product = ["{src,test}/**/*.ts!", "!src/**/*.test.ts!", "!src/**/test-support/**!"];
+  return {
+    workspaces: {
+      ".": { project: ["*.ts!"] },
+      "packages/*": { project: product },
+      "packages/embedded-apiserver": { entry: ["src/program/main.ts!"], project: product },
+      "packages/testing": { entry: ["src/file-provider/file-backend-main.ts!"], project: product },
+      "{providers,templates}/*": { entry: ["test/run-*.ts!"], project: product },
+      "examples/*": { project: ["src/**/*.ts!"] },
+      bench: {
+        entry: ["src/{run,nomad,bare-loop,lease-under-load,our-node}.ts!", "src/embedding-host.mjs!"],
+        project: ["src/**/*.{ts,mjs}!"],
+      },
+      e2e: { entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/try-packages.ts"], project: ["**/*.ts"] },
+      tools: {
+        entry: [
+          "{conformance,e2e-docker,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
+          "{pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test}.ts!",
+          "mutation/{record-reach,runner}.ts!",
+        ],
+        project: ["**/*.ts!", "!**/*.test.ts!"],
+      },
+      // Found by import.meta.resolve.
+      "tools/node-22": { ignoreDependencies: ["node"] },
+    },
+    // A dependency of changesets, which looks for it beside itself.
+    ignoreDependencies: ["@changesets/changelog-git"],
+    exclude: ["binaries", "optionalPeerDependencies", ...(production ? (["dependencies", "unlisted"] as const) : [])],
+    ignoreExportsUsedInFile: production,
+  };
+}
+
+export default configure;
