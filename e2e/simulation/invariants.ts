@@ -228,31 +228,43 @@ export class Invariants implements Disposable {
 
   #onPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod): void {
     const uid = pod.metadata?.uid ?? "";
-    const name = pod.metadata?.name ?? "";
-    const before = this.#pods.get(uid)?.status?.phase;
-    const phase = pod.status?.phase;
     const old = this.#pods.get(uid);
     if (type === "DELETED") this.#pods.delete(uid);
     else this.#pods.set(uid, pod);
     const isDeleted = type === "DELETED" || pod.metadata?.deletionTimestamp !== undefined;
+    this.#noteEnd(uid, pod, isDeleted);
+    this.#noteGrace(uid, isDeleted ? pod.metadata?.deletionGracePeriodSeconds : pod.spec?.terminationGracePeriodSeconds);
+    if (!old) return;
+    this.#checkOrder(old, pod);
+    this.#checkPhase(uid, old, pod);
+  }
+
+  /** Notes since when the pod is to end, and when its deletion began. */
+  #noteEnd(uid: string, { metadata, spec, status }: Pod, isDeleted: boolean): void {
     const nowMs = this.#options.clock.monotonic();
-    if ((isDeleted || isTerminal(phase)) && !this.#endWantedMs.has(uid)) this.#endWantedMs.set(uid, nowMs);
-    if (isDeleted && !this.#deletionMs.has(uid)) {
-      this.#deletionMs.set(uid, nowMs);
-      if (pod.spec?.nodeName) this.#options.onDeleted(uid, name);
-    }
-    const graceSeconds = isDeleted ? pod.metadata?.deletionGracePeriodSeconds : pod.spec?.terminationGracePeriodSeconds;
+    if ((isDeleted || isTerminal(status?.phase)) && !this.#endWantedMs.has(uid)) this.#endWantedMs.set(uid, nowMs);
+    if (!isDeleted || this.#deletionMs.has(uid)) return;
+    this.#deletionMs.set(uid, nowMs);
+    if (spec?.nodeName) this.#options.onDeleted(uid, metadata?.name ?? "");
+  }
+
+  /** Notes a change of the pod's grace. */
+  #noteGrace(uid: string, seconds: number | undefined): void {
     const known = this.#graces.get(uid);
-    if (graceSeconds !== undefined && graceSeconds !== known?.seconds)
-      this.#graces.set(uid, { seconds: graceSeconds, longest: Math.max(graceSeconds, known?.longest ?? 0), sinceMs: nowMs });
-    if (old) this.#checkOrder(old, pod);
-    if (before === phase || !isTerminal(before)) return;
+    if (seconds === undefined || seconds === known?.seconds) return;
+    this.#graces.set(uid, { seconds, longest: Math.max(seconds, known?.longest ?? 0), sinceMs: this.#options.clock.monotonic() });
+  }
+
+  /** A final phase does not change. */
+  #checkPhase(uid: string, old: Pod, { metadata, status }: Pod): void {
+    const before = old.status?.phase;
+    if (before === status?.phase || !isTerminal(before) || this.#options.isContested()) return;
     // A status that was on its way when another writer ended the pod takes that back: the program could not know.
     const overwrittenMs = this.#overwrittenMs.get(uid);
-    if (this.#options.isContested()) return;
     const couldKnowMs = Math.max(this.#options.calmSinceMs(), this.#options.heldSinceMs() + 30_000);
+    const nowMs = this.#options.clock.monotonic();
     if (overwrittenMs === undefined || (couldKnowMs <= overwrittenMs && overwrittenMs < nowMs - 1_000))
-      this.report("I4", `pod ${name} goes from ${before} to ${phase}`);
+      this.report("I4", `pod ${metadata?.name} goes from ${before} to ${status?.phase}`);
   }
 
   /** Of one instance's container the runs are counted up. */

@@ -14,6 +14,7 @@ const state = "packages/core/src/pod/state/pod-state.ts";
 const step = "packages/core/src/pod/state/pod-step.ts";
 const calls = "packages/core/src/pod/actions/tracked-calls.ts";
 const worker = "packages/core/src/pod/actions/pod-action-runner.ts";
+const questions = "packages/core/src/pod/actions/pod-questions.ts";
 
 /** Bugs that upstream has or had, and bugs that this program had. The simulation has to find each. */
 export const mutations: Readonly<Record<string, Mutation>> = {
@@ -120,11 +121,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "a list taken for the truth": {
     about: "a pod that a list lacks is ended without the API server being asked for it",
-    seed: 87,
+    seed: 25,
     edits: [
       {
-        file: worker,
-        find: "if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };",
+        file: questions,
+        find: "if (!(await isPodGone(client, state.ref, signal))) return false;",
         replace: "",
       },
     ],
@@ -263,11 +264,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: worker,
-        find: "if (isPodNotFound(error)) return this.#onDeletedNotFound(state, error, signal);",
-        replace: `if (isPodNotFound(error)) {
-        registry.dispatch(ref.uid, { kind: "notFound" });
-        return enqueue(ref.uid);
-      }`,
+        find: "await this.#questions.confirmNotFound(ref, error, signal);",
+        replace: 'registry.dispatch(ref.uid, { kind: "notFound" });',
       },
     ],
   },

@@ -120,30 +120,43 @@ export class ProgramCalls implements CallWatch {
   }
 
   /** A pod gets the rest of its grace period: not less, and elapsed time is not granted again. */
-  #checkGrace({ metadata, spec }: Pod, graceSeconds: number): void {
-    const { name, uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata ?? {};
+  #checkGrace(pod: Pod, graceSeconds: number): void {
+    const { name, uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata ?? {};
     const nowMs = this.#clock.monotonic();
-    const wholeSeconds = deletionTimestamp ? deletionGracePeriodSeconds : (spec?.terminationGracePeriodSeconds ?? 30);
     const told = `pod ${name} is given ${graceSeconds} s to end`;
     const grace = this.#invariants.graceOf(uid);
     if (grace && graceSeconds > grace.longest) this.#invariants.report("I12", `${told}, of a grace of ${grace.longest} s`);
-    const sinceMs = deletionTimestamp ? this.#invariants.deletionMs(uid) : this.#invariants.endWantedMs(uid);
-    // Of a pod whose own deadline has passed the program alone knows since when it is to end.
-    const endMs = sinceMs === undefined ? nowMs : sinceMs + wholeSeconds * 1000;
-    const leftMs = deletionTimestamp ? Date.parse(deletionTimestamp) - this.#clock.now() : endMs - nowMs;
+    const { sinceMs, endMs, leftMs } = this.#dueEnd(pod);
     // What was deleted before the program saw it is dated by the cluster's clock, and read on its own.
     const skewMs = Math.max(0, this.#facts.skewMs);
     if (graceSeconds * 1000 < leftMs - skewMs - roundingMs) this.#invariants.report("I12", `${told}, and has ${leftMs / 1000} s left`);
-    const key = `${uid} ${deletionTimestamp ? deletionGracePeriodSeconds : "ending"}`;
     const deadlineMs = nowMs + graceSeconds * 1000;
-    const firstMs = this.#deadlines.get(key) ?? deadlineMs;
-    this.#deadlines.set(key, Math.min(firstMs, deadlineMs));
-    if (graceSeconds > 0 && deadlineMs > firstMs + roundingMs)
+    const firstMs = this.#firstDeadline(`${uid} ${deletionTimestamp ? deletionGracePeriodSeconds : "ending"}`, deadlineMs);
+    if (graceSeconds <= 0) return;
+    if (deadlineMs > firstMs + roundingMs)
       this.#invariants.report("I12", `${told} for the second time, ${Math.round((deadlineMs - firstMs) / 1000)} s longer than at first`);
     const isSeenAtOnce = sinceMs !== undefined && sinceMs > Math.max(this.#invariants.calmSinceMs(), this.#heldSinceMs) + 30_000;
     const lateMs = deadlineMs - endMs;
     const isSettled = nowMs - (grace?.sinceMs ?? 0) > seenMs || grace?.longest === grace?.seconds;
-    if (isSeenAtOnce && isSettled && graceSeconds > 0 && lateMs > seenMs + roundingMs)
+    if (isSeenAtOnce && isSettled && lateMs > seenMs + roundingMs)
       this.#invariants.report("I12", `${told}, ${Math.round(lateMs / 1000)} s longer than was left`);
+  }
+
+  /** Since when the pod is to end, when its grace is over, and how much of it is left; in milliseconds of the monotonic clock. */
+  #dueEnd({ metadata, spec }: Pod): { readonly sinceMs: number | undefined; readonly endMs: number; readonly leftMs: number } {
+    const { uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata ?? {};
+    const nowMs = this.#clock.monotonic();
+    const sinceMs = deletionTimestamp ? this.#invariants.deletionMs(uid) : this.#invariants.endWantedMs(uid);
+    const wholeSeconds = deletionTimestamp ? deletionGracePeriodSeconds : (spec?.terminationGracePeriodSeconds ?? 30);
+    // Of a pod whose own deadline has passed the program alone knows since when it is to end.
+    const endMs = sinceMs === undefined ? nowMs : sinceMs + wholeSeconds * 1000;
+    return { sinceMs, endMs, leftMs: deletionTimestamp ? Date.parse(deletionTimestamp) - this.#clock.now() : endMs - nowMs };
+  }
+
+  /** The earliest deadline that deletePod has given so far, this one included. */
+  #firstDeadline(key: string, deadlineMs: number): number {
+    const firstMs = Math.min(this.#deadlines.get(key) ?? deadlineMs, deadlineMs);
+    this.#deadlines.set(key, firstMs);
+    return firstMs;
   }
 }

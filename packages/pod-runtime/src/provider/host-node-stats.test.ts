@@ -34,12 +34,12 @@ test("a folder that is not there has no figures", async () => {
 test("memory and disks add up, and each has the same time", async () => {
   const { cpu, memory, fs, runtime } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() })(never);
 
-  expect((memory?.availableBytes ?? 0) + (memory?.workingSetBytes ?? 0)).toBeGreaterThan(0);
-  expect(memory?.availableBytes).toBeLessThanOrEqual(totalmem() * 1.01);
-  expect(memory?.workingSetBytes).toBeLessThanOrEqual(memory?.usageBytes ?? 0);
-  expect(memory?.rssBytes).toBeLessThanOrEqual(memory?.usageBytes ?? 0);
-  expect((fs?.inodesUsed ?? 0) + (fs?.inodesFree ?? 0)).toBe(fs?.inodes);
-  expect((fs?.usedBytes ?? 0) + (fs?.availableBytes ?? 0)).toBeLessThanOrEqual(fs?.capacityBytes ?? 0);
+  expect(memory!.availableBytes! + memory!.workingSetBytes!).toBeGreaterThan(0);
+  expect(memory!.availableBytes).toBeLessThanOrEqual(totalmem() * 1.01);
+  expect(memory!.workingSetBytes).toBeLessThanOrEqual(memory!.usageBytes!);
+  expect(memory!.rssBytes).toBeLessThanOrEqual(memory!.usageBytes!);
+  expect(fs!.inodesUsed! + fs!.inodesFree!).toBe(fs!.inodes);
+  expect(fs!.usedBytes! + fs!.availableBytes!).toBeLessThanOrEqual(fs!.capacityBytes!);
   expect(runtime?.containerFs).toEqual(fs);
   expect(new Set([cpu?.time, memory?.time, fs?.time, runtime?.imageFs?.time]).size).toBe(1);
 });

@@ -51,7 +51,6 @@ const architectures: ReadonlyMap<string, string> = new Map([
 export async function readEngineFacts(engine: DockerEngine, signal: AbortSignal): Promise<EngineFacts> {
   const apiVersion = await engine.apiVersion(signal);
   const info = (await engine.json({ method: "GET", path: "/info", what: "ask the Docker engine what it is" }, signal)) as EngineInfo;
-  const security = info.SecurityOptions ?? [];
   const machine = info.Architecture ?? "";
   return {
     id: info.ID ?? "",
@@ -66,19 +65,27 @@ export async function readEngineFacts(engine: DockerEngine, signal: AbortSignal)
     runtimes: Object.keys(info.Runtimes ?? {}),
     cgroupDriver: info.CgroupDriver ?? "",
     cgroupVersion: info.CgroupVersion ?? "",
-    // An engine that does not report a controller is assumed to have it. It warns when a container is created.
-    controls: {
-      memory: info.MemoryLimit ?? true,
-      swap: info.SwapLimit ?? true,
-      cpuQuota: info.CpuCfsQuota ?? true,
-      cpuShares: info.CPUShares ?? true,
-      pids: info.PidsLimit ?? true,
-    },
-    hasSeccomp: info.SecurityOptions === undefined || security.some((option) => option.startsWith("name=seccomp")),
-    hasAppArmor: security.some((option) => option.startsWith("name=apparmor")),
-    isRootless: security.some((option) => option.startsWith("name=rootless")),
+    controls: controlsOf(info),
+    ...securityOf(info),
     isPodman: "BuildahVersion" in info || /podman|libpod/i.test(info.InitBinary ?? ""),
   };
+}
+
+/** An engine that does not report a controller is assumed to have it. It warns when a container is created. */
+function controlsOf(info: EngineInfo): EngineControls {
+  return {
+    memory: info.MemoryLimit ?? true,
+    swap: info.SwapLimit ?? true,
+    cpuQuota: info.CpuCfsQuota ?? true,
+    cpuShares: info.CPUShares ?? true,
+    pids: info.PidsLimit ?? true,
+  };
+}
+
+/** An engine that reports no security options at all is assumed to have seccomp. */
+function securityOf({ SecurityOptions: options }: EngineInfo): Pick<EngineFacts, "hasSeccomp" | "hasAppArmor" | "isRootless"> {
+  const has = (name: string): boolean => options?.some((option) => option.startsWith(`name=${name}`)) ?? false;
+  return { hasSeccomp: options === undefined || has("seccomp"), hasAppArmor: has("apparmor"), isRootless: has("rootless") };
 }
 
 interface EngineInfo {

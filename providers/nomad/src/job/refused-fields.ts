@@ -48,17 +48,18 @@ const localhostAnnotation = `${annotationDomain}/shared-localhost`;
 function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedField[] {
   const fields: RefusedField[] = [];
   const spec = pod.spec ?? { containers: [] };
+  const { initContainers = [], securityContext: security = {} } = spec;
   const add = (isAsked: unknown, field: string, message: string): void => {
     if (isAsked) fields.push({ fieldPath: `spec.${field}`, message });
   };
-  const running = [...spec.containers, ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")];
+  const running = [...spec.containers, ...initContainers.filter(isSidecar)];
   add(
     settings.network === "task" && running.length > 1 && pod.metadata?.annotations?.[localhostAnnotation] !== "false",
     "containers[1]",
     `containers of one pod share no localhost with network: task; use bridge, or the annotation ${localhostAnnotation}: "false"`,
   );
   add(
-    settings.config.secrets === "inline" && (spec.initContainers?.length ?? 0) > 1,
+    settings.config.secrets === "inline" && initContainers.length > 1,
     "initContainers[1]",
     "the order of init containers needs Nomad Variables, which secrets: inline does without",
   );
@@ -73,10 +74,10 @@ function refusedInSpec(pod: DeepReadonly<Pod>, settings: JobSettings): RefusedFi
     "imagePullSecrets",
     "set imagePullSecrets: ignore where the clients of Nomad hold the registries' passwords, or use, which hands them to the containers, too",
   );
-  add(spec.securityContext?.sysctls?.length, "securityContext.sysctls", "sysctls");
-  add(spec.securityContext?.seLinuxOptions, "securityContext.seLinuxOptions", "SELinux labels");
-  add(spec.securityContext?.appArmorProfile, "securityContext.appArmorProfile", "AppArmor profiles");
-  add(spec.securityContext?.seccompProfile?.type === "Localhost", "securityContext.seccompProfile", "seccomp profiles of the host");
+  add(security.sysctls?.length, "securityContext.sysctls", "sysctls");
+  add(security.seLinuxOptions, "securityContext.seLinuxOptions", "SELinux labels");
+  add(security.appArmorProfile, "securityContext.appArmorProfile", "AppArmor profiles");
+  add(security.seccompProfile?.type === "Localhost", "securityContext.seccompProfile", "seccomp profiles of the host");
   add(spec.runtimeClassName, "runtimeClassName", "runtime classes");
   add(spec.hostUsers === false, "hostUsers", "user namespaces");
   add(spec.resourceClaims?.length, "resourceClaims", "resource claims");

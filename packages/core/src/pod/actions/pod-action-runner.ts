@@ -1,4 +1,3 @@
-import type { Clock } from "@virtual-kubelet/clock";
 import {
   isDeadlineExceeded,
   isInvalidInput,
@@ -13,8 +12,6 @@ import {
   defaultMaxRetryAfterMs,
   retryAfterMsOf,
   type DeepReadonly,
-  type EventRecorder,
-  type KubeClient,
   type Metrics,
   type Pod,
   type Store,
@@ -25,32 +22,30 @@ import { waitingReasonOf } from "../../env/pod-resolver.ts";
 import type { PodOptions, RegisteredNode } from "../../virtual-node/options.ts";
 import { GivenPods, unsupportedPolicy } from "../../unsupported/given-pods.ts";
 import { isPodNotFound } from "../../provider-calls/not-found.ts";
-import { podRef } from "../../provider/pod-ref.ts";
 import { podSpan } from "../../provider-calls/pod-span.ts";
-import type { ProviderCalls } from "../../provider-calls/provider-calls.ts";
 import type { ProviderLimits } from "../../unsupported/provider-limits.ts";
 import type { ResolvedPod } from "../../provider/resolved-pod.ts";
 import { unsupportedChanges } from "../../unsupported/unsupported-changes.ts";
 import { mountWaitingReason } from "../../volumes/mount-error.ts";
-import { permitHoldMs, TrackedCalls, type CallPermits, type FailureKind } from "./tracked-calls.ts";
+import { PodEvents, type PodEventsOptions } from "./pod-events.ts";
+import { PodQuestions, type PodQuestionsOptions } from "./pod-questions.ts";
+import { TrackedCalls, type FailureKind } from "./tracked-calls.ts";
 import { deadlineExceeded, lookAfterMs, overdueMs } from "../state/end-deadline.ts";
 import { changedParts } from "../state/pod-changes.ts";
 import type { EndTimes } from "../state/pod-event.ts";
 import { nextAction, type PodAction } from "../state/next-action.ts";
-import { isPodGone, podPresence, type PodPresence } from "../../api-server/pod-presence.ts";
+import type { PodPresence } from "../../api-server/pod-presence.ts";
 import {
   endsAlike,
   isDeafDeletion,
   isOperation,
   lastGiven,
-  mayBeHeld,
   recreationDelayMs,
   runsStill,
   wasStarted,
   type PodState,
   type Verdict,
 } from "../state/pod-state.ts";
-import type { PodRegistry } from "../state/pod-registry.ts";
 import { rejectionLabel } from "../admission/rejection-label.ts";
 import { decideResize, isToldOf } from "../resize/resize-decision.ts";
 import { resizeEventMessage } from "../resize/resize.ts";
@@ -66,26 +61,17 @@ const unreadableRetryMs = 10_000;
 /** Delay before the API server is asked again about a pod that a relist did not contain, or that it no longer wants. */
 const confirmAgainMs = 30_000;
 
-export interface PodActionRunnerOptions {
-  readonly client: Pick<KubeClient, "get">;
+export interface PodActionRunnerOptions extends PodEventsOptions, PodQuestionsOptions {
   readonly store: Store<Pod>;
-  readonly registry: PodRegistry;
-  readonly calls: ProviderCalls;
-  readonly permits: CallPermits;
-  readonly providerName: string;
   readonly limits: ProviderLimits;
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
   /** The registered node, for admission. */
   readonly node: () => RegisteredNode | undefined;
-  readonly recorder: Pick<EventRecorder, "event">;
   readonly podOptions: PodOptions;
   readonly enqueue: (uid: string) => void;
   readonly enqueueStatus: (uid: string) => void;
   /** Called after the state of a pod was dropped. */
   readonly onForgotten: (uid: string) => void;
-  /** Whether the number of pods missing from a relist is suspicious, so that none of them is ended. */
-  readonly isMassLoss: (missing: number) => boolean;
-  readonly clock: Clock;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
@@ -95,13 +81,15 @@ export class PodActionRunner {
   readonly #options: PodActionRunnerOptions;
   readonly #given: GivenPods;
   readonly #calls: TrackedCalls;
-  /** Abort controllers of the questions in progress, by UID. */
-  readonly #questions = new Map<string, AbortController>();
+  readonly #events: PodEvents;
+  readonly #questions: PodQuestions;
 
   constructor(options: PodActionRunnerOptions) {
     this.#options = options;
+    this.#events = new PodEvents(options);
+    this.#questions = new PodQuestions(options);
     this.#given = new GivenPods(options.limits, options.podOptions);
-    this.#calls = new TrackedCalls({ ...options, onSlow: (pod, reason, message) => this.#event(pod, "Warning", reason, message) });
+    this.#calls = new TrackedCalls({ ...options, onSlow: (...warning) => this.#events.warn(...warning) });
   }
 
   /** Decides and performs the next action. @throws an error that is reason to retry */
@@ -116,12 +104,12 @@ export class PodActionRunner {
 
   /** Aborts the question in progress about a pod that has to end sooner than before, because its grace is running. */
   hasten(uid: string): void {
-    this.#questions.get(uid)?.abort(new Error("the pod is to end"));
+    this.#questions.hasten(uid);
   }
 
   /** Records the event of a pod that the provider has ended, not only begun to end. */
   tellDeleted(pod: DeepReadonly<Pod>): void {
-    this.#event(pod, "Normal", "ProviderDeleteSuccess", "Delete pod in provider successfully");
+    this.#events.normal(pod, "ProviderDeleteSuccess", "Delete pod in provider successfully");
   }
 
   #nextAction(state: PodState): PodAction {
@@ -137,7 +125,7 @@ export class PodActionRunner {
     // The action after a question follows in the same run; otherwise each retry would begin with another question.
     try {
       if (action.kind === "inspect") {
-        await this.#inspect(state, signal);
+        await this.#questions.inspect(state, signal);
         state = registry.get(uid) ?? state;
         action = this.#nextAction(state);
       }
@@ -168,7 +156,7 @@ export class PodActionRunner {
       case "wait":
         return { requeueAfterMs: action.ms };
       case "confirm":
-        return this.#confirm(state, signal);
+        return (await this.#questions.confirmGone(state, signal)) ? undefined : { requeueAfterMs: confirmAgainMs };
       case "inspect":
         return { requeueAfterMs: isDeafDeletion(state) ? overdueMs : lookAfterMs };
       case "forget":
@@ -188,49 +176,6 @@ export class PodActionRunner {
         return pod && this.#update(state, pod, signal);
       default:
         return action satisfies never;
-    }
-  }
-
-  /** Asks the API server about a pod that a relist did not contain. */
-  async #confirm(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
-    const { client, isMassLoss, registry } = this.#options;
-    const { ref } = state;
-    // Without a pod at the back end nothing can be ended by mistake.
-    if (mayBeHeld(state) && isMassLoss(registry.missing)) return { requeueAfterMs: confirmAgainMs };
-    if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };
-    registry.onVanished(ref.uid);
-  }
-
-  async #inspect({ ref, backend }: PodState, signal: AbortSignal): Promise<void> {
-    const { calls, clock, registry } = this.#options;
-    const startedMs = clock.monotonic();
-    try {
-      // A pod's ownership was checked before it was told to end, so the status suffices.
-      const status = await this.#ask("ask", ref.uid, signal, async (inner) =>
-        backend.kind === "ending" ? calls.getPodStatus(ref, inner) : (await calls.getPod(ref, inner)).status,
-      );
-      registry.onAnswer(ref, status, startedMs);
-    } catch (error) {
-      if (!isPodNotFound(error)) throw error;
-      registry.onNotFound(ref, startedMs);
-    }
-  }
-
-  /**
-   * Asks the provider (`ask`) or the API server (`confirm`) with a permit, because an incomplete list, or the loss of many pods, causes many
-   * questions at once; {@link hasten} aborts it.
-   */
-  async #ask<T>(kind: "ask" | "confirm", uid: string, signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, permits } = this.#options;
-    const end = new AbortController();
-    const inner = AbortSignal.any([signal, end.signal]);
-    this.#questions.set(uid, end);
-    try {
-      using permit = await permits[kind].acquire(inner);
-      using _hold = clock.setTimer(permitHoldMs, () => permit[Symbol.dispose]());
-      return await question(inner);
-    } finally {
-      this.#questions.delete(uid);
     }
   }
 
@@ -275,10 +220,10 @@ export class PodActionRunner {
    * the watch has not delivered yet.
    */
   async #recreate({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
-    const { client, enqueue, registry, store } = this.#options;
+    const { enqueue, registry, store } = this.#options;
     let presence: PodPresence;
     try {
-      presence = await this.#ask("confirm", ref.uid, signal, (inner) => podPresence(client, ref, inner));
+      presence = await this.#questions.presence(ref, signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#showLost(ref.uid);
@@ -309,7 +254,7 @@ export class PodActionRunner {
       return true;
     }
     // A retry of the same start causes no second event.
-    if (!state.verdict) this.#event(pod, "Warning", "ProviderLost", `${message}; it is created again`);
+    if (!state.verdict) this.#events.warn(pod, "ProviderLost", `${message}; it is created again`);
     return false;
   }
 
@@ -339,8 +284,8 @@ export class PodActionRunner {
     }
     metrics.observe("kubelet_pod_worker_duration_seconds", (clock.monotonic() - startedMs) / 1000, { operation_type: "create" });
     metrics.count("kubelet_started_pods_total");
-    this.#tellOmitted(pod, given.paths);
-    this.#event(pod, "Normal", "ProviderCreateSuccess", "Create pod in provider successfully");
+    this.#events.warnOmitted(pod, given.paths);
+    this.#events.normal(pod, "ProviderCreateSuccess", "Create pod in provider successfully");
     // A pod that is gone during its creation counts as a failed creation, so that the retry backs off.
     if (registry.get(ref.uid)?.backend.kind === "unknown")
       throw new UnavailableError(
@@ -379,7 +324,7 @@ export class PodActionRunner {
       return;
     }
     const reason = isDeadlineExceeded(error) ? "ProviderTimeout" : "ProviderFailed";
-    this.#event(pod, "Warning", "ProviderCreateFailed", message);
+    this.#events.warn(pod, "ProviderCreateFailed", message);
     // A pod that the provider reported during the call continues; the retry asks about it.
     if (!state.seen) registry.dispatch(uid, { kind: "judged", verdict: { kind: "waiting", reason, message }, graceSeconds: 0 });
     throw error;
@@ -406,19 +351,16 @@ export class PodActionRunner {
     } catch (error) {
       signal.throwIfAborted();
       if (classify(error) === "doubted") return enqueue(ref.uid);
-      if (store.get(ref.uid) && !registry.get(ref.uid)?.deletion) this.#event(pod, "Warning", "ProviderUpdateFailed", messageOf(error));
+      if (store.get(ref.uid) && !registry.get(ref.uid)?.deletion) this.#events.warn(pod, "ProviderUpdateFailed", messageOf(error));
       if (waitingReasonOf(error)) return this.#waitForConfig(ref.uid, error);
       if (classify(error) === "refused") return;
       throw error;
     }
-    if (before)
-      this.#tellOmitted(
-        pod,
-        given.paths.filter((path) => !before.paths.includes(path)),
-      );
+    const omitted = before ? given.paths.filter((path) => !before.paths.includes(path)) : [];
+    this.#events.warnOmitted(pod, omitted);
     const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, { limits, providerName }) : [];
-    if (unsupported.length === 0) this.#event(pod, "Normal", "ProviderUpdateSuccess", "Update pod in provider successfully");
-    for (const message of unsupported) this.#event(pod, "Warning", "ProviderUpdateFailed", message);
+    if (unsupported.length === 0) this.#events.normal(pod, "ProviderUpdateSuccess", "Update pod in provider successfully");
+    for (const message of unsupported) this.#events.warn(pod, "ProviderUpdateFailed", message);
   }
 
   /** @returns the pod to pass to the provider now; `undefined` if there is no update to pass */
@@ -432,7 +374,7 @@ export class PodActionRunner {
     const { resize, given, isAll } = decision;
     registry.dispatch(state.ref.uid, { kind: "resizePending", resize, given: isAll ? given : undefined });
     if (!isToldOf(state.resize, resize))
-      this.#event(pod, "Warning", `Resize${resize.reason}`, resizeEventMessage(pod, resize.reason, resize.message));
+      this.#events.warn(pod, `Resize${resize.reason}`, resizeEventMessage(pod, resize.reason, resize.message));
     return isAll ? undefined : given;
   }
 
@@ -446,12 +388,8 @@ export class PodActionRunner {
     const { ref } = state;
     const { gracePeriodSeconds } = action;
     if (action.overdue && pod) {
-      this.#event(
-        pod,
-        "Warning",
-        "ProviderDeleteFailed",
-        `Pod still runs ${overdueMs / 1000} s after its grace period; it is ended at once`,
-      );
+      const message = `Pod still runs ${overdueMs / 1000} s after its grace period; it is ended at once`;
+      this.#events.warn(pod, "ProviderDeleteFailed", message);
     }
     const nowMs = clock.monotonic();
     const deadlineMs = (state.deletion ?? state.teardown)?.deadlineMs ?? nowMs;
@@ -467,38 +405,19 @@ export class PodActionRunner {
     } catch (error) {
       const after = registry.get(ref.uid);
       if (after?.backend.kind === "gone") return;
-      if (isPodNotFound(error)) return this.#onDeletedNotFound(state, error, signal);
+      // "Not found" ends a pod, so it counts only if the provider confirms it.
+      if (isPodNotFound(error)) {
+        await this.#questions.confirmNotFound(ref, error, signal);
+        return enqueue(ref.uid);
+      }
       signal.throwIfAborted();
       if (after?.deletion && after.deletion.deadlineMs < deadlineMs) return enqueue(ref.uid);
-      if (pod) this.#event(pod, "Warning", "ProviderDeleteFailed", messageOf(error));
+      if (pod) this.#events.warn(pod, "ProviderDeleteFailed", messageOf(error));
       throw error;
     }
     const after = registry.get(ref.uid);
     // The status writer finishes the pod.
     if (after && this.#nextAction(after).kind !== "finish") enqueue(ref.uid);
-  }
-
-  /** "Not found" ends a pod, so it counts only if the provider, asked for the pod itself, confirms it. */
-  async #onDeletedNotFound({ ref }: PodState, error: unknown, signal: AbortSignal): Promise<void> {
-    const { calls, clock, enqueue, registry } = this.#options;
-    const startedMs = clock.monotonic();
-    try {
-      await this.#ask("ask", ref.uid, signal, (inner) => calls.getPod(ref, inner));
-    } catch (asked) {
-      if (!isPodNotFound(asked)) throw asked;
-      registry.onNotFound(ref, startedMs);
-      return enqueue(ref.uid);
-    }
-    throw new UnavailableError(`delete pod ${ref.namespace}/${ref.name}: the provider holds it, and said: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-
-  /** Records one event that names the fields that were not passed to the provider. */
-  #tellOmitted(pod: DeepReadonly<Pod>, paths: readonly string[]): void {
-    if (paths.length === 0) return;
-    const message = `provider ${this.#options.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
-    this.#event(pod, "Warning", "UnsupportedIgnored", message);
   }
 
   /** Retries the pod when an object that it refers to changes, and at the latest after the returned delay. */
@@ -515,12 +434,9 @@ export class PodActionRunner {
     if (verdict.kind === "rejected" && before?.kind !== "rejected")
       metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
     if (before?.kind === verdict.kind && before.reason === verdict.reason && before.message === verdict.message) return;
-    this.#event(pod, verdict.kind === "expired" ? "Normal" : "Warning", verdict.reason, verdict.message);
-  }
-
-  #event(pod: DeepReadonly<Pod>, type: "Normal" | "Warning", reason: string, message: string): void {
-    const { namespace, name, uid } = podRef(pod);
-    this.#options.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
+    const { reason, message } = verdict;
+    if (verdict.kind === "expired") this.#events.normal(pod, reason, message);
+    else this.#events.warn(pod, reason, message);
   }
 }
 

@@ -109,11 +109,10 @@ export class PodRegistry {
     const after = step(before, event, time);
     if (after === before) return after;
     this.#states.set(uid, after);
-    if (after.resize?.kind === "pending" && after.resize.reason === "Deferred") this.#deferred.add(uid);
+    if (isDeferred(after)) this.#deferred.add(uid);
     else this.#deferred.delete(uid);
     const pod = store.get(uid);
-    const isAdopted = event.kind === "held" && after.admitted && !before.admitted;
-    if (pod && (isAdopted || isGiven(event, before)) && !isTerminalPhase(pod.status?.phase)) this.#count(pod);
+    if (pod && changesUsage(event, before, after) && !isTerminalPhase(pod.status?.phase)) this.#count(pod);
     const action = this.#inventoryLoaded && news.has(event.kind) ? nextAction(pod, after, time) : undefined;
     const isDue = action !== undefined && isNews(nextAction(pod, before, time), action);
     // The status writer finishes a pod.
@@ -258,7 +257,7 @@ export class PodRegistry {
 
   /** @param mayAct - whether anything changed that can concern the provider */
   #onPod(pod: DeepReadonly<Pod>, mayAct: boolean): void {
-    const { enqueue, onEnd, owner } = this.#options;
+    const { enqueue, owner } = this.#options;
     // A server that ignores the field selector shows other nodes' pods, which this node must not reject.
     if (pod.spec?.nodeName && pod.spec.nodeName !== owner.nodeName) return;
     const ref = podRef(pod);
@@ -276,11 +275,15 @@ export class PodRegistry {
     else if (mayAct && wasStarted(pod)) this.#count(pod);
     if (!this.#inventoryLoaded || !state) return;
     const endsSooner = state.deletion !== before.deletion || state.teardown !== before.teardown;
-    // A pod that has to end aborts its start or update; a deletion with less grace aborts the earlier one.
-    const isBrokenOff = endsSooner && (state.call?.kind !== "delete" || before.deletion !== undefined);
-    if (isBrokenOff) state.call?.abort.abort(new Error(state.deletion ? "the pod is being deleted" : "the pod has ended"));
-    if (endsSooner) onEnd(uid);
+    if (endsSooner) this.#endSooner(state, before);
     else if (mayAct) enqueue(uid);
+  }
+
+  /** Aborts the pod's start or update, because it has to end; a deletion with less grace aborts the earlier one. */
+  #endSooner({ ref, call, deletion }: PodState, before: PodState): void {
+    if (call?.kind !== "delete" || before.deletion)
+      call?.abort.abort(new Error(deletion ? "the pod is being deleted" : "the pod has ended"));
+    this.#options.onEnd(ref.uid);
   }
 
   /** Counts the pod's resources as last passed to the provider, because a pending resize uses nothing. */
@@ -312,9 +315,15 @@ export class PodRegistry {
 /** Events with causes outside of the action runner, which follows up its own: a failed call waits for its back-off. */
 const news: ReadonlySet<PodEvent["kind"]> = new Set(["held", "reportedGone", "unlisted", "returned", "settled"]);
 
-/** Whether the provider accepted or refused an update. */
-function isGiven({ kind }: PodEvent, { call }: PodState): boolean {
-  return (kind === "returned" || kind === "refused") && call?.kind === "update";
+/** Whether the pod's resize waits for room on the node. */
+function isDeferred({ resize }: PodState): boolean {
+  return resize?.kind === "pending" && resize.reason === "Deferred";
+}
+
+/** Whether the event changes the resources that the pod uses: it was adopted, or the provider accepted or refused an update. */
+function changesUsage({ kind }: PodEvent, before: PodState, after: PodState): boolean {
+  if (kind === "held") return after.admitted && !before.admitted;
+  return (kind === "returned" || kind === "refused") && before.call?.kind === "update";
 }
 
 /** Whether a changed action is reason to enqueue the pod. A pod in an unclear state is due anyway when its back-off ends. */

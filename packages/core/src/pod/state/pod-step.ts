@@ -45,6 +45,7 @@ function confirmedBeforeEnd(state: PodState): PodState {
   return backend.kind === "absent" && backend.isUnconfirmed && isToEnd(state) ? { ...state, backend: { kind: "unknown" } } : state;
 }
 
+// oxlint-disable-next-line complexity -- the table of all events, a case each
 function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
   const { nowMs } = time;
   switch (event.kind) {

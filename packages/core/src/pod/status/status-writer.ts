@@ -143,7 +143,7 @@ export class StatusWriter {
     body: StatusPatch,
     signal: AbortSignal,
   ): Promise<"written" | { requeueAfterMs: number }> {
-    const { logger, metrics, clock } = this.#options;
+    const { metrics, clock } = this.#options;
     const { uid } = state.ref;
     const last = this.#written.get(uid);
     const isUnchanged = last !== undefined && last.pod.metadata?.resourceVersion === pod.metadata?.resourceVersion;
@@ -169,18 +169,18 @@ export class StatusWriter {
       if (isConflict(error)) return this.#reread(state.ref, signal);
       // The pod is gone or was replaced, as the watch will show; otherwise the write is retried.
       if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
-      if (isInvalidInput(error)) {
-        logger.error(
-          { pod: `${state.ref.namespace}/${state.ref.name}`, uid, err: messageOf(error) },
-          "the API server refuses the pod's status",
-        );
-        const refusals = (this.#refusals.get(uid) ?? 0) + 1;
-        this.#refusals.set(uid, refusals);
-        // A refused status must not keep a deleted pod that has ended forever.
-        if (refusals >= maxRefusals && mayRemove(pod, state, wanted)) return "written";
-      }
+      // A refused status must not keep a deleted pod that has ended forever.
+      if (isInvalidInput(error) && this.#countRefusal(state.ref, error) >= maxRefusals && mayRemove(pod, state, wanted)) return "written";
       throw error;
     }
+  }
+
+  /** Logs that the API server refused a pod's status. @returns how often it has done so */
+  #countRefusal({ namespace, name, uid }: PodRef, error: unknown): number {
+    this.#options.logger.error({ pod: `${namespace}/${name}`, uid, err: messageOf(error) }, "the API server refuses the pod's status");
+    const refusals = (this.#refusals.get(uid) ?? 0) + 1;
+    this.#refusals.set(uid, refusals);
+    return refusals;
   }
 
   /**

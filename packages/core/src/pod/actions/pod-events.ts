@@ -1,0 +1,38 @@
+import type { DeepReadonly, EventRecorder, Pod } from "@virtual-kubelet/kube-client";
+import { podRef } from "../../provider/pod-ref.ts";
+
+export interface PodEventsOptions {
+  readonly recorder: Pick<EventRecorder, "event">;
+  readonly providerName: string;
+}
+
+/** Records the events of pods. */
+export class PodEvents {
+  readonly #options: PodEventsOptions;
+
+  constructor(options: PodEventsOptions) {
+    this.#options = options;
+  }
+
+  /** Records a success. */
+  normal(pod: DeepReadonly<Pod>, reason: string, message: string): void {
+    this.#record(pod, "Normal", reason, message);
+  }
+
+  /** Records a problem. */
+  warn(pod: DeepReadonly<Pod>, reason: string, message: string): void {
+    this.#record(pod, "Warning", reason, message);
+  }
+
+  /** Records one event that names the fields that were not passed to the provider. */
+  warnOmitted(pod: DeepReadonly<Pod>, paths: readonly string[]): void {
+    if (paths.length === 0) return;
+    const message = `provider ${this.#options.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
+    this.warn(pod, "UnsupportedIgnored", message);
+  }
+
+  #record(pod: DeepReadonly<Pod>, type: "Normal" | "Warning", reason: string, message: string): void {
+    const { namespace, name, uid } = podRef(pod);
+    this.#options.recorder.event({ apiVersion: "v1", kind: "Pod", namespace, name, uid }, type, reason, message);
+  }
+}
