@@ -1,11 +1,30 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { commandNames, findCommand, type Command } from "./command-line/commands.ts";
+import type { CommandName } from "./command-line/flag.ts";
 import type { Context } from "./context.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { isOn, parseFlags } from "./command-line/flag-parser.ts";
-import { loadCommand } from "./commands/load-command.ts";
+import { isOn, parseFlags, type CommandLine } from "./command-line/flag-parser.ts";
 import { didYouMean } from "./command-line/nearest.ts";
 import { ProgramError, UsageError } from "./program-error.ts";
+
+/** Implementation of a command. */
+interface CommandModule {
+  /** @returns exit code; errors are printed by the caller */
+  execute(line: CommandLine, context: Context): Promise<number>;
+}
+
+/** Loads the implementation of each command on demand, so that help does not load the node's code. */
+const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
+  run: () => import("./commands/run.ts"),
+  demo: () => import("./commands/demo.ts"),
+  providers: () => import("./commands/providers.ts"),
+  config: () => import("./commands/config.ts"),
+  manifests: () => import("./commands/manifests.ts"),
+  plan: () => import("./commands/plan.ts"),
+  completion: () => import("./commands/completion.ts"),
+  version: () => import("./commands/version.ts"),
+  help: () => import("./commands/help.ts"),
+};
 
 /**
  * Runs the program.
@@ -23,7 +42,7 @@ export async function runProgram(words: readonly string[], context: Context): Pr
       return exitCodes.ok.code;
     }
     checkArguments(command, line.args);
-    const module = await loadCommand(command.name);
+    const module = await modules[command.name]();
     const work = module.execute(line, context);
     if (!isEndedBySignal(command)) return await work;
     const { untilAborted } = await import("@virtual-kubelet/async");

@@ -10,7 +10,8 @@ import {
 import type { Container, Pod, Service } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import { createPodResolver, waitingReasonOf } from "./pod-resolver.ts";
+import { waitingReasonOf } from "./config-error.ts";
+import { createPodResolver } from "./pod-resolver.ts";
 
 const { signal } = new AbortController();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -4,14 +4,12 @@ import type { ApiServerForPods } from "../virtual-node/options.ts";
 import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../provider/resolved-pod.ts";
 import type { ResolvedVolumes } from "../volumes/pod-volumes.ts";
 import type { VolumePayload } from "../provider/volume-payload.ts";
-import { resolveCommandLine } from "./command-line.ts";
 import { unreadableConfig, waitingReasonOf } from "./config-error.ts";
 import { ConfigSources } from "./config-sources.ts";
 import { resolveEnvironment } from "./environment.ts";
+import { expand } from "./expansion.ts";
 import { Memo } from "./memo.ts";
 import { serviceVariables } from "./service-variables.ts";
-
-export { waitingReasonOf } from "./config-error.ts";
 
 export interface PodResolverOptions {
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
@@ -82,12 +80,20 @@ class LazyResolvedPod implements ResolvedPod {
     return this.#environments.get(key, (inner) => this.#resolve(name, known, inner), signal);
   }
 
+  /**
+   * Command and arguments with `$(NAME)` expanded from the container's environment.
+   * Source: ExpandContainerCommandAndArgs in kubernetes v1.36.3 pkg/kubelet/container/helpers.go.
+   */
   async commandLine(
     name: string,
     signal: AbortSignal,
     known: KnownOfPod = {},
   ): Promise<{ readonly command: readonly string[]; readonly args: readonly string[] }> {
-    return resolveCommandLine(this.#container(name), await this.environment(name, signal, known));
+    const { command = [], args = [] } = this.#container(name);
+    const environment = await this.environment(name, signal, known);
+    const values = new Map(environment.map((variable) => [variable.name, variable.value]));
+    const expandAll = (words: readonly string[]): string[] => words.map((word) => expand(word, (each) => values.get(each)));
+    return { command: expandAll(command), args: expandAll(args) };
   }
 
   volume(name: string, signal: AbortSignal): Promise<VolumePayload> {

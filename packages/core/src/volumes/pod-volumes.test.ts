@@ -14,7 +14,7 @@ import {
   type PodSpec,
 } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { waitingReasonOf } from "../env/pod-resolver.ts";
+import { waitingReasonOf } from "../env/config-error.ts";
 import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { PodSources } from "../pod-sources/pod-sources.ts";
 import { PodVolumes } from "./pod-volumes.ts";

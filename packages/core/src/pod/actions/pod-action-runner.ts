@@ -18,7 +18,7 @@ import {
   type Tracer,
   type WorkResult,
 } from "@virtual-kubelet/kube-client";
-import { waitingReasonOf } from "../../env/pod-resolver.ts";
+import { waitingReasonOf } from "../../env/config-error.ts";
 import type { PodOptions, RegisteredNode } from "../../virtual-node/options.ts";
 import { GivenPods, unsupportedPolicy } from "../../unsupported/given-pods.ts";
 import { isPodNotFound } from "../../provider-calls/not-found.ts";
