@@ -201,8 +201,8 @@ export const levels: readonly Level[] = [
     run: checks(async () => [
       await command("lint", "oxlint", ["--quiet"]),
       await command("format", "oxfmt", ["--check"]),
-      await command("no unused file, export or dependency", "knip", ["--no-config-hints"]),
-      await command("no file or export that only tests use", "knip", ["--no-config-hints", "--production"]),
+      await command("no unused file, export or dependency (knip)", "knip", ["--no-config-hints"]),
+      await command("no file or export that only tests use (knip --production)", "knip", ["--no-config-hints", "--production"]),
       ...checkImports(),
       ...checkDocuments(),
       ...(await checkTestFiles()),
