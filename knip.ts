@@ -27,6 +27,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
           "{conformance,e2e-docker,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
           "{pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test}.ts!",
           "mutation/{record-reach,runner}.ts!",
+          "record-systemd/record.ts!",
         ],
         project: ["**/*.ts!", "!**/*.test.ts!"],
       },
