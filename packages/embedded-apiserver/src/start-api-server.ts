@@ -14,7 +14,7 @@ import type { Faults } from "./faults/fault.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
 import type { RequestHandler } from "./http/api-request.ts";
 import { handleRequest, type ApiHandlerContext } from "./http/api-handler.ts";
-import { authenticate } from "./http/authentication.ts";
+import { authenticate } from "./authentication/authenticate.ts";
 import { openHttpServer, type HttpServer } from "./http/http-server.ts";
 import { createInProcessTransport, type InProcessTransport } from "./clients/in-process-transport.ts";
 import { toKubeconfig, writePrivateFile, type ClientUser } from "./clients/kubeconfig.ts";
@@ -25,7 +25,7 @@ import { kinds } from "./kinds/index.ts";
 import { runNamespaceDeletion } from "./controllers/namespace/namespace-deletion.ts";
 import { Registry } from "./rest/registry.ts";
 import { seedObjects } from "./bootstrap/seed-objects.ts";
-import { ServiceAccountTokens } from "./service-account-token.ts";
+import { ServiceAccountTokens } from "./authentication/service-account-token.ts";
 import { Storage } from "./storage/storage.ts";
 import type { WatchStream } from "./storage/watch.ts";
 

@@ -4,7 +4,7 @@ import { forbidden, invalid } from "../errors/api-status-error.ts";
 import type { Access } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, FieldError, Kind } from "../kinds/kind.ts";
 import {

@@ -1,7 +1,7 @@
 import { forbidden } from "../errors/api-status-error.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { nodeNameOf } from "../authorization/node-identity.ts";
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import type { JsonValue } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { certificatesGroup } from "../kinds/certificates/csr-fields.ts";

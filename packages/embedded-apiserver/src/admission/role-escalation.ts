@@ -3,7 +3,7 @@ import type { Access } from "../authorization/access-request.ts";
 import { type Authorizer, isSuperuser } from "../authorization/authorizer.ts";
 import { describeRules, quotedList, uncoveredRules } from "../authorization/policy-rules.ts";
 import { roleKindOf } from "../authorization/rbac.ts";
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import { equalJson } from "../json/json-value.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import { rbacGroup, type PolicyRule, type RoleRef } from "../kinds/rbac/rbac-fields.ts";

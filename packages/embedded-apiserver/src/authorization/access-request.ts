@@ -1,5 +1,5 @@
 import { ApiStatusError, forbidden } from "../errors/api-status-error.ts";
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import type { ResourceTarget } from "../http/request-target.ts";
 
 /** A request for a resource, as authorizers see it. */

@@ -1,5 +1,5 @@
 import { Disposables } from "../resources/disposables.ts";
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import type { PolicyRule } from "../kinds/rbac/rbac-fields.ts";
 import type { RestContext } from "../rest/rest-context.ts";
 import type { Access } from "./access-request.ts";

@@ -1,4 +1,4 @@
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 
 const nodesGroup = "system:nodes";
 const prefix = "system:node:";

@@ -1,7 +1,7 @@
 import { notFound } from "../errors/api-status-error.ts";
 import type { Cluster } from "../rest/cluster.ts";
 import { Disposables } from "../resources/disposables.ts";
-import type { UserInfo } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import type { ApiObject, Kind } from "../kinds/kind.ts";
 import type { PolicyRule, RoleRef, Subject } from "../kinds/rbac/rbac-fields.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "../kinds/rbac/role-binding.ts";

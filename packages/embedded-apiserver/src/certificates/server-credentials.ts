@@ -1,20 +1,20 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { type CertificateAuthority, createCertificateAuthority, type KeyPair } from "@virtual-kubelet/pki";
 
-/** The certificates of one server: an authority of its own, and what it signs. */
+/** Certificates of one server: its own authority, and certificates that the authority issued. */
 export interface ServerCredentials {
   readonly authority: CertificateAuthority;
   readonly serving: KeyPair;
-  /** Signs a certificate for a user; groups are its organizations. */
+  /** Issues a client certificate for a user; the groups are the organizations of its subject. */
   issueClient(user: string, groups: readonly string[]): KeyPair;
 }
 
 const dayMs = 86_400_000;
 const validityMs = 365 * dayMs;
-/** Clients whose clocks are slow must find them valid already. */
+/** Certificates become valid this long before they are issued, for clients whose clocks are slow. */
 const clockSkewMs = dayMs;
 
-/** Makes an authority and a serving certificate for these hosts. */
+/** Creates an authority and a serving certificate for these hosts. Each is valid for a year. */
 export function createServerCredentials({
   clock,
   hosts,

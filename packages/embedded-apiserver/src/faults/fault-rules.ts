@@ -1,6 +1,7 @@
 import type { Random } from "@virtual-kubelet/clock";
 import { accessOf, isResourceAccess, type Access } from "../authorization/access-request.ts";
-import type { ApiRequest, UserInfo } from "../http/api-request.ts";
+import type { ApiRequest } from "../http/api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 import { parseResourcePath } from "../http/request-target.ts";
 import type { Fault, FaultRule, RequestMatch, RuleMatch } from "./fault.ts";
 

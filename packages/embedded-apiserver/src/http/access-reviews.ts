@@ -4,7 +4,7 @@ import type { Authorizer } from "../authorization/authorizer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { FieldError } from "../kinds/kind.ts";
 import { invalidValue } from "../kinds/validation/field-errors.ts";
-import type { UserInfo } from "./api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
 
 /** Answer of a review, without its kind. */
 export interface Review {

@@ -1,9 +1,10 @@
 import { accessDenied, accessOf } from "../authorization/access-request.ts";
 import type { DiscoveryResponse } from "../discovery/index.ts";
 import { ApiStatusError, internalError, methodNotAllowed, noSuchResource, tooLarge, unauthorized } from "../errors/api-status-error.ts";
-import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse, type UserInfo } from "./api-request.ts";
-import { authenticate, type AuthenticationContext } from "./authentication.ts";
-import { impersonated } from "./impersonation.ts";
+import { bodyLimitBytes, type Answer, type ApiRequest, type ApiResponse } from "./api-request.ts";
+import type { UserInfo } from "../authentication/user-info.ts";
+import { authenticate, type AuthenticationContext } from "../authentication/authenticate.ts";
+import { impersonated } from "../authentication/impersonation.ts";
 import { parseResourcePath } from "./request-target.ts";
 import type { ResourceContext } from "./resource-call.ts";
 import { handleResource } from "./resource-handler.ts";

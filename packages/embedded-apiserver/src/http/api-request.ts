@@ -63,12 +63,5 @@ export function abandon({ body }: ApiResponse): void {
   if (!(body instanceof Uint8Array)) void body[Symbol.asyncIterator]().return?.();
 }
 
-export interface UserInfo {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
 /** Maximum size of a request body; source: k8s.io/apiserver v0.36.3 pkg/server/config.go, `MaxRequestBodyBytes`. */
 export const bodyLimitBytes: number = 3 * 1024 * 1024;

@@ -13,7 +13,7 @@ import { resizePod } from "../rest/pod/pod-resize.ts";
 import type { PodSpecUpdate } from "../rest/pod/pod-spec-update.ts";
 import { collectionOf } from "../rest/rest-context.ts";
 import { scaleOfKind, updateScale } from "../rest/scale.ts";
-import { requestToken } from "../rest/token-request.ts";
+import { requestToken } from "../authentication/token-request.ts";
 import { checkBodyType, type BodyType } from "../rest/type-mismatch.ts";
 import { updateObject } from "../rest/update.ts";
 import type { StoredObject } from "../storage/storage.ts";

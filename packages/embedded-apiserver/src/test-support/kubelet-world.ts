@@ -11,7 +11,7 @@ import type { KubeletRequest, Kubelets } from "../kubelet-proxy/kubelet-client.t
 import { kinds } from "../kinds/index.ts";
 import { Registry } from "../rest/registry.ts";
 import { seedObjects } from "../bootstrap/seed-objects.ts";
-import { ServiceAccountTokens } from "../service-account-token.ts";
+import { ServiceAccountTokens } from "../authentication/service-account-token.ts";
 import { Storage } from "../storage/storage.ts";
 
 interface KubeletAnswer {

@@ -1,14 +1,16 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
+import { generateKeyPairSync, sign, verify, type KeyObject } from "node:crypto";
 
-/** The claims of a token the server issued. */
+/** Claims of a service account token. */
 export interface TokenClaims {
   readonly iss: string;
   readonly sub: string;
   readonly aud: readonly string[];
-  /** Seconds since the epoch. */
+  /** Time of issue, in seconds since the epoch. */
   readonly iat: number;
+  /** Start of the validity, in seconds since the epoch. */
   readonly nbf: number;
+  /** End of the validity, in seconds since the epoch. */
   readonly exp: number;
   readonly jti: string;
   readonly "kubernetes.io": {
@@ -20,52 +22,46 @@ export interface TokenClaims {
   };
 }
 
-/** An object a token names. */
+/** Object that a token names. */
 export interface BoundObject {
   readonly name: string;
   readonly uid: string;
 }
 
-/** What a token is asked for. */
+/** Parameters of a new token. */
 export interface TokenSpec {
   readonly namespace: string;
   readonly serviceAccount: BoundObject;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
-  /** What the token lives and dies with, besides its service account. */
+  /** Objects that the token is bound to, in addition to its service account. */
   readonly bound?: { readonly pod?: BoundObject; readonly node?: BoundObject; readonly secret?: BoundObject } | undefined;
 }
 
-/** The issuer of the tokens, and their audience unless another is asked for. */
+/** Issuer of the tokens, and their audience if a request names none. */
 export const tokenIssuer = "https://kubernetes.default.svc.cluster.local";
 
 /**
- * Issues and checks service-account tokens: JSON Web Tokens signed with ES256, by a key of this server's own.
+ * Issues and verifies tokens of service accounts: JSON Web Tokens, signed with ES256 by a key that each server generates.
  *
  * Source of the claims: pkg/serviceaccount/claims.go of Kubernetes v1.36.3.
  */
 export class ServiceAccountTokens {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #privateKey: KeyObject;
-  readonly #publicKey: KeyObject;
+  readonly #keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-  constructor(deps: { readonly clock: Clock; readonly random: Random; readonly privateKeyPem?: string | undefined }) {
+  constructor(deps: { readonly clock: Clock; readonly random: Random }) {
     this.#clock = deps.clock;
     this.#random = deps.random;
-    this.#privateKey =
-      deps.privateKeyPem === undefined
-        ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
-        : createPrivateKey(deps.privateKeyPem);
-    this.#publicKey = createPublicKey(this.#privateKey);
   }
 
-  /** The public key, PEM: whoever has it can check the tokens. */
+  /** Public key that verifies the tokens, PEM. */
   get publicKeyPem(): string {
-    return this.#publicKey.export({ type: "spki", format: "pem" }).toString();
+    return this.#keys.publicKey.export({ type: "spki", format: "pem" }).toString();
   }
 
-  /** Issues a token. @returns it, and when it expires, in seconds since the epoch. */
+  /** Issues a token that is valid from now on. */
   issue(spec: TokenSpec): { readonly token: string; readonly expiresAtSeconds: number } {
     const now = Math.floor(this.#clock.now() / 1000);
     const { namespace, serviceAccount, bound = {} } = spec;
@@ -80,22 +76,22 @@ export class ServiceAccountTokens {
       sub: `system:serviceaccount:${namespace}:${serviceAccount.name}`,
     };
     const signed = `${encode({ alg: "ES256", typ: "JWT" })}.${encode(claims)}`;
-    const signature = sign("sha256", Buffer.from(signed), { key: this.#privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url");
+    const signature = sign("sha256", Buffer.from(signed), { key: this.#keys.privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url");
     return { token: `${signed}.${signature}`, expiresAtSeconds: claims.exp };
   }
 
-  /** The claims of a token that this server issued and that is valid now; of any other `undefined`. */
+  /** Returns the claims of a token; `undefined` unless this server issued it and it is valid now. */
   verify(token: string): TokenClaims | undefined {
     const [header = "", payload = "", signature = "", ...surplus] = token.split(".");
     if (signature === "" || surplus.length > 0) return undefined;
     const isSigned = verify(
       "sha256",
       Buffer.from(`${header}.${payload}`),
-      { key: this.#publicKey, dsaEncoding: "ieee-p1363" },
+      { key: this.#keys.publicKey, dsaEncoding: "ieee-p1363" },
       Buffer.from(signature, "base64url"),
     );
     if (!isSigned) return undefined;
-    // Signed by this server, hence of the shape it gives them.
+    // Only `issue` signs with this key, so the payload has its shape.
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as TokenClaims;
     const now = this.#clock.now() / 1000;
     return claims.nbf <= now && now < claims.exp ? claims : undefined;

@@ -1,19 +1,19 @@
 import type { CertificateRequest } from "@virtual-kubelet/pki";
-import { type CsrSpec, signerNames } from "../kinds/certificates/csr-fields.ts";
+import { type CsrSpec, signerNames } from "../../kinds/certificates/csr-fields.ts";
 
 /** Source of this file: Kubernetes v1.36.3 pkg/apis/certificates/helpers.go and pkg/controller/certificates/signer/signer.go. */
 
 const clientUsages = ["client auth", "digital signature", "key encipherment"];
 const servingUsages = ["digital signature", "key encipherment", "server auth"];
 
-const known: readonly string[] = Object.values(signerNames);
+const knownSigners: readonly string[] = Object.values(signerNames);
 
-/** Whether a request is for a signer that this server has. */
+/** Whether the server has the signer that a request names. */
 export function hasSigner({ signerName }: CsrSpec): boolean {
-  return known.includes(signerName);
+  return knownSigners.includes(signerName);
 }
 
-/** Why the signer of a request does not give a certificate; `undefined` if it does. */
+/** Reason for which the request's signer refuses it; `undefined` if the signer signs it. */
 export function signerProblem({ signerName, usages = [] }: CsrSpec, request: CertificateRequest): string | undefined {
   switch (signerName) {
     case signerNames.apiServerClient:
@@ -33,39 +33,41 @@ function clientProblem(usages: readonly string[]): string | undefined {
   return usages.includes("client auth") ? undefined : "missing required usage for client certificate: client auth";
 }
 
-/** Why a request is not one for a kubelet's client certificate; `undefined` if it is. */
+/** Reason for which a request does not qualify for a kubelet's client certificate; `undefined` if it does. */
 export function kubeletClientProblem(request: CertificateRequest, usages: readonly string[]): string | undefined {
   const { dns, email, ip, uri } = request.alternativeNameCounts;
-  if (!isOfNodes(request)) return "subject organization is not system:nodes";
+  if (!hasNodesOrganization(request)) return "subject organization is not system:nodes";
   if (dns > 0) return "DNS subjectAltNames are not allowed";
   if (email > 0) return "Email subjectAltNames are not allowed";
   if (ip > 0) return "IP subjectAltNames are not allowed";
   if (uri > 0) return "URI subjectAltNames are not allowed";
-  if (!isNode(request)) return "subject common name does not begin with system:node:";
+  if (!hasNodeName(request)) return "subject common name does not begin with system:node:";
   return usagesProblem(usages, clientUsages);
 }
 
 function kubeletServingProblem(request: CertificateRequest, usages: readonly string[]): string | undefined {
   const { dns, email, ip, uri } = request.alternativeNameCounts;
-  if (!isOfNodes(request)) return "subject organization is not system:nodes";
+  if (!hasNodesOrganization(request)) return "subject organization is not system:nodes";
   if (dns + ip === 0) return "DNS or IP subjectAltName is required";
   if (email > 0) return "Email subjectAltNames are not allowed";
   if (uri > 0) return "URI subjectAltNames are not allowed";
-  return usagesProblem(usages, servingUsages) ?? (isNode(request) ? undefined : "subject common name does not begin with system:node:");
+  return (
+    usagesProblem(usages, servingUsages) ?? (hasNodeName(request) ? undefined : "subject common name does not begin with system:node:")
+  );
 }
 
-function isOfNodes({ organizations }: CertificateRequest): boolean {
+function hasNodesOrganization({ organizations }: CertificateRequest): boolean {
   return organizations.length === 1 && organizations[0] === "system:nodes";
 }
 
-function isNode({ commonName }: CertificateRequest): boolean {
+function hasNodeName({ commonName }: CertificateRequest): boolean {
   return commonName.startsWith("system:node:");
 }
 
-/** Keys other than RSA's encipher nothing: that usage may be missing. */
-function usagesProblem(usages: readonly string[], wanted: readonly string[]): string | undefined {
+/** `key encipherment` is optional, because only RSA keys can encipher keys. */
+function usagesProblem(usages: readonly string[], expected: readonly string[]): string | undefined {
   const given = new Set(usages);
-  const needed = wanted.filter((usage) => usage !== "key encipherment");
-  const isRight = needed.every((usage) => given.has(usage)) && [...given].every((usage) => wanted.includes(usage));
-  return isRight ? undefined : `usages did not match [${wanted.join(" ")}]`;
+  const required = expected.filter((usage) => usage !== "key encipherment");
+  const matches = required.every((usage) => given.has(usage)) && [...given].every((usage) => expected.includes(usage));
+  return matches ? undefined : `usages did not match [${expected.join(" ")}]`;
 }

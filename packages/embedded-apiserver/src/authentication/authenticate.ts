@@ -1,7 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { collectionOf, findKind, type RestContext } from "../rest/rest-context.ts";
-import { tokenIssuer, type ServiceAccountTokens, type TokenClaims } from "../service-account-token.ts";
-import type { ApiRequest, UserInfo } from "./api-request.ts";
+import { tokenIssuer, type ServiceAccountTokens, type TokenClaims } from "./service-account-token.ts";
+import type { ApiRequest } from "../http/api-request.ts";
+import type { UserInfo } from "./user-info.ts";
 
 /** Dependencies of {@link authenticate}. */
 export interface AuthenticationContext {
@@ -13,12 +14,12 @@ export interface AuthenticationContext {
 
 const adminUser: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 
-const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+const anonymousUser: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /**
- * Authenticates a request: administrator, service account, client certificate, or anonymous.
+ * Authenticates a request by its client certificate or its bearer token. A request with neither is `system:anonymous`.
  *
- * @returns `undefined` for an invalid token or certificate
+ * @returns the user; `undefined` if the token is invalid, or if the certificate is of an untrusted authority and there is no token
  */
 export function authenticate(context: AuthenticationContext, request: ApiRequest): UserInfo | undefined {
   const { certificate } = request;
@@ -31,21 +32,21 @@ export function authenticate(context: AuthenticationContext, request: ApiRequest
         : { extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${certificate.fingerprint}`] } }),
     };
   const token = bearerToken(request.headers["authorization"]);
-  if (token === undefined) return request.hasForeignCertificate === true ? undefined : nobody;
+  if (token === undefined) return request.hasForeignCertificate === true ? undefined : anonymousUser;
   return authenticateToken(context, token, [tokenIssuer]);
 }
 
 /**
  * Authenticates a token.
  *
- * @param audiences - one of them must be an audience of the token
- * @returns `undefined` if the token is unknown or expired, or if the object it is bound to no longer exists
+ * @param audiences - accepted audiences; the token needs at least one of them
+ * @returns the user; `undefined` if the token is unknown or expired, is for other audiences, or is bound to an object that no longer exists
  */
 export function authenticateToken(context: AuthenticationContext, token: string, audiences: readonly string[]): UserInfo | undefined {
   if (equalSecrets(token, context.adminToken)) return adminUser;
   const claims = context.tokens.verify(token);
   if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
-  return isBoundToLiving(context.rest, claims) ? serviceAccountUser(claims) : undefined;
+  return isBoundToExisting(context.rest, claims) ? serviceAccountUser(claims) : undefined;
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {
@@ -60,15 +61,15 @@ function equalSecrets(given: string, secret: string): boolean {
 }
 
 /** Source: pkg/serviceaccount/claims.go of Kubernetes v1.36.3, `Validate`. */
-function isBoundToLiving(context: RestContext, claims: TokenClaims): boolean {
+function isBoundToExisting(context: RestContext, claims: TokenClaims): boolean {
   const { namespace, serviceaccount, pod, node, secret } = claims["kubernetes.io"];
-  if (!lives(context, "serviceaccounts", { namespace, ...serviceaccount })) return false;
-  if (pod !== undefined) return lives(context, "pods", { namespace, ...pod });
-  if (secret !== undefined) return lives(context, "secrets", { namespace, ...secret });
-  return node === undefined || lives(context, "nodes", { namespace: "", ...node });
+  if (!exists(context, "serviceaccounts", { namespace, ...serviceaccount })) return false;
+  if (pod !== undefined) return exists(context, "pods", { namespace, ...pod });
+  if (secret !== undefined) return exists(context, "secrets", { namespace, ...secret });
+  return node === undefined || exists(context, "nodes", { namespace: "", ...node });
 }
 
-function lives(context: RestContext, plural: string, { namespace, name, uid }: { namespace: string; name: string; uid: string }): boolean {
+function exists(context: RestContext, plural: string, { namespace, name, uid }: { namespace: string; name: string; uid: string }): boolean {
   const kind = findKind(context, "", plural);
   return kind !== undefined && collectionOf(context, kind).get(namespace, name)?.object.metadata.uid === uid;
 }

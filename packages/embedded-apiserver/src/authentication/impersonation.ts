@@ -1,7 +1,8 @@
 import { ApiStatusError, badRequest } from "../errors/api-status-error.ts";
 import { type Access, accessDenied } from "../authorization/access-request.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
-import type { ApiRequest, UserInfo } from "./api-request.ts";
+import type { ApiRequest } from "../http/api-request.ts";
+import type { UserInfo } from "./user-info.ts";
 
 /** Source of this file: k8s.io/apiserver v0.36.3 pkg/endpoints/filters/impersonation. */
 

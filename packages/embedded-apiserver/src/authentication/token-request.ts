@@ -2,8 +2,8 @@ import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { badRequest, conflict, invalid, notFound } from "../errors/api-status-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ApiObject, FieldError } from "../kinds/kind.ts";
-import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "../service-account-token.ts";
-import { collectionOf, findKind, type ObjectAddress, type RestContext } from "./rest-context.ts";
+import { tokenIssuer, type BoundObject, type ServiceAccountTokens, type TokenSpec } from "./service-account-token.ts";
+import { collectionOf, findKind, type ObjectAddress, type RestContext } from "../rest/rest-context.ts";
 
 const defaultExpirationSeconds = 3600;
 const minExpirationSeconds = 600;

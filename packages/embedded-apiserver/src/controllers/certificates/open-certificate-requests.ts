@@ -1,20 +1,20 @@
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
-import { Disposables } from "../resources/disposables.ts";
-import { certificateSigningRequestKind } from "../kinds/certificates/certificate-signing-request.ts";
-import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../kinds/certificates/csr-fields.ts";
-import type { ControllerContext } from "./shared/controller-context.ts";
-import { createWorkQueue } from "./shared/work-queue.ts";
+import { Disposables } from "../../resources/disposables.ts";
+import { certificateSigningRequestKind } from "../../kinds/certificates/certificate-signing-request.ts";
+import { type CsrCondition, type CsrSpec, type CsrStatus, hasCondition } from "../../kinds/certificates/csr-fields.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
+import { createWorkQueue } from "../shared/work-queue.ts";
 
-/** A certificate request that has no certificate yet, and has not been denied. */
+/** A certificate request that has no certificate yet and was not denied. */
 export interface OpenRequest {
   readonly spec: CsrSpec;
   readonly status: CsrStatus;
 }
 
 /**
- * Looks at each certificate request that is open, whenever it changes.
+ * Calls `decide` for each open certificate request at the start and whenever the request changes.
  *
- * @param decide - what is to be written to its status; `undefined`: nothing
+ * @param decide - returns the fields to change in the request's status; `undefined` to leave it as it is
  */
 export function followOpenRequests(context: ControllerContext, decide: (request: OpenRequest) => CsrStatus | undefined): Disposable {
   const { cluster } = context;
@@ -34,7 +34,7 @@ export function followOpenRequests(context: ControllerContext, decide: (request:
   }
 }
 
-/** A status with one more condition, which is true since now. */
+/** Copy of a status with an additional condition that is true from `nowMs` on. */
 export function withTrueCondition(
   { conditions = [] }: CsrStatus,
   condition: Pick<CsrCondition, "type" | "reason" | "message">,

@@ -1,26 +1,28 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { type CertificateAuthority, isKeyUsage, parseCertificateRequest } from "@virtual-kubelet/pki";
-import { type CsrSpec, hasCondition, requestPem } from "../kinds/certificates/csr-fields.ts";
-import { hasSigner, signerProblem } from "./certificate-signers.ts";
-import type { ControllerContext } from "./shared/controller-context.ts";
+import { type CsrSpec, hasCondition, requestPem } from "../../kinds/certificates/csr-fields.ts";
+import { hasSigner, signerProblem } from "./signer-rules.ts";
+import type { ControllerContext } from "../shared/controller-context.ts";
 import { followOpenRequests, withTrueCondition } from "./open-certificate-requests.ts";
 
 const minuteMs = 60_000;
+/** Certificates become valid this long before they are signed, for clients whose clocks are slow. */
 const backdateMs = 5 * minuteMs;
-const shortMs = 8 * 60 * minuteMs;
-const minMs = 10 * minuteMs;
-/** Source: Kubernetes v1.36.3, `--cluster-signing-duration`. */
-const defaultMs = 365 * 24 * 60 * minuteMs;
+/** From this validity on, {@link backdateMs} is subtracted from the end as well. */
+const longValidityMs = 8 * 60 * minuteMs;
+const minValidityMs = 10 * minuteMs;
+/** Default and maximum validity; source: Kubernetes v1.36.3, `--cluster-signing-duration`. */
+const maxValidityMs = 365 * 24 * 60 * minuteMs;
 
-/** What signs. */
+/** Dependencies of {@link startCertificateSigner}. */
 export interface Signer {
   readonly authority: CertificateAuthority;
-  /** The time that certificates go by: the machine's, for whoever checks one goes by it. */
+  /** Clock for the validity of certificates: the machine's, because clients verify certificates by it. */
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * Gives approved requests for the signers of `kubernetes.io` their certificates.
+ * Signs approved requests for the server's signers. A request that breaks the rules of its signer gets the condition `Failed` instead.
  *
  * Source: Kubernetes v1.36.3 pkg/controller/certificates/signer/signer.go.
  */
@@ -36,8 +38,9 @@ export function startCertificateSigner(context: ControllerContext, signer: Signe
 
   function policyFor({ usages = [], expirationSeconds }: CsrSpec): Parameters<CertificateAuthority["sign"]>[1] {
     const now = signer.clock.now();
-    const validMs = expirationSeconds === undefined ? defaultMs : Math.max(minMs, Math.min(defaultMs, expirationSeconds * 1000));
-    const notAfterMs = now + validMs - (validMs < shortMs ? 0 : backdateMs);
+    const validMs =
+      expirationSeconds === undefined ? maxValidityMs : Math.max(minValidityMs, Math.min(maxValidityMs, expirationSeconds * 1000));
+    const notAfterMs = now + validMs - (validMs < longValidityMs ? 0 : backdateMs);
     return {
       usages: usages.filter(isKeyUsage),
       validity: { notBeforeMs: now - backdateMs, notAfterMs: Math.min(notAfterMs, signer.authority.validity.notAfterMs) },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundPod, podPath, podsPath, startTestServer, type TestServer } from "./test-support/test-server.ts";
+import { boundPod, podPath, podsPath, startTestServer, type TestServer } from "../test-support/test-server.ts";
 
 const tokenPath = "/api/v1/namespaces/default/serviceaccounts/default/token";
 const reviewsPath = "/apis/authentication.k8s.io/v1/tokenreviews";
