@@ -35,8 +35,8 @@ const groups = [
   "storage.k8s.io",
 ];
 
-/** Documents of other versions than v1. */
-const otherDocuments = ["apis__autoscaling__v2_openapi.json"];
+/** Groups and versions whose documents are read: version v1 of each group, and others that the server has. */
+const groupVersions = [...groups.map((group) => ({ group, version: "v1" })), { group: "autoscaling", version: "v2" }];
 
 /** The kinds that are stored, and the bodies of sub-resources; all they refer to comes along. */
 const roots = [
@@ -85,8 +85,8 @@ const gvkKey = "x-kubernetes-group-version-kind";
 
 function readSchemas(kubernetesDirectory: string): Record<string, Schema> {
   const all: Record<string, Schema> = {};
-  const documents = groups.map((group) => (group === "" ? "api__v1_openapi.json" : `apis__${group}__v1_openapi.json`));
-  for (const file of [...documents, ...otherDocuments]) {
+  for (const { group, version } of groupVersions) {
+    const file = group === "" ? `api__${version}_openapi.json` : `apis__${group}__${version}_openapi.json`;
     const text = readFileSync(join(kubernetesDirectory, "api/openapi-spec/v3", file), "utf8");
     Object.assign(all, (JSON.parse(text) as { components: { schemas: Record<string, Schema> } }).components.schemas);
   }
@@ -114,14 +114,19 @@ function closure(all: Record<string, Schema>): [name: string, schema: Schema][] 
   return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Some schemas, such as DeleteOptions, list every group of Kubernetes. */
+/** Drops the groups and versions that the server does not have: some schemas, such as DeleteOptions, list all of Kubernetes. */
 function onlyOurGroups(schema: Schema): Schema {
   const kinds = schema[gvkKey];
   if (!Array.isArray(kinds)) return schema;
   return {
     ...schema,
-    [gvkKey]: kinds.filter((kind) => groups.includes((kind as { group: string }).group) && (kind as { version: string }).version === "v1"),
+    [gvkKey]: kinds.filter((kind) => groupVersions.some(({ group, version }) => isOf(kind, group, version))),
   };
+}
+
+function isOf(kind: Json, group: string, version: string): boolean {
+  const { group: ofGroup, version: ofVersion } = kind as { group: string; version: string };
+  return ofGroup === group && ofVersion === version;
 }
 
 interface GoField {

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
+import { kinds } from "../kinds/index.ts";
 import { type DiscoveryResponse, discoveryResponse } from "./index.ts";
 
 const v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -123,6 +125,18 @@ describe("OpenAPI", () => {
 
     expect(patch?.["x-kubernetes-group-version-kind"]).toEqual({ group: "", version: "v1", kind: "Pod" });
     expect(patch?.parameters.map(({ name }) => name)).toContain("fieldValidation");
+  });
+
+  test("names the kind of each object's schema, by which kubectl explain finds it", () => {
+    const missing = kinds.filter(({ group, version, kind }) => {
+      const { components } = body(ask(`/openapi/v3/${group === "" ? "api" : `apis/${group}`}/${version}`)) as {
+        components: { schemas: Record<string, { "x-kubernetes-group-version-kind"?: object[] }> };
+      };
+      const named = Object.values(components.schemas).flatMap((schema) => schema["x-kubernetes-group-version-kind"] ?? []);
+      return !named.some((each) => isDeepStrictEqual(each, { group, kind, version }));
+    });
+
+    expect(missing.map(({ kind }) => kind)).toEqual([]);
   });
 
   test("has every schema that it references", () => {
