@@ -99,5 +99,5 @@ function openApiOf(type: { readonly group: string; readonly version: string; rea
       metadata: { description: "Standard object's metadata.", ...reference },
     },
     "x-kubernetes-group-version-kind": [type],
-  } as OpenApiSchema;
+  };
 }

@@ -1,5 +1,6 @@
 import { ApiStatusError, notAcceptable, unsupportedMediaType } from "../errors/api-status-error.ts";
 import { protobufMediaType } from "../kinds/schema/protobuf.ts";
+import type { PatchType } from "../patch/patch-json.ts";
 
 /** Form of a response's object. */
 export type OutputForm = "object" | "table" | "metadata";
@@ -58,8 +59,6 @@ export function checkJsonBody(contentType: string | undefined): void {
     `the body of the request was in an unknown format - accepted media types include: application/json, ${protobufMediaType}; the embedded API server does not read ${type}`,
   );
 }
-
-export type PatchType = "json" | "merge" | "strategic";
 
 const patchTypes: Readonly<Record<string, PatchType>> = {
   "application/json-patch+json": "json",

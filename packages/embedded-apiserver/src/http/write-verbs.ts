@@ -1,10 +1,7 @@
 import { ApiStatusError, badRequest, uidConflictOnUpdate } from "../errors/api-status-error.ts";
 import type { ApiObject } from "../kinds/kind.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { structSchema } from "../kinds/schema/schema.ts";
-import { applyJsonPatch } from "../patch/json-patch.ts";
-import { applyMergePatch } from "../patch/merge-patch.ts";
-import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
+import { patchJson } from "../patch/patch-json.ts";
 import { createObject } from "../rest/create.ts";
 import { decodeObject, decodePatched } from "../rest/decode-object.ts";
 import { deleteObject, type Deletion } from "../rest/delete.ts";
@@ -131,16 +128,7 @@ export function patchVerb(context: ResourceContext, call: ResourceCall, scope?: 
 export function parsePatch({ request, kind }: ResourceCall): (object: Readonly<ApiObject>) => JsonValue {
   const type = patchTypeOf(request.headers["content-type"], kind.custom !== undefined);
   const patch = parsePatchBody(request.body);
-  switch (type) {
-    case "json":
-      return (object) => applyJsonPatch(asJson(object), patch);
-    case "merge":
-      return (object) => applyMergePatch(asJson(object), requirePatchObject(patch));
-    case "strategic":
-      return (object) => applyStrategicMergePatch(asJson(object), requirePatchObject(patch), structSchema(kind.schema));
-    default:
-      return type satisfies never;
-  }
+  return (object) => patchJson(asJson(object), { type, body: patch }, kind.schema);
 }
 
 /** Parses the body of a patch of any type. @throws ApiStatusError 400 */
@@ -150,14 +138,6 @@ export function parsePatchBody(body: Uint8Array): JsonValue {
   } catch (error) {
     throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-function requirePatchObject(patch: JsonValue): JsonObject {
-  if (!isJsonObject(patch))
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${Array.isArray(patch) ? "array" : typeof patch} into Go value of type map[string]interface {}`,
-    );
-  return patch;
 }
 
 /** Stored objects are JSON, although their type does not say so. */

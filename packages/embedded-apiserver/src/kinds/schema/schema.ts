@@ -41,6 +41,16 @@ export interface OpenApiSchema {
   readonly $ref?: string;
   readonly "x-kubernetes-patch-strategy"?: string;
   readonly "x-kubernetes-patch-merge-key"?: string;
+  /** Kinds of which this is the type; absent for the types of their fields. */
+  readonly "x-kubernetes-group-version-kind"?: readonly GroupVersionKind[];
+}
+
+/** Identity of a kind. */
+export interface GroupVersionKind {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
 }
 
 interface SchemaFile {
@@ -55,6 +65,24 @@ const structs = new Map<string, StructSchema>();
 /** All definitions of the OpenAPI documents. */
 export function openApiDefinitions(): Readonly<Record<string, OpenApiSchema>> {
   return schemaFile().schemas;
+}
+
+const definitionsByKind = once(
+  () =>
+    new Map(
+      Object.entries(openApiDefinitions()).flatMap(([definition, schema]) =>
+        (schema["x-kubernetes-group-version-kind"] ?? []).map((kind): [string, string] => [kindKey(kind), definition]),
+      ),
+    ),
+);
+
+function kindKey({ group, version, kind }: GroupVersionKind): string {
+  return `${group}/${version}/${kind}`;
+}
+
+/** Definition of a kind that is built into Kubernetes, such as `io.k8s.api.core.v1.Pod`; `undefined` for other kinds. */
+export function builtInDefinition(kind: GroupVersionKind): string | undefined {
+  return definitionsByKind().get(kindKey(kind));
 }
 
 /**
