@@ -283,6 +283,29 @@ test("node addresses and conditions are merged by type, taints replaced, images 
   }
 });
 
+test("node addresses that replace others are grouped by type, their merge key; the first ones keep their order", async ({
+  api,
+  namespace,
+}) => {
+  const node = `/api/v1/nodes/${namespace}`;
+  const [internal, external, second] = [
+    { type: "InternalIP", address: "10.0.0.1" },
+    { type: "ExternalIP", address: "192.0.2.1" },
+    { type: "InternalIP", address: "fd00::1" },
+  ];
+  const patch = { status: { addresses: [{ $patch: "replace" }, internal, external, second] } };
+  await api.create("/api/v1/nodes", { metadata: { name: namespace } });
+  try {
+    const first = await api.patch("strategic", `${node}/status`, patch);
+    const again = await api.patch("strategic", `${node}/status`, patch);
+
+    expect(first.body.status.addresses).toEqual([internal, external, second]);
+    expect(again.body.status.addresses).toEqual([internal, second, external]);
+  } finally {
+    await api.delete(node);
+  }
+});
+
 test("service ports are merged by port, owner references by uid, image pull secrets by name", async ({ api, core }) => {
   const owner = (uid: string, name: string): object => ({ apiVersion: "v1", kind: "ConfigMap", name, uid });
   const root = (await api.get(`${core}/configmaps/kube-root-ca.crt`)).body;

@@ -253,14 +253,14 @@ test("the taints of the options come before that of a provider that is away", ()
   expect(wantedNode(condition, {}, { ...running, health: { kind: "unknown" } }).taints).toEqual([taint]);
 });
 
-test("addresses of one type or of one text are different ones", () => {
+test("addresses of the same type, and equal addresses of different types, are all kept, grouped by type", () => {
   const addresses = [
     { type: "InternalIP", address: "10.0.0.1" },
     { type: "ExternalIP", address: "10.0.0.1" },
     { type: "InternalIP", address: "10.0.0.2" },
   ];
 
-  expect(wantedNode(options, { addresses }, running).addresses).toEqual(addresses);
+  expect(wantedNode(options, { addresses }, running).addresses).toEqual([addresses[0], addresses[2], addresses[1]]);
 });
 
 test("a node is ready by its Ready condition alone", () => {

@@ -38,6 +38,7 @@ export interface WantedNode {
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
   /** Absent: whatever is there stays. */
+  /** Without duplicates, grouped by type. */
   readonly addresses: readonly DeepReadonly<NodeAddress>[] | undefined;
   /** 0 if there is no server. */
   readonly kubeletPort: number;
@@ -160,9 +161,16 @@ function wantedAddresses(options: NodeOptions, description: NodeDescription): Wa
   const own = [address, secondaryAddress].filter((each) => each !== undefined).flatMap(internal);
   const addresses = address === undefined ? described : own;
   // The API server refuses a duplicate address.
-  return addresses?.filter(
+  const unique = addresses?.filter(
     (entry, index) => index === addresses.findIndex(({ type, address }) => type === entry.type && address === entry.address),
   );
+  // The API server groups addresses by type when a patch replaces them. In any other order they would never equal the stored ones.
+  return unique?.toSorted((a, b) => firstOf(unique, a.type) - firstOf(unique, b.type));
+}
+
+/** Index of the first address of a type. */
+function firstOf(addresses: readonly DeepReadonly<NodeAddress>[], wanted: string): number {
+  return addresses.findIndex(({ type }) => type === wanted);
 }
 
 function internal(address: string): readonly NodeAddress[] {
