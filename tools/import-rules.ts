@@ -37,6 +37,12 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Additional workspace packages for the tests of a package, by folder. */
+const testImports: Readonly<Record<string, readonly string[]>> = {
+  // Fake clients apply patches by the embedded API server's implementation.
+  "packages/core": ["embedded-apiserver"],
+};
+
 /** Workspace packages that a provider may import; the Kubernetes types and `Logger` come through core. */
 const providerImports: readonly string[] = ["errdefs", ...leaves, "core", "pod-runtime", "streaming"];
 
@@ -121,7 +127,8 @@ function allowedFor(folder: string, path: string): readonly string[] | undefined
   if (/^(templates|providers)\/[^/]+\/test\//.test(path)) return undefined;
   if (/^(providers\/|templates\/|examples\/.+-provider$)/.test(folder))
     return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
-  return allowedImports[folder];
+  const allowed = allowedImports[folder];
+  return allowed !== undefined && isTest(path) ? [...allowed, ...(testImports[folder] ?? [])] : allowed;
 }
 
 /** Imports allowed for a package, computed once for all its files. */

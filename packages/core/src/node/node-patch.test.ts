@@ -1,4 +1,5 @@
-import type { Node, NodeAddress, Patch, Taint } from "@virtual-kubelet/kube-client";
+import { applyPatch } from "@virtual-kubelet/embedded-apiserver/patch";
+import { resources, type Node, type NodeAddress, type Patch, type Taint } from "@virtual-kubelet/kube-client";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { wantedNode, type NodeState, type WantedNode } from "./node-object.ts";
@@ -6,7 +7,6 @@ import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
 import { cordonedAnnotation, isKubeletsLabel, planNode, planNodePatches, type NodePatchOptions } from "./node-patch.ts";
 import type { NodeOptions } from "../virtual-node/options.ts";
 import type { NodeDescription } from "../provider/node-provider.ts";
-import { applyPatch } from "../test-support/apply-patch.ts";
 
 const noonMs = Date.UTC(2026, 0, 1, 12);
 const noon = "2026-01-01T12:00:00Z";
@@ -32,8 +32,8 @@ function registered(wanted: WantedNode): Node {
 }
 
 function apply(node: Node, { spec, status }: { readonly spec: Patch | undefined; readonly status: Patch | undefined }): Node {
-  const changed = spec ? applyPatch(node, spec) : node;
-  return status ? applyPatch(changed, status) : changed;
+  const changed = spec ? applyPatch(node, spec, resources.nodes) : node;
+  return status ? applyPatch(changed, status, resources.nodes) : changed;
 }
 
 function bodyOf(patch: Patch | undefined): {
@@ -385,6 +385,20 @@ describe("planNodePatches", () => {
     const { metadata } = bodyOf(planNodePatches(want(), node, { ...planOptions, restrictedLabels: true }).status);
 
     expect(metadata["labels"]).toEqual({ team: null });
+  });
+
+  test("changes nothing once the API server has grouped the addresses by type", () => {
+    const addresses = [
+      { type: "InternalIP", address: "10.0.0.1" },
+      { type: "ExternalIP", address: "192.0.2.1" },
+      { type: "InternalIP", address: "fd00::1" },
+    ];
+    const node = registered(want({}, { addresses: [{ type: "InternalIP", address: "10.0.0.9" }] }));
+
+    const patched = apply(node, planNodePatches(want({}, { addresses }), node, planOptions));
+
+    expect(patched.status?.addresses).toEqual([addresses[0], addresses[2], addresses[1]]);
+    expect(planNodePatches(want({}, { addresses }), patched, planOptions)).toEqual({ spec: undefined, status: undefined });
   });
 
   test("is done once its patches are applied, whatever was there", () => {

@@ -1,5 +1,6 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import { SeededRandom, type Clock, type Random } from "@virtual-kubelet/clock";
+import { applyPatch } from "@virtual-kubelet/embedded-apiserver/patch";
 import { ConflictError, InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   ApiError,
@@ -16,17 +17,18 @@ import {
   type WatchEvent,
   type WatchQuery,
 } from "@virtual-kubelet/kube-client";
-import { applyPatch } from "./apply-patch.ts";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
+import { isDeepStrictEqual } from "node:util";
 
-/** One request as the fake saw it. */
+/** A request that was sent to the fake. */
 export interface FakeCall {
   readonly verb: "get" | "list" | "create" | "replace" | "patch" | "delete" | "watch" | "raw";
-  /** Plural name; of a raw request the method and path. */
+  /** Plural name of the resource; for a raw request, its method and path. */
   readonly resource: string;
   readonly subresource: string | undefined;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
-  /** What was sent: the object, the patch, the query. */
+  /** Object, patch or query that was sent. */
   readonly body: unknown;
   readonly options: CallOptions;
 }
@@ -38,12 +40,15 @@ interface Change {
   readonly object: KubernetesObject;
 }
 
-/** Kinds whose status is written through its sub-resource only. */
+/** Kinds whose status can be written only through the sub-resource `status`. */
 const withStatus = new Set(["pods", "nodes"]);
 
 /**
- * A Kubernetes API in memory, as far as the controllers here use it: identity, resource versions, preconditions,
- * sub-resources, graceful deletion and finalizers of pods, selectors on names and nodes, watches. It checks no fields.
+ * Client of a Kubernetes API in memory that records every request and fails on demand.
+ *
+ * It has what the controllers of this package use: UIDs, resource versions, preconditions, sub-resources, graceful deletion and finalizers
+ * of pods, selectors on names and nodes, watches. The embedded API server's code applies patches. Objects are neither validated nor
+ * defaulted: a test of what the API server accepts belongs in `e2e`, on the embedded API server.
  */
 export class FakeKubeClient implements KubeClient {
   /** Every request, in order. */
@@ -64,62 +69,72 @@ export class FakeKubeClient implements KubeClient {
   }
 
   /**
-   * Runs before each request is carried out: throw to make it fail, wait to make it hang (the request's signal ends
-   * the wait). @returns a handle that takes the interceptor away
+   * Calls a function before each request is carried out. The request fails if the function throws, and hangs until its promise settles or
+   * the request's signal aborts.
+   *
+   * @returns a handle that removes the interceptor
    */
   intercept(interceptor: (call: FakeCall) => void | Promise<void>): Disposable {
     this.#interceptors.add(interceptor);
     return { [Symbol.dispose]: () => void this.#interceptors.delete(interceptor) };
   }
 
-  /** Changes what creations and replacements are answered with; what is stored stays. @returns a handle that takes the change away */
+  /**
+   * Changes the responses to creations and replacements, but not the stored objects.
+   *
+   * @returns a handle that removes the change
+   */
   alterAnswers(alter: (answer: KubernetesObject, call: FakeCall) => void): Disposable {
     this.#alterations.add(alter);
     return { [Symbol.dispose]: () => void this.#alterations.delete(alter) };
   }
 
-  /** Answers raw requests; the first handler that returns anything but `undefined` wins. */
+  /**
+   * Answers raw requests. Of several handlers, the first that does not return `undefined` determines the response.
+   *
+   * @returns a handle that removes the handler
+   */
   onRaw(handler: (call: FakeCall) => unknown): Disposable {
     this.#rawHandlers.add(handler);
     return { [Symbol.dispose]: () => void this.#rawHandlers.delete(handler) };
   }
 
-  /** The calls of one verb on one resource. */
+  /** Requests with this verb to this resource, in order. */
   callsOf(verb: FakeCall["verb"], resource: string, subresource?: string): FakeCall[] {
     return this.calls.filter((call) => call.verb === verb && call.resource === resource && call.subresource === subresource);
   }
 
-  /** What is stored, without a request. */
+  /** Reads a stored object without recording a request. */
   peek<T extends KubernetesObject>(resource: Resource<T>, name: string, namespace?: string): T | undefined {
     const found = this.#objects.get(keyOf(resource, namespace, name));
     return found && (structuredClone(found) as T);
   }
 
-  /** All objects of a kind, as they are stored. */
+  /** Reads all objects of a kind without recording a request. */
   all<T extends KubernetesObject>(resource: Resource<T>): readonly T[] {
     return this.#select(resource, {});
   }
 
-  /** Stores an object whole, as somebody else might: UID and times are made up where it has none. */
+  /** Stores an object with its status, like a write of another client. A missing UID and a missing creation time are added. */
   put<T extends KubernetesObject>(resource: Resource<T>, object: T): T {
     const key = keyOf(resource, object.metadata?.namespace, nameOf(object));
     const previous = this.#objects.get(key);
     const metadata: ObjectMeta = {
       ...object.metadata,
       uid: object.metadata?.uid ?? previous?.metadata?.uid ?? this.#random.uuid(),
-      creationTimestamp: object.metadata?.creationTimestamp ?? previous?.metadata?.creationTimestamp ?? this.#timestamp(),
+      creationTimestamp: object.metadata?.creationTimestamp ?? previous?.metadata?.creationTimestamp ?? rfc3339(this.#clock.now()),
     };
     return this.#store(resource, key, { ...object, metadata }, previous ? "MODIFIED" : "ADDED");
   }
 
-  /** Changes what is stored, as somebody else might. */
+  /** Changes a stored object, like a write of another client. */
   edit<T extends KubernetesObject>(resource: Resource<T>, name: string, change: (object: T) => void, namespace?: string): T {
     const object = this.#find(resource, namespace, name);
     change(object);
     return this.#store(resource, keyOf(resource, namespace, name), object, "MODIFIED");
   }
 
-  /** Takes an object away at once, as somebody else might with a forced deletion. */
+  /** Removes an object at once, like another client's deletion without grace. */
   remove<T extends KubernetesObject>(resource: Resource<T>, name: string, namespace?: string): void {
     const object = this.#find(resource, namespace, name);
     this.#objects.delete(keyOf(resource, namespace, name));
@@ -159,7 +174,7 @@ export class FakeKubeClient implements KubeClient {
   async patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
     await this.#begin("patch", resource, name, patch, options);
     const changed = (current: T): T => {
-      const patched = applyPatch(current, patch);
+      const patched = applyPatch(current, patch, resource);
       if (patched.metadata?.uid !== current.metadata?.uid) throw immutableUid(resource, name);
       if (patched.metadata?.resourceVersion !== current.metadata?.resourceVersion) throw modified(resource, name);
       return patched;
@@ -180,7 +195,7 @@ export class FakeKubeClient implements KubeClient {
     const bound = resource.plural === "pods" && (object as { spec?: { nodeName?: string } }).spec?.nodeName !== undefined;
     const graceSeconds = bound ? (query.gracePeriodSeconds ?? 30) : 0;
     if (graceSeconds === 0 && !metadata.finalizers?.length) return this.remove(resource, name.name, name.namespace);
-    const deletionTimestamp = new Date(this.#clock.now() + graceSeconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+    const deletionTimestamp = rfc3339(this.#clock.now() + graceSeconds * 1000);
     const shorter = metadata.deletionGracePeriodSeconds === undefined || graceSeconds < metadata.deletionGracePeriodSeconds;
     if (!shorter) return;
     this.#store(
@@ -267,7 +282,7 @@ export class FakeKubeClient implements KubeClient {
       options,
     };
     this.calls.push(call);
-    // A request takes a turn of the event loop, as on a wire: nothing may count on its outcome before.
+    // As over a network, the response never arrives synchronously, so callers cannot come to rely on that.
     await Promise.resolve();
     for (const interceptor of this.#interceptors) await untilAborted(Promise.resolve(interceptor(call)), options.signal);
     options.signal.throwIfAborted();
@@ -293,7 +308,7 @@ export class FakeKubeClient implements KubeClient {
     const metadata: ObjectMeta = { ...changed.metadata, uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds };
     const kept = !withStatus.has(resource.plural) ? {} : subresource === "status" ? pick(current, "spec") : pick(current, "status");
     const next = normalized({ ...changed, ...kept, metadata });
-    if (JSON.stringify(sorted(next)) === JSON.stringify(sorted(current))) return current;
+    if (isDeepStrictEqual(next, current)) return current;
     const stored = this.#store(resource, key, next, "MODIFIED");
     if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !metadata.finalizers?.length)
       this.remove(resource, name.name, name.namespace);
@@ -344,34 +359,30 @@ export class FakeKubeClient implements KubeClient {
     }
   }
 
-  /** A token unlike any before, for what was asked for. */
+  /** Answers a TokenRequest with a token that was never issued before. */
   #issueToken<T extends KubernetesObject>(object: T): T {
     const { spec } = object as T & { spec: { expirationSeconds?: number } };
     const { expirationSeconds = 3600 } = spec;
-    const expirationTimestamp = new Date(this.#clock.now() + expirationSeconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+    const expirationTimestamp = rfc3339(this.#clock.now() + expirationSeconds * 1000);
     const status = { token: `token-${this.#random.uuid()}`, expirationTimestamp };
     return { ...object, spec: { ...spec, expirationSeconds }, status };
   }
-
-  #timestamp(): string {
-    return new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
-  }
 }
 
-/** What a real API server answers to a patch with another UID; to a PUT it answers with a conflict. */
+/** Response of a real API server to a patch that changes the UID. It responds to such a PUT with a conflict. */
 function immutableUid(resource: { readonly kind: string }, { name }: ObjectName): InvalidInputError {
   const message = `${resource.kind} "${name}" is invalid: metadata.uid: Invalid value: field is immutable`;
   const cause = new ApiError({ code: 422, reason: "Invalid", message, details: { causes: [{ field: "metadata.uid" }] } });
   return new InvalidInputError(message, { cause });
 }
 
-/** What a real API server answers to a write for another version. */
+/** Response of a real API server to a patch for another resource version. */
 function modified(resource: { readonly plural: string }, { name }: ObjectName): ConflictError {
   const message = `Operation cannot be fulfilled on ${resource.plural} "${name}": the object has been modified; please apply your changes to the latest version and try again`;
   return new ConflictError(message, { cause: new ApiError({ code: 409, reason: "Conflict", message }) });
 }
 
-/** What a real API server answers where there is no such object. */
+/** Response of a real API server if the object does not exist. */
 export function notFound(resource: { readonly plural: string }, name: string): NotFoundError {
   const message = `${resource.plural} "${name}" not found`;
   const cause = new ApiError({ kind: "Status", code: 404, reason: "NotFound", message, details: { kind: resource.plural, name } });
@@ -379,16 +390,22 @@ export function notFound(resource: { readonly plural: string }, name: string): N
 }
 
 function keyOf(resource: { readonly plural: string; readonly namespaced: boolean }, namespace: string | undefined, name: string): string {
-  if (resource.namespaced && !namespace) throw new TypeError(`${resource.plural} "${name}" needs a namespace`);
+  if (resource.namespaced && !namespace)
+    throw new TypeError(`FakeKubeClient: ${resource.plural} "${name}" has no namespace, expected one because the kind is namespaced`);
   return `${resource.plural}/${resource.namespaced ? namespace : ""}/${name}`;
 }
 
 function nameOf(object: KubernetesObject): string {
-  if (!object.metadata?.name) throw new TypeError("an object needs metadata.name");
+  if (!object.metadata?.name) throw new TypeError("FakeKubeClient: object without metadata.name, expected a name");
   return object.metadata.name;
 }
 
-/** Field selectors on `metadata.name`, `metadata.namespace` and `spec.nodeName`, label selectors of equality. */
+/**
+ * Whether a query selects an object. Field selectors can name `metadata.name`, `metadata.namespace` and `spec.nodeName`; label selectors can
+ * test for equality.
+ *
+ * @throws TypeError for any other operator
+ */
 function matches(object: KubernetesObject, query: ListQuery): boolean {
   const { metadata, spec } = object as KubernetesObject & { spec?: { nodeName?: string } };
   const fields: Record<string, string | undefined> = {
@@ -404,7 +421,7 @@ function selects(selector: string | undefined, values: Readonly<Record<string, s
   if (!selector) return true;
   return selector.split(",").every((term) => {
     const [, key = "", operator, value = ""] = /^(.*?)(!=|==|=)(.*)$/.exec(term) ?? [];
-    if (operator === undefined) throw new TypeError(`the fake knows no selector "${term}"`);
+    if (operator === undefined) throw new TypeError(`FakeKubeClient: selector term "${term}", expected =, == or !=`);
     return ((values[key] ?? "") === value) === (operator !== "!=");
   });
 }
@@ -413,17 +430,7 @@ function pick<T extends object, K extends string>(object: T, key: K): Partial<T>
   return { [key]: (object as Record<string, unknown>)[key] } as Partial<T>;
 }
 
-/** What JSON makes of it: no `undefined`, nothing shared. */
+/** Copy of a value after a round trip through JSON, which drops members that are `undefined`. */
 function normalized<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, sorted(item)]),
-  );
 }
