@@ -115,7 +115,7 @@ function dated(conditions: readonly CsrCondition[], { conditions: before = [] }:
   });
 }
 
-/** Checks the right for the signer, or for all signers of its domain. Source: `IsAuthorizedForSignerName` of Kubernetes v1.36.3. */
+/** Whether the user has the verb on the signer, or on all signers of its domain. Source: `IsAuthorizedForSignerName` of Kubernetes v1.36.3. */
 function maySign({ authorizer, user }: CsrWriter, verb: "approve" | "sign", signerName: string): boolean {
   const domain = signerName.split("/", 1)[0] ?? "";
   return [signerName, `${domain}/*`].some((name) => {

@@ -12,7 +12,7 @@ import { admitCsrWrite } from "./certificate-admission.ts";
 import { admitNodeDeletion, admitNodeEviction, admitNodeToken, admitNodeWrite, type WritingNode } from "./node-restriction.ts";
 import { admitRoleWrite } from "./role-escalation.ts";
 
-/** A request as far as admission depends on it. */
+/** Parts of a request that admission depends on. */
 export interface AdmissionRequest {
   readonly context: RestContext;
   readonly authorizer: Authorizer;

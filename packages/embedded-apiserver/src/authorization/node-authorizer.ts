@@ -30,7 +30,7 @@ function podRefersTo(pod: Readonly<ApiObject>, kind: ReferencedKind, name: strin
 }
 
 /**
- * Creates a node authorizer. It looks up the node's pods where the original keeps a graph.
+ * Creates a node authorizer. It looks up the pods of the node; the real server keeps a graph instead.
  *
  * Source: Kubernetes v1.36.3 plugin/pkg/auth/authorizer/node/node_authorizer.go.
  *

@@ -15,7 +15,7 @@ export interface KubeletRequest {
   readonly body?: Uint8Array;
 }
 
-/** User name of the server's client certificate for kubelets. Its group is `system:masters`, as kubeadm had it for long. */
+/** User name of the server's client certificate for kubelets. Its group is `system:masters`, as in clusters of older kubeadm versions. */
 export const kubeletClientUser = "kube-apiserver-kubelet-client";
 
 /** TLS options for servers other than kubelets. Their certificates are not verified. */

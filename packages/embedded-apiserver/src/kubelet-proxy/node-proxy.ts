@@ -9,7 +9,7 @@ import { dialRefusal } from "./dial-refusal.ts";
 import { anonymousTls, bodyOf } from "./kubelet-client.ts";
 import { kubeletEndpoint } from "./kubelet-endpoint.ts";
 
-/** Headers that belong to the connection, and credentials of the client. */
+/** Headers that are not forwarded: those of the connection, and the client's credentials. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "authorization",
   "connection",

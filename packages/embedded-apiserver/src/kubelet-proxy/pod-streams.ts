@@ -40,7 +40,7 @@ export async function podStreamVerb(context: ResourceContext, call: ResourceCall
   return takenOver;
 }
 
-/** Requires the verb `create`, because a WebSocket starts with GET and runs commands all the same. */
+/** Requires the verb `create`, because the request of a WebSocket is a GET, although it can run commands. */
 function mustBeAllowedToCreate({ authorizer }: ResourceContext, { user, target }: ResourceCall, subresource: PodStream): void {
   const { namespace = "", name = "" } = target;
   const access = { verb: "create", group: "", resource: "pods", subresource, namespace, name, fieldValues: new Map<string, string>() };
@@ -71,7 +71,7 @@ interface Joint {
 async function join(upgrade: UpgradeHandover, { target, stream, query, translates }: Joint): Promise<void> {
   const { proxyUpgrade, relayPortForward, relayRemoteCommand } = await import("@virtual-kubelet/streaming");
   const offers = upgrade.request.headers["sec-websocket-protocol"] ?? "";
-  // Network timeouts use the machine's clock, whatever the cluster's is.
+  // Network timeouts use the machine's clock, even if the cluster has a different one.
   const options = { clock: backgroundClock, refusal: dialRefusal };
   if (translates && stream === "portforward" && offers.includes("SPDY/3.1+portforward.k8s.io"))
     return relayPortForward(upgrade, target, options);

@@ -9,7 +9,7 @@ import { applyPodFailurePolicyDefaults } from "./job.ts";
 import { isTimeZone } from "./time-zone.ts";
 import { jobSpecErrors } from "./validate-job.ts";
 
-/** A CronJob's Jobs have eleven more characters in their names. */
+/** The names of a CronJob's Jobs are 11 characters longer than its own, and at most 63 characters long. */
 const maxNameLength = 52;
 const policies = ["Allow", "Forbid", "Replace"];
 

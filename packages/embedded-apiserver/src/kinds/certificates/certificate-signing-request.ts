@@ -32,18 +32,23 @@ export const certificateSigningRequestKind: Kind = {
       description: "CreationTimestamp is a timestamp representing the server time when this object was created.",
       cell: (csr, nowMs) => ageOf(csr.metadata.creationTimestamp, nowMs),
     },
-    { name: "SignerName", type: "string", description: "Indicates the requested signer.", cell: (csr) => specOf(csr).signerName },
-    { name: "Requestor", type: "string", description: "Who sent the request.", cell: (csr) => specOf(csr).username ?? "" },
+    { name: "SignerName", type: "string", description: "Requested signer for the request.", cell: (csr) => specOf(csr).signerName },
+    { name: "Requestor", type: "string", description: "Base64-encoded PKCS#10 CSR data", cell: (csr) => specOf(csr).username ?? "" },
     {
       name: "RequestedDuration",
       type: "string",
-      description: "How long the certificate is wanted to be valid.",
+      description: "expirationSeconds is the requested duration of validity of the issued certificate.",
       cell(csr) {
         const { expirationSeconds: seconds } = specOf(csr);
         return seconds === undefined ? "<none>" : humanDuration(seconds * 1000);
       },
     },
-    { name: "Condition", type: "string", description: "What has become of the request.", cell: (csr) => condition(csr["status"]) },
+    {
+      name: "Condition",
+      type: "string",
+      description: "Conditions applied to the request, such as approval or denial.",
+      cell: (csr) => condition(csr["status"]),
+    },
   ],
 };
 

@@ -21,10 +21,10 @@ export const admissionRegistrationKinds: readonly Kind[] = [
       {
         name: "Mutations",
         type: "integer",
-        description: "How many mutations there are.",
+        description: "Mutation indicates the number of mutations rules defined in this configuration",
         cell: ({ spec }) => (spec.mutations ?? []).length,
       },
-      textColumn("ParamKind", "The kind of its parameters.", paramKind),
+      textColumn("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy", paramKind),
       ageColumn,
     ],
   }),
@@ -36,10 +36,10 @@ export const admissionRegistrationKinds: readonly Kind[] = [
       {
         name: "Validations",
         type: "integer",
-        description: "How many rules there are.",
+        description: "Validations indicates the number of validation rules defined in this configuration",
         cell: ({ spec }) => (spec.validations ?? []).length,
       },
-      textColumn("ParamKind", "The kind of its parameters.", paramKind),
+      textColumn("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy", paramKind),
       ageColumn,
     ],
   }),
@@ -67,7 +67,12 @@ function webhookKind(kind: string, applyOwn: (webhook: Matching) => void): Kind 
     },
     columns: [
       nameColumn,
-      { name: "Webhooks", type: "integer", description: "How many webhooks there are.", cell: ({ webhooks }) => (webhooks ?? []).length },
+      {
+        name: "Webhooks",
+        type: "integer",
+        description: "Webhooks indicates the number of webhooks registered in this configuration",
+        cell: ({ webhooks }) => (webhooks ?? []).length,
+      },
       ageColumn,
     ],
   });
@@ -101,8 +106,14 @@ function bindingKind(kind: string): Kind {
     },
     columns: [
       nameColumn,
-      textColumn("PolicyName", "The policy that is bound.", ({ spec }) => spec.policyName),
-      textColumn("ParamRef", "The parameters it is bound with.", ({ spec }) => paramRef(spec.paramRef)),
+      textColumn(
+        "PolicyName",
+        "PolicyName indicates the policy definition which the policy binding binded to",
+        ({ spec }) => spec.policyName,
+      ),
+      textColumn("ParamRef", "ParamRef indicates the param resource which sets the configuration param", ({ spec }) =>
+        paramRef(spec.paramRef),
+      ),
       ageColumn,
     ],
   });

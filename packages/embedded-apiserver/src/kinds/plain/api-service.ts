@@ -16,10 +16,10 @@ export const apiServiceKind: Kind = plainKind({
   },
   columns: [
     nameColumn,
-    textColumn("Service", "The service that has the API.", ({ spec }) =>
+    textColumn("Service", "The reference to the service that hosts this API endpoint.", ({ spec }) =>
       spec.service === undefined || spec.service === null ? "Local" : `${spec.service.namespace}/${spec.service.name}`,
     ),
-    textColumn("Available", "Whether the service is available.", ({ status }) => {
+    textColumn("Available", "Whether this service is available.", ({ status }) => {
       const conditions: { type: string; status: string; reason?: string }[] = status.conditions ?? [];
       const available = conditions.find(({ type }) => type === "Available");
       return available === undefined || available.status === "True"

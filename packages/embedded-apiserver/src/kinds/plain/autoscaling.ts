@@ -22,13 +22,31 @@ export const horizontalPodAutoscalerKind: Kind = plainKind({
   validate: autoscalerErrors,
   columns: [
     nameColumn,
-    textColumn("Reference", "What is scaled.", ({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`),
-    textColumn("Targets", "Metrics, as they are and as they are to be.", ({ spec, status }) =>
-      metricsText(spec.metrics ?? [], status.currentMetrics ?? []),
+    textColumn(
+      "Reference",
+      "scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.",
+      ({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`,
     ),
-    textColumn("MinPods", "The fewest replicas.", ({ spec }) => (spec.minReplicas === undefined ? "<unset>" : String(spec.minReplicas))),
-    { name: "MaxPods", type: "string", description: "The most replicas.", cell: ({ spec }) => spec.maxReplicas },
-    { name: "Replicas", type: "string", description: "The replicas there are.", cell: ({ status }) => status.currentReplicas ?? 0 },
+    textColumn(
+      "Targets",
+      "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).",
+      ({ spec, status }) => metricsText(spec.metrics ?? [], status.currentMetrics ?? []),
+    ),
+    textColumn("MinPods", "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.", ({ spec }) =>
+      spec.minReplicas === undefined ? "<unset>" : String(spec.minReplicas),
+    ),
+    {
+      name: "MaxPods",
+      type: "string",
+      description: "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up.",
+      cell: ({ spec }) => spec.maxReplicas,
+    },
+    {
+      name: "Replicas",
+      type: "string",
+      description: "currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler.",
+      cell: ({ status }) => status.currentReplicas ?? 0,
+    },
     ageColumn,
   ],
 });

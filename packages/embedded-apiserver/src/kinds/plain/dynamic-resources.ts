@@ -35,7 +35,11 @@ export const dynamicResourceKinds: readonly Kind[] = [
     hasStatus: true,
     applyDefaults: ({ spec }) => applyRequestDefaults(spec.devices?.requests ?? []),
     validate: (claim, old) => (old === undefined ? [] : immutableErrors(claim["spec"], old["spec"], "spec")),
-    columns: [nameColumn, textColumn("State", "What has become of it.", claimState), ageColumn],
+    columns: [
+      nameColumn,
+      textColumn("State", "A summary of the current state (allocated, pending, reserved, etc.).", claimState),
+      ageColumn,
+    ],
   }),
   plainKind({
     group,
@@ -55,9 +59,9 @@ export const dynamicResourceKinds: readonly Kind[] = [
     fieldSelectors: { "spec.nodeName": ({ spec }) => spec.nodeName ?? "", "spec.driver": ({ spec }) => spec.driver ?? "" },
     columns: [
       nameColumn,
-      textColumn("Node", "The node that has the devices.", ({ spec }) => spec.nodeName),
-      textColumn("Driver", "The driver of the devices.", ({ spec }) => spec.driver),
-      textColumn("Pool", "The pool they belong to.", ({ spec }) => spec.pool?.name),
+      textColumn("Node", "NodeName identifies the node which provides the resources in this pool.", ({ spec }) => spec.nodeName),
+      textColumn("Driver", "Driver identifies the DRA driver providing the capacity information.", ({ spec }) => spec.driver),
+      textColumn("Pool", "Name is used to identify the pool.", ({ spec }) => spec.pool?.name),
       ageColumn,
     ],
   }),

@@ -24,7 +24,11 @@ export const endpointKinds: readonly Kind[] = [
       const subsets: Subset[] = endpoints["subsets"] ?? [];
       for (const { ports = [] } of subsets) for (const port of ports) port.protocol ??= "TCP";
     },
-    columns: [nameColumn, textColumn("Endpoints", "Addresses with their ports.", ({ subsets }) => addressesOf(subsets ?? [])), ageColumn],
+    columns: [
+      nameColumn,
+      textColumn("Endpoints", "The set of all endpoints is the union of all subsets.", ({ subsets }) => addressesOf(subsets ?? [])),
+      ageColumn,
+    ],
   }),
   plainKind({
     group: "discovery.k8s.io",
@@ -44,9 +48,21 @@ export const endpointKinds: readonly Kind[] = [
     validate: (slice, old) => (old === undefined ? [] : immutableErrors(slice["addressType"], old["addressType"], "addressType")),
     columns: [
       nameColumn,
-      textColumn("AddressType", "The type of its addresses.", ({ addressType }) => addressType),
-      textColumn("Ports", "The ports of each endpoint.", ({ ports }) => firstOf(portsOf(ports ?? [])) || "<unset>"),
-      textColumn("Endpoints", "The endpoints' addresses.", ({ endpoints }) => firstOf(endpointsOf(endpoints ?? [])) || "<unset>"),
+      textColumn(
+        "AddressType",
+        "addressType specifies the type of address carried by this EndpointSlice.",
+        ({ addressType }) => addressType,
+      ),
+      textColumn(
+        "Ports",
+        "ports specifies the list of network ports exposed by each endpoint in this slice.",
+        ({ ports }) => firstOf(portsOf(ports ?? [])) || "<unset>",
+      ),
+      textColumn(
+        "Endpoints",
+        "endpoints is a list of unique endpoints in this slice.",
+        ({ endpoints }) => firstOf(endpointsOf(endpoints ?? [])) || "<unset>",
+      ),
       ageColumn,
     ],
   }),

@@ -8,11 +8,12 @@ const group = "flowcontrol.apiserver.k8s.io";
 
 const limitColumn = (
   name: string,
+  description: string,
   read: (limited: Readonly<Record<string, number>>, queuing?: Readonly<Record<string, number>>) => number | undefined,
 ): Column => ({
   name,
   type: "string",
-  description: `The level's ${name}.`,
+  description,
   cell: ({ spec }) => (spec.limited === undefined ? "<none>" : (read(spec.limited, spec.limited.limitResponse?.queuing) ?? "<none>")),
 });
 
@@ -30,11 +31,24 @@ export const flowControlKinds: readonly Kind[] = [
     },
     columns: [
       nameColumn,
-      textColumn("PriorityLevel", "The level of its requests.", ({ spec }) => spec.priorityLevelConfiguration.name),
-      { name: "MatchingPrecedence", type: "string", description: "Lower ones come first.", cell: ({ spec }) => spec.matchingPrecedence },
-      textColumn("DistinguisherMethod", "How its flows are told apart.", ({ spec }) => spec.distinguisherMethod?.type ?? "<none>"),
+      textColumn(
+        "PriorityLevel",
+        "`name` is the name of the priority level configuration being referenced Required.",
+        ({ spec }) => spec.priorityLevelConfiguration.name,
+      ),
+      {
+        name: "MatchingPrecedence",
+        type: "string",
+        description: "`matchingPrecedence` is used to choose among the FlowSchemas that match a given request.",
+        cell: ({ spec }) => spec.matchingPrecedence,
+      },
+      textColumn(
+        "DistinguisherMethod",
+        "`distinguisherMethod` defines how to compute the flow distinguisher for requests that match this schema.",
+        ({ spec }) => spec.distinguisherMethod?.type ?? "<none>",
+      ),
       ageColumn,
-      textColumn("MissingPL", "Whether its level is missing.", ({ status }) => {
+      textColumn("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", ({ status }) => {
         const conditions: { type: string; status: string }[] = status.conditions ?? [];
         return conditions.find(({ type }) => type === "Dangling")?.status ?? "?";
       }),
@@ -60,11 +74,27 @@ export const flowControlKinds: readonly Kind[] = [
     },
     columns: [
       nameColumn,
-      textColumn("Type", "Whether requests are limited.", ({ spec }) => spec.type),
-      limitColumn("NominalConcurrencyShares", ({ nominalConcurrencyShares }) => nominalConcurrencyShares),
-      limitColumn("Queues", (_limited, queuing) => queuing?.["queues"]),
-      limitColumn("HandSize", (_limited, queuing) => queuing?.["handSize"]),
-      limitColumn("QueueLengthLimit", (_limited, queuing) => queuing?.["queueLengthLimit"]),
+      textColumn(
+        "Type",
+        "`type` indicates whether this priority level is subject to limitation on request execution.",
+        ({ spec }) => spec.type,
+      ),
+      limitColumn(
+        "NominalConcurrencyShares",
+        "`nominalConcurrencyShares` (NCS) contributes to the computation of the NominalConcurrencyLimit (NominalCL) of this level.",
+        ({ nominalConcurrencyShares }) => nominalConcurrencyShares,
+      ),
+      limitColumn("Queues", "`queues` is the number of queues for this priority level.", (_limited, queuing) => queuing?.["queues"]),
+      limitColumn(
+        "HandSize",
+        "`handSize` is a small positive number that configures the shuffle sharding of requests into queues.",
+        (_limited, queuing) => queuing?.["handSize"],
+      ),
+      limitColumn(
+        "QueueLengthLimit",
+        "`queueLengthLimit` is the maximum number of requests allowed to be waiting in a given queue of this priority level at a time; excess requests are rejected.",
+        (_limited, queuing) => queuing?.["queueLengthLimit"],
+      ),
       ageColumn,
     ],
   }),

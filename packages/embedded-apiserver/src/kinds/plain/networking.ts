@@ -26,10 +26,18 @@ export const networkingKinds: readonly Kind[] = [
         : [],
     columns: [
       nameColumn,
-      textColumn("Class", "The IngressClass that is used.", ({ spec }) => spec.ingressClassName ?? "<none>"),
-      textColumn("Hosts", "Hosts that requests are matched against.", ({ spec }) => hostsOf(spec.rules ?? [])),
-      textColumn("Address", "Where the load balancer is.", ({ status }) => addressesOf(status.loadBalancer?.ingress ?? [])),
-      textColumn("Ports", "Ports that are open.", ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80")),
+      textColumn(
+        "Class",
+        "The name of the IngressClass resource that should be used for additional configuration",
+        ({ spec }) => spec.ingressClassName ?? "<none>",
+      ),
+      textColumn("Hosts", "Hosts that incoming requests are matched against before the ingress rule", ({ spec }) =>
+        hostsOf(spec.rules ?? []),
+      ),
+      textColumn("Address", "Address is a list containing ingress points for the load-balancer", ({ status }) =>
+        addressesOf(status.loadBalancer?.ingress ?? []),
+      ),
+      textColumn("Ports", "Ports of TLS configurations that open", ({ spec }) => ((spec.tls ?? []).length > 0 ? "80, 443" : "80")),
       ageColumn,
     ],
   }),
@@ -49,8 +57,8 @@ export const networkingKinds: readonly Kind[] = [
         ...nameColumn,
         cell: ({ metadata }) => `${metadata.name}${metadata.annotations?.[defaultClassAnnotation] === "true" ? " (default)" : ""}`,
       },
-      textColumn("Controller", "The controller that handles this class.", ({ spec }) => spec.controller),
-      textColumn("Parameters", "A resource with further parameters.", ({ spec }) => parametersOf(spec.parameters)),
+      textColumn("Controller", "Controller that is responsible for handling this class", ({ spec }) => spec.controller),
+      textColumn("Parameters", "A reference to a resource with additional parameters", ({ spec }) => parametersOf(spec.parameters)),
       ageColumn,
     ],
   }),
@@ -67,7 +75,11 @@ export const networkingKinds: readonly Kind[] = [
     },
     columns: [
       nameColumn,
-      textColumn("Pod-Selector", "The pods it is for.", ({ spec }) => formatLabelSelector(spec.podSelector) || "<none>"),
+      textColumn(
+        "Pod-Selector",
+        "podSelector selects the pods to which this NetworkPolicy object applies.",
+        ({ spec }) => formatLabelSelector(spec.podSelector) || "<none>",
+      ),
       ageColumn,
     ],
   }),
@@ -78,7 +90,13 @@ export const networkingKinds: readonly Kind[] = [
     shortNames: ["ip"],
     namespaced: false,
     counted: ["spec"],
-    columns: [nameColumn, textColumn("ParentRef", "What the address is of.", ({ spec }) => parentOf(spec.parentRef)), ageColumn],
+    columns: [
+      nameColumn,
+      textColumn("ParentRef", "ParentRef references the resource that an IPAddress is attached to.", ({ spec }) =>
+        parentOf(spec.parentRef),
+      ),
+      ageColumn,
+    ],
   }),
   plainKind({
     group,
@@ -87,7 +105,13 @@ export const networkingKinds: readonly Kind[] = [
     namespaced: false,
     hasStatus: true,
     counted: ["spec"],
-    columns: [nameColumn, textColumn("CIDRs", "Ranges of addresses.", ({ spec }) => (spec.cidrs ?? []).join(",")), ageColumn],
+    columns: [
+      nameColumn,
+      textColumn("CIDRs", "CIDRs defines the IP blocks in CIDR notation from which to assign service cluster IPs.", ({ spec }) =>
+        (spec.cidrs ?? []).join(","),
+      ),
+      ageColumn,
+    ],
   }),
 ];
 

@@ -42,8 +42,14 @@ export const quotaKinds: readonly Kind[] = [
     hasStatus: true,
     columns: [
       nameColumn,
-      textColumn("Request", "What is requested, of how much.", ({ status }) => usage(status, false)),
-      textColumn("Limit", "What is the limit, of how much.", ({ status }) => usage(status, true)),
+      textColumn("Request", "Request represents a minimum amount of cpu/memory that a container may consume.", ({ status }) =>
+        usage(status, false),
+      ),
+      textColumn(
+        "Limit",
+        "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.",
+        ({ status }) => usage(status, true),
+      ),
       ageColumn,
     ],
   }),

@@ -37,15 +37,25 @@ export const priorityClassKind: Kind = plainKind({
   validate: priorityClassErrors,
   columns: [
     nameColumn,
-    { name: "Value", type: "integer", description: "The priority of its pods.", cell: ({ value }) => value },
+    {
+      name: "Value",
+      type: "integer",
+      description: "value represents the integer value of this priority class.",
+      cell: ({ value }) => value,
+    },
     {
       name: "Global-Default",
       type: "boolean",
-      description: "Whether it is for pods that name no class.",
+      description:
+        "globalDefault specifies whether this PriorityClass should be considered as the default priority for pods that do not have any priority class.",
       cell: ({ globalDefault = false }) => globalDefault,
     },
     ageColumn,
-    textColumn("PreemptionPolicy", "Whether its pods push others away.", ({ preemptionPolicy }) => preemptionPolicy),
+    textColumn(
+      "PreemptionPolicy",
+      "preemptionPolicy is the Policy for preempting pods with lower priority.",
+      ({ preemptionPolicy }) => preemptionPolicy,
+    ),
   ],
 });
 
@@ -97,5 +107,13 @@ export const runtimeClassKind: Kind = plainKind({
   plural: "runtimeclasses",
   namespaced: false,
   validate: (runtimeClass, old) => (old === undefined ? [] : immutableErrors(runtimeClass["handler"], old["handler"], "handler")),
-  columns: [nameColumn, textColumn("Handler", "The container runtime's name for it.", ({ handler }) => handler), ageColumn],
+  columns: [
+    nameColumn,
+    textColumn(
+      "Handler",
+      "handler specifies the underlying runtime and configuration that the CRI implementation will use to handle pods of this class.",
+      ({ handler }) => handler,
+    ),
+    ageColumn,
+  ],
 });

@@ -8,10 +8,10 @@ import { plainKind, textColumn } from "./plain-kind.ts";
 
 const group = "storage.k8s.io";
 
-const flagColumn = (name: string, field: string): Column => ({
+const flagColumn = (name: string, field: string, description: string): Column => ({
   name,
   type: "boolean",
-  description: `Whether the driver has ${field}.`,
+  description,
   cell: ({ spec }) => spec[field] ?? false,
 });
 
@@ -37,16 +37,33 @@ export const storageDriverKinds: readonly Kind[] = [
     },
     columns: [
       nameColumn,
-      flagColumn("AttachRequired", "attachRequired"),
-      flagColumn("PodInfoOnMount", "podInfoOnMount"),
-      flagColumn("StorageCapacity", "storageCapacity"),
-      textColumn("TokenRequests", "Audiences of the tokens it is given.", ({ spec }) =>
-        spec.tokenRequests === undefined
-          ? "<unset>"
-          : spec.tokenRequests.map(({ audience }: { readonly audience: string }) => audience).join(","),
+      flagColumn("AttachRequired", "attachRequired", "attachRequired indicates this CSI volume driver requires an attach operation."),
+      flagColumn(
+        "PodInfoOnMount",
+        "podInfoOnMount",
+        "podInfoOnMount indicates this CSI volume driver requires additional pod information (like podName, podUID, etc.) during mount operations, if set to true.",
       ),
-      flagColumn("RequiresRepublish", "requiresRepublish"),
-      textColumn("Modes", "The kinds of volumes it has.", ({ spec }) => spec.volumeLifecycleModes.join(",")),
+      flagColumn(
+        "StorageCapacity",
+        "storageCapacity",
+        "storageCapacity indicates that the CSI volume driver wants pod scheduling to consider the storage capacity that the driver deployment will report by creating CSIStorageCapacity objects with capacity information, if set to true.",
+      ),
+      textColumn(
+        "TokenRequests",
+        "tokenRequests indicates the CSI driver needs pods' service account tokens it is mounting volume for to do necessary authentication.",
+        ({ spec }) =>
+          spec.tokenRequests === undefined
+            ? "<unset>"
+            : spec.tokenRequests.map(({ audience }: { readonly audience: string }) => audience).join(","),
+      ),
+      flagColumn(
+        "RequiresRepublish",
+        "requiresRepublish",
+        "requiresRepublish indicates the CSI driver wants `NodePublishVolume` being periodically called to reflect any possible change in the mounted volume.",
+      ),
+      textColumn("Modes", "volumeLifecycleModes defines what kind of volumes this CSI volume driver supports.", ({ spec }) =>
+        spec.volumeLifecycleModes.join(","),
+      ),
       ageColumn,
     ],
   }),
@@ -57,7 +74,12 @@ export const storageDriverKinds: readonly Kind[] = [
     namespaced: false,
     columns: [
       nameColumn,
-      { name: "Drivers", type: "integer", description: "How many drivers the node has.", cell: ({ spec }) => (spec.drivers ?? []).length },
+      {
+        name: "Drivers",
+        type: "integer",
+        description: "Drivers indicates the number of CSI drivers registered on the node",
+        cell: ({ spec }) => (spec.drivers ?? []).length,
+      },
       ageColumn,
     ],
   }),
@@ -71,10 +93,23 @@ export const storageDriverKinds: readonly Kind[] = [
     validate: (attachment, old) => (old === undefined ? [] : immutableErrors(attachment["spec"], old["spec"], "spec")),
     columns: [
       nameColumn,
-      textColumn("Attacher", "The driver that attaches it.", ({ spec }) => spec.attacher),
-      textColumn("PV", "The volume.", ({ spec }) => spec.source.persistentVolumeName),
-      textColumn("Node", "The node it is attached to.", ({ spec }) => spec.nodeName),
-      { name: "Attached", type: "boolean", description: "Whether it is attached.", cell: ({ status }) => status.attached ?? false },
+      textColumn(
+        "Attacher",
+        "attacher indicates the name of the volume driver that MUST handle this request.",
+        ({ spec }) => spec.attacher,
+      ),
+      textColumn(
+        "PV",
+        "persistentVolumeName represents the name of the persistent volume to attach.",
+        ({ spec }) => spec.source.persistentVolumeName,
+      ),
+      textColumn("Node", "nodeName represents the node that the volume should be attached to.", ({ spec }) => spec.nodeName),
+      {
+        name: "Attached",
+        type: "boolean",
+        description: "attached indicates the volume is successfully attached.",
+        cell: ({ status }) => status.attached ?? false,
+      },
       ageColumn,
     ],
   }),
@@ -91,6 +126,10 @@ export const storageDriverKinds: readonly Kind[] = [
             ...immutableErrors(attributes["driverName"], old["driverName"], "driverName"),
             ...immutableErrors(attributes["parameters"], old["parameters"], "parameters"),
           ],
-    columns: [nameColumn, textColumn("DriverName", "The driver it is for.", ({ driverName }) => driverName), ageColumn],
+    columns: [
+      nameColumn,
+      textColumn("DriverName", "Name of the CSI driver This field is immutable.", ({ driverName }) => driverName),
+      ageColumn,
+    ],
   }),
 ];

@@ -57,7 +57,7 @@ function bindingColumns(kind: string): readonly Column[] {
     {
       name: "Role",
       type: "string",
-      description: "The role that is given.",
+      description: "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.",
       cell: (binding) => `${binding["roleRef"].kind}/${binding["roleRef"].name}`,
     },
     ageColumn,
