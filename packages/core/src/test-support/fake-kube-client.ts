@@ -232,7 +232,7 @@ export class FakeKubeClient implements KubeClient {
     } else {
       const resourceVersion = String(this.#version);
       for (const object of this.#select(resource, query)) yield { type: "ADDED", object };
-      if (query.sendInitialEvents) {
+      if (query.sendInitialEvents && query.allowWatchBookmarks) {
         const bookmark: KubernetesObject = {
           kind: resource.kind,
           metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } },
