@@ -165,6 +165,35 @@ describe.each([
     expect(isNotFound(await failure(api.client.get(resources.pods, web, options)))).toBe(true);
   });
 
+  test("a pod's own grace period applies unless the deletion has one, and a later deletion shortens it from its start", async () => {
+    await using api = await open();
+    const { spec } = pod("web");
+    await api.client.create(resources.pods, pod("web", { spec: { containers: [], ...spec, terminationGracePeriodSeconds: 60 } }), options);
+
+    await api.client.delete(resources.pods, web, {}, options);
+    const first = await api.client.get(resources.pods, web, options);
+    await api.clock.advance(10_000);
+    await api.client.delete(resources.pods, web, { gracePeriodSeconds: 20 }, options);
+    const second = await api.client.get(resources.pods, web, options);
+
+    expect(first.metadata).toMatchObject({ deletionTimestamp: "2026-01-01T00:01:00Z", deletionGracePeriodSeconds: 60 });
+    expect(second.metadata).toMatchObject({ deletionTimestamp: "2026-01-01T00:00:20Z", deletionGracePeriodSeconds: 20 });
+  });
+
+  test("a pod that has ended, or was never bound, is gone at once", async () => {
+    await using api = await open();
+    const other = { namespace: "default", name: "other" };
+    await api.client.create(resources.pods, pod("web"), options);
+    await api.client.create(resources.pods, { metadata: other, spec: { containers: [{ name: "main", image: "busybox" }] } }, options);
+    const status = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
+    await api.client.patch(resources.pods, web, status, { signal, subresource: "status" });
+
+    await api.client.delete(resources.pods, web, { gracePeriodSeconds: 30 }, options);
+    await api.client.delete(resources.pods, other, {}, options);
+
+    expect((await api.client.list(resources.pods, {}, options)).items).toEqual([]);
+  });
+
   test("a deleted pod with a finalizer is gone as soon as the finalizer is", async () => {
     await using api = await open();
     await api.client.create(resources.pods, pod("web", { metadata: { ...web, finalizers: ["example.com/keep"] } }), options);

@@ -1172,11 +1172,11 @@ describe("a pod's object at the API server", () => {
   test("stays while the provider has not accepted the deletion, also where all of the pod has ended", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
-    rig.provider.report(ref, ended(running(["main"])));
-    await rig.settle();
     const gate = Promise.withResolvers<void>();
     rig.provider.script("deletePod", () => gate.promise);
     await rig.deletePod("web", 30);
+    await rig.settle();
+    rig.provider.report(ref, ended(running(["main"])));
     await rig.settle(5_000);
     expect([rig.pod("web") === undefined, removals(rig)]).toEqual([false, 0]);
     gate.resolve();

@@ -13,6 +13,7 @@ import {
   type ObjectMeta,
   type ObjectName,
   type Patch,
+  type Pod,
   type Resource,
   type WatchEvent,
   type WatchQuery,
@@ -191,19 +192,16 @@ export class FakeKubeClient implements KubeClient {
     await this.#begin("delete", resource, name, query, options);
     const object = this.#find(resource, name.namespace, name.name);
     this.#checkPreconditions(object, query.preconditions ?? {});
-    const metadata = object.metadata ?? {};
-    const bound = resource.plural === "pods" && (object as { spec?: { nodeName?: string } }).spec?.nodeName !== undefined;
-    const graceSeconds = bound ? (query.gracePeriodSeconds ?? 30) : 0;
+    const { metadata = {} } = object;
+    const { deletionTimestamp: marked, deletionGracePeriodSeconds: current } = metadata;
+    const graceSeconds = graceOf(object, query);
+    // The real server marks a pod before it removes it, so that watchers see two events. The fake sends only the second one.
     if (graceSeconds === 0 && !metadata.finalizers?.length) return this.remove(resource, name.name, name.namespace);
-    const deletionTimestamp = rfc3339(this.#clock.now() + graceSeconds * 1000);
-    const shorter = metadata.deletionGracePeriodSeconds === undefined || graceSeconds < metadata.deletionGracePeriodSeconds;
-    if (!shorter) return;
-    this.#store(
-      resource,
-      keyOf(resource, name.namespace, name.name),
-      { ...object, metadata: { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } },
-      "MODIFIED",
-    );
+    if (current !== undefined && graceSeconds >= current) return;
+    const startMs = marked === undefined || current === undefined ? this.#clock.now() : Date.parse(String(marked)) - current * 1000;
+    const deletion = { deletionTimestamp: rfc3339(startMs + graceSeconds * 1000), deletionGracePeriodSeconds: graceSeconds };
+    const key = keyOf(resource, name.namespace, name.name);
+    this.#store(resource, key, { ...object, metadata: { ...metadata, ...deletion } }, "MODIFIED");
   }
 
   async watch<T extends KubernetesObject>(
@@ -367,6 +365,14 @@ export class FakeKubeClient implements KubeClient {
     const status = { token: `token-${this.#random.uuid()}`, expirationTimestamp };
     return { ...object, spec: { ...spec, expirationSeconds }, status };
   }
+}
+
+/** Grace period of a deletion, in seconds: 0 unless the object is a pod that may have running containers. */
+function graceOf(object: KubernetesObject, { gracePeriodSeconds }: DeleteQuery): number {
+  const { kind, spec, status } = object as Pod;
+  const hasEnded = status?.phase === "Failed" || status?.phase === "Succeeded";
+  if (kind !== "Pod" || !spec?.nodeName || hasEnded) return 0;
+  return gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
 }
 
 /** Response of a real API server to a patch that changes the UID. It responds to such a PUT with a conflict. */
