@@ -1,41 +1,42 @@
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
-import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { PodOptions } from "../virtual-node/options.ts";
 import type { PodPolicy } from "../policy/pod-policy.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
-import { PayloadRig, type PodAction } from "../test-support/payload-rig.ts";
+import type { PodAction } from "../test-support/scripted-provider.ts";
 
 const two = { containers: ["one", "two"].map((name) => ({ name, image: "busybox" })) };
-const message = "provider payload does not support spec.containers[1]: more than one container in a pod";
+const message = "provider scripted does not support spec.containers[1]: more than one container in a pod";
 
 describe("a pod that needs more than the provider can do", () => {
+  const capabilities = { restarts: true };
+
   test("waits, told by its containers and one event", async () => {
-    await using rig = await new PayloadRig().start();
+    await using rig = await new NodeRig({ capabilities }).start();
 
     await rig.createPod("web", two);
     await rig.settle(600_000);
 
     expect(rig.pod("web")?.status?.phase).toBe("Pending");
-    expect(rig.state("web")).toBe(`ProviderUnsupported ${message}`);
-    expect(await rig.events()).toEqual([`ProviderUnsupported: ${message}`]);
-    expect(rig.given).toEqual([]);
+    expect(rig.containerState("web")).toBe(`ProviderUnsupported ${message}`);
+    expect(rig.eventsOn("web")).toEqual([`Warning ProviderUnsupported: ${message}`]);
+    expect(rig.provider.given).toEqual([]);
   });
 
   test("is Failed where the node is to fail such pods", async () => {
-    await using rig = await new PayloadRig({ pods: { onUnsupported: "fail" } }).start();
+    await using rig = await new NodeRig({ capabilities, pods: { onUnsupported: "fail" } }).start();
 
     await rig.createPod("web", two);
     await rig.settle(2_000);
 
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderUnsupported", message });
-    expect(await rig.events()).toEqual([`ProviderUnsupported: ${message}`]);
-    expect(rig.given).toEqual([]);
+    expect(rig.eventsOn("web")).toEqual([`Warning ProviderUnsupported: ${message}`]);
+    expect(rig.provider.given).toEqual([]);
   });
 
   test("is Failed there, too, when the provider says so itself, and is not asked for again", async () => {
-    const rig = new PayloadRig({ pods: { onUnsupported: "fail" } });
-    rig.onCreate = () => {
+    const rig = new NodeRig({ capabilities, pods: { onUnsupported: "fail" } });
+    rig.provider.onCreate = () => {
       throw new UnsupportedError("spec.hostNetwork: no host network here", { fieldPath: "spec.hostNetwork" });
     };
     await using _node = await rig.start();
@@ -48,7 +49,7 @@ describe("a pod that needs more than the provider can do", () => {
       reason: "ProviderUnsupported",
       message: "spec.hostNetwork: no host network here",
     });
-    expect(rig.given).toHaveLength(1);
+    expect(rig.provider.given).toHaveLength(1);
   });
 });
 
@@ -58,38 +59,37 @@ describe("a pod of which fields are to be ignored", () => {
   const ignore = ["spec.containers[*].livenessProbe", "spec.containers[*].readinessProbe"];
   const left = "spec.containers[0].livenessProbe, spec.containers[0].readinessProbe";
   const told = (paths: string): string =>
-    `UnsupportedIgnored: provider payload does not support these fields, which are left out: ${paths}`;
+    `Warning UnsupportedIgnored: provider scripted does not support these fields, which are left out: ${paths}`;
 
   test("runs without them, which one event names, and the provider sees them nowhere", async () => {
-    await using rig = await new PayloadRig({ pods: { onUnsupported: { ignore } } }).start();
+    await using rig = await new NodeRig({ pods: { onUnsupported: { ignore } } }).start();
 
-    const { metadata = {} } = await rig.createPod("web", probed);
+    const ref = await rig.createPod("web", probed);
     const updated: unknown[] = [];
-    rig.onUpdate = (pod) => void updated.push(pod.spec?.containers);
-    rig.client.edit(resources.pods, "web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }), "shop");
+    rig.provider.onUpdate = (pod) => void updated.push(pod.spec?.containers);
+    await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }));
     await rig.settle(600_000);
 
     const bare = [{ name: "app", image: "busybox" }];
-    expect(rig.given.map(({ spec }) => spec?.containers)).toEqual([bare]);
+    expect(rig.provider.given.map(({ spec }) => spec?.containers)).toEqual([bare]);
     expect(updated).toEqual([bare]);
-    const { namespace = "", name = "", uid = "" } = metadata;
-    expect(rig.host?.findPod({ namespace, name, uid })?.spec?.containers).toEqual(bare);
+    expect(rig.host?.findPod(ref)?.spec?.containers).toEqual(bare);
     expect(rig.pod("web")?.spec?.containers).toEqual(probed.containers);
-    expect((await rig.events()).filter((event) => event.startsWith("Unsupported"))).toEqual([told(left)]);
+    expect(rig.eventsOn("web").filter((event) => event.includes("Unsupported"))).toEqual([told(left)]);
     // The same event again would count up the first.
     expect(rig.client.callsOf("patch", "events")).toEqual([]);
   });
 
   test("runs without the host's network and the host ports that come with it", async () => {
     const fields = ["spec.hostNetwork", "spec.containers[*].ports[*].hostPort"];
-    await using rig = await new PayloadRig({ pods: { onUnsupported: { ignore: fields } } }).start();
+    await using rig = await new NodeRig({ pods: { onUnsupported: { ignore: fields } } }).start();
     const ports = [{ containerPort: 9100, hostPort: 9100 }];
 
     await rig.createPod("web", { hostNetwork: true, containers: [{ name: "app", image: "busybox", ports }] });
 
     const bare = [{ name: "app", image: "busybox", ports: [{ containerPort: 9100 }] }];
-    expect(rig.given.map(({ spec }) => [spec?.hostNetwork, spec?.containers])).toEqual([[undefined, bare]]);
-    expect(await rig.events()).toContain(told("spec.hostNetwork, spec.containers[0].ports[0].hostPort"));
+    expect(rig.provider.given.map(({ spec }) => [spec?.hostNetwork, spec?.containers])).toEqual([[undefined, bare]]);
+    expect(rig.eventsOn("web")).toContain(told("spec.hostNetwork, spec.containers[0].ports[0].hostPort"));
   });
 
   test("is told what it was given before, without them, when it changes", async () => {
@@ -99,7 +99,7 @@ describe("a pod of which fields are to be ignored", () => {
       pods: { onUnsupported: { ignore } },
       provider: { updatePod: async (_pod, _resolved, _signal, { previous }) => void changes.push(previous?.spec?.containers) },
     }).start();
-    await rig.createPod("web", (pod) => (pod.spec = { ...pod.spec, ...probed }));
+    await rig.createPod("web", probed);
 
     await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }));
     await rig.settle(2_000);
@@ -108,17 +108,19 @@ describe("a pod of which fields are to be ignored", () => {
   });
 
   test("waits where it needs more than that, and nothing is said of them", async () => {
-    await using rig = await new PayloadRig({ pods: { onUnsupported: { ignore: ignore.slice(1) } } }).start();
+    await using rig = await new NodeRig({ pods: { onUnsupported: { ignore: ignore.slice(1) } } }).start();
 
     await rig.createPod("web", probed);
     await rig.settle(600_000);
 
-    expect(rig.given).toEqual([]);
-    expect(await rig.events()).toEqual(["ProviderUnsupported: provider payload does not support spec.containers[0].livenessProbe: probes"]);
+    expect(rig.provider.given).toEqual([]);
+    expect(rig.eventsOn("web")).toEqual([
+      "Warning ProviderUnsupported: provider scripted does not support spec.containers[0].livenessProbe: probes",
+    ]);
   });
 
   test("is Failed where it needs more than that and the default says so", async () => {
-    await using rig = await new PayloadRig({ pods: { onUnsupported: { default: "fail", ignore: ignore.slice(1) } } }).start();
+    await using rig = await new NodeRig({ pods: { onUnsupported: { default: "fail", ignore: ignore.slice(1) } } }).start();
 
     await rig.createPod("web", probed);
     await rig.settle(2_000);
@@ -128,50 +130,50 @@ describe("a pod of which fields are to be ignored", () => {
 
   test("keeps what the provider supports", async () => {
     const capabilities = { restarts: true, probes: true };
-    await using rig = await new PayloadRig({ capabilities, pods: { onUnsupported: { ignore } } }).start();
+    await using rig = await new NodeRig({ capabilities, pods: { onUnsupported: { ignore } } }).start();
 
     await rig.createPod("web", probed);
 
-    expect(rig.given.map(({ spec }) => spec?.containers)).toEqual([probed.containers]);
-    expect(await rig.events()).toEqual(["ProviderCreateSuccess: Create pod in provider successfully"]);
+    expect(rig.provider.given.map(({ spec }) => spec?.containers)).toEqual([probed.containers]);
+    expect(rig.eventsOn("web")).toEqual(["Normal ProviderCreateSuccess: Create pod in provider successfully"]);
   });
 
   test("is given again without a field that the provider itself calls unsupported", async () => {
-    const rig = new PayloadRig({ capabilities: { restarts: true, probes: true }, pods: { onUnsupported: { ignore } } });
+    const rig = new NodeRig({ capabilities: { restarts: true, probes: true }, pods: { onUnsupported: { ignore } } });
     const refuseProbe: PodAction = ({ spec }) => {
       if (!spec?.containers[0]?.livenessProbe) return;
       throw new UnsupportedError("no HTTP probes", { fieldPath: "spec.containers[0].livenessProbe.httpGet" });
     };
-    rig.onCreate = refuseProbe;
-    rig.onUpdate = refuseProbe;
+    rig.provider.onCreate = refuseProbe;
+    rig.provider.onUpdate = refuseProbe;
     await using _node = await rig.start();
 
     await rig.createPod("web", probed);
-    rig.client.edit(resources.pods, "web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }), "shop");
+    await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, labels: { v: "2" } }));
     await rig.settle(2_000);
 
-    expect(rig.given.at(-1)?.spec?.containers).toEqual([{ name: "app", image: "busybox", readinessProbe: probe }]);
-    expect(await rig.events()).toEqual([
+    expect(rig.provider.given.at(-1)?.spec?.containers).toEqual([{ name: "app", image: "busybox", readinessProbe: probe }]);
+    expect(rig.eventsOn("web")).toEqual([
       told("spec.containers[0].livenessProbe"),
-      "ProviderCreateSuccess: Create pod in provider successfully",
-      "ProviderUpdateSuccess: Update pod in provider successfully",
+      "Normal ProviderCreateSuccess: Create pod in provider successfully",
+      "Normal ProviderUpdateSuccess: Update pod in provider successfully",
     ]);
   });
 
   test("is told of by another event when an update adds such a field", async () => {
     const capabilities = { restarts: true, ephemeralContainers: true };
     const field = "spec.ephemeralContainers[*].securityContext.privileged";
-    await using rig = await new PayloadRig({ capabilities, pods: { onUnsupported: { ignore: [field] } } }).start();
+    await using rig = await new NodeRig({ capabilities, pods: { onUnsupported: { ignore: [field] } } }).start();
     await rig.createPod("web");
     const debug = { name: "debug", image: "busybox", securityContext: { privileged: true } };
 
-    rig.client.edit(resources.pods, "web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }), "shop");
+    await rig.editPod("web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }));
     await rig.settle(2_000);
 
-    expect(await rig.events()).toEqual([
-      "ProviderCreateSuccess: Create pod in provider successfully",
+    expect(rig.eventsOn("web")).toEqual([
+      "Normal ProviderCreateSuccess: Create pod in provider successfully",
       told("spec.ephemeralContainers[0].securityContext.privileged"),
-      "ProviderUpdateSuccess: Update pod in provider successfully",
+      "Normal ProviderUpdateSuccess: Update pod in provider successfully",
     ]);
   });
 
@@ -184,7 +186,8 @@ describe("a pod of which fields are to be ignored", () => {
 
 describe("a pod that asks for more than the provider's policy allows", () => {
   const capabilities = { restarts: true, hostNetwork: true, sharedNamespaces: true, ephemeralContainers: true, privileged: true };
-  const rigWith = (policy: PodPolicy, pods: PodOptions = {}): PayloadRig => new PayloadRig({ capabilities, policy, pods });
+  const rigWith = (policy: PodPolicy, pods: PodOptions = {}): NodeRig =>
+    new NodeRig({ capabilities, definition: { policy: () => policy }, pods });
   const nosy = { containers: [{ name: "app", image: "busybox" }], hostNetwork: true, hostPID: true };
 
   test("waits, and never reaches the provider", async () => {
@@ -193,10 +196,10 @@ describe("a pod that asks for more than the provider's policy allows", () => {
     await rig.createPod("web", nosy);
     await rig.settle(600_000);
 
-    expect(rig.given).toEqual([]);
+    expect(rig.provider.given).toEqual([]);
     expect(rig.pod("web")?.status?.phase).toBe("Pending");
-    expect(await rig.events()).toEqual([
-      "ProviderUnsupported: not allowed on this node: spec.hostNetwork (the node's network; policy.hostNetwork allows it); the policy is in the provider's configuration",
+    expect(rig.eventsOn("web")).toEqual([
+      "Warning ProviderUnsupported: not allowed on this node: spec.hostNetwork (the node's network; policy.hostNetwork allows it); the policy is in the provider's configuration",
     ]);
   });
 
@@ -205,8 +208,8 @@ describe("a pod that asks for more than the provider's policy allows", () => {
 
     await rig.createPod("web", { ...nosy, containers: [{ name: "app", image: "busybox", livenessProbe: { tcpSocket: { port: 80 } } }] });
 
-    expect(await rig.events()).toEqual([
-      expect.stringMatching(/^ProviderUnsupported: not allowed on this node: spec\.hostNetwork .*, spec\.hostPID/),
+    expect(rig.eventsOn("web")).toEqual([
+      expect.stringMatching(/^Warning ProviderUnsupported: not allowed on this node: spec\.hostNetwork .*, spec\.hostPID/),
     ]);
   });
 
@@ -217,7 +220,7 @@ describe("a pod that asks for more than the provider's policy allows", () => {
     await rig.settle(2_000);
 
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderUnsupported" });
-    expect(rig.given).toEqual([]);
+    expect(rig.provider.given).toEqual([]);
   });
 
   test("is Failed for a sysctl, as on a kubelet", async () => {
@@ -232,7 +235,7 @@ describe("a pod that asks for more than the provider's policy allows", () => {
     await rig.settle(2_000);
 
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "SysctlForbidden" });
-    expect(rig.given).toEqual([]);
+    expect(rig.provider.given).toEqual([]);
   });
 
   test("runs without what is to be left out", async () => {
@@ -240,7 +243,7 @@ describe("a pod that asks for more than the provider's policy allows", () => {
 
     await rig.createPod("web", nosy);
 
-    expect(rig.given.map(({ spec }) => [spec?.hostNetwork, spec?.hostPID])).toEqual([[undefined, undefined]]);
+    expect(rig.provider.given.map(({ spec }) => [spec?.hostNetwork, spec?.hostPID])).toEqual([[undefined, undefined]]);
   });
 
   test("runs where the policy allows it", async () => {
@@ -248,7 +251,7 @@ describe("a pod that asks for more than the provider's policy allows", () => {
 
     await rig.createPod("web", nosy);
 
-    expect(rig.given).toHaveLength(1);
+    expect(rig.provider.given).toHaveLength(1);
   });
 
   test("is told of when it asks later", async () => {
@@ -256,11 +259,11 @@ describe("a pod that asks for more than the provider's policy allows", () => {
     await rig.createPod("web");
     const debug = { name: "debug", image: "busybox", securityContext: { privileged: true } };
 
-    rig.client.edit(resources.pods, "web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }), "shop");
+    await rig.editPod("web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }));
     await rig.settle(2_000);
 
-    expect((await rig.events()).at(-1)).toBe(
-      "ProviderUpdateFailed: not allowed on this node: spec.ephemeralContainers[0].securityContext.privileged (all of the node; policy.privileged allows it); the policy is in the provider's configuration",
+    expect(rig.eventsOn("web").at(-1)).toBe(
+      "Warning ProviderUpdateFailed: not allowed on this node: spec.ephemeralContainers[0].securityContext.privileged (all of the node; policy.privileged allows it); the policy is in the provider's configuration",
     );
   });
 });
@@ -270,26 +273,21 @@ describe("a change of a pod that runs", () => {
     [
       { restarts: true },
       [
-        'ResizeInfeasible: Pod resize Infeasible: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"}}}],"generation":0,"error":"provider payload does not support changes of a running pod\'s resources"}',
+        'Warning ResizeInfeasible: Pod resize Infeasible: {"containers":[{"name":"main","resources":{"limits":{"cpu":"2"}}}],"generation":0,"error":"provider scripted does not support changes of a running pod\'s resources"}',
       ],
     ],
-    [{ restarts: true, resize: true }, ["ProviderUpdateSuccess: Update pod in provider successfully"]],
+    [{ restarts: true, resize: true }, ["Normal ProviderUpdateSuccess: Update pod in provider successfully"]],
   ])("of its resources is told to have failed, unless the provider can do it: %o", async (capabilities, told) => {
-    await using rig = await new PayloadRig({ capabilities }).start();
+    await using rig = await new NodeRig({ capabilities }).start();
     await rig.createPod("web");
-    const before = await rig.events();
+    const before = rig.eventsOn("web");
 
-    rig.client.edit(
-      resources.pods,
-      "web",
-      (pod) => {
-        for (const container of pod.spec?.containers ?? []) container.resources = { limits: { cpu: "2" } };
-      },
-      "shop",
-    );
+    await rig.editPod("web", (pod) => {
+      for (const container of pod.spec?.containers ?? []) container.resources = { limits: { cpu: "2" } };
+    });
     await rig.settle(600_000);
 
-    expect((await rig.events()).filter((event) => !before.includes(event))).toEqual(told);
-    expect(rig.state("web")).toBe("running");
+    expect(rig.eventsOn("web").filter((event) => !before.includes(event))).toEqual(told);
+    expect(rig.containerState("web")).toBe("running");
   });
 });

@@ -1,5 +1,13 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
-import { resources, type LogFields, type Logger, type MetricLabels, type Metrics, type Pod } from "@virtual-kubelet/kube-client";
+import {
+  resources,
+  type LogFields,
+  type Logger,
+  type MetricLabels,
+  type Metrics,
+  type Pod,
+  type PodSpec,
+} from "@virtual-kubelet/kube-client";
 import type { NodeOptions, VirtualNodeOptions } from "../virtual-node/options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
@@ -11,43 +19,43 @@ import { VirtualNode, type RunOptions } from "../virtual-node/virtual-node.ts";
 import { FakeKubeClient } from "./fake-kube-client.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 
-/** What a rig's node is, besides what it has of itself. */
+/** Options of a {@link NodeRig}; those of the node override the rig's defaults. */
 export interface NodeRigOptions extends Partial<Omit<VirtualNodeOptions, "node" | "provider" | "client">> {
-  /** Makes the API server; default: the plain one. */
+  /** Creates the API server; default: {@link FakeKubeClient}. */
   readonly client?: (clock: VirtualClock) => FakeKubeClient;
   readonly node?: Partial<NodeOptions>;
   readonly capabilities?: Capabilities;
-  /** Changes what the provider's definition says. */
+  /** Overrides fields of the provider's definition. */
   readonly definition?: Partial<ProviderDefinition>;
-  /** Changes the provider: `undefined` takes a method away. */
+  /** Overrides methods of the provider; `undefined` removes a method. */
   readonly provider?: ProviderChanges;
-  /** Reuses what an earlier node left: its API server, its clock and its back end. */
+  /** An earlier node, whose API server, clock and back end this one uses. */
   readonly after?: NodeRig;
 }
 
-/** Methods in place of the provider's own, and `undefined` for those it does not have. */
+/** Methods that replace the provider's own; `undefined` for a method that the provider lacks. */
 export type ProviderChanges = { readonly [K in keyof Provider]?: Provider[K] | undefined };
 
 const everything: Capabilities = { env: true, multipleContainers: true, initContainers: true, restarts: true };
 
-/** A whole node on a Kubernetes API in memory and a clock that stands still, with a provider that does what the test says. */
+/** A complete node with an in-memory Kubernetes API, a virtual clock, and a provider that the test controls. */
 export class NodeRig implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly client: FakeKubeClient;
   readonly owner: Owner = { clusterId: "cluster-1", nodeName: "node-1" };
   readonly provider: ScriptedProvider;
-  /** What was logged at the levels of warnings and errors, as `message`. */
+  /** Messages that were logged as warnings or errors. */
   readonly warnings: string[] = [];
-  /** What was counted, as `name label…`. */
+  /** Counters that were incremented, as `name label…`, once for each increment. */
   readonly counted: string[] = [];
-  /** What was measured last, by `name label…`. */
+  /** Last value of each gauge and histogram, by `name label…`. */
   readonly measured: Map<string, number> = new Map();
-  /** What the back end answers a ping with. */
+  /** Error thrown by `ping`; `undefined` when the ping succeeds. */
   pingFailure: Error | undefined;
   host: ProviderHost | undefined;
   readonly node: VirtualNode;
   readonly abort: AbortController = new AbortController();
-  /** `ended`, or what {@link VirtualNode.run} threw; pending while it runs. */
+  /** Resolves with `ended` or with the error of {@link VirtualNode.run}; pending while the node runs. */
   outcome: Promise<unknown> = Promise.resolve("not started");
 
   constructor(options: NodeRigOptions = {}) {
@@ -92,7 +100,7 @@ export class NodeRig implements AsyncDisposable {
     return this;
   }
 
-  /** Starts the node and waits for nothing. */
+  /** Starts the node without waiting until it is ready. */
   run(options: RunOptions = {}): void {
     this.outcome = this.node.run(this.abort.signal, options).then(
       () => "ended",
@@ -100,24 +108,29 @@ export class NodeRig implements AsyncDisposable {
     );
   }
 
-  /** Lets time pass, and all that it sets off settle. */
+  /** Advances the clock and waits for everything that it triggers. */
   async settle(ms = 0): Promise<void> {
     for (let turn = 0; turn < 8; turn++) await this.clock.advance(turn === 0 ? ms : 0);
   }
 
-  /** What {@link outcome} has come to, or `pending`. */
+  /** The value of {@link outcome}, or `pending`. */
   async stateOfRun(): Promise<unknown> {
     return Promise.race([this.outcome, Promise.resolve("pending")]);
   }
 
-  /** Binds a pod to the node. */
-  async createPod(name: string, change: (pod: Pod) => void = () => {}): Promise<PodRef> {
+  /** Binds a pod to the node. By default it has one container `main`, which is always restarted. */
+  async createPod(name: string, change: Partial<PodSpec> | ((pod: Pod) => void) = {}): Promise<PodRef> {
     const pod: Pod = {
       metadata: { namespace: "default", name },
-      spec: { nodeName: this.owner.nodeName, restartPolicy: "Always", containers: [{ name: "main", image: "busybox" }] },
+      spec: {
+        nodeName: this.owner.nodeName,
+        restartPolicy: "Always",
+        containers: [{ name: "main", image: "busybox" }],
+        ...(typeof change === "object" && change),
+      },
       status: { phase: "Pending" },
     };
-    change(pod);
+    if (typeof change === "function") change(pod);
     const stored = this.client.put(resources.pods, pod);
     await this.settle();
     return podRef(stored);
@@ -140,17 +153,27 @@ export class NodeRig implements AsyncDisposable {
     return this.client.peek(resources.pods, name, "default");
   }
 
-  /** The reason for which the pod's first container waits. */
+  putSecret(name: string, value: string): void {
+    this.client.put(resources.secrets, { metadata: { namespace: "default", name }, data: { key: Buffer.from(value).toString("base64") } });
+  }
+
+  /** State of the pod's first container: `running`, `none`, or the reason and message of its waiting. */
+  containerState(name: string): string {
+    const { waiting, running } = this.pod(name)?.status?.containerStatuses?.[0]?.state ?? {};
+    return running ? "running" : waiting ? `${waiting.reason} ${waiting.message ?? ""}`.trim() : "none";
+  }
+
+  /** The reason why the pod's first container waits. */
   waitingReason(name: string): string | undefined {
     return this.pod(name)?.status?.containerStatuses?.[0]?.state?.waiting?.reason;
   }
 
-  /** How often the provider was called so: `createPod web`. */
+  /** How often the provider received a call such as `createPod web`. */
   callsOf(call: string): number {
     return this.provider.calls.filter((made) => made === call).length;
   }
 
-  /** Events on the pod, or on the node by its name, as `type reason: message`. */
+  /** Events on the pod or node of this name, as `type reason: message`. */
   eventsOn(name: string): string[] {
     return this.client
       .callsOf("create", "events")

@@ -1,6 +1,6 @@
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import type { PodRef } from "../provider/pod-ref.ts";
+import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import type {
   DeletePodOptions,
   Owner,
@@ -16,18 +16,27 @@ import type { ResolvedPod } from "../provider/resolved-pod.ts";
 /** A method whose calls can be made to wait or fail. */
 export type ScriptedMethod = "createPod" | "updatePod" | "deletePod" | "getPod" | "getPods";
 
+/** Test code that stands for the work of a provider on a pod. */
+export type PodAction = (pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal) => void | Promise<void>;
+
 /**
- * A provider in memory that does what the test says: by default a pod runs once it is created, and has ended once it
- * is deleted. It throws where it is called twice at once for one pod.
+ * An in-memory provider that tests control. By default a pod runs as soon as it is created, and ends as soon as it is deleted. It
+ * throws if it is called for a pod while another call for the pod is running.
  */
 export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
-  /** Every call, as `method name`, with the grace of a deletion behind it. */
+  /** Every call, as `method name`; a deletion as `deletePod name gracePeriodSeconds`. */
   readonly calls: string[] = [];
+  /** Pods passed to `createPod`, oldest first. */
+  readonly given: DeepReadonly<Pod>[] = [];
   readonly held: Map<string, ProviderPod> = new Map();
   readonly owner: Owner;
   complete = true;
-  /** Whether a created pod is reported Running, and a deleted one ended, at once. */
+  /** Whether a created pod is reported as Running at once, and a deleted pod as ended. */
   reports = true;
+  /** Runs before a pod is created; default: nothing. */
+  onCreate: PodAction = () => {};
+  /** Runs before a pod is updated; default: nothing. */
+  onUpdate: PodAction = () => {};
   #listener: ((update: PodUpdate) => void) | undefined;
   readonly #scripts = new Map<ScriptedMethod, (ref: PodRef | undefined, signal: AbortSignal) => void | Promise<void>>();
   readonly #busy = new Set<string>();
@@ -36,24 +45,24 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
     this.owner = owner;
   }
 
-  /** Runs before each call of the method: throw to make it fail, wait to make it hang. */
+  /** Runs before each call of the method: a function that throws makes the call fail, one that waits makes it hang. */
   script(method: ScriptedMethod, run: (ref: PodRef | undefined, signal: AbortSignal) => void | Promise<void>): void {
     this.#scripts.set(method, run);
   }
 
-  /** Takes a script away. */
+  /** Removes a script. */
   unscript(method: ScriptedMethod): void {
     this.#scripts.delete(method);
   }
 
-  /** Reports a status, as the back end sees it. */
+  /** Changes the pod's status at the back end and reports it. */
   report(ref: PodRef, status: ProviderPodStatus): void {
     const held = this.held.get(ref.uid);
     if (held) this.held.set(ref.uid, { ...held, status });
     this.#listener?.({ ref, status });
   }
 
-  /** Loses the pod, and says so unless told not to. */
+  /** Removes the pod from the back end, and reports it as gone unless `silently` is set. */
   lose(ref: PodRef, options: { readonly silently?: boolean } = {}): void {
     this.held.delete(ref.uid);
     if (!options.silently) this.#listener?.({ ref, gone: true });
@@ -63,21 +72,22 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
     this.#listener = listener;
   }
 
-  async createPod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const ref = { namespace: pod.metadata?.namespace ?? "", name: pod.metadata?.name ?? "", uid: pod.metadata?.uid ?? "" };
-    await this.#exclusive("createPod", ref, signal);
+  async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    const ref = podRef(pod);
+    this.given.push(pod);
+    await this.#exclusive("createPod", ref, signal, { act: () => this.onCreate(pod, resolved, signal) });
     const containers = pod.spec?.containers ?? [];
     const status = running(containers.map(({ name }) => name));
     this.held.set(ref.uid, { ref, owner: this.owner, status: this.reports ? status : { phase: "Pending" } });
     if (this.reports) this.#listener?.({ ref, status });
   }
 
-  async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    await this.#exclusive("updatePod", { namespace: "", name: pod.metadata?.name ?? "", uid: pod.metadata?.uid ?? "" }, signal);
+  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    await this.#exclusive("updatePod", podRef(pod), signal, { act: () => this.onUpdate(pod, resolved, signal) });
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    await this.#exclusive("deletePod", ref, signal, ` ${gracePeriodSeconds}`);
+    await this.#exclusive("deletePod", ref, signal, { detail: ` ${gracePeriodSeconds}` });
     const held = this.held.get(ref.uid);
     if (!held) throw new NotFoundError(`no pod with UID ${ref.uid}`);
     if (!this.reports) return;
@@ -102,19 +112,25 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
     return { pods: [...this.held.values()], complete: this.complete };
   }
 
-  async #exclusive(method: ScriptedMethod, ref: PodRef, signal: AbortSignal, detail = ""): Promise<void> {
+  async #exclusive(
+    method: ScriptedMethod,
+    ref: PodRef,
+    signal: AbortSignal,
+    { detail = "", act }: { readonly detail?: string; readonly act?: () => void | Promise<void> } = {},
+  ): Promise<void> {
     this.calls.push(`${method} ${ref.name}${detail}`);
     if (this.#busy.has(ref.uid)) throw new Error(`${method} of ${ref.name} during another call for it`);
     this.#busy.add(ref.uid);
     try {
       await this.#scripts.get(method)?.(ref, signal);
+      await act?.();
     } finally {
       this.#busy.delete(ref.uid);
     }
   }
 }
 
-/** A status in which all these containers run. */
+/** Status of a pod whose containers all run. */
 export function running(containers: readonly string[], podIP = "10.0.0.1"): ProviderPodStatus {
   return {
     phase: "Running",
@@ -131,7 +147,7 @@ export function running(containers: readonly string[], podIP = "10.0.0.1"): Prov
   };
 }
 
-/** The status after all of its containers have ended well. */
+/** The status after all containers have exited with code 0. */
 export function ended(status: ProviderPodStatus): ProviderPodStatus {
   return {
     ...status,

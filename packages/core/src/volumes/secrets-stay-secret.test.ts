@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { InvalidInputError, UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, type PodSpec } from "@virtual-kubelet/kube-client";
+import type { LogFields, Logger, PodSpec } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { PayloadRig } from "../test-support/payload-rig.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
 
 const inEnv = 'canary-in-"env"-4f1d';
 const inVolume = "canary-in-volume-9c2e";
@@ -17,21 +17,32 @@ const spec: Partial<PodSpec> = {
 };
 
 /** Everything that leaves the node or is written down: requests' bodies and paths, log records. */
-function everything(rig: PayloadRig): string {
+function everything(rig: NodeRig, logged: readonly string[]): string {
   const requests = rig.client.calls.map(({ verb, resource, namespace, name, body }) =>
     JSON.stringify({ verb, resource, namespace, name, body }),
   );
-  return [...requests, ...rig.logged].join("\n");
+  return [...requests, ...logged].join("\n");
+}
+
+/** A logger that writes each record, with all its fields, as text. */
+function writingLogger(logged: string[], bound: LogFields = {}): Logger {
+  const log = (fields: LogFields, message: string): void =>
+    void logged.push(`${message} ${inspect({ ...bound, ...fields }, { depth: 20, maxStringLength: null, maxArrayLength: null })}`);
+  return { debug: log, info: log, warn: log, error: log, child: (fields) => writingLogger(logged, { ...bound, ...fields }) };
 }
 
 test("no secret value and no token appears in a log record, event, status patch, request or error", async () => {
-  await using rig = await new PayloadRig().start();
+  const logged: string[] = [];
+  await using rig = await new NodeRig({
+    capabilities: { env: true, restarts: true, volumes: ["secret", "projected"] },
+    logger: writingLogger(logged),
+  }).start();
   rig.putSecret("env", inEnv);
   rig.putSecret("files", inVolume);
   const secrets: string[] = [];
   const read: string[] = [];
   let failures = 2;
-  rig.onCreate = async (_pod, resolved, signal) => {
+  rig.provider.onCreate = async (_pod, resolved, signal) => {
     const [variable] = await resolved.environment("app", signal);
     const [file] = (await resolved.volume("files", signal)).files;
     const [token] = (await resolved.volume("token", signal)).files;
@@ -43,35 +54,34 @@ test("no secret value and no token appears in a log record, event, status patch,
     const cause = Object.assign(new Error(`POST /containers ${shown}`), { request: { body: shown }, token: values[2] });
     if (failures-- > 0) throw new InvalidInputError(`create container: bad request ${shown}`, { cause });
   };
-  rig.onUpdate = async (_pod, resolved, signal) => {
+  rig.provider.onUpdate = async (_pod, resolved, signal) => {
     const [file] = (await resolved.volume("files", signal)).files;
     throw new UnavailableError(
       `update: ${Buffer.from(file?.content ?? "").toString()} and ${Buffer.from(file?.content ?? "").toString("base64")}`,
     );
   };
 
-  await rig.createPod("web", spec);
+  const ref = await rig.createPod("web", spec);
   for (let passed = 0; passed < 10; passed++) await rig.settle(1_000);
-  expect(rig.state("web")).toBe("running");
+  expect(rig.containerState("web")).toBe("running");
   rig.putSecret("files", rotated);
-  rig.client.edit(resources.pods, "web", (pod) => (pod.metadata = { ...pod.metadata, labels: { changed: "yes" } }), "shop");
+  await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, labels: { changed: "yes" } }));
   for (let passed = 0; passed < 10; passed++) await rig.settle(1_000);
   using _away = rig.client.intercept((call) => {
     if (call.subresource === "token") throw new UnavailableError("token server away");
   });
   await rig.settle(590_000);
-  const uid = rig.pod("web")?.metadata?.uid ?? "";
   const refused: unknown = await rig.host
-    ?.getServiceAccountToken({ namespace: "shop", name: "web", uid }, { expirationSeconds: 700 }, new AbortController().signal)
+    ?.getServiceAccountToken(ref, { expirationSeconds: 700 }, new AbortController().signal)
     .catch((error: unknown) => error);
-  await rig.client.delete(resources.pods, { namespace: "shop", name: "web" }, {}, { signal: new AbortController().signal });
+  await rig.deletePod("web", 30);
   await rig.settle(5_000);
   expect(rig.pod("web")).toBeUndefined();
 
   expect(read).toContain(inEnv);
   expect(read).toContain(inVolume);
   expect(secrets[0]).toMatch(/^token-/);
-  const written = `${everything(rig)}\n${inspect(refused, { depth: 10 })}`;
+  const written = `${everything(rig, logged)}\n${inspect(refused, { depth: 10 })}`;
   expect(written).toContain("create container: bad request");
   expect(written).toContain("[redacted]");
   expect(written).toContain("ProviderUpdateFailed");

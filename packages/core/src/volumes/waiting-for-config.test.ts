@@ -1,23 +1,26 @@
 import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import { resources, type PodSpec } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { PayloadRig } from "../test-support/payload-rig.ts";
+import type { Capabilities } from "../provider/capabilities.ts";
+import { NodeRig, type NodeRigOptions } from "../test-support/node-rig.ts";
 
 const { signal } = new AbortController();
 const volume: Partial<PodSpec> = { volumes: [{ name: "v", secret: { secretName: "keys" } }] };
 const env: Partial<PodSpec> = {
-  containers: [{ name: "app", env: [{ name: "KEY", valueFrom: { secretKeyRef: { name: "keys", key: "key" } } }] }],
+  containers: [{ name: "main", env: [{ name: "KEY", valueFrom: { secretKeyRef: { name: "keys", key: "key" } } }] }],
 };
 const token: Partial<PodSpec> = {
   volumes: [{ name: "kube-api-access-x7b2k", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }],
-  containers: [{ name: "app", volumeMounts: [{ name: "kube-api-access-x7b2k", mountPath: "/var/run/secrets" }] }],
+  containers: [{ name: "main", volumeMounts: [{ name: "kube-api-access-x7b2k", mountPath: "/var/run/secrets" }] }],
 };
 
-/** A provider that reads all that its pods refer to. */
-async function startRig(options?: ConstructorParameters<typeof PayloadRig>[0]): Promise<PayloadRig> {
-  const rig = new PayloadRig(options);
-  rig.onCreate = async (pod, resolved, until) => {
-    await resolved.environment("app", until);
+const capabilities: Capabilities = { env: true, restarts: true, volumes: ["secret", "configMap", "projected", "downwardAPI"] };
+
+/** A provider that reads all objects that its pods refer to. */
+async function startRig(options?: NodeRigOptions): Promise<NodeRig> {
+  const rig = new NodeRig({ capabilities, ...options });
+  rig.provider.onCreate = async (pod, resolved, until) => {
+    await resolved.environment("main", until);
     for (const { name } of pod.spec?.volumes ?? []) await resolved.volume(name, until);
   };
   return rig.start();
@@ -29,40 +32,40 @@ describe("a pod whose secret is missing", () => {
     await rig.createPod("web", volume);
     await rig.settle(2_000);
 
-    expect(rig.state("web")).toBe("ContainerCreating");
+    expect(rig.containerState("web")).toBe("ContainerCreating");
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Pending" });
     expect(rig.pod("web")?.status?.message).toBeUndefined();
-    expect(await rig.events()).toEqual(['FailedMount: MountVolume.SetUp failed for volume "v" : secret "keys" not found']);
+    expect(rig.eventsOn("web")).toEqual(['Warning FailedMount: MountVolume.SetUp failed for volume "v" : secret "keys" not found']);
 
     rig.putSecret("keys", "1");
     await rig.settle();
     await rig.settle();
 
-    expect(rig.state("web")).toBe("running");
+    expect(rig.containerState("web")).toBe("running");
   });
 
   test("waits for its environment with a kubelet's reason, and starts when the secret comes", async () => {
     await using rig = await startRig();
     await rig.createPod("web", env);
     await rig.settle(2_000);
-    expect(rig.state("web")).toBe('CreateContainerConfigError secret "keys" not found');
+    expect(rig.containerState("web")).toBe('CreateContainerConfigError secret "keys" not found');
 
     rig.putSecret("keys", "1");
     await rig.settle();
     await rig.settle();
 
-    expect(rig.state("web")).toBe("running");
+    expect(rig.containerState("web")).toBe("running");
   });
 
   test("is not tried again before a minute where nothing changes", async () => {
     await using rig = await startRig();
     await rig.createPod("web", volume);
     await rig.settle(59_000);
-    expect(rig.given).toHaveLength(1);
+    expect(rig.provider.given).toHaveLength(1);
 
     await rig.settle(2_000);
 
-    expect(rig.given).toHaveLength(2);
+    expect(rig.provider.given).toHaveLength(2);
   });
 
   test("is not started by the secret of another pod", async () => {
@@ -73,13 +76,13 @@ describe("a pod whose secret is missing", () => {
     rig.putSecret("other", "1");
     await rig.settle();
 
-    expect(rig.given).toHaveLength(1);
+    expect(rig.provider.given).toHaveLength(1);
   });
 
   test("that comes while it is being created is started at once", async () => {
     await using rig = await startRig();
-    const { onCreate } = rig;
-    rig.onCreate = async (pod, resolved, until) => {
+    const { onCreate } = rig.provider;
+    rig.provider.onCreate = async (pod, resolved, until) => {
       try {
         await onCreate(pod, resolved, until);
       } finally {
@@ -93,25 +96,20 @@ describe("a pod whose secret is missing", () => {
     await rig.settle(4_000);
     await rig.settle(5_000);
 
-    expect(rig.state("web")).toBe("running");
+    expect(rig.containerState("web")).toBe("running");
   });
 
   test("and that is given one in an update, is updated when it comes", async () => {
     await using rig = await startRig();
     const updated: string[] = [];
-    rig.onUpdate = async (_pod, resolved, until) => {
+    rig.provider.onUpdate = async (_pod, resolved, until) => {
       const [variable] = await resolved.environment("debug", until);
       updated.push(variable?.value ?? "");
     };
     await rig.createPod("web");
-    rig.client.edit(
-      resources.pods,
-      "web",
-      (pod) => {
-        if (pod.spec) pod.spec.ephemeralContainers = [{ name: "debug", env: env.containers?.[0]?.env }];
-      },
-      "shop",
-    );
+    await rig.editPod("web", (pod) => {
+      if (pod.spec) pod.spec.ephemeralContainers = [{ name: "debug", env: env.containers?.[0]?.env }];
+    });
     await rig.settle(1_000);
     expect(updated).toEqual([]);
 
@@ -125,12 +123,11 @@ describe("a pod whose secret is missing", () => {
 describe("the token that every pod gets", () => {
   test("is bound to the pod, and requested when it is asked for", async () => {
     await using rig = await startRig();
-    rig.onCreate = () => {};
-    const pod = await rig.createPod("web", token);
+    rig.provider.onCreate = () => {};
+    const ref = await rig.createPod("web", token);
     expect(rig.client.callsOf("create", "serviceaccounts", "token")).toEqual([]);
 
     const { host } = rig;
-    const ref = { namespace: "shop", name: "web", uid: pod.metadata?.uid ?? "" };
     const issued = await host?.getServiceAccountToken(ref, { audience: "vault" }, signal);
 
     expect(issued).toEqual({ token: expect.stringMatching(/^token-/), expirationTimestamp: expect.any(String) });
@@ -142,8 +139,7 @@ describe("the token that every pod gets", () => {
 
   test("is had for pods of this node only, and for no less than ten minutes", async () => {
     await using rig = await startRig();
-    const pod = await rig.createPod("web", token);
-    const ref = { namespace: "shop", name: "web", uid: pod.metadata?.uid ?? "" };
+    const ref = await rig.createPod("web", token);
 
     await expect(rig.host?.getServiceAccountToken({ ...ref, uid: "other" }, {}, signal)).rejects.toSatisfy(isNotFound);
     await expect(rig.host?.getServiceAccountToken(ref, { expirationSeconds: 599 }, signal)).rejects.toSatisfy(isInvalidInput);
@@ -154,8 +150,8 @@ describe("the token that every pod gets", () => {
     await using rig = await startRig({ capabilities: { restarts: true } });
     await rig.createPod("web", token);
 
-    expect(rig.state("web")).toBe("running");
-    expect(rig.given[0]?.spec).toMatchObject({ volumes: [], containers: [{ volumeMounts: [] }] });
+    expect(rig.containerState("web")).toBe("running");
+    expect(rig.provider.given[0]?.spec).toMatchObject({ volumes: [], containers: [{ volumeMounts: [] }] });
   });
 
   test("makes a pod unsupported there if it is required", async () => {
@@ -163,23 +159,23 @@ describe("the token that every pod gets", () => {
     await rig.createPod("web", token);
     await rig.settle(2_000);
 
-    expect(rig.state("web")).toBe(
-      "ProviderUnsupported provider payload does not support spec.volumes[0].projected: volumes of type projected",
+    expect(rig.containerState("web")).toBe(
+      "ProviderUnsupported provider scripted does not support spec.volumes[0].projected: volumes of type projected",
     );
-    expect(rig.given).toEqual([]);
+    expect(rig.provider.given).toEqual([]);
   });
 });
 
 test("after a restart of a container a provider resolves the pod anew", async () => {
   await using rig = await startRig();
   rig.putSecret("keys", "one");
-  const pod = await rig.createPod("web", { ...env, enableServiceLinks: false });
+  const ref = await rig.createPod("web", { ...env, enableServiceLinks: false });
   rig.putSecret("keys", "two");
   await rig.settle();
 
-  const resolved = rig.host?.resolvePod({ namespace: "shop", name: "web", uid: pod.metadata?.uid ?? "" });
+  const resolved = rig.host?.resolvePod(ref);
 
-  expect(await resolved?.environment("app", signal)).toEqual([{ name: "KEY", value: "two" }]);
+  expect(await resolved?.environment("main", signal)).toEqual([{ name: "KEY", value: "two" }]);
 });
 
 test("pods outside the cluster's network are told where they reach the API server", async () => {
@@ -187,8 +183,8 @@ test("pods outside the cluster's network are told where they reach the API serve
   const kubernetes = { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443 }] };
   rig.client.put(resources.services, { metadata: { namespace: "default", name: "kubernetes" }, spec: kubernetes });
   let seen: string[] = [];
-  rig.onCreate = async (_pod, resolved, until) => {
-    seen = (await resolved.environment("app", until)).map(({ name, value }) => `${name}=${value}`);
+  rig.provider.onCreate = async (_pod, resolved, until) => {
+    seen = (await resolved.environment("main", until)).map(({ name, value }) => `${name}=${value}`);
   };
 
   await rig.createPod("web");
