@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Pod, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
+import { podRef, type Pod, type ProviderPod, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCloud } from "../zun/fake/fake-cloud.ts";
-import { openProvider, podOf, refOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
+import { openProvider, podOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
 
 // Answers that a cloud should not give: none of them makes the node blind, ends a pod that is wanted, or leaves anything behind.
 
@@ -36,7 +36,7 @@ async function create(spec: Pod["spec"] = { containers: [running] }, annotations
   return pod;
 }
 
-const statusOf = async (pod: Pod): Promise<ProviderPodStatus> => opened.provider.getPodStatus(refOf(pod), signal);
+const statusOf = async (pod: Pod): Promise<ProviderPodStatus> => opened.provider.getPodStatus(podRef(pod), signal);
 const failureOf = (call: Promise<unknown> | undefined): Promise<unknown> =>
   Promise.resolve(call).then(
     () => undefined,
@@ -56,7 +56,7 @@ type Fields = Record<string, unknown>;
 
 /** Changes what the cloud answers about a pod, in lists, in looks, or in both. */
 function damage(pod: Pod, change: Fields, where: "list" | "show" | "both" = "both"): void {
-  const { uid } = refOf(pod);
+  const { uid } = podRef(pod);
   const alter = (object: Fields): Fields => ((object["labels"] as Fields | null)?.["UID"] === uid ? { ...object, ...change } : object);
   cloud.faults.alter = {
     method: "GET",
@@ -91,7 +91,7 @@ test.each<[string, Fields]>([
   await moreLists(3);
   const { pods: listed } = await opened.provider.getPods(signal);
 
-  const ofBad = ({ ref }: { readonly ref: { readonly uid: string } }): boolean => ref.uid === refOf(bad).uid;
+  const ofBad = ({ ref }: { readonly ref: { readonly uid: string } }): boolean => ref.uid === podRef(bad).uid;
   expect([gone(), listed.filter(ofBad).map(({ status }: ProviderPod) => status)]).toEqual([
     [],
     "uuid" in change ? [expect.anything()] : [before],
@@ -109,7 +109,7 @@ test("a program that begins finds a pod that cannot be read there, as Kubernetes
   damage(pod, { status: 42 });
   await using fresh = await openProvider({ ...cloud.config, pollInterval: "200ms" }, pods);
   const { pods: listed, complete } = await fresh.provider.getPods(signal);
-  expect([listed.map(({ ref, status }) => [ref, status.phase]), complete]).toEqual([[[refOf(pod), "Running"]], true]);
+  expect([listed.map(({ ref, status }) => [ref, status.phase]), complete]).toEqual([[[podRef(pod), "Running"]], true]);
   const error = await failureOf(fresh.provider.createPod(pod, resolverOf(pod), signal));
   fresh.provider.notifyPods?.((update) => void fresh.updates.push(update));
   await moreLists(4);
@@ -117,7 +117,7 @@ test("a program that begins finds a pod that cannot be read there, as Kubernetes
   expect([isUnavailable(error), String(error)]).toEqual([true, expect.stringMatching(/is in Zun and cannot be read: status: /)]);
   expect([containers().length, cloud.neutron.tables["ports"]?.length, fresh.updates.filter((each) => "gone" in each)]).toEqual([1, 1, []]);
   delete cloud.faults.alter;
-  await eventually(async () => expect((await fresh.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"), soon);
+  await eventually(async () => expect((await fresh.provider.getPodStatus(podRef(pod), signal)).phase).toBe("Running"), soon);
 });
 
 test.each<[string, (labels: Fields) => unknown]>([
@@ -138,12 +138,12 @@ test.each<[string, (labels: Fields) => unknown]>([
 test("an orphan that cannot be read is ended, and a pod that is deleted meanwhile, too", async () => {
   const [first, second] = [await create(), await create()];
   damage(first, { status: 42 });
-  await opened.provider.deletePod(refOf(first), { gracePeriodSeconds: 1 }, signal);
-  await eventually(() => expect(gone()).toEqual([{ ref: refOf(first), gone: true }]), soon);
+  await opened.provider.deletePod(podRef(first), { gracePeriodSeconds: 1 }, signal);
+  await eventually(() => expect(gone()).toEqual([{ ref: podRef(first), gone: true }]), soon);
   damage(second, { status: 42 });
   await using fresh = await openProvider({ ...cloud.config, pollInterval: "200ms" });
   await fresh.provider.getPods(signal);
-  await fresh.provider.deletePod(refOf(second), { gracePeriodSeconds: 1 }, signal);
+  await fresh.provider.deletePod(podRef(second), { gracePeriodSeconds: 1 }, signal);
 
   await eventually(() => expect(containers()).toEqual([]), soon);
 });
@@ -236,22 +236,22 @@ test("a pod that cannot be read when the program begins is not taken for the dup
   await moreLists(4);
 
   expect(containers()).toEqual([original, copy]);
-  expect((await fresh.provider.getPodStatus(refOf(pod), signal)).containerStatuses?.[0]?.containerID).toBe(`zun://${original}`);
+  expect((await fresh.provider.getPodStatus(podRef(pod), signal)).containerStatuses?.[0]?.containerID).toBe(`zun://${original}`);
 });
 
 test.each<[string, (pod: Pod, original: string) => Promise<unknown>]>([
-  ["was deleted in Kubernetes", (pod) => opened.provider.deletePod(refOf(pod), { gracePeriodSeconds: 0 }, signal)],
+  ["was deleted in Kubernetes", (pod) => opened.provider.deletePod(podRef(pod), { gracePeriodSeconds: 0 }, signal)],
   ["is lost in Zun", async (_pod, uuid) => cloud.zun.containers.get(uuid)?.lose()],
 ])("the copy of a pod that %s is no pod of the node, and stays", async (_what, end) => {
   const pod = await create();
   const [original, copy] = await copyOfFirst();
   await moreLists(2);
   await end(pod, original);
-  await eventually(() => expect(gone()).toEqual([{ ref: refOf(pod), gone: true }]), soon);
+  await eventually(() => expect(gone()).toEqual([{ ref: podRef(pod), gone: true }]), soon);
   await moreLists(4);
 
   expect(await opened.provider.getPods(signal)).toEqual({ pods: [], complete: true });
-  expect([containers(), opened.updates.at(-1)]).toEqual([[copy], { ref: refOf(pod), gone: true }]);
+  expect([containers(), opened.updates.at(-1)]).toEqual([[copy], { ref: podRef(pod), gone: true }]);
 });
 
 test("a Neutron that knows no filters loses nobody's ports or floating IPs", async () => {
@@ -267,7 +267,7 @@ test("a Neutron that knows no filters loses nobody's ports or floating IPs", asy
     { containers: [running] },
     { "zun.virtual-kubelet.io/subnets": "private-subnet", "zun.virtual-kubelet.io/floating-ip": "true" },
   );
-  await opened.provider.deletePod(refOf(pod), { gracePeriodSeconds: 0 }, signal);
+  await opened.provider.deletePod(podRef(pod), { gracePeriodSeconds: 0 }, signal);
   await eventually(() => expect(gone()).toHaveLength(1), soon);
 
   await eventually(() => expect(tables["ports"]?.map(({ id }) => id)).toEqual(["1", "2"]), soon);
@@ -301,7 +301,7 @@ test.each<[string, string, unknown, (pod: Pod) => Promise<unknown> | undefined]>
     "logs in an object",
     "GET /logs",
     {},
-    (pod) => opened.provider.getContainerLogs?.(refOf(pod), "main", { follow: false, previous: false, timestamps: false }, signal),
+    (pod) => opened.provider.getContainerLogs?.(podRef(pod), "main", { follow: false, previous: false, timestamps: false }, signal),
   ],
   [
     "no figures",
@@ -318,7 +318,7 @@ test.each<[string, string, unknown, (pod: Pod) => Promise<unknown> | undefined]>
     { exec_id: "ab", proxy_url: "file:///etc/passwd" },
     (pod) =>
       opened.provider.runInContainer?.(
-        refOf(pod),
+        podRef(pod),
         "main",
         ["true"],
         { stdin: undefined, stdout: undefined, stderr: undefined, tty: false, resizes: (async function* () {})() },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Pod, PodUpdate } from "@virtual-kubelet/core";
+import { podRef, type Pod, type PodUpdate } from "@virtual-kubelet/core";
 import { isNotFound, isQuotaExceeded, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCloud } from "../zun/fake/fake-cloud.ts";
-import { openProvider, podOf, refOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
+import { openProvider, podOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
 
 // What goes wrong between a node and a cloud: nothing is lost, and nothing runs twice.
 
@@ -61,7 +61,7 @@ test("a token that ends is asked for anew, in the midst of everything", async ()
   const pod = podOf({ containers: [sleeping] });
   await create(pod);
   cloud.keystone.tokens.clear();
-  expect((await opened.provider.getPodStatus(refOf(pod), signal)).containerStatuses).toHaveLength(1);
+  expect((await opened.provider.getPodStatus(podRef(pod), signal)).containerStatuses).toHaveLength(1);
 });
 
 test("a create whose answer was lost is not made twice", async () => {
@@ -70,7 +70,7 @@ test("a create whose answer was lost is not made twice", async () => {
   await assert.rejects(create(pod), (error) => isUnavailable(error));
   await create(pod);
   expect(cloud.zun.containers.size).toBe(1);
-  await eventually(async () => expect((await opened.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"));
+  await eventually(async () => expect((await opened.provider.getPodStatus(podRef(pod), signal)).phase).toBe("Running"));
 });
 
 test("a second container of one pod, which came through late, is deleted, and the first runs on", async () => {
@@ -84,7 +84,7 @@ test("a second container of one pod, which came through late, is deleted, and th
   watch();
 
   await eventually(() => expect([...cloud.zun.containers.keys()]).toEqual([first.uuid]));
-  expect((await opened.provider.getPodStatus(refOf(pod), signal)).containerStatuses?.[0]?.containerID).toBe(`zun://${first.uuid}`);
+  expect((await opened.provider.getPodStatus(podRef(pod), signal)).containerStatuses?.[0]?.containerID).toBe(`zun://${first.uuid}`);
 });
 
 test("a half-made capsule, which Zun never finishes, is deleted, and one is made in its place", async () => {
@@ -107,8 +107,8 @@ test("a container that somebody else deleted is gone, and that is told", async (
   const [container] = cloud.zun.containers.values();
   await container?.lose();
 
-  await eventually(() => assert.deepEqual(updates.at(-1), { ref: refOf(pod), gone: true }));
-  await assert.rejects(opened.provider.getPod(refOf(pod), signal), (error) => isNotFound(error));
+  await eventually(() => assert.deepEqual(updates.at(-1), { ref: podRef(pod), gone: true }));
+  await assert.rejects(opened.provider.getPod(podRef(pod), signal), (error) => isNotFound(error));
 });
 
 test("while lists fail nothing is called gone, and a change is told when they are back", async () => {
@@ -140,7 +140,7 @@ test.each<[string, unknown, number?]>([
   const pod = podOf({ containers: [sleeping] });
   watch();
   await create(pod);
-  await eventually(async () => expect((await opened.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"));
+  await eventually(async () => expect((await opened.provider.getPodStatus(podRef(pod), signal)).phase).toBe("Running"));
   cloud.faults.answerWith = { method: "GET", path: /\/containers\/\?limit=500/, status, body };
   const error: unknown = await opened.provider.getPods(signal).catch((caught: unknown) => caught);
   await using fresh = await openProvider(cloud.config);
@@ -159,14 +159,14 @@ test.each<[string, unknown]>([
 ])("a look at a container that is answered %s tells nothing of the pod", async (_answer, body) => {
   const pod = podOf({ containers: [sleeping] });
   await create(pod);
-  await eventually(async () => expect((await opened.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Running"));
-  const before = await opened.provider.getPodStatus(refOf(pod), signal);
+  await eventually(async () => expect((await opened.provider.getPodStatus(podRef(pod), signal)).phase).toBe("Running"));
+  const before = await opened.provider.getPodStatus(podRef(pod), signal);
   cloud.faults.answerWith = { method: "GET", path: /\/containers\/[^/?]+$/, body };
-  const error: unknown = await opened.provider.getPodStatus(refOf(pod), signal).catch((caught: unknown) => caught);
+  const error: unknown = await opened.provider.getPodStatus(podRef(pod), signal).catch((caught: unknown) => caught);
   delete cloud.faults.answerWith;
 
   expect(isUnavailable(error)).toBe(true);
-  expect(await opened.provider.getPodStatus(refOf(pod), signal)).toEqual(before);
+  expect(await opened.provider.getPodStatus(podRef(pod), signal)).toEqual(before);
 });
 
 test("a create that is answered with something else is not taken for one that came through", async () => {
@@ -237,7 +237,7 @@ test("a capsule is put into its security groups once Zun has made its port", asy
     const put = cloud.seen.find(({ method, path }) => method === "PUT" && path.startsWith("/network/v2.0/ports/"));
     assert.deepEqual(put?.body, { port: { security_groups: ["7f1a9a0e-97ac-4e53-9c6b-1d2e4b5c6d7e"] } });
   });
-  await grouped.provider.deletePod(refOf(pod), { gracePeriodSeconds: 0 }, signal);
+  await grouped.provider.deletePod(podRef(pod), { gracePeriodSeconds: 0 }, signal);
   await eventually(() => assert.equal(cloud.zun.capsules.size, 0));
 });
 

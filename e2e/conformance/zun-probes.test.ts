@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Container, ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/core";
+import { podRef, type Container, type ContainerStatus, type DeepReadonly, type Pod } from "@virtual-kubelet/core";
 import { isUnsupported } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCloud } from "../zun/fake/fake-cloud.ts";
-import { openProvider, podOf, refOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
+import { openProvider, podOf, resolverOf, type OpenedProvider } from "../zun/support.ts";
 
 // Startup, readiness and liveness probes of pods in Zun. The fake's containers and commands are processes of this machine.
 
@@ -49,7 +49,7 @@ async function create(container: Partial<Container>, spec: Partial<NonNullable<P
 }
 
 async function statusOf(pod: Pod): Promise<DeepReadonly<ContainerStatus> | undefined> {
-  return (await opened.provider.getPodStatus(refOf(pod), signal)).containerStatuses?.[0];
+  return (await opened.provider.getPodStatus(podRef(pod), signal)).containerStatuses?.[0];
 }
 
 test("a command that Zun runs tells whether a container has started and is ready", async () => {
@@ -65,7 +65,7 @@ test("a command that Zun runs tells whether a container has started and is ready
   await eventually(async () => expect(await statusOf(pod)).toMatchObject({ started: true, ready: true }), soon);
   await eventually(() => expect(opened.updates.some((each) => "status" in each && each.status.containerStatuses?.[0]?.ready)).toBe(true));
   const counted = (await opened.provider.getMetricsProbes?.(signal)) ?? [];
-  const { namespace, name, uid } = refOf(pod);
+  const { namespace, name, uid } = podRef(pod);
   const labels = { container: "main", namespace, pod: name, pod_uid: uid, result: "successful" };
   expect(counted.map((family) => family.name)).toEqual(["prober_probe_total", "prober_probe_duration_seconds"]);
   for (const type of ["Startup", "Readiness"])
@@ -109,7 +109,7 @@ test("a container that never restarts is stopped, and its pod has ended", async 
   const pod = await create({ command, livenessProbe }, { restartPolicy: "Never" });
   rmSync(join(folder, "alive"));
 
-  await eventually(async () => expect((await opened.provider.getPodStatus(refOf(pod), signal)).phase).toBe("Failed"), soon);
+  await eventually(async () => expect((await opened.provider.getPodStatus(podRef(pod), signal)).phase).toBe("Failed"), soon);
   expect(await statusOf(pod)).toMatchObject({ restartCount: 0, state: { terminated: { exitCode: 3 } } });
 });
 
@@ -132,7 +132,7 @@ test("a program that begins again goes on from what is known", async () => {
     readinessProbe: { ...often, ...asks("ready"), failureThreshold: 1 },
   });
   await eventually(async () => expect((await statusOf(pod))?.ready).toBe(true), soon);
-  pod.status = structuredClone(await opened.provider.getPodStatus(refOf(pod), signal)) as NonNullable<Pod["status"]>;
+  pod.status = structuredClone(await opened.provider.getPodStatus(podRef(pod), signal)) as NonNullable<Pod["status"]>;
   await opened[Symbol.asyncDispose]();
   rmSync(join(folder, "ready"));
   opened = await openProvider(cloud.config, pods);

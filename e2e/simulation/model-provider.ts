@@ -1,18 +1,19 @@
-import type {
-  Capabilities,
-  Clock,
-  DeepReadonly,
-  DeletePodOptions,
-  NodeDescription,
-  Owner,
-  Pod,
-  PodRef,
-  PodUpdate,
-  Provider,
-  ProviderPod,
-  ProviderPodList,
-  ProviderPodStatus,
-  ResolvedPod,
+import {
+  podRef,
+  type Capabilities,
+  type Clock,
+  type DeepReadonly,
+  type DeletePodOptions,
+  type NodeDescription,
+  type Owner,
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderPod,
+  type ProviderPodList,
+  type ProviderPodStatus,
+  type ResolvedPod,
 } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { BackEnd } from "./back-end.ts";
@@ -145,7 +146,7 @@ export class ModelProvider implements Provider {
 
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { backEnd, owner } = this.#options;
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     await this.#change("createPod", ref, { signal, isStuck: pod.metadata?.labels?.[stuckLabel] !== undefined }, async (perform) => {
       for (const { name } of pod.spec?.containers ?? []) {
         const environment = await resolved.environment(name, signal);
@@ -162,7 +163,7 @@ export class ModelProvider implements Provider {
 
   async updatePod(pod: DeepReadonly<Pod>, _resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { backEnd } = this.#options;
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     const call = backEnd.nextCall();
     await this.#change("updatePod", ref, { signal }, async (perform) => {
       await perform(() => {
@@ -387,8 +388,4 @@ function wrongPod(pod: ProviderPod, chance: Chance): ProviderPod {
     { ...pod, ref: { ...pod.ref, uid: `${pod.ref.uid}-of-another` }, status: { ...pod.status, phase: "Failed" } },
     { ref: pod.ref, owner: pod.owner, status: { containerStatuses: "none" } },
   ]) as ProviderPod;
-}
-
-function refOf({ metadata = {} }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "", uid: metadata.uid ?? "" };
 }

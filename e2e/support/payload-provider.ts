@@ -1,34 +1,28 @@
 import type {
   Capabilities,
   ClaimedVolume,
-  ContainerStatus,
   DeepReadonly,
-  Owner,
   Pod,
-  PodRef,
-  PodUpdate,
-  Provider,
   ProviderDefinition,
   ProviderHost,
-  ProviderPod,
-  ProviderPodStatus,
   ResolvedPod,
   VolumePayload,
 } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { RecordingProvider } from "@virtual-kubelet/testing";
 
-/** All that a container of the back end would see. */
+/** Data that the back end received for a pod. */
 export interface SeenPod {
   readonly pod: DeepReadonly<Pod>;
-  /** Variables of its first container. */
+  /** Variables of the pod's first container. */
   readonly env: Readonly<Record<string, string>>;
-  /** Content by `volume/path`, as now written. */
+  /** Current content of each file, by `volume/path`; the error under `volume/error` if following the volume failed. */
   readonly files: Map<string, string>;
-  /** Permission bits, likewise. */
+  /** Current permission bits of each file in octal, by `volume/path`. */
   readonly modes: Map<string, string>;
   /** Bound volumes of the claims, by volume name. */
   readonly claimed: Map<string, ClaimedVolume>;
-  /** How often a volume was written, the first time included. */
+  /** Number of times that a volume was written, including the first write of each volume. */
   writes: number;
   readonly stop: AbortController;
 }
@@ -39,62 +33,47 @@ const capabilities: Capabilities = {
   volumes: ["configMap", "secret", "downwardAPI", "projected", "emptyDir", "persistentVolumeClaim", "ephemeral"],
 };
 
-/** A provider whose pods are what they are given: it reads environments, files and tokens, and follows the files. */
+/**
+ * A recording provider that also reads the environment, files, tokens and claimed volumes of its pods, and follows the volumes
+ * until the pod is deleted.
+ */
 export class PayloadProvider {
   readonly definition: ProviderDefinition;
   /** By pod name. */
   readonly pods: Map<string, SeenPod> = new Map();
   host: ProviderHost | undefined;
-  readonly #held = new Map<string, ProviderPod>();
-  #report: (update: PodUpdate) => void = () => {};
 
   constructor() {
+    const { definition } = new RecordingProvider({ capabilities });
     this.definition = {
+      ...definition,
       name: "payload",
-      capabilities,
-      configSchema: { safeParse: (data) => ({ success: true, data }) },
-      create: (host) => {
+      create: async (host) => {
         this.host = host;
-        return this.#provider({ clusterId: host.clusterId, nodeName: host.nodeName });
+        const recording = await definition.create(host, {});
+        return {
+          ...recording,
+          createPod: async (pod, resolved, signal) => {
+            this.pods.set(pod.metadata?.name ?? "", await this.#fill(pod, resolved, signal));
+            await recording.createPod(pod, resolved, signal);
+          },
+          deletePod: async (ref, options, signal) => {
+            await recording.deletePod(ref, options, signal);
+            this.seen(ref.name).stop.abort();
+          },
+        };
       },
     };
   }
 
-  /** Payload of the pod with that name. */
+  /** Data of the pod with that name. */
   seen(name: string): SeenPod {
     const seen = this.pods.get(name);
     if (!seen) throw new NotFoundError(`pod ${name} was not created`);
     return seen;
   }
 
-  #provider(owner: Owner): Provider {
-    return {
-      notifyPods: (listener) => {
-        this.#report = listener;
-      },
-      createPod: async (pod, resolved, signal) => {
-        const seen = await this.#fill(pod, resolved, signal);
-        const ref = refOf(pod);
-        const status = statusOf(pod, "running");
-        this.pods.set(ref.name, seen);
-        this.#held.set(ref.uid, { ref, owner, status });
-        this.#report({ ref, status });
-      },
-      updatePod: async () => {},
-      deletePod: async (ref) => {
-        this.#find(ref);
-        this.#held.delete(ref.uid);
-        const seen = this.seen(ref.name);
-        seen.stop.abort();
-        this.#report({ ref, status: statusOf(seen.pod, "terminated") });
-      },
-      getPod: async (ref) => this.#find(ref),
-      getPodStatus: async (ref) => this.#find(ref).status,
-      getPods: async () => ({ pods: [...this.#held.values()], complete: true }),
-    };
-  }
-
-  /** Reads all there is, as a back end does that starts containers, and follows the volumes. */
+  /** Reads all data of the pod, as a back end that starts containers does, and follows the volumes. */
   async #fill(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<SeenPod> {
     const variables = await resolved.environment(pod.spec?.containers[0]?.name ?? "", signal);
     const env = Object.fromEntries(variables.map(({ name, value }) => [name, value]));
@@ -119,12 +98,6 @@ export class PayloadProvider {
       if (!seen.stop.signal.aborted) seen.files.set(`${name}/error`, String(error));
     }
   }
-
-  #find({ uid }: PodRef): ProviderPod {
-    const held = this.#held.get(uid);
-    if (!held) throw new NotFoundError(`no pod with UID ${uid}`);
-    return held;
-  }
 }
 
 function write(seen: SeenPod, name: string, { files }: VolumePayload): void {
@@ -134,20 +107,4 @@ function write(seen: SeenPod, name: string, { files }: VolumePayload): void {
     seen.modes.set(`${name}/${path}`, mode.toString(8));
   }
   seen.writes++;
-}
-
-function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
-}
-
-function statusOf(pod: DeepReadonly<Pod>, state: "running" | "terminated"): ProviderPodStatus {
-  const containerStatuses = (pod.spec?.containers ?? []).map(({ name, image = "" }): ContainerStatus => ({
-    name,
-    image,
-    imageID: "",
-    ready: state === "running",
-    restartCount: 0,
-    state: state === "running" ? { running: {} } : { terminated: { exitCode: 0 } },
-  }));
-  return { phase: state === "running" ? "Running" : "Succeeded", podIP: "10.1.2.3", containerStatuses };
 }

@@ -1,5 +1,5 @@
 import { systemClock, systemRandom } from "@virtual-kubelet/clock";
-import type { Pod, PodRef, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
+import type { Pod, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { provider as definition } from "@virtual-kubelet/provider-zun";
 
@@ -69,11 +69,6 @@ export function podOf(spec: NonNullable<Pod["spec"]>, annotations: Readonly<Reco
     },
     spec,
   };
-}
-
-/** What names a pod. */
-export function refOf({ metadata }: Pod): PodRef {
-  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }
 
 /** What a pod's references come to: its plain environment, and these files in every volume. */

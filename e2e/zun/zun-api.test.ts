@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { Pod, PodRef, PodUpdate } from "@virtual-kubelet/core";
+import { podRef, type Pod, type PodRef, type PodUpdate } from "@virtual-kubelet/core";
 import { isForbidden, isInvalidInput, isNotFound, isQuotaExceeded, isUnavailable } from "@virtual-kubelet/errdefs";
 import { eventually } from "@virtual-kubelet/testing";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openProvider, podOf, refOf, resolverOf, type OpenedProvider } from "./support.ts";
+import { openProvider, podOf, resolverOf, type OpenedProvider } from "./support.ts";
 import { startRealZun, type RealZun } from "./zun-api/start-zun-api.ts";
 
 // Zun's own API judges each request: token, version, schema, policy, quota, and what it asks Neutron.
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 async function create(pod: Pod, files: Readonly<Record<string, string>> = {}): Promise<PodRef> {
   await opened.provider.createPod(pod, resolverOf(pod, files), signal);
-  return refOf(pod);
+  return podRef(pod);
 }
 
 async function remove(ref: PodRef): Promise<void> {
@@ -97,7 +97,7 @@ test("a pod on a subnet gets a port of its own, which goes with it, and a floati
   await using own = await openProvider({ ...zun.cloud.config, securityGroups: ["web"] });
   own.provider.notifyPods?.((update) => updates.push(update));
   const pod = podOf({ ...spec, containers: [...spec.containers] }, annotations);
-  const ref = refOf(pod);
+  const ref = podRef(pod);
   await own.provider.createPod(pod, resolverOf(pod), signal);
 
   expect(neutron.tables["ports"]).toMatchObject([{ name: `vk-${ref.uid}`, security_groups: [expect.any(String)] }]);

@@ -1,4 +1,4 @@
-import type { Pod } from "@virtual-kubelet/core";
+import { podRef, type Pod } from "@virtual-kubelet/core";
 import { containerLabels, podLabels, type ContainerSpec, type RuntimeSandbox, type SandboxSpec } from "@virtual-kubelet/pod-runtime";
 import { DockerRuntime } from "../../../providers/docker/src/docker-runtime.ts";
 import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";
@@ -67,14 +67,14 @@ export class RuntimeRig implements AsyncDisposable {
 
   /** What a sandbox of a pod is made from. */
   sandboxSpec(pod: Pod, more: Partial<SandboxSpec> = {}): SandboxSpec {
-    return { labels: podLabels(refOf(pod), this.owner, 0), hostname: pod.metadata?.name ?? "", hosts: [], pod, ...more };
+    return { labels: podLabels(podRef(pod), this.owner, 0), hostname: pod.metadata?.name ?? "", hosts: [], pod, ...more };
   }
 
   /** What a container of a pod is made from. It sleeps, unless told otherwise. */
   containerSpec(pod: Pod, more: Partial<ContainerSpec> & { readonly attempt?: number } = {}): ContainerSpec {
     const { attempt = 0, container = pod.spec?.containers[0] ?? { name: "app" }, ...rest } = more;
     return {
-      labels: containerLabels(refOf(pod), this.owner, { container: container.name, attempt, specHash: "h" }),
+      labels: containerLabels(podRef(pod), this.owner, { container: container.name, attempt, specHash: "h" }),
       imageId: "busybox:1.37",
       command: ["sh", "-c", "trap 'exit 7' TERM; while :; do sleep 1 & wait $!; done"],
       args: [],
@@ -106,8 +106,4 @@ export class RuntimeRig implements AsyncDisposable {
     await this.runtime[Symbol.asyncDispose]();
     this.#owned?.[Symbol.dispose]();
   }
-}
-
-function refOf({ metadata }: Pod): { readonly namespace: string; readonly name: string; readonly uid: string } {
-  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

@@ -3,10 +3,11 @@
  * `x-user` authenticates a caller. Sends its parent the port, and answers each message of the parent with its resource usage.
  */
 import { once } from "node:events";
-import { NodeAccess, type ContainerAccess } from "@virtual-kubelet/core";
-import { noMetrics, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
+import type { ContainerAccess } from "@virtual-kubelet/core";
+import type { LogFields, Logger } from "@virtual-kubelet/kube-client";
 import { startKubeletServer, type AccessControl, type ServerLimits } from "@virtual-kubelet/kubelet-api";
 import { createCertificateAuthority } from "@virtual-kubelet/pki";
+import { fakeNode, fakePod } from "../../../packages/kubelet-api/src/test-support/fake-node.ts";
 
 /** Message of the process when it listens. */
 export interface AttackedServerAddress {
@@ -29,10 +30,6 @@ export interface Usage {
 const warnings: (LogFields & { readonly message: string })[] = [];
 let running = 0;
 let dials = 0;
-
-const unused = (): never => {
-  throw new Error("not expected to be called");
-};
 
 const containers: ContainerAccess = {
   getContainerLogs: async (_pod, _container, { follow }, signal) => ({
@@ -95,22 +92,14 @@ const logger: Logger = {
   child: () => logger,
 };
 
-const access = new NodeAccess({ nodeName: "n1", providerName: "test", metrics: noMetrics });
-const status = { name: "main", image: "test", imageID: "", ready: true, restartCount: 0, state: { running: {} } };
-const podsByName = (namespace: string, name: string) => ({
-  metadata: { namespace, name, uid: `${namespace}-${name}` },
-  spec: { containers: [{ name: "main", image: "test" }] },
-  status: { phase: "Running", containerStatuses: [status] },
-});
 const names = Array.from({ length: 40 }, (_, index) => index);
-const pods = names.flatMap((namespace) => names.map((name) => podsByName(`ns-${namespace}`, `pod-${name}`)));
-const lifecycle = { createPod: unused, updatePod: unused, deletePod: unused, getPod: unused, getPodStatus: unused, getPods: unused };
-access.open({ provider: { ...lifecycle, ...containers }, listPods: () => pods, getPods: unused, redact: (_uid, error) => error });
+const refs = names.flatMap((namespace) => names.map((name) => ({ namespace: `ns-${namespace}`, name: `pod-${name}` })));
+const pods = refs.map((ref) => fakePod({ metadata: { ...ref, uid: `${ref.namespace}-${ref.name}` } }));
 
 const authority = createCertificateAuthority("test");
 const tls = authority.issue({ commonName: "n1", names: ["127.0.0.1"], usages: ["server auth"] });
 const server = await startKubeletServer({
-  nodes: [{ access }],
+  nodes: [fakeNode({ pods, provider: containers })],
   host: "127.0.0.1",
   port: 0,
   accessControl,

@@ -1,4 +1,12 @@
-import type { ContainerStatus, DeepReadonly, Pod, PodRef, PodUpdate, Provider, ProviderPod } from "@virtual-kubelet/core";
+import {
+  podRef,
+  type ContainerStatus,
+  type DeepReadonly,
+  type PodRef,
+  type PodUpdate,
+  type Provider,
+  type ProviderPod,
+} from "@virtual-kubelet/core";
 import { isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import { mapContainers, withStatus } from "../broken-provider.ts";
 import { forever, hangingMock, mock, never, processes, recording, type Row } from "./bases.ts";
@@ -158,7 +166,7 @@ export const podFaults: readonly Row[] = [
     /made another instance|more than once/,
     mock((provider) => ({
       async createPod(pod, resolved, signal) {
-        await provider.deletePod(refOf(pod), { gracePeriodSeconds: 0 }, signal).catch(() => {});
+        await provider.deletePod(podRef(pod), { gracePeriodSeconds: 0 }, signal).catch(() => {});
         // Its times are whole seconds.
         await new Promise((resolve) => setTimeout(resolve, 1100));
         await provider.createPod(pod, resolved, signal);
@@ -241,10 +249,6 @@ export const podFaults: readonly Row[] = [
 function withExitCode(container: DeepReadonly<ContainerStatus>, exitCode: number): DeepReadonly<ContainerStatus> {
   const { terminated } = container.state ?? {};
   return terminated ? { ...container, state: { terminated: { ...terminated, exitCode } } } : container;
-}
-
-function refOf({ metadata: { namespace = "", name = "", uid = "" } = {} }: DeepReadonly<Pod>): PodRef {
-  return { namespace, name, uid };
 }
 
 /** Calls deleted pods gone, and deletes none. */

@@ -1,4 +1,4 @@
-import type { Container, DeepReadonly, Pod, PodRef } from "@virtual-kubelet/core";
+import type { Container, Pod } from "@virtual-kubelet/core";
 import type { Program, Recipes } from "./programs.ts";
 
 /** A container of a pod that the suite makes. */
@@ -59,9 +59,4 @@ export function makePod(planned: PlannedPod, { programs, nodeName, nowMs, uid }:
       ...(planned.volumes && { volumes: planned.volumes }),
     },
   };
-}
-
-/** What names a pod. */
-export function refOf({ metadata }: DeepReadonly<Pod>): PodRef {
-  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }

@@ -1,6 +1,7 @@
 import { systemClock, systemRandom, type Clock } from "@virtual-kubelet/clock";
 import {
   changedParts,
+  podRef,
   type AttachIO,
   type ContainerLogOptions,
   type ContainerLogs,
@@ -18,7 +19,7 @@ import { CallWatch, overdue } from "./call-watch.ts";
 import { changedField } from "./changed-field.ts";
 import type { Fixtures } from "./fixtures.ts";
 import type { ConformanceOptions, ConformanceTimeouts } from "./options.ts";
-import { makePod, refOf, type PlannedPod } from "./planned-pod.ts";
+import { makePod, type PlannedPod } from "./planned-pod.ts";
 import { shellPrograms } from "./programs.ts";
 import { StatusWatch } from "./status-watch.ts";
 import { SuiteHost, textOf } from "./suite-host.ts";
@@ -109,7 +110,7 @@ export class ProviderRig implements AsyncDisposable {
   /** Creates a pod, which is deleted at the end. */
   async create(planned: PlannedPod | Pod = {}, signal: AbortSignal = this.signal): Promise<PodRef> {
     const pod = "metadata" in planned ? planned : this.plan(planned as PlannedPod);
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     this.#pods.set(ref.uid, pod);
     this.#given.push({ call: "createPod", pod, before: structuredClone(pod) });
     await this.within("createPod", this.provider.createPod(pod, this.#host.know(pod), signal));
@@ -319,7 +320,7 @@ export class ProviderRig implements AsyncDisposable {
   /** Deletes the pods, waits until they are gone, and disposes the provider. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over.abort(new Error("the check is over"));
-    const refs = [...this.#pods.values()].map(refOf);
+    const refs = [...this.#pods.values()].map(podRef);
     const { signal } = new AbortController();
     try {
       const remove = (ref: PodRef): Promise<void> => this.#delete(this.#bare, ref, 0, signal);

@@ -1,7 +1,7 @@
+import { podRef } from "@virtual-kubelet/core";
 import assert from "node:assert/strict";
 import { check, type Check } from "../check.ts";
 import type { ProviderRig } from "../provider-rig.ts";
-import { refOf } from "../planned-pod.ts";
 
 /** Milliseconds until a call is aborted: before it has an effect, during it, and after it. */
 const abortAfterMs = [0, 1, 5, 20, 100] as const;
@@ -44,7 +44,7 @@ export const idempotenceChecks: readonly Check[] = [
     async (rig) => {
       for (const ms of abortAfterMs) {
         const pod = rig.plan();
-        const ref = refOf(pod);
+        const ref = podRef(pod);
         const controller = new AbortController();
         const first = rig.create(pod, controller.signal).catch(() => undefined);
         if (ms > 0) await rig.clock.sleep(ms);

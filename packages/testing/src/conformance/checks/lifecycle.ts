@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import type { ProviderPodStatus } from "@virtual-kubelet/core";
+import { podRef, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { codeOf, isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import { check, type Check } from "../check.ts";
-import { refOf } from "../planned-pod.ts";
 import { shellPrograms } from "../programs.ts";
 
 /** The codes of the containers that have ended. */
@@ -153,7 +152,7 @@ export const lifecycleChecks: readonly Check[] = [
         continue;
       }
       // A kubelet accepts the pod and reports why the container waits.
-      await rig.untilStatus(refOf(pod), "to wait for what is missing", ({ phase, containerStatuses }) => {
+      await rig.untilStatus(podRef(pod), "to wait for what is missing", ({ phase, containerStatuses }) => {
         const { reason, message } = containerStatuses?.[0]?.state?.waiting ?? {};
         assert.deepEqual([phase, reason], ["Pending", "CreateContainerConfigError"]);
         assert.match(message ?? "", /not-there-0/);

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { PassThrough, type Duplex } from "node:stream";
-import type { PodRef, ProviderPodStatus } from "@virtual-kubelet/core";
+import { podRef, type PodRef, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { check, type Check } from "../check.ts";
-import { refOf } from "../planned-pod.ts";
 import type { ProviderRig } from "../provider-rig.ts";
 import { textOf } from "../suite-host.ts";
 
@@ -47,7 +46,7 @@ export const statusChecks: readonly Check[] = [
   }),
   check("status", "getPodStatus answers while another call for the pod is under way: a status, or NotFound", async (rig) => {
     const pod = rig.plan();
-    const ref = refOf(pod);
+    const ref = podRef(pod);
     await answersDuring(rig, ref, rig.create(pod));
     const stubborn = await rig.runStubborn();
     await answersDuring(rig, stubborn, rig.delete(stubborn, 2));
