@@ -1,8 +1,8 @@
 /**
- * Measures the embedded API server beside kube-apiserver with etcd: pods per second, memory, start. The embedded server
- * is the package's program, as published: build it first.
+ * Compares the embedded API server with kube-apiserver and etcd: pods per second, memory, start. The embedded server
+ * is the package's program as published, so build it first.
  *
- * By itself: api-server.ts [--pods 400] [--rounds 3] [--held 2000] [--no-guide]
+ * Usage, without the other benchmarks: api-server.ts [--pods 400] [--rounds 3] [--held 2000] [--no-guide]
  */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -15,26 +15,26 @@ import { guide, writeApiServers } from "./guide.ts";
 import { median } from "./median.ts";
 import { peakResidentMiB } from "./process-stats.ts";
 
-/** Callers at once. */
+/** Number of concurrent callers. */
 const concurrency = 32;
 
-/** How much is measured. */
+/** Size of the measurement. */
 export interface ApiServerLoad {
-  /** Pods of a round. */
+  /** Pods in a round. */
   readonly pods: number;
   readonly rounds: number;
-  /** Pods that are kept while the memory is measured. */
+  /** Pods that exist while the memory is measured. */
   readonly held: number;
 }
 
 /** A server to measure. */
 interface Contender {
   readonly access: ApiAccess;
-  /** Its processes. */
+  /** Its process IDs. */
   readonly pids: readonly number[];
 }
 
-/** Measures both servers, round by round; takes a minute or two. */
+/** Measures both servers in each round; takes one to two minutes. */
 export async function measureApiServers({ pods, rounds, held }: ApiServerLoad): Promise<ApiServerReport> {
   await using controlPlane = await startControlPlane({ components: [] });
   await using embedded = await startEmbedded();
@@ -51,7 +51,7 @@ export async function measureApiServers({ pods, rounds, held }: ApiServerLoad): 
     peakMiB.push(contender.pids.reduce((sum, pid) => sum + peakResidentMiB(pid), 0));
   }
   const hostMiB = await peakOfHost(held);
-  // The first round of each warms it up.
+  // The first round of each server is a warm-up.
   for (const { access } of contenders) await podsPerSecond(access, pods);
   const rates: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
@@ -83,7 +83,7 @@ async function peakOfHost(held: number): Promise<number> {
   return peakResidentMiB(embedded.pid);
 }
 
-/** How many pods a second live and die, as a kubelet has them do, while somebody watches. */
+/** Pods per second that are created, get the status updates of a kubelet, and are deleted, while a client watches them. */
 async function podsPerSecond(access: ApiAccess, pods: number): Promise<number> {
   const api = new Api(access, { connections: concurrency + 1 });
   const list = JSON.parse(await api.send("GET", "/api/v1/pods?limit=1")) as { metadata: { resourceVersion: string } };
@@ -109,7 +109,7 @@ async function podsPerSecond(access: ApiAccess, pods: number): Promise<number> {
   return pods / seconds;
 }
 
-/** Creates so many running pods, and keeps them. */
+/** Creates this number of running pods and leaves them in place. */
 async function hold(access: ApiAccess, count: number): Promise<void> {
   const api = new Api(access, { connections: concurrency });
   await atOnce(count, (index) => createRunning(api, `held-${String(index)}`, "held"));
@@ -161,7 +161,7 @@ async function createNode(access: ApiAccess): Promise<void> {
   await api.close();
 }
 
-/** Runs the task for each number below `count`, a fixed number of them at once. */
+/** Runs the task for each number below `count`, {@link concurrency} at a time. */
 async function atOnce(count: number, task: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   await Promise.all(

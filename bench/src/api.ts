@@ -15,7 +15,7 @@ interface Kubeconfig {
   ];
 }
 
-/** Reads the launcher's or the embedded server's kubeconfig, which is JSON: so the bare loop costs no YAML parser. */
+/** Reads a kubeconfig of the launcher or the embedded server. Both are JSON, so the bare loop does not load a YAML parser. */
 export function readAccess(kubeconfigFile: string): ApiAccess {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfigFile, "utf8")) as Kubeconfig;
   const decode = (base64: string): string => Buffer.from(base64, "base64").toString();
@@ -28,7 +28,7 @@ export function readAccess(kubeconfigFile: string): ApiAccess {
   };
 }
 
-/** The plainest client: undici, JSON, no retries. */
+/** A minimal client: undici, JSON, no retries. */
 export class Api {
   readonly #server: string;
   readonly #agent: Agent;
@@ -48,7 +48,7 @@ export class Api {
     });
   }
 
-  /** Sends a request and reads its answer. @throws on a status of 400 and above */
+  /** Sends a request and reads the response. @throws Error if the status is 400 or higher */
   async send(method: Dispatcher.HttpMethod, path: string, body?: unknown, contentType = "application/json"): Promise<string> {
     const response = await this.#request(method, path, body, contentType);
     const text = await response.body.text();
@@ -56,7 +56,7 @@ export class Api {
     return text;
   }
 
-  /** Opens a watch and calls back with each line, until the server ends it. */
+  /** Opens a watch and calls `onLine` with each line until the server ends the watch. */
   async watch(path: string, onLine: (line: string) => void): Promise<void> {
     const response = await this.#request("GET", path, undefined, "application/json");
     if (response.statusCode >= 400) throw new Error(`GET ${path}: ${response.statusCode} ${await response.body.text()}`);
@@ -90,9 +90,9 @@ export class Api {
 }
 
 /**
- * Lists, then watches pods from there until aborted; resumes when the server ends a watch.
+ * Lists pods, then watches them from that version until aborted; resumes when the server ends a watch.
  *
- * @param query - the selection, as in a URL
+ * @param query - the selection, as a URL's query
  */
 export async function followPods(
   api: Api,
@@ -118,7 +118,7 @@ export async function followPods(
   }
 }
 
-/** As much of a pod as the benchmarks look at. */
+/** Fields of a pod that the benchmarks read. */
 export interface WatchedPod {
   readonly metadata: {
     readonly name: string;

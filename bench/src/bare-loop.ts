@@ -1,6 +1,6 @@
 /**
- * The least that can run pods: a watch, and the three writes our node makes for each pod, without a controller around
- * them. It is what the node is measured against.
+ * The minimum that can run pods: a watch, and the three writes that our node makes for each pod, without a controller. The node
+ * is compared with it.
  *
  * Usage: bare-loop.ts KUBECONFIG NODE
  */

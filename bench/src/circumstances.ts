@@ -1,6 +1,6 @@
 import { cpus, loadavg, totalmem } from "node:os";
 
-/** The date and the machine, and how busy that is besides. */
+/** Date, machine and load average at the end of a run. */
 export function circumstances(): string {
   return `${new Date().toISOString().slice(0, 10)}, ${machine()}, load ${loadavg()[0]?.toFixed(1) ?? "unknown"} at its end`;
 }

@@ -4,22 +4,22 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Where a contender runs. */
+/** Environment that a contender runs in. */
 export interface Site {
   readonly kubeconfig: string;
   /** Folder for configuration and logs. */
   readonly directory: string;
 }
 
-/** What is measured, and how it is started. */
+/** A program to measure. */
 export interface Contender {
   readonly name: string;
   readonly start: (site: Site) => ChildProcess;
-  /** Whether it registers its node itself. */
+  /** Whether the program registers its node. */
   readonly registersNode: boolean;
 }
 
-/** Our node: the program as published, with the mock provider. */
+/** Our node: the published program with the mock provider. */
 export const ours: Contender = {
   name: "ours",
   registersNode: true,
@@ -32,7 +32,7 @@ export const ours: Contender = {
   },
 };
 
-/** Our node from its sources, over one version of HTTP for everything but the lease. */
+/** Our node from its sources, with one version of HTTP for all requests except those of the lease. */
 export function oursOver(http: "HTTP/1.1" | "HTTP/2"): Contender {
   const node = http === "HTTP/2" ? "ours-h2" : "ours-h1";
   return {
@@ -51,7 +51,7 @@ export function oursOver(http: "HTTP/1.1" | "HTTP/2"): Contender {
   };
 }
 
-/** The least that could do it. */
+/** The minimal program; see `bare-loop.ts`. */
 export const bareLoop: Contender = {
   name: "bare loop",
   registersNode: false,
@@ -79,7 +79,7 @@ export const kwok: Contender = {
   },
 };
 
-/** The node a contender's pods are bound to. */
+/** Name of the node that the contender's pods are bound to. */
 export function nodeOf(contender: Contender): string {
   return contender.name === "bare loop" ? "bare" : contender.name;
 }
@@ -98,7 +98,7 @@ function kwokStages(): string {
     .join("\n---\n");
 }
 
-/** What Go prints in the module that pins kwok. */
+/** Output of a Go command in the module that pins kwok. */
 function goInKwokModule(...args: readonly string[]): string {
   return execFileSync("go", args, { cwd: join(root, "tools/kwok"), encoding: "utf8" }).trim();
 }

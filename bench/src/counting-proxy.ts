@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream";
 
-/** A way to an engine that counts what is asked. */
+/** A proxy in front of a Docker engine that counts requests. */
 export interface CountingProxy extends AsyncDisposable {
   readonly socketPath: string;
   /** Called with the path of each request, without the API's version and the query. */
   onRequest: (path: string) => void;
 }
 
-/** Starts one before the engine's socket. Requests that become connections of their own, such as attach, are not handed on. */
+/** Starts a proxy in front of the engine's socket. It does not forward requests that take over the connection, such as attach. */
 export async function startCountingProxy(engineSocket: string): Promise<CountingProxy> {
   const directory = mkdtempSync(join(tmpdir(), "bench-engine-"));
   const socketPath = join(directory, "docker.sock");

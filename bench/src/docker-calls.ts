@@ -9,7 +9,7 @@ import { podRunner, type Runner } from "./pod-runner.ts";
 /** Calls that a node makes whether it has pods or not. */
 const idlePaths = new Set(["/_ping", "/events", "/info", "/version"]);
 
-/** Counts the calls of the engine that so many pods take at once, on the node and by its API, in a run that is not timed. */
+/** Counts the engine calls for this number of concurrent pods, through the node and directly through the API. The run is not timed. */
 export async function countEngineCalls(image: string, pods: number): Promise<EngineCalls> {
   const host = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
   await using proxy = await startCountingProxy(host.replace("unix://", ""));
@@ -18,13 +18,13 @@ export async function countEngineCalls(image: string, pods: number): Promise<Eng
   await using api = await startEmbedded();
   await using _node = await startNode(api, "docker", { sandboxImage: image, host: `unix://${socketPath}` });
   const run = podRunner(api, { node: "docker", image });
-  // The first pod of a node has it look at the engine and the image.
+  // For its first pod a node inspects the engine and the image.
   const removeFirst = await run(1, "warm");
   await removeFirst();
   return { node: await callsOf(proxy, run, pods), plain };
 }
 
-/** A pod's part of the calls from its creation until it runs, and until it is removed. */
+/** Calls per pod from its creation until it runs, and from its creation until it is removed. */
 async function callsOf(proxy: CountingProxy, run: Runner, pods: number): Promise<EngineCalls["node"]> {
   let calls = 0;
   proxy.onRequest = (path) => {

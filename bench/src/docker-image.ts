@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type Docker from "dockerode";
 
-/** Where Debian's busybox-static is. */
+/** Path of Debian's busybox-static. */
 const busybox = "/bin/busybox";
 const forever = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
 
-/** Gives the engine an image of Busybox that runs until it is asked to end; removes it when disposed. */
+/** Imports a Busybox image into the engine. Its command runs until it is told to stop. Disposing removes the image. */
 export async function importBusybox(docker: Docker, tag: string): Promise<AsyncDisposable> {
   const directory = mkdtempSync(join(tmpdir(), "bench-image-"));
   const archive = join(directory, "image.tar");

@@ -1,7 +1,10 @@
 import type Docker from "dockerode";
 import type { Runner } from "./pod-runner.ts";
 
-/** The two containers of such a pod, one after the other, straight at the engine; until an inspection shows the second running. */
+/**
+ * Creates the same two containers per pod directly through the engine's API, one after the other, until an inspection shows that the second
+ * runs.
+ */
 export function containerRunner(docker: Docker, image: string): Runner {
   return async (count) => {
     const made: Docker.Container[] = [];

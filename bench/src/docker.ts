@@ -1,8 +1,8 @@
 /**
- * Measures a node on a Docker engine beside the same two containers made through the engine's API, in turns: one pod at a
- * time, many at once, and what the node takes while they run.
+ * Compares a node on a Docker engine with the same two containers created through the engine's API, in alternating rounds: one pod
+ * at a time, many at once, and the resources of the node while they run.
  *
- * By itself: docker.ts [--rounds 5] [--pods 30] [--kept 50] [--no-guide]; the engine is that of DOCKER_HOST.
+ * Usage, without the other benchmarks: docker.ts [--rounds 5] [--pods 30] [--kept 50] [--no-guide]; DOCKER_HOST names the engine.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -19,25 +19,25 @@ import { startNode } from "./node-program.ts";
 import { podRunner, timed, type Runner } from "./pod-runner.ts";
 import { idleShare, peakResidentMiB } from "./process-stats.ts";
 
-/** Its default command runs until it is asked to end: it serves as sandbox, too. */
+/** The image's default command runs until it is told to stop, so it also serves as the sandbox image. */
 const image = "virtual-kubelet-bench/busybox:1";
 
-/** How many single pods a round measures. */
+/** Number of single pods per round. */
 const singles = 3;
 
-/** The kernel is busy for a while with the networks of what was removed. */
+/** Pause because the kernel is still removing the networks of deleted containers. */
 const settleMs = 4_000;
 
-/** How much is measured. */
+/** Size of the measurement. */
 export interface DockerLoad {
   readonly rounds: number;
-  /** Pods at once. */
+  /** Number of concurrent pods. */
   readonly pods: number;
-  /** Pods that run while the node's idle cost is measured. */
+  /** Number of pods that run while the node's idle cost is measured. */
   readonly kept: number;
 }
 
-/** Whether an engine answers. */
+/** Whether an engine responds. */
 export async function hasEngine(): Promise<boolean> {
   return new Docker().ping().then(
     () => true,
@@ -45,17 +45,17 @@ export async function hasEngine(): Promise<boolean> {
   );
 }
 
-/** Measures both; takes some minutes. */
+/** Measures both sides; takes several minutes. */
 export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise<DockerReport> {
   const docker = new Docker();
   await using _image = await importBusybox(docker, image);
-  // Its node has the name of the other one, and must be gone by then.
+  // This node has the same name as the node below, so it must be gone before that one starts.
   const calls = await countEngineCalls(image, pods);
   await using api = await startEmbedded();
   await using node = await startNode(api, "docker", { sandboxImage: image });
   const ours: Side = { name: "node", run: podRunner(api, { node: "docker", image }), one: [], many: [] };
   const plain: Side = { name: "plain", run: containerRunner(docker, image), one: [], many: [] };
-  // The first round warms both up.
+  // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++) {
     for (const side of round % 2 === 0 ? [ours, plain] : [plain, ours]) {
       const { one, many } = await measureRound(side, pods, round);
@@ -66,7 +66,7 @@ export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise
     }
   }
   const removeKept = await ours.run(kept, "kept");
-  // What was begun is to settle first.
+  // Work that is in progress must finish first.
   await delay(10_000);
   const cpuShare = await idleShare(node.pid);
   const peakMiB = peakResidentMiB(node.pid);
@@ -82,7 +82,7 @@ export async function measureDocker({ rounds, pods, kept }: DockerLoad): Promise
   };
 }
 
-/** One of the two, and how long it took in each round, in milliseconds. */
+/** One of the two sides, with the duration of each round in milliseconds. */
 interface Side {
   readonly name: string;
   readonly run: Runner;
@@ -100,7 +100,7 @@ async function measureRound({ run }: Side, pods: number, round: number): Promise
   return { one: median(ones), many: await timed(run, pods, `many-${round}`, settleMs) };
 }
 
-/** Under the same load: the heap keeps the size that its busiest moment took. */
+/** Peak memory of the mock provider under the same load, because the heap keeps its largest size. */
 async function peakOfMock({ rounds, pods, kept }: DockerLoad): Promise<number> {
   await using api = await startEmbedded();
   await using node = await startNode(api, "mock", { pods: String(Math.max(pods, kept)) });

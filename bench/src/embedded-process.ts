@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { readAccess, type ApiAccess } from "./api.ts";
 
 const program = join(import.meta.dirname, "../../packages/embedded-apiserver/dist/program/main.js");
-/** Plain JavaScript; see there. */
+/** Plain JavaScript; the file says why. */
 export const embeddingHost: string = join(import.meta.dirname, "embedding-host.mjs");
 
-/** An embedded API server in a process of its own; ends when disposed. */
+/** An embedded API server in its own process, which ends when this object is disposed. */
 export interface EmbeddedProcess extends AsyncDisposable {
   readonly pid: number;
   readonly access: ApiAccess;
@@ -16,17 +16,17 @@ export interface EmbeddedProcess extends AsyncDisposable {
   readonly kubeconfig: string;
 }
 
-/** Starts the package's program, as published: build it first. */
+/** Starts the package's program as published, so build it first. */
 export async function startEmbedded(): Promise<EmbeddedProcess> {
   return await start((kubeconfig) => [program, "--kubeconfig", kubeconfig]);
 }
 
-/** Starts a process of Node's own settings that calls `startApiServer`. */
+/** Starts a process with Node's default settings that calls `startApiServer`. */
 export async function startEmbeddedInHost(): Promise<EmbeddedProcess> {
   return await start((kubeconfig) => [embeddingHost, kubeconfig]);
 }
 
-/** Each prints once it serves. */
+/** Starts a process and waits for its first output, which it prints when it serves. */
 async function start(wordsFor: (kubeconfig: string) => readonly string[]): Promise<EmbeddedProcess> {
   const directory = mkdtempSync(join(tmpdir(), "bench-api-"));
   const kubeconfig = join(directory, "kubeconfig");

@@ -1,10 +1,10 @@
 /**
- * A program that imports the embedded API server, as published. Plain JavaScript: reading TypeScript costs memory.
+ * A program that imports the published embedded API server. It is plain JavaScript because reading TypeScript costs memory.
  *
  * Usage: embedding-host.mjs KUBECONFIG | STARTS
  *
- * With a number it starts that many servers, one after another, and prints how long each took, in milliseconds as JSON.
- * Else it starts one, writes its kubeconfig, says so, and ends on SIGTERM.
+ * With a number it starts that many servers, one after another, and prints the duration of each start in milliseconds, as JSON.
+ * Otherwise it starts one server, writes its kubeconfig, prints a line, and ends on SIGTERM.
  */
 import { get } from "node:https";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
@@ -21,7 +21,7 @@ async function serve(kubeconfig) {
   await server.close();
 }
 
-/** From the call of `startApiServer` to the first 200 over HTTPS. */
+/** Milliseconds from the call of `startApiServer` to the first response with status 200 over HTTPS. */
 async function timeStarts(count) {
   const milliseconds = [];
   for (let start = 0; start < count; start++) {
@@ -34,7 +34,7 @@ async function timeStarts(count) {
   return milliseconds;
 }
 
-/** One request, on a connection of its own. */
+/** Sends one request on its own connection. */
 async function answers({ url, caPem, token }) {
   const path = "/api/v1/namespaces/default";
   const status = await new Promise((resolve, reject) => {

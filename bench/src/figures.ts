@@ -1,45 +1,48 @@
-/** Of one API server. */
+/** Results for one API server. */
 export interface ApiServerFigures {
-  /** Created, given two statuses, and deleted; the median round. */
+  /** Pods per second that are created, get two status updates, and are deleted; median of the rounds. */
   readonly podsPerSecond: number;
-  /** Of all its processes together. */
+  /** Peak memory of all its processes together. */
   readonly peakMiB: number;
 }
 
-/** What `api-server.ts` finds. */
+/** Results of `api-server.ts`. */
 export interface ApiServerReport {
   readonly circumstances: string;
-  /** kube-apiserver's version. */
+  /** Version of kube-apiserver. */
   readonly kubernetes: string;
   readonly held: number;
   readonly rounds: number;
-  /** Of the program. */
+  /** The embedded server's program. */
   readonly embedded: ApiServerFigures;
-  /** Peak of a process that has the embedded server beside its own work, with Node's own settings. */
+  /** Peak memory of a process with Node's default settings that runs the embedded server along with its own work. */
   readonly hostMiB: number;
   /** kube-apiserver with etcd. */
   readonly real: ApiServerFigures;
-  /** From the call of `startApiServer` to the first 200 over HTTPS: of a process's first, which compiles, and the others' median. */
+  /**
+   * Duration from the call of `startApiServer` to the first 200 over HTTPS: the first start in a process, which includes compilation, and
+   * the median of the others.
+   */
   readonly startMs: { readonly first: number; readonly warm: number };
 }
 
-/** Of pods on an engine, or of their containers by its API. */
+/** Results for pods on an engine, or for their containers created through its API. */
 export interface DockerFigures {
-  /** One pod from its creation until it runs, median of the rounds. */
+  /** Duration from the creation of a single pod until it runs; median of the rounds. */
   readonly oneMs: number;
-  /** Pods at once, median of the rounds. */
+  /** Rate for many concurrent pods; median of the rounds. */
   readonly podsPerSecond: number;
 }
 
-/** Calls of the engine for each pod. */
+/** Engine calls per pod. */
 export interface EngineCalls {
-  /** From its creation until it runs, and until it is removed. */
+  /** From the pod's creation until it runs, and until it is removed. */
   readonly node: { readonly start: number; readonly whole: number };
-  /** The same containers by the engine's API. */
+  /** The same containers through the engine's API. */
   readonly plain: EngineCalls["node"];
 }
 
-/** What `docker.ts` finds. */
+/** Results of `docker.ts`. */
 export interface DockerReport {
   readonly circumstances: string;
   readonly pods: number;
@@ -50,39 +53,39 @@ export interface DockerReport {
   readonly kept: { readonly pods: number; readonly cpuShare: number; readonly peakMiB: number; readonly mockPeakMiB: number };
 }
 
-/** What `nomad.ts` finds: medians, in milliseconds. */
+/** Results of `nomad.ts`: medians in milliseconds. */
 export interface NomadReport {
   readonly circumstances: string;
   readonly version: string;
   readonly rounds: number;
-  /** A pod from its creation until a watch shows it Running. */
+  /** From the creation of a pod until a watch shows it as Running. */
   readonly nodeMs: number;
-  /** The pod's job from its registration until its allocation is running. */
+  /** From the registration of the pod's job until its allocation is running. */
   readonly plainMs: number;
 }
 
-/** How kubectl reaches a command. */
+/** Protocol of kubectl for a command. */
 export type Transport = "spdy" | "websocket";
 
-/** Of one server of streams, medians of the rounds. */
+/** Results for one server of streams; medians of the rounds. */
 export interface StreamFigures {
-  /** Of 64 bytes to a command and back, by transport. */
+  /** Round trip of 64 bytes to a command and back, by transport. */
   readonly echoMs: Readonly<Record<Transport, number>>;
-  /** Of a command's output, by transport. */
+  /** Throughput of a command's output, by transport. */
   readonly stdoutMBs: Readonly<Record<Transport, number>>;
   readonly logMBs: number;
 }
 
-/** What `streams.ts` finds. */
+/** Results of `streams.ts`. */
 export interface StreamReport {
-  /** When, on what, and how busy that was. */
+  /** Date, machine and load; see `circumstances`. */
   readonly circumstances: string;
   readonly node: StreamFigures;
   readonly direct: StreamFigures;
-  /** Resident memory that each stream adds whose reader stalls, in MiB. */
+  /** Resident memory in MiB that each stream with a stalled reader adds. */
   readonly stalledMiB: Readonly<Record<Transport | "log", number>>;
-  /** Clients that follow a log of ten lines a second. */
+  /** Clients that follow a log of ten lines per second. */
   readonly follows: { readonly clients: number; readonly silent: number; readonly p99Ms: number };
-  /** Streams opened and closed, and what is left of them: open files, and KiB of heap. */
+  /** Streams that were opened and closed, and the open files and KiB of heap that remained. */
   readonly closed: { readonly streams: number; readonly openFiles: number; readonly heapKiB: number };
 }

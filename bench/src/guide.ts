@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiServerReport, DockerReport, NomadReport, StreamReport } from "./figures.ts";
 
-/** The guide that figures go into. */
+/** Path of the guide that shows the results. */
 export const guide: string = join(import.meta.dirname, "../../docs/guides/performance.md");
 
-/** Writes text between the guide's marks of that name. */
+/** Writes text between the markers of that name in the guide. */
 export function writeMeasured(
   file: string,
   name: "measured" | "measured: embedded" | "measured: streams" | "measured: docker" | "measured: nomad",
@@ -18,12 +18,12 @@ export function writeMeasured(
   writeFileSync(file, `${text.slice(0, from + begin.length)}\n\n${markdown}\n${text.slice(to)}`);
 }
 
-/** A ratio with two digits. */
+/** The ratio `a / b` with two digits. */
 export function ratio(a: number, b: number): string {
   return (a / b).toFixed(2);
 }
 
-/** Writes the part about the embedded API server. */
+/** Writes the section about the embedded API server. */
 export function writeApiServers(
   file: string,
   { circumstances, kubernetes, held, rounds, embedded, real, hostMiB, startMs }: ApiServerReport,
@@ -47,7 +47,7 @@ export function writeApiServers(
   writeMeasured(file, "measured: embedded", lines.join("\n"));
 }
 
-/** Writes the part about commands and logs. */
+/** Writes the section about commands and logs. */
 export function writeStreams(file: string, { circumstances, node, direct, stalledMiB, follows, closed }: StreamReport): void {
   const row = (name: string, pick: (figures: typeof node) => number, aim: string): string =>
     `| ${name} | ${pick(node).toPrecision(3)} | ${pick(direct).toPrecision(3)} | ${ratio(pick(node), pick(direct))} | ${aim} |`;
@@ -76,7 +76,7 @@ export function writeStreams(file: string, { circumstances, node, direct, stalle
   writeMeasured(file, "measured: streams", lines.join("\n"));
 }
 
-/** Writes the part about pods on a Docker engine. */
+/** Writes the section about pods on a Docker engine. */
 export function writeDocker(file: string, { circumstances, pods, node, plain, calls, kept }: DockerReport): void {
   const lines = [
     circumstances,
@@ -97,7 +97,7 @@ export function writeDocker(file: string, { circumstances, pods, node, plain, ca
   writeMeasured(file, "measured: docker", lines.join("\n"));
 }
 
-/** Writes the part about pods in Nomad. */
+/** Writes the section about pods in Nomad. */
 export function writeNomad(file: string, { circumstances, version, rounds, nodeMs, plainMs }: NomadReport): void {
   const lines = [
     `${circumstances}; Nomad ${version}, driver raw_exec, ${rounds} rounds, medians`,

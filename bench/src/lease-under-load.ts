@@ -1,6 +1,6 @@
 /**
- * Whether the lease stays on time while 300 watches are open and 1,000 patches are queued: prints how long each of ten
- * renewals took, alone and then under that load.
+ * Measures whether lease renewals stay on time while 300 watches are open and 1,000 patches are queued: prints the duration of ten
+ * renewals without load, and then of ten under that load.
  *
  * Usage: lease-under-load.ts KUBECONFIG
  */

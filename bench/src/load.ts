@@ -1,38 +1,38 @@
 import { Api, followPods, type ApiAccess, type WatchedPod } from "./api.ts";
 import { cpuSeconds, residentMiB } from "./process-stats.ts";
 
-/** What one load is. */
+/** Options of {@link runLoad}. */
 export interface LoadOptions {
   readonly access: ApiAccess;
-  /** The node the pods are bound to. */
+  /** Name of the node that the pods are bound to. */
   readonly node: string;
   readonly pods: number;
-  /** Requests of the load at once; default 32. */
+  /** Number of concurrent requests; default: 32. */
   readonly concurrency?: number;
-  /** Processes to account for, by name. */
+  /** IDs of the processes to measure, by name. */
   readonly processes: Readonly<Record<string, number>>;
-  /** Limit of each phase in milliseconds; default 180,000. */
+  /** Maximum duration of each phase in milliseconds; default: 180,000. */
   readonly timeoutMs?: number;
-  /** Leave the pods running. */
+  /** Leaves the pods running; default: false. */
   readonly keep?: boolean;
 }
 
-/** Measures of one phase: all pods up, or all pods down. */
+/** Results of one phase: starting all pods, or deleting all pods. */
 export interface Phase {
   readonly seconds: number;
   readonly podsPerSecond: number;
   readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p99: number; readonly max: number };
-  /** By process. */
+  /** By name of the process. */
   readonly cpuSeconds: Readonly<Record<string, number>>;
-  /** By process; the highest of samples taken every 200 ms. */
+  /** By name of the process; the maximum of samples taken every 200 ms. */
   readonly peakRssMiB: Readonly<Record<string, number>>;
-  /** What the API server was asked for, by `VERB resource/subresource`, with the code where it is not a success. */
+  /** Number of API requests by `VERB resource/subresource`, with the status code if the request failed. */
   readonly apiRequests: Readonly<Record<string, number>>;
-  /** Pods that did not get there in time. */
+  /** Number of pods that did not reach the state in time. */
   readonly missing: number;
 }
 
-/** Measures of one load. */
+/** Results of one load. */
 export interface LoadResult {
   readonly pods: number;
   readonly up: Phase;
@@ -40,8 +40,8 @@ export interface LoadResult {
 }
 
 /**
- * Creates pods bound to a node, waits until all are Running, deletes them with their default grace, waits until all
- * are gone. A pod's latency is from before its request is sent to when the watch shows it there.
+ * Creates pods bound to a node, waits until all are Running, deletes them with their default grace period, and waits until all
+ * are gone. A pod's latency runs from just before its request is sent until the watch shows the new state.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const { access, node, pods: count, concurrency = 32 } = options;
@@ -79,7 +79,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
-/** When each pod was asked for, and when it got there. */
+/** Times at which each pod was requested and at which it reached the state. */
 class Arrivals {
   readonly asked = new Map<string, number>();
   readonly #arrived = new Map<string, number>();
@@ -154,7 +154,7 @@ async function measure(
   };
 }
 
-/** The API server's own counters. */
+/** Request counters from the API server's metrics. */
 async function requestCounts(api: Api): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const [, labels = "", value] of (await api.send("GET", "/metrics")).matchAll(/^apiserver_request_total\{(.*)\} (\S+)$/gm)) {

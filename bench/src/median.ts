@@ -1,4 +1,4 @@
-/** The middle of the numbers; of an even count, between the two in the middle. */
+/** Median of the numbers: for an even count, the mean of the two middle numbers. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -8,7 +8,7 @@ import { waitUntilReady } from "./node-ready.ts";
 
 const main = join(import.meta.dirname, "../../packages/cli/dist/main.js");
 
-/** The program with a provider, in a process of its own; resolves when its node is Ready. */
+/** Starts the program with a provider in its own process; resolves when the node is Ready. */
 export async function startNode(
   { access, kubeconfig }: EmbeddedProcess,
   provider: "docker" | "mock" | "nomad",
@@ -33,7 +33,7 @@ export async function startNode(
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await ended;
-      // What holds secrets stays mounted for the next program.
+      // The program leaves the mount for secrets in place for the next program.
       spawnSync("umount", ["-l", join(directory, "pods/memory")]);
       rmSync(directory, { recursive: true, force: true });
     },

@@ -1,7 +1,8 @@
 /**
- * Measures a pod of a node on Nomad beside the same job registered by Nomad's own API, in turns.
+ * Compares a pod of a node on Nomad with the same job registered through Nomad's API, in alternating rounds.
  *
- * By itself: nomad.ts [--rounds 15] [--no-guide]; the agent is that of NOMAD_ADDR and NOMAD_TOKEN, its raw_exec driver on.
+ * Usage, without the other benchmarks: nomad.ts [--rounds 15] [--no-guide]; NOMAD_ADDR and NOMAD_TOKEN name the agent, which must have the
+ * raw_exec driver enabled.
  */
 import { parseArgs } from "node:util";
 import { circumstances } from "./circumstances.ts";
@@ -14,13 +15,13 @@ import { podRunner, timed, type Runner } from "./pod-runner.ts";
 
 const command = ["sleep", "1000000"];
 
-/** What was removed has to be gone: an agent looks after it for a while. */
+/** Pause because an agent works for a while on jobs that were removed. */
 const settleMs = 2_000;
 
-/** A job as Nomad gives it back. */
+/** A job as Nomad returns it. */
 type Job = Readonly<Record<string, unknown>>;
 
-/** Nomad's own API. */
+/** Client of Nomad's API. */
 class Agent {
   readonly #address: string;
   readonly #token: string | undefined;
@@ -30,7 +31,7 @@ class Agent {
     this.#token = token;
   }
 
-  /** @returns the answer, and its index for the next question. @throws Error with Nomad's words */
+  /** @returns the response, and its index for the next blocking query. @throws Error with Nomad's message */
   async ask(method: string, path: string, body?: object): Promise<{ readonly json: unknown; readonly index: string }> {
     const response = await fetch(`${this.#address}/v1${path}`, {
       method,
@@ -42,7 +43,7 @@ class Agent {
     return { json: JSON.parse(text) as unknown, index: response.headers.get("x-nomad-index") ?? "0" };
   }
 
-  /** Registers a job, and waits until its allocation is running. */
+  /** Registers a job and waits until its allocation is running. */
   async run(job: Job): Promise<void> {
     await this.ask("PUT", "/jobs", { Job: job });
     let from = "0";
@@ -56,7 +57,7 @@ class Agent {
   }
 }
 
-/** The job that the node has made of the only pod, without what Nomad has added to it. */
+/** The job that the node registered for the only pod, without the fields that Nomad added. */
 async function jobOfPod(agent: Agent): Promise<Job> {
   const { json } = await agent.ask("GET", "/jobs?prefix=vk-");
   const living = (json as { ID: string; Status: string }[]).find(({ Status }) => Status === "running");
@@ -76,7 +77,7 @@ function jobRunner(agent: Agent, job: Job): Runner {
   };
 }
 
-/** Measures both; takes some minutes. */
+/** Measures both sides; takes several minutes. */
 export async function measureNomad(address: string, token: string | undefined, rounds: number): Promise<NomadReport> {
   const agent = new Agent(address, token);
   const { json: self } = await agent.ask("GET", "/agent/self");
@@ -107,7 +108,7 @@ export async function measureNomad(address: string, token: string | undefined, r
     circumstances: circumstances(),
     version: (self as { config: { Version: { Version: string } } }).config.Version.Version,
     rounds,
-    // The first round warms both up.
+    // The first round is a warm-up.
     nodeMs: median(times.ours.slice(1)),
     plainMs: median(times.plain.slice(1)),
   };

@@ -1,6 +1,6 @@
 /**
- * Our node in a process of its own, with what the program does not let one choose. On SIGUSR2 it collects garbage and
- * prints its heap in bytes (run it with --expose-gc).
+ * Our node in its own process, with settings that the program does not offer. On SIGUSR2 it collects garbage and prints its heap
+ * in bytes (run it with --expose-gc).
  *
  * Usage: our-node.ts KUBECONFIG NODE [--http2]
  */

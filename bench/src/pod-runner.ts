@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Api, followPods, type WatchedPod } from "./api.ts";
 import type { EmbeddedProcess } from "./embedded-process.ts";
 
-/** Makes so many pods at once; resolves when all run, with what removes them. `round` names them. */
+/** Creates `count` pods at once; resolves when all run, with a function that removes them. `round` is part of their names. */
 export type Runner = (count: number, round: string) => Promise<() => Promise<void>>;
 
-/** Pods at the API server: from their creation until a watch shows them Running. */
+/** Creates pods at the API server and waits until a watch shows them as Running. */
 export function podRunner(
   { access }: EmbeddedProcess,
   { node, image, command }: { readonly node: string; readonly image: string; readonly command?: readonly string[] },
@@ -37,7 +37,7 @@ export function podRunner(
   };
 }
 
-/** The pods of a round, as a watch shows them. */
+/** Watches the pods of a round. */
 class PodWatch implements AsyncDisposable {
   readonly #api: Api;
   readonly #stop = new AbortController();
@@ -56,7 +56,7 @@ class PodWatch implements AsyncDisposable {
     ).catch(() => {});
   }
 
-  /** @throws Error for a pod that never will */
+  /** @throws Error if the pod can never run */
   async untilRunning(name: string): Promise<void> {
     for (;;) {
       const phase = this.#pods.get(name)?.status?.phase ?? "Pending";
@@ -85,9 +85,9 @@ class PodWatch implements AsyncDisposable {
 }
 
 /**
- * How long a runner takes for so many pods, in milliseconds, removing them not counted.
+ * Duration in milliseconds in which a runner starts `count` pods, without the time to remove them.
  *
- * @param settleMs - before it begins: what was removed last has to be gone
+ * @param settleMs - pause before the start, until the pods that were removed last are gone
  */
 export async function timed(run: Runner, count: number, round: string, settleMs: number): Promise<number> {
   await delay(settleMs);

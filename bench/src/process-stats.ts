@@ -1,11 +1,11 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Linux counts processor time in ticks of a hundredth of a second. */
+/** Linux counts CPU time in ticks of a hundredth of a second. */
 const ticksPerSecond = 100;
 const pageBytes = 4096;
 
-/** Processor time of a process and its live descendants, user and system, in seconds. 0 once it is gone. */
+/** User and system CPU time of a process and its live descendants, in seconds; 0 after the process has ended. */
 export function cpuSeconds(pid: number): number {
   const stat = tryRead(`/proc/${pid}/stat`);
   if (stat === undefined) return 0;
@@ -14,14 +14,14 @@ export function cpuSeconds(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + cpuSeconds(child), own);
 }
 
-/** The share of one processor a process and its live descendants take, over half a minute. */
+/** Share of one CPU that a process and its live descendants use, measured over 30 seconds. */
 export async function idleShare(pid: number): Promise<number> {
   const before = cpuSeconds(pid);
   await delay(30_000);
   return (cpuSeconds(pid) - before) / 30;
 }
 
-/** Resident memory of a process and its live descendants, in MiB. 0 once it is gone. */
+/** Resident memory of a process and its live descendants, in MiB; 0 after the process has ended. */
 export function residentMiB(pid: number): number {
   const statm = tryRead(`/proc/${pid}/statm`);
   if (statm === undefined) return 0;
@@ -29,7 +29,7 @@ export function residentMiB(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + residentMiB(child), own);
 }
 
-/** The most memory a process has had resident, in MiB. 0 once it is gone. */
+/** Peak resident memory of a process, in MiB; 0 after the process has ended. */
 export function peakResidentMiB(pid: number): number {
   const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(tryRead(`/proc/${pid}/status`) ?? "")?.[1];
   return Number(kibibytes ?? 0) / 1024;

@@ -19,13 +19,13 @@ export interface Row {
   readonly requests: { readonly up: Readonly<Record<string, number>>; readonly down: Readonly<Record<string, number>> };
 }
 
-/** How long renewals of a lease took, in milliseconds: alone, and while 300 watches were open and 1,000 patches queued. */
+/** Durations of lease renewals in milliseconds: without load, and while 300 watches were open and 1,000 patches were queued. */
 export interface LeaseTimes {
   readonly aloneMs: readonly number[];
   readonly underLoadMs: readonly number[];
 }
 
-/** All that a run found. */
+/** Results of a run. */
 export interface Report {
   readonly date: string;
   readonly machine: string;
@@ -33,19 +33,19 @@ export interface Report {
   readonly pods: number;
   readonly rounds: number;
   readonly rows: readonly Row[];
-  /** Our node over each version of HTTP. */
+  /** Our node with each version of HTTP. */
   readonly variants: readonly Row[];
-  /** Share of one processor. */
+  /** Share of one CPU. */
   readonly idleCpuShare: number;
   readonly heapBytesPerPod: number;
   readonly lease: LeaseTimes;
   readonly apiServers: ApiServerReport;
   readonly streams: StreamReport;
-  /** Absent where no engine was. */
+  /** `undefined` without an engine. */
   readonly docker: DockerReport | undefined;
 }
 
-/** Writes the figures between the guide's marks. */
+/** Writes the results between the markers in the guide. */
 export function writeGuide(file: string, report: Report): void {
   writeMeasured(file, "measured", markdown(report));
   writeApiServers(file, report.apiServers);

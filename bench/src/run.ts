@@ -1,7 +1,7 @@
 /**
- * Measures our node against a bare loop and kwok on a real API server, the embedded API server beside that one, and commands
- * and logs through a node beside the same without one, pods on a Docker engine beside their containers made by hand; writes
- * the figures to the guide.
+ * Runs the benchmarks and writes the results to the guide. They compare our node with a bare loop and kwok on a real API server, the
+ * embedded API server with the real one, commands and logs through a node with the same without a node, and pods on a Docker engine
+ * with containers created directly.
  *
  * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
  */
@@ -37,17 +37,17 @@ const rounds = Number(values.rounds);
 const contenders = [ours, bareLoop, kwok];
 const variants = [oursOver("HTTP/1.1"), oursOver("HTTP/2")];
 
-// Builds take minutes the first time: before anything is measured.
+// The first build takes minutes, so it runs before any measurement.
 await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl"] });
 kwokProgram();
-// Before there is another API server to share the machine with.
+// Runs before an API server shares the machine.
 const streams = await measureStreams({ rounds, megabytes: 100 });
 const docker = (await hasEngine()) ? await measureDocker({ rounds, pods: 30, kept: 50 }) : undefined;
 if (!docker) process.stderr.write("no Docker engine answers: what it would show is left out (DOCKER_HOST names one)\n");
 const apiServers = await measureApiServers({ pods: Math.ceil(pods / 5), rounds, held: pods });
 await using controlPlane = await startControlPlane({
   components: [],
-  // Without a controller manager nobody makes the service account that this plugin waits for.
+  // Without a controller manager the service account that this plugin waits for is never created.
   flags: { "kube-apiserver": { "disable-admission-plugins": "ServiceAccount" } },
 });
 const site: Site = { kubeconfig: controlPlane.kubeconfig.path, directory: mkdtempSync(join(tmpdir(), "bench-")) };
@@ -84,7 +84,7 @@ process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
 async function inRounds(all: readonly Contender[]): Promise<Map<string, LoadResult[]>> {
   const measured = new Map<string, LoadResult[]>(all.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
-    // Each round begins with another contender, so that nobody always has the freshest server.
+    // Each round starts with a different contender, so that no contender always gets the freshest server.
     const order = [...all.slice(round % all.length), ...all.slice(0, round % all.length)];
     for (const contender of order) {
       const result = await onceRunning(contender, (_api, child) => load(contender, child));
@@ -96,7 +96,7 @@ async function inRounds(all: readonly Contender[]): Promise<Map<string, LoadResu
   return measured;
 }
 
-/** Starts a contender, waits until its node is Ready, and ends it after `use`. */
+/** Starts a contender, waits until its node is Ready, calls `use`, and stops the contender. */
 async function onceRunning<T>(contender: Contender, use: (api: Api, child: ChildProcess) => Promise<T>): Promise<T> {
   const api = new Api(readAccess(site.kubeconfig), { connections: 4 });
   if (contender === kwok) await createNode(api, nodeOf(kwok));
@@ -123,7 +123,7 @@ function load(contender: Contender, child: ChildProcess): Promise<LoadResult> {
   });
 }
 
-/** How much the heap grows, garbage collected, with each pod beyond the first few hundred. */
+/** Growth of the heap per pod after garbage collection, not counting the first few hundred pods. */
 async function heapPerPod(api: Api, child: ChildProcess): Promise<number> {
   const access = readAccess(site.kubeconfig);
   const node = nodeOf(oursOver("HTTP/1.1"));
@@ -137,7 +137,7 @@ async function heapPerPod(api: Api, child: ChildProcess): Promise<number> {
 }
 
 async function heapOf(child: ChildProcess): Promise<number> {
-  // Events are still being written for a while, and hold on to what they name.
+  // Events are written for a while longer, and keep references to their pods.
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   const printed = new Promise<string>((resolve) => child.stdout?.once("data", (data: Buffer) => resolve(data.toString())));
   child.kill("SIGUSR2");

@@ -1,8 +1,9 @@
 /**
- * A server of logs and commands in a process of its own: `node`, a virtual node's with its access control, or `direct`,
- * the same streaming code over TLS with nothing before it. What is asked for is made in the process.
+ * A server of logs and commands in its own process: `node` is a virtual node's server with its access control, and `direct` is the
+ * same streaming code over TLS without it. The process generates all data itself.
  *
- * Usage: fork("stream-server.ts", ["node" | "direct"]); it sends where it is, and answers `figures` with its memory.
+ * Usage: fork("stream-server.ts", ["node" | "direct"]); it sends a {@link StreamServerAccess}, and answers each message with
+ * {@link StreamServerFigures}.
  */
 import { systemClock as clock, systemRandom as random } from "@virtual-kubelet/clock";
 import { once } from "node:events";
@@ -19,7 +20,7 @@ import { createAccessControl, startKubeletServer, type ClientCa } from "@virtual
 import { acceptRemoteCommand } from "@virtual-kubelet/streaming";
 import { createCertificateAuthority } from "@virtual-kubelet/pki";
 
-/** Where a server is, and how to get in. */
+/** Address and credentials of a server. */
 export interface StreamServerAccess {
   readonly url: string;
   readonly ca: string;
@@ -27,7 +28,7 @@ export interface StreamServerAccess {
   readonly key: string;
 }
 
-/** What a server's process holds, garbage collected. */
+/** Resources that a server's process holds after garbage collection. */
 export interface StreamServerFigures {
   readonly residentBytes: number;
   readonly heapBytes: number;
@@ -57,7 +58,7 @@ function figures(): StreamServerFigures {
   return { residentBytes: rss, heapBytes: heapUsed, openFiles: readdirSync("/proc/self/fd").length };
 }
 
-/** Echoes its input, or prints so many bytes. */
+/** Command `echo` copies its input to its output; `print N` writes N bytes. */
 async function run([program, count = "0"]: readonly string[], { stdin, stdout }: Pick<AttachIO, "stdin" | "stdout">): Promise<ExecResult> {
   if (stdout && program === "echo" && stdin) await pipeline(stdin, stdout, { end: false });
   if (stdout && program === "print") await pipeline(Readable.from(blocks(Number(count))), stdout, { end: false });
@@ -68,7 +69,7 @@ function* blocks(bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= block.length) yield left < block.length ? block.subarray(0, left) : block;
 }
 
-/** Lines with the time they were written at, ten a second. */
+/** Ten lines per second, each with the time of writing in milliseconds. */
 async function* ticks(signal: AbortSignal): AsyncGenerator<string> {
   while (!signal.aborted) {
     await delay(100, undefined, { signal }).catch(() => undefined);
@@ -79,7 +80,7 @@ async function* ticks(signal: AbortSignal): AsyncGenerator<string> {
 async function serveNode(): Promise<number> {
   const access = new NodeAccess({ nodeName: "bench", providerName: "bench", metrics: noMetrics });
   const unused = (): never => {
-    throw new Error("a server of streams manages no pods");
+    throw new Error("the stream server has no pods to manage");
   };
   const getContainerLogs = (_pod: unknown, _name: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> =>
     Promise.resolve({
@@ -107,7 +108,7 @@ async function serveNode(): Promise<number> {
     searched: Promise.resolve(),
     run: () => Promise.resolve(),
   };
-  // The API server that is asked allows everything; its word is kept, as always.
+  // The fake API server allows everything; its decisions are cached as usual.
   const reviews = { create: (_resource: unknown, review: object) => Promise.resolve({ ...review, status: { allowed: true } }) };
   const { signal: lifetime } = new AbortController();
   const asked = reviews as unknown as Pick<KubeClient, "create">;

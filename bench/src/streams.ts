@@ -1,8 +1,8 @@
 /**
- * Measures commands and logs through a virtual node's server beside the same streaming code called directly, in turns: the
- * round trip of an echo, throughput, and what streams hold that nobody reads, that many follow, and that are closed.
+ * Compares commands and logs through a virtual node's server with the same streaming code called directly, in alternating rounds:
+ * round trip of an echo, throughput, and the resources of streams that are stalled, followed by many clients, or closed.
  *
- * By itself: streams.ts [--rounds 3] [--megabytes 100] [--no-guide]
+ * Usage, without the other benchmarks: streams.ts [--rounds 3] [--megabytes 100] [--no-guide]
  */
 import { systemClock as clock } from "@virtual-kubelet/clock";
 import { fork, type ChildProcess } from "node:child_process";
@@ -21,24 +21,24 @@ import { median } from "./median.ts";
 import type { StreamServerAccess, StreamServerFigures } from "./stream-server.ts";
 
 const transports: readonly Transport[] = ["spdy", "websocket"];
-/** How much is measured. */
+/** Size of the measurement. */
 export interface StreamLoad {
   readonly rounds: number;
-  /** Of one output. */
+  /** Size of one output. */
   readonly megabytes: number;
 }
 
-/** Round trips of a round. */
+/** Round trips per round. */
 const echoes = 400;
-/** Streams whose reader stalls, and how many of them come before, as the first ones take what any server has. */
+/** Streams with a stalled reader, and streams opened before them, because the first streams fill buffers that every server has. */
 const stalled = { streams: 150, before: 50 };
 
-/** Measures both servers; takes a minute or so. */
+/** Measures both servers; takes about a minute. */
 export async function measureStreams({ rounds, megabytes }: StreamLoad): Promise<StreamReport> {
   await using node = await StreamServer.start("node");
   await using direct = await StreamServer.start("direct");
   const measured = [node, direct].map((server) => ({ server, figures: [] as StreamFigures[] }));
-  // The first round warms both up.
+  // The first round is a warm-up.
   for (let round = -1; round < rounds; round++) {
     for (const { server, figures } of round % 2 === 0 ? measured : measured.toReversed()) {
       const one = await figuresOf(server, megabytes * 1e6);
@@ -62,7 +62,7 @@ export async function measureStreams({ rounds, megabytes }: StreamLoad): Promise
   };
 }
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 class StreamServer implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #access: StreamServerAccess;
@@ -125,7 +125,7 @@ function execTarget(server: StreamServer, query: string): { readonly url: string
   return { url: server.url(`/exec/default/web/main?${query}`), tls: server.tls };
 }
 
-/** Sends 64 bytes again and again, each time when the last ones are back. @returns median, in ms */
+/** Sends 64 bytes repeatedly, each time after the previous bytes have returned. @returns median in ms */
 async function echo(server: StreamServer, transport: Transport): Promise<number> {
   const stdin = new PassThrough();
   const times: number[] = [];
@@ -151,11 +151,11 @@ async function echo(server: StreamServer, transport: Transport): Promise<number>
   const running = runRemoteCommand(execTarget(server, "command=echo&input=1&output=1"), { transport, clock, stdin, stdout });
   send();
   await running;
-  // The first hold the connection's opening.
+  // The first round trips include opening the connection.
   return median(times.slice(echoes / 10));
 }
 
-/** @returns MB a second, connecting included */
+/** @returns MB per second, including the time to connect */
 async function print(server: StreamServer, transport: Transport, bytes: number): Promise<number> {
   let read = 0;
   const stdout = new Writable({
@@ -183,7 +183,7 @@ function rate(bytes: number, began: number): number {
   return bytes / 1e6 / ((performance.now() - began) / 1000);
 }
 
-/** Asks for a log on a connection of its own. */
+/** Requests a log on its own connection. */
 async function openLog(server: StreamServer, query: string, signal?: AbortSignal): Promise<IncomingMessage> {
   const request = get(server.url(`/containerLogs/default/web/main?${query}`), { ...server.tls, agent: false, signal });
   const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -209,7 +209,7 @@ async function openAndClose(server: StreamServer, streams: number): Promise<Stre
   return { streams, openFiles: after.openFiles - before.openFiles, heapKiB: Math.round((after.heapBytes - before.heapBytes) / 1024) };
 }
 
-/** Follows a log with many clients for three seconds. */
+/** Follows a log with this number of clients for three seconds. */
 async function follow(server: StreamServer, clients: number): Promise<StreamReport["follows"]> {
   const stop = new AbortController();
   const late: number[] = [];
@@ -232,13 +232,13 @@ async function follow(server: StreamServer, clients: number): Promise<StreamRepo
   return { clients, silent: clients - heard.size, p99Ms: late[Math.floor(late.length * 0.99)] ?? Number.NaN };
 }
 
-/** Opens streams on a server of their own, whose memory holds nothing that they could use. @returns MiB that each adds */
+/** Opens streams on a fresh server, which has no free memory that they could reuse. @returns MiB that each stream adds */
 async function stall(open: (server: StreamServer, signal: AbortSignal) => Promise<unknown>): Promise<number> {
   await using server = await StreamServer.start("node");
   const stop = new AbortController();
   const openFull = async (count: number): Promise<StreamServerFigures> => {
     for (let stream = 0; stream < count; stream++) await open(server, stop.signal);
-    // Until every buffer is full.
+    // Waits until every buffer is full.
     await delay(2_000);
     return await server.figures();
   };
@@ -248,7 +248,7 @@ async function stall(open: (server: StreamServer, signal: AbortSignal) => Promis
   return Math.max(0, after.residentBytes - before.residentBytes) / 2 ** 20 / stalled.streams;
 }
 
-/** Starts a command that prints without end, and takes its first output only. */
+/** Starts a command that prints without end, and reads only its first output. */
 async function execStalled(server: StreamServer, transport: Transport, signal: AbortSignal): Promise<void> {
   const first = Promise.withResolvers<void>();
   const stdout = new Writable({ highWaterMark: 1, write: () => first.resolve() });

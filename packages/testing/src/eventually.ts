@@ -1,22 +1,22 @@
 import { systemClock, type Clock } from "@virtual-kubelet/clock";
 import { DeadlineExceededError, messageOf } from "@virtual-kubelet/errdefs";
 
-/** How long {@link eventually} tries, and how often. */
+/** Options of {@link eventually}. */
 export interface EventuallyOptions {
-  /** Milliseconds until it gives up; default 30,000: what is waited for comes late on a machine that is busy. */
+  /** Milliseconds until it gives up; default: 30,000, which allows for a busy machine. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds between tries; default 50. */
+  /** Milliseconds between attempts; default: 50. */
   readonly intervalMs?: number | undefined;
-  /** What is waited for, in words that end "waiting for …"; stands in the error's message. */
+  /** Description of the awaited state for the error message, which says "waiting for …". */
   readonly describe?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Default: the machine's. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Tries until the function returns without throwing, and returns what it returned. A check that hangs is not tried
- * again: give it the signal it is called with.
+ * Calls the function until it returns without throwing, and returns its result. A check that hangs is not called again, so pass
+ * its signal on.
  *
  * @throws DeadlineExceededError after the time-out, with the last failure as its cause; `signal.reason` when aborted.
  */
@@ -33,7 +33,7 @@ export async function eventually<T>(check: (signal: AbortSignal) => T | Promise<
       attempts++;
       return await check(signal);
     } catch (error) {
-      // What an aborted check throws says nothing of what was waited for.
+      // The error of an aborted check does not say what was missing.
       if (!signal.aborted) last = error;
     }
     await clock.sleep(intervalMs, signal).catch(() => undefined);

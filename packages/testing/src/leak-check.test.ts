@@ -3,13 +3,13 @@ import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { leakCheck } from "./leak-check.ts";
 
-test("nothing opened, nothing to say", async () => {
+test("the check passes when nothing was opened", async () => {
   const check = leakCheck();
 
   await expect(check[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });
 
-test("what was opened and closed is no leak", async () => {
+test("resources that were opened and closed are no leak", async () => {
   const check = leakCheck();
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -21,11 +21,11 @@ test("what was opened and closed is no leak", async () => {
   await expect(check[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });
 
-test("what is still open is named", async () => {
+test("open resources are named in the error", async () => {
   const check = leakCheck({ closingMs: 100 });
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  // More than the test runner itself may have ended meanwhile.
+  // More timers than the test runner may have ended in the meantime.
   const timers = Array.from({ length: 10 }, () => setTimeout(() => undefined, 60_000));
 
   const ending = check[Symbol.asyncDispose]();

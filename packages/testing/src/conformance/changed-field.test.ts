@@ -14,7 +14,7 @@ test.each([
   ["spec.containers[0].env[1]", (copy: typeof pod) => copy.spec.containers[0]?.env.push({ name: "B" })],
   ["spec.containers[0].name", (copy: typeof pod) => Object.assign(copy.spec.containers[0] ?? {}, { name: "b" })],
   ["spec.containers", (copy: typeof pod) => Object.assign(copy.spec, { containers: {} })],
-])("%s is named", (path, change) => {
+])("the path names %s", (path, change) => {
   const copy = structuredClone(pod);
   change(copy);
 

@@ -7,7 +7,7 @@ import type { ConformanceOptions, ConformanceTimeouts } from "./options.ts";
 
 const forever = new Promise<never>(() => {});
 
-/** The recording provider, with methods in place of its own. */
+/** The recording provider, with some methods replaced. */
 function optionsWith(changed: Partial<Provider> = {}, timeouts: ConformanceTimeouts = {}): ConformanceOptions {
   const { definition } = new RecordingProvider();
   const provider: ProviderDefinition = {
@@ -25,7 +25,7 @@ async function failureOf(run: Check["run"], options: ConformanceOptions): Promis
   return error;
 }
 
-test("what fails while a failed check is cleared up is told after the check's own failure, which is the cause", async () => {
+test("a failure in the clean-up after a failed check is reported after the check's failure, which is the cause", async () => {
   const options = optionsWith({ [Symbol.asyncDispose]: () => Promise.reject(new Error("the connection does not close")) });
   const own = new Error("the pod does not run");
   const error = await failureOf(() => Promise.reject(own), options);
@@ -34,14 +34,14 @@ test("what fails while a failed check is cleared up is told after the check's ow
   expect(error.cause).toBe(own);
 });
 
-test("a check that fails alone throws its own error", async () => {
+test("a check that fails throws its own error when the clean-up succeeds", async () => {
   const own = new Error("the pod does not run");
 
   expect(await failureOf(() => Promise.reject(own), optionsWith())).toBe(own);
 });
 
 test.each(["getPods", "getPod", "ping", "configureNode"] as const)(
-  "a %s that never settles fails the check in time, also where the check does not mind errors",
+  "a %s that never settles fails the check in time, even if the check ignores errors",
   async (method) => {
     const options = optionsWith({ [method]: () => forever });
     const error = await failureOf(async ({ provider, signal }) => {
@@ -54,14 +54,14 @@ test.each(["getPods", "getPod", "ping", "configureNode"] as const)(
   },
 );
 
-test("a provider that is never made fails the check in time", async () => {
+test("a provider whose creation never settles fails the check in time", async () => {
   const options = optionsWith();
   const error = await failureOf(async () => {}, { ...options, provider: { ...options.provider, create: () => forever } });
 
   expect(error.message).toBe("create has not come back within 50 ms");
 });
 
-test("a check that goes on for ever ends at its limit, names what is under way, and calls the provider no more", async () => {
+test("a check that never ends is stopped at its limit, names the pending calls, and stops calling the provider", async () => {
   let calls = 0;
   const options = optionsWith({ runInContainer: () => forever, ping: async () => void calls++ });
   const error = await failureOf(async ({ provider, signal, clock }) => {

@@ -15,7 +15,7 @@ const schema = z.toJSONSchema(
   { io: "input" },
 );
 
-test("a configuration's table has its keys, defaults, variables and what they mean", () => {
+test("the table of a configuration has its keys, defaults, variables and descriptions", () => {
   expect(renderConfigTable(schema)).toBe(
     [
       "| key | default | variable | meaning |",
@@ -29,11 +29,11 @@ test("a configuration's table has its keys, defaults, variables and what they me
   expect(renderConfigTable(z.toJSONSchema(z.strictObject({})))).toBe("There is nothing to configure.");
 });
 
-test("a README that says what it should is fine", () => {
+test("a complete README has no problems", () => {
   expect(providerReadmeProblems(readme(), schema)).toEqual([]);
 });
 
-test("what a README lacks is told", () => {
+test("a README's missing parts are reported", () => {
   expect(providerReadmeProblems("# p", schema)).toEqual([
     'has no section "## What maps"',
     'has no section "## What is refused"',

@@ -21,45 +21,62 @@ test.each<[string, ProviderPodStatus]>([
   ["running", { ...status("Running", container(running, { ready: true })), podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] }],
   ["ended well", status("Succeeded", container(ended(0)))],
   ["between two runs", status("Running", container({ waiting: { reason: "CrashLoopBackOff" } }, { lastState: ended(1) }))],
-])("a status as a kubelet's is fine: %s", (_name, good) => {
+])("a status that a kubelet could write has no problems: %s", (_name, good) => {
   expect(statusProblems(pod, good)).toEqual([]);
 });
 
 test.each<[string, ProviderPodStatus, string]>([
   ["an unknown phase", status("Done", container(running)), "phase is Done"],
   ["no container status", status("Pending"), "containerStatuses are of [], expected one for each of [main]"],
-  ["a container of no spec", status("Running", container(running), { ...container(running), name: "x" }), "are of [main x]"],
+  ["a container that is not in the spec", status("Running", container(running), { ...container(running), name: "x" }), "are of [main x]"],
   ["two states at once", status("Running", container({ ...running, ...ended(0) })), "has 2 states"],
   ["no state", status("Running", container({})), "has 0 states"],
-  ["an end that runs", status("Succeeded", container(running)), "phase is Succeeded while a container runs"],
-  ["a failure that succeeded", status("Succeeded", container(ended(1))), "though a container failed"],
-  ["a wait without a reason", status("Pending", container({ waiting: {} })), "waits without a reason"],
-  ["a ready end", status("Succeeded", container(ended(0), { ready: true })), "containerStatuses of main: is ready though it has ended"],
-  ["a ready wait", status("Pending", container({ waiting: { reason: "a" } }, { ready: true })), "is ready while it waits"],
-  ["a run that never began", status("Running", container({ waiting: { reason: "a" } })), "no container has ever run"],
-  ["a time without a zone", status("Running", container({ running: { startedAt: "2026-01-01T00:00:00" } })), "expected a time of RFC 3339"],
-  ["an exit code that is none", status("Failed", container(ended(-1))), "exitCode is -1"],
-  ["a name for an address", { ...status("Running", container(running)), podIP: "web" }, '"web" is no IP address'],
   [
-    "a first address that is not the first",
+    "a pod that has succeeded while its container runs",
+    status("Succeeded", container(running)),
+    "phase is Succeeded while a container runs",
+  ],
+  ["a pod that has succeeded although its container failed", status("Succeeded", container(ended(1))), "though a container failed"],
+  ["a wait without a reason", status("Pending", container({ waiting: {} })), "waits without a reason"],
+  [
+    "a container that is ready after its end",
+    status("Succeeded", container(ended(0), { ready: true })),
+    "containerStatuses of main: is ready though it has ended",
+  ],
+  [
+    "a container that is ready while it waits",
+    status("Pending", container({ waiting: { reason: "a" } }, { ready: true })),
+    "is ready while it waits",
+  ],
+  ["a running pod whose containers never ran", status("Running", container({ waiting: { reason: "a" } })), "no container has ever run"],
+  ["a time without a zone", status("Running", container({ running: { startedAt: "2026-01-01T00:00:00" } })), "expected a time of RFC 3339"],
+  ["an invalid exit code", status("Failed", container(ended(-1))), "exitCode is -1"],
+  ["a name in place of an address", { ...status("Running", container(running)), podIP: "web" }, '"web" is no IP address'],
+  [
+    "a podIP that is not the first of podIPs",
     { ...status("Running", container(running)), podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.2" }] },
     "not the first of podIPs",
   ],
-  ["a count that is none", status("Running", container(running, { restartCount: -1 })), "restartCount is -1"],
-])("%s is told", (_name, bad, problem) => {
+  ["a negative restart count", status("Running", container(running, { restartCount: -1 })), "restartCount is -1"],
+])("%s is reported as a problem", (_name, bad, problem) => {
   expect(statusProblems(pod, bad).join("\n")).toContain(problem);
 });
 
 test.each<[string, ProviderPodStatus, ProviderPodStatus, string]>([
-  ["an end that is undone", status("Failed", container(ended(1))), status("Running", container(running)), "stays as it ended"],
   [
-    "a pod that goes back",
+    "a container that runs again after the pod has ended",
+    status("Failed", container(ended(1))),
+    status("Running", container(running)),
+    "stays as it ended",
+  ],
+  [
+    "a phase that goes back from Running to Pending",
     status("Running", container(running)),
     status("Pending", container({ waiting: { reason: "a" } })),
     "Running to Pending",
   ],
   [
-    "a count that falls",
+    "a restart count that falls",
     status("Running", container(running, { restartCount: 2 })),
     status("Running", container(running)),
     "fell from 2 to 0",
@@ -71,22 +88,22 @@ test.each<[string, ProviderPodStatus, ProviderPodStatus, string]>([
     "with the same restartCount",
   ],
   [
-    "a start that moves",
+    "a start time that changes",
     status("Running", container(running)),
     status("Running", container({ running: { startedAt: "2026-01-01T00:00:09Z" } })),
     "startedAt changed",
   ],
   [
-    "another instance",
+    "a container ID that changes during a run",
     status("Running", container(running, { containerID: "a" })),
     status("Running", container(running, { containerID: "b" })),
     "containerID changed from a to b",
   ],
-])("%s is told", (_name, before, after, problem) => {
+])("%s is reported as a problem", (_name, before, after, problem) => {
   expect(transitionProblems(before, after).join("\n")).toContain(problem);
 });
 
-test("a restart that is counted, and a wait for one, are fine", () => {
+test("a counted restart and the wait before it have no problems", () => {
   const first = status("Running", container(running));
   const waits = status("Running", container({ waiting: { reason: "CrashLoopBackOff" } }, { lastState: ended(1) }));
   const again = status("Running", container({ running: { startedAt: "2026-01-01T00:00:09Z" } }, { restartCount: 1 }));
@@ -94,7 +111,7 @@ test("a restart that is counted, and a wait for one, are fine", () => {
   expect([...transitionProblems(first, waits), ...transitionProblems(waits, again), ...transitionProblems(first, again)]).toEqual([]);
 });
 
-test("times are those of RFC 3339 with a zone", () => {
+test("a time must be in RFC 3339 format with a zone", () => {
   expect(["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.123456789+01:00"].map(isTime)).toEqual([true, true]);
   expect(["2026-01-01", "2026-13-01T00:00:00Z", undefined, 5].map(isTime)).toEqual([false, false, false, false]);
 });

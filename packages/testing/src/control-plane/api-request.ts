@@ -8,12 +8,12 @@ import type { ClientCredentials } from "./kubeconfig.ts";
 export interface ApiServerTarget {
   /** Such as `https://127.0.0.1:6443`. */
   readonly server: string;
-  /** PEM of what signed the server's certificate. */
+  /** PEM of the authority that signed the server's certificate. */
   readonly caCertificate?: string | undefined;
   readonly credentials?: ClientCredentials | undefined;
 }
 
-/** An answer, whole. */
+/** A complete response. */
 export interface ApiAnswer {
   readonly status: number;
   readonly body: string;

@@ -23,9 +23,9 @@ export interface EnsureControlPlaneOptions extends FindControlPlaneOptions {
 }
 
 /**
- * Returns the folder that holds the programs. Those that are missing are built first, and no others.
+ * Returns the folder that holds the programs, after building the missing ones.
  *
- * @throws UnavailableError if they can neither be found nor built; TerminalError if the build fails; InvalidInputError if
+ * @throws UnavailableError if programs can neither be found nor built; TerminalError if the build fails; InvalidInputError if
  * `KUBERNETES` names a version that the repository has no Go module for
  */
 export async function ensureControlPlane(options: EnsureControlPlaneOptions = {}): Promise<string> {
@@ -37,7 +37,7 @@ export async function ensureControlPlane(options: EnsureControlPlaneOptions = {}
   return lookup.source.directory;
 }
 
-/** Builds into a folder beside the final one and moves each whole program, so that a build that is cut short leaves nothing behind. */
+/** Builds in a temporary folder and moves each finished program, so that an interrupted build leaves nothing behind. */
 async function build(source: ControlPlaneSource, signal: AbortSignal | undefined): Promise<void> {
   await mkdir(source.directory, { recursive: true });
   const output = await mkdtemp(`${source.directory}.building-`);
@@ -49,7 +49,7 @@ async function build(source: ControlPlaneSource, signal: AbortSignal | undefined
       maxBuffer: 64 * 1024 * 1024,
       ...(signal === undefined ? {} : { signal }),
     });
-    // Go names the program of a package `…/server/v3` server.
+    // Go names the program of a package `…/server/v3` "server".
     for (const program of source.programs)
       await rename(join(output, program === "etcd" ? "server" : program), join(source.directory, program));
   } catch (cause) {

@@ -37,7 +37,7 @@ export function controlPlaneFiles(directory: string): ControlPlaneFiles {
 
 /** A single member without fsync, because its data lives as long as the test. */
 export function etcdFlags(files: ControlPlaneFiles): ComponentFlags {
-  // etcd wants host and port of the addresses it advertises; a single member never dials them.
+  // etcd requires host and port in the addresses that it advertises; a single member never dials them.
   const peer = "http://127.0.0.1:1";
   return {
     name: "test",
@@ -94,12 +94,12 @@ export function apiServerFlags({ files, port, audit, serviceAccounts }: ApiServe
     "service-account-signing-key-file": pki("service-account.key"),
     "audit-policy-file": audit ? files.auditPolicy : undefined,
     "audit-log-path": audit ? files.auditLog : undefined,
-    // The log is read while it is written.
+    // Tests read the log while it is written.
     "audit-log-mode": audit ? "blocking" : undefined,
   };
 }
 
-/** kube-controller-manager, alone and without a port of its own. */
+/** kube-controller-manager without leader election and without a port. */
 export function controllerManagerFlags(files: ControlPlaneFiles): ComponentFlags {
   const pki = (name: string): string => join(files.pki, name);
   return {
@@ -117,7 +117,7 @@ export function controllerManagerFlags(files: ControlPlaneFiles): ComponentFlags
   };
 }
 
-/** kube-scheduler, alone and without a port of its own. */
+/** kube-scheduler without leader election and without a port. */
 export function schedulerFlags(files: ControlPlaneFiles): ComponentFlags {
   return {
     kubeconfig: join(files.kubeconfigs, "kube-scheduler.json"),
@@ -128,7 +128,7 @@ export function schedulerFlags(files: ControlPlaneFiles): ComponentFlags {
   };
 }
 
-/** The command line of some flags; later sets win. */
+/** Command line for the flags; later sets override earlier ones. */
 export function commandLine(...flagSets: readonly ComponentFlags[]): string[] {
   const flags: Record<string, string | undefined> = Object.assign({}, ...flagSets);
   return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));

@@ -16,7 +16,7 @@ export interface KubeconfigFile {
 
 /** Access to a control plane from any process on the machine. */
 export interface ControlPlaneAccess {
-  /** Folder with its files; its name is all that {@link openControlPlane} needs. */
+  /** Folder with its files, for {@link openControlPlane}. */
   readonly directory: string;
   /** Such as `https://127.0.0.1:6443`. */
   readonly server: string;
@@ -24,11 +24,11 @@ export interface ControlPlaneAccess {
   readonly caCertificate: string;
   /** Version of the API server, such as `v1.36.3`. */
   readonly version: string;
-  /** The administrator's (group `system:masters`). */
+  /** Kubeconfig of the administrator (group `system:masters`). */
   readonly kubeconfig: KubeconfigFile;
   /** The administrator's credentials, for clients without a kubeconfig. */
   readonly target: ApiServerTarget;
-  /** A kubeconfig for this user and these groups, with a client certificate of their own. RBAC is on: it may do nothing yet. */
+  /** A kubeconfig with a client certificate for this user and these groups. They have no rights until RBAC grants some. */
   kubeconfigFor(user: string, groups?: readonly string[]): KubeconfigFile;
   /** A kubeconfig with other credentials, such as a service account's token or a token file. */
   kubeconfigWith(credentials: ClientCredentials): KubeconfigFile;
@@ -38,7 +38,7 @@ export interface ControlPlaneAccess {
   auditEvents(): AuditEvent[];
 }
 
-/** The part of an audit event (`audit.k8s.io/v1`) that tests look at. */
+/** Fields of an audit event (`audit.k8s.io/v1`) that tests read. */
 export interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
@@ -63,7 +63,7 @@ export interface ControlPlaneDescription {
   readonly programs: string;
 }
 
-/** Access to a control plane that another process started, by its folder. */
+/** Returns access to a control plane that another process started in this folder. */
 export function openControlPlane(directory: string): ControlPlaneAccess {
   const files = controlPlaneFiles(directory);
   const description = JSON.parse(readFileSync(join(directory, "control-plane.json"), "utf8")) as ControlPlaneDescription;
@@ -119,7 +119,7 @@ function readAuditLog(file: string): AuditEvent[] {
   } catch {
     return [];
   }
-  // The last line may be half written.
+  // The last line may be incomplete.
   const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as AuditEvent);
 }

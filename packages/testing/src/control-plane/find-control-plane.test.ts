@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test("KUBEBUILDER_ASSETS is taken when all programs are in it", async () => {
+test("KUBEBUILDER_ASSETS is used when it has all programs", async () => {
   const assets = await programs("assets", defaultPrograms);
 
   expect(findControlPlane({ environment: { KUBEBUILDER_ASSETS: assets } })).toEqual({
@@ -28,7 +28,7 @@ test("KUBEBUILDER_ASSETS is taken when all programs are in it", async () => {
   });
 });
 
-test("KUBEBUILDER_ASSETS as envtest fills it is enough where no controllers are asked for, and else is said to lack them", async () => {
+test("KUBEBUILDER_ASSETS as envtest fills it is sufficient without controllers; otherwise the missing ones are named", async () => {
   const assets = await programs("assets", ["etcd", "kube-apiserver", "kubectl"]);
   const environment = { KUBEBUILDER_ASSETS: assets, HOME: directory, PATH: directory };
 
@@ -37,7 +37,7 @@ test("KUBEBUILDER_ASSETS as envtest fills it is enough where no controllers are 
   expect(findControlPlane({ environment, programs: ["kube-proxy"] }).how).toContain("has no kube-proxy");
 });
 
-test("with Go and the repository they can be built, into a folder named after go.mod and go.sum", async () => {
+test("with Go and the repository the programs can be built, in a folder named after go.mod and go.sum", async () => {
   const moduleDirectory = await goModule();
   const go = join(await programs("bin", ["go"]), "go");
   const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: join(directory, "bin") };
@@ -49,7 +49,7 @@ test("with Go and the repository they can be built, into a folder named after go
   expect(lookup.source.directory.startsWith(join(directory, "cache/virtual-kubelet/control-plane/"))).toBe(true);
 });
 
-test("what was built before is found, until the module changes", async () => {
+test("programs from an earlier build are found until the module changes", async () => {
   const moduleDirectory = await goModule();
   const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: await programs("bin", ["go"]) };
   const lookup = findControlPlane({ environment, moduleDirectory });
@@ -66,7 +66,7 @@ test("what was built before is found, until the module changes", async () => {
   expect(findControlPlane({ environment, moduleDirectory }).status).toBe("buildable");
 });
 
-test("without Go, or outside the repository, the lookup says what to do", async () => {
+test("without Go or outside the repository, the lookup names the remedy", async () => {
   const environment = { PATH: directory, HOME: directory };
 
   const withoutGo = findControlPlane({ environment, moduleDirectory: await goModule() });
@@ -80,7 +80,7 @@ test("without Go, or outside the repository, the lookup says what to do", async 
   await expect(ensureControlPlane({ environment, moduleDirectory: join(directory, "nowhere") })).rejects.toSatisfy(isUnavailable);
 });
 
-test("KUBERNETES chooses the version that is built, and each version has a folder of its own", async () => {
+test("KUBERNETES selects the version to build, and each version has its own folder", async () => {
   const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: await programs("bin", ["go"]) };
 
   const lookups = ["1.34", "1.35", "1.36"].map((version) => findControlPlane({ environment: { ...environment, KUBERNETES: version } }));
@@ -90,14 +90,14 @@ test("KUBERNETES chooses the version that is built, and each version has a folde
   expect(new Set(sources.map((source) => source?.directory)).size).toBe(3);
 });
 
-test("without KUBERNETES, or with an empty one, the newest version is built", async () => {
+test("the newest version is built if KUBERNETES is unset or empty", async () => {
   const environment = { XDG_CACHE_HOME: join(directory, "cache"), PATH: await programs("bin", ["go"]) };
 
   expect(findControlPlane({ environment })).toMatchObject({ source: { kubernetesVersion: patchOf("1.36") } });
   expect(findControlPlane({ environment: { ...environment, KUBERNETES: "" } })).toEqual(findControlPlane({ environment }));
 });
 
-test.for(["1.33", "v1.35", "1.36.3", "latest"])("KUBERNETES=%s is refused with the versions there are", (version) => {
+test.for(["1.33", "v1.35", "1.36.3", "latest"])("KUBERNETES=%s is refused, and the error lists the available versions", (version) => {
   const lookUp = (): unknown => findControlPlane({ environment: { KUBERNETES: version, PATH: directory, HOME: directory } });
 
   expect(lookUp).toThrow(
@@ -106,7 +106,7 @@ test.for(["1.33", "v1.35", "1.36.3", "latest"])("KUBERNETES=%s is refused with t
   expect(lookUp).toThrow(InvalidInputError);
 });
 
-test("a kube-apiserver of another version than KUBERNETES names is refused", () => {
+test("a kube-apiserver whose version differs from KUBERNETES is refused", () => {
   expect(() => requireChosenKubernetes("v1.35.4", "/assets", { KUBERNETES: "1.35" })).not.toThrow();
   expect(() => requireChosenKubernetes("v1.36.3", "/assets", {})).not.toThrow();
   expect(() => requireChosenKubernetes("v1.36.3", "/assets", { KUBERNETES: "1.34" })).toThrow(
@@ -115,7 +115,7 @@ test("a kube-apiserver of another version than KUBERNETES names is refused", () 
   expect(() => requireChosenKubernetes("v1.35.4", "/assets", {})).toThrow("KUBERNETES is not set, which means 1.36, but kube-apiserver");
 });
 
-test("a build ends with the programs in the cache, under the names Kubernetes gives them", async () => {
+test("a build puts the programs into the cache under their Kubernetes names", async () => {
   const { environment, moduleDirectory } = await buildable();
   const builds: string[] = [];
 
@@ -125,7 +125,7 @@ test("a build ends with the programs in the cache, under the names Kubernetes gi
   expect(findControlPlane({ environment, moduleDirectory })).toMatchObject({ status: "found", directory: built });
 });
 
-test("only the programs that were asked for are built, and later only those that are missing", async () => {
+test("only requested programs are built, and later only those that are missing", async () => {
   const { environment, moduleDirectory, packages } = await buildable();
 
   const directories = [
@@ -147,7 +147,7 @@ test("a build that fails leaves nothing behind", async () => {
   expect((await readdir(cache, { recursive: true })).filter((file) => file.endsWith("kubectl") || file.includes("building"))).toEqual([]);
 });
 
-/** A Go module and a stand-in for Go: for every package it writes the file to `-o DIR/` that Go would, and notes the packages. */
+/** A Go module and a fake `go`, which writes the same files to `-o DIR/` as Go would and records the packages. */
 async function buildable() {
   const moduleDirectory = await goModule();
   const bin = await programs("bin", []);
@@ -162,12 +162,12 @@ for p; do case $p in */server/v3) n=server ;; *) n=\${p##*/} ;; esac; : > "$out$
     moduleDirectory,
     cache,
     environment: { XDG_CACHE_HOME: cache, PATH: bin },
-    /** Packages of each build. */
+    /** Packages of each build so far. */
     packages: async () => (await readFile(notes, "utf8")).trimEnd().split("\n"),
   };
 }
 
-/** Version that the repository's module for a minor version asks for. */
+/** Version that the repository's module for a minor version requires. */
 function patchOf(minor: string): string | undefined {
   const module = join(import.meta.dirname, "../../../../tools/control-plane", minor, "go.mod");
   return /^\tk8s\.io\/kubernetes (v\S+)/m.exec(readFileSync(module, "utf8"))?.[1];

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { chosenKubernetes } from "./kubernetes-version.ts";
 
-/** A program of the control plane, or kubectl or kube-proxy of its version. */
+/** A program of the control plane, or kubectl or kube-proxy in the same version. */
 export type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl" | "kube-proxy";
 
 /** The Go module that the programs are built from. */
@@ -13,37 +13,37 @@ export interface ControlPlaneSource {
   readonly moduleDirectory: string;
   /** Path of the `go` command. */
   readonly go: string;
-  /** Version of Kubernetes that `go.mod` asks for, such as `v1.36.3`. */
+  /** Version of Kubernetes that `go.mod` requires, such as `v1.36.3`. */
   readonly kubernetesVersion: string;
-  /** Folder the programs are kept in; what was built for another purpose may be there already. */
+  /** Folder for the programs; it may already contain programs of an earlier build. */
   readonly directory: string;
-  /** Programs that were asked for and are not in the folder yet. */
+  /** Requested programs that are not in the folder yet. */
   readonly programs: readonly ControlPlaneProgram[];
 }
 
 /**
- * Where a control plane comes from. `how` is for people: where it was found, what a build needs, or what is missing
- * and how to get it.
+ * Result of the search for a control plane. `how` is a text for people: where the programs were found, what a build needs, or what is
+ * missing and how to get it.
  */
 export type ControlPlaneLookup =
   | { readonly status: "found"; readonly how: string; readonly directory: string }
   | { readonly status: "buildable"; readonly how: string; readonly source: ControlPlaneSource }
   | { readonly status: "missing"; readonly how: string };
 
-/** Programs to look for, and places to look in. */
+/** Options of {@link findControlPlane}. */
 export interface FindControlPlaneOptions {
   /** Default: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. */
   readonly programs?: readonly ControlPlaneProgram[] | undefined;
   /**
-   * Read for `KUBEBUILDER_ASSETS`, `XDG_CACHE_HOME`, `HOME` and `PATH`, and in the project's repository for `KUBERNETES`;
-   * default: the process's.
+   * Source of `KUBEBUILDER_ASSETS`, `XDG_CACHE_HOME`, `HOME` and `PATH`, and within the project's repository of `KUBERNETES`;
+   * default: the environment of the process.
    */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Folder of the Go module; default: the one in the repository's `tools/control-plane` for the version that `KUBERNETES` names. */
   readonly moduleDirectory?: string | undefined;
 }
 
-/** Everything a control plane runs, and kubectl. */
+/** All programs of a control plane, and kubectl. */
 export const defaultPrograms: readonly ControlPlaneProgram[] = [
   "etcd",
   "kube-apiserver",
@@ -53,8 +53,8 @@ export const defaultPrograms: readonly ControlPlaneProgram[] = [
 ];
 
 /**
- * Looks for the programs of a control plane, all in one folder: `KUBEBUILDER_ASSETS` (envtest's convention), then the
- * cache of what was built before, then whether they can be built with Go. Starts nothing and builds nothing.
+ * Searches for one folder with all programs of a control plane: `KUBEBUILDER_ASSETS` (envtest's convention), then the cache of earlier
+ * builds. Otherwise checks whether Go can build them. Starts nothing and builds nothing.
  *
  * @throws InvalidInputError if `KUBERNETES` names a version that the repository has no Go module for
  */
@@ -101,13 +101,13 @@ function missingPrograms(directory: string, programs: readonly ControlPlaneProgr
   return programs.filter((program) => !isExecutable(join(directory, program)));
 }
 
-/** Path of a command, by a PATH. */
+/** Path of a command according to a PATH. */
 export function onPath(command: string, path: string): string | undefined {
   const directories = path.split(delimiter).filter((directory) => directory !== "");
   return directories.map((directory) => join(directory, command)).find(isExecutable);
 }
 
-/** Whether there is a file that may be run. */
+/** Whether the file exists and is executable. */
 export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
@@ -117,7 +117,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** Where what was built of a Go module of `tools/` is kept. */
+/** Folder for the programs that are built from a Go module of `tools/`. */
 export function cacheDirectory(module: string, environment: Readonly<Record<string, string | undefined>>): string {
   const base = environment["XDG_CACHE_HOME"] || join(environment["HOME"] || homedir(), ".cache");
   return join(base, "virtual-kubelet", module);
@@ -131,7 +131,7 @@ function requiredKubernetes(moduleDirectory: string): string | undefined {
   }
 }
 
-/** Names the build: `go.mod` and `go.sum` fix every source that goes into it, besides the `.go` files beside them. */
+/** Hash that identifies a build, because `go.mod` and `go.sum` determine every source except the `.go` files in the same folder. */
 export function moduleHash(moduleDirectory: string): string {
   const hash = createHash("sha256");
   const own = readdirSync(moduleDirectory).filter((name) => name.endsWith(".go"));

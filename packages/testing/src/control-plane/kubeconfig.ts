@@ -4,18 +4,18 @@ export type ClientCredentials =
   | { readonly token: string }
   | { readonly tokenFile: string };
 
-/** One API server and one identity, as text. */
+/** API server and credentials of a kubeconfig. */
 export interface KubeconfigOptions {
   /** Such as `https://127.0.0.1:6443`. */
   readonly server: string;
-  /** PEM of what signed the server's certificate; not needed for plain HTTP. */
+  /** PEM of the authority that signed the server's certificate; not needed for plain HTTP. */
   readonly caCertificate?: string | undefined;
   readonly credentials?: ClientCredentials | undefined;
   /** Default `default`. */
   readonly namespace?: string | undefined;
 }
 
-/** A kubeconfig that holds everything but a token file. It is JSON, which is YAML too. */
+/** A kubeconfig that contains all credentials except a token file, which it names. It is JSON, and therefore also YAML. */
 export function kubeconfigText(options: KubeconfigOptions): string {
   const { server, caCertificate, credentials, namespace } = options;
   const kubeconfig = {

@@ -5,9 +5,9 @@ import { DeadlineExceededError, UnavailableError } from "@virtual-kubelet/errdef
 export interface KubectlOptions {
   /** Standard input, for `-f -`. */
   readonly stdin?: string | undefined;
-  /** Path of another kubeconfig than the administrator's. */
+  /** Path of a kubeconfig; default: the administrator's. */
   readonly kubeconfig?: string | undefined;
-  /** Milliseconds it may take; default 120,000. */
+  /** Maximum duration in milliseconds; default: 120,000. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -30,9 +30,9 @@ export interface KubectlProgram {
 }
 
 /**
- * Runs kubectl and waits for its end, without the user's configuration.
+ * Runs kubectl without the user's configuration and waits for its end.
  *
- * @throws UnavailableError if it cannot be run; DeadlineExceededError if it took too long; `signal.reason`
+ * @throws UnavailableError if it cannot be run; DeadlineExceededError if it takes too long; `signal.reason` when aborted
  */
 export async function runKubectl(kubectl: KubectlProgram, args: readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
   const timeoutMs = options.timeoutMs ?? 120_000;

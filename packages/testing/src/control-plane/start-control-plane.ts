@@ -29,24 +29,26 @@ import { writePki } from "./pki.ts";
 export interface StartControlPlaneOptions extends Omit<EnsureControlPlaneOptions, "programs"> {
   /** Processes besides etcd and kube-apiserver. Default: kube-controller-manager and kube-scheduler. */
   readonly components?: readonly ("kube-controller-manager" | "kube-scheduler")[] | undefined;
-  /** Flags over the launcher's own, such as `{ "kube-controller-manager": { "node-monitor-grace-period": "20s" } }`. */
+  /** Flags that override the launcher's, such as `{ "kube-controller-manager": { "node-monitor-grace-period": "20s" } }`. */
   readonly flags?: Readonly<Partial<Record<ControlPlaneComponent, ComponentFlags>>> | undefined;
-  /** Writes the audit log, at this level; default: none. */
+  /** Level of the audit log; default: no audit log. */
   readonly audit?: "Metadata" | "Request" | "RequestResponse" | undefined;
-  /** Folder for data, logs and keys, which is kept; must be new or empty. Default: a temporary one, removed at the end. */
+  /** Folder for data, logs and keys. It must be new or empty, and is kept. Default: a temporary folder, which is removed at the end. */
   readonly dataDir?: string | undefined;
-  /** Milliseconds each process has until it answers; default 120,000. */
+  /** Milliseconds until each process must respond; default: 120,000. */
   readonly startTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** A Kubernetes control plane of real processes on 127.0.0.1. They end with the object, and with the process that started them. */
+/**
+ * A Kubernetes control plane of real processes on 127.0.0.1. They end when this object is disposed or the process that started them ends.
+ */
 export interface ControlPlane extends ControlPlaneAccess, AsyncDisposable {
-  /** The processes that run, or ran last. */
+  /** Each component's running or most recent process. */
   readonly processes: Readonly<Partial<Record<ControlPlaneComponent, ManagedProcess>>>;
-  /** Kills kube-apiserver (SIGKILL); returns when it is gone. */
+  /** Kills kube-apiserver (SIGKILL); returns when it has ended. */
   killApiServer(): Promise<void>;
-  /** Starts kube-apiserver again, on its port and data; returns when it is ready. */
+  /** Starts kube-apiserver again with the same port and data; returns when it is ready. */
   startApiServer(): Promise<void>;
   /** Ends kube-apiserver with SIGTERM and starts it again. */
   restartApiServer(): Promise<void>;
@@ -55,11 +57,10 @@ export interface ControlPlane extends ControlPlaneAccess, AsyncDisposable {
 }
 
 /**
- * Starts etcd, kube-apiserver and what else is asked for; returns when the API server is ready and service accounts
- * are handed out.
+ * Starts etcd, kube-apiserver and the requested components; returns when the API server is ready and service accounts are created.
  *
- * @throws UnavailableError if the programs cannot be had, or one of them does not come up (the message holds the end
- * of its log); InvalidInputError if kube-apiserver is not of the version that `KUBERNETES` names; `signal.reason`
+ * @throws UnavailableError if programs are missing, or one of them does not start (the message contains the end of its log);
+ * InvalidInputError if kube-apiserver does not have the version that `KUBERNETES` names; `signal.reason` when aborted
  */
 export async function startControlPlane(options: StartControlPlaneOptions = {}): Promise<ControlPlane> {
   const components = options.components ?? ["kube-controller-manager", "kube-scheduler"];
@@ -130,7 +131,7 @@ class Launcher {
       "kube-scheduler": scheduler,
     } = this.#processes;
     await Promise.all([controllerManager?.stop(2000), scheduler?.stop(2000)]);
-    // It would wait for open watches to end.
+    // Without a limit it would wait until open watches end.
     await apiServer?.stop(2000);
     await etcd?.stop();
     this.#reaper[Symbol.dispose]();
@@ -154,7 +155,7 @@ class Launcher {
 
   async #prepareFiles(): Promise<void> {
     const { directory, etcdPeerSocket, logs, auditPolicy } = this.#files;
-    // sun_path holds 108 bytes, with a NUL at the end; on macOS 104.
+    // sun_path has 108 bytes including the final NUL, on macOS 104.
     if (Buffer.byteLength(etcdPeerSocket) > 103)
       throw new InvalidInputError(`start a control plane in ${directory}: the path is too long for a Unix socket; name a shorter dataDir`);
     await mkdir(logs, { recursive: true, mode: 0o700 });
@@ -191,7 +192,7 @@ class Launcher {
   async #startController(component: ControlPlaneComponent): Promise<void> {
     if (component === "kube-scheduler") return void (await this.#run(component, schedulerFlags(this.#files)));
     const manager = await this.#run(component, controllerManagerFlags(this.#files));
-    // Its controllers work once this one does; a pod created earlier is refused.
+    // When this service account exists, all controllers work. A pod created earlier would be refused.
     await this.#answers(manager, "/api/v1/namespaces/default/serviceaccounts/default");
   }
 
@@ -210,7 +211,7 @@ class Launcher {
     return process;
   }
 
-  /** Waits until the API server answers the path with 200, as long as the process lives. */
+  /** Waits until the API server answers the path with 200; fails if the process ends. */
   async #answers(process: ManagedProcess, path: string): Promise<void> {
     const ended = new AbortController();
     void process.exited.then((exit) => ended.abort(new UnavailableError(`it ended with ${exit.signal ?? `code ${String(exit.code)}`}`)));

@@ -9,7 +9,7 @@ import { apiRequest, type ApiServerTarget } from "../control-plane/api-request.t
 import { eventually } from "../eventually.ts";
 import { startFaultProxy, type FaultProxy } from "./start-fault-proxy.ts";
 
-/** Answers like an API server as far as the proxy can tell: who asked, and a watch that sends what the test says. */
+/** A server that the proxy cannot distinguish from an API server: it returns the caller, and its watch sends the lines of the test. */
 interface Upstream {
   readonly server: Server;
   readonly target: ApiServerTarget;
@@ -32,7 +32,7 @@ afterEach(async () => {
   upstream.server.close();
 });
 
-test("the proxy's own credentials become the target's, and a caller's own pass through", async () => {
+test("the proxy's credentials are replaced by the target's, and a caller's own are passed through", async () => {
   const own = await apiRequest(proxy.target, "GET", "/whoami");
   const callers = await apiRequest({ ...proxy.target, credentials: { token: "ann's" } }, "GET", "/whoami");
 
@@ -40,7 +40,7 @@ test("the proxy's own credentials become the target's, and a caller's own pass t
   expect(callers).toEqual({ status: 200, body: "Bearer ann's" });
 });
 
-test("requests go through with their bodies, and are counted", async () => {
+test("requests are forwarded with their bodies and counted", async () => {
   const answer = await apiRequest(proxy.target, "POST", "/echo?x=1", { body: { hello: "world" } });
 
   expect(answer).toEqual({ status: 200, body: '{"hello":"world"}' });
@@ -56,7 +56,7 @@ test("plain HTTP works as well", async () => {
   expect(await apiRequest(plain.target, "GET", "/whoami")).toEqual({ status: 200, body: "Bearer upstream-token" });
 });
 
-test("a status fault answers as an API server would, as many times as asked for, and the API server sees nothing", async () => {
+test("a status fault answers like an API server, the given number of times, and nothing reaches the API server", async () => {
   const rule = proxy.inject({ method: "GET", path: /^\/whoami/, times: 2 }, { kind: "status", status: 429, retryAfterSeconds: 7 });
 
   const { response, body } = await read("/whoami");
@@ -77,7 +77,7 @@ test("a status fault answers as an API server would, as many times as asked for,
   expect(proxy.requests.map(({ fault }) => fault)).toEqual(["status", "status", undefined]);
 });
 
-test("a rule ends when it is disposed, and rules are applied in the order they were injected", async () => {
+test("a rule ends when it is disposed, and rules apply in the order of injection", async () => {
   const first = proxy.inject({}, { kind: "status", status: 503 });
   proxy.inject({ method: "GET" }, { kind: "status", status: 409 });
 
@@ -88,7 +88,7 @@ test("a rule ends when it is disposed, and rules are applied in the order they w
   expect((await apiRequest(proxy.target, "GET", "/whoami")).status).toBe(200);
 });
 
-test("expired credentials are refused until a request comes with others", async () => {
+test("expired credentials are refused until a request has different ones", async () => {
   proxy.inject({}, { kind: "expired-credentials" });
   const statusWith = async (token: string): Promise<number> =>
     (await apiRequest({ ...proxy.target, credentials: { token } }, "GET", "/whoami")).status;
@@ -99,7 +99,7 @@ test("expired credentials are refused until a request comes with others", async 
   expect(await statusWith("old")).toBe(401);
 });
 
-test("a delayed request is answered later, and others are not held up", async () => {
+test("a delayed request is answered later and does not delay others", async () => {
   const clock = new VirtualClock();
   await using slow = await startFaultProxy({ target: upstream.target, tls: false, clock });
   slow.inject({ path: /^\/whoami/ }, { kind: "delay", ms: 150 });
@@ -136,7 +136,7 @@ test("a dropped request is never answered; with forward the API server acts on i
   await expect(dropped).rejects.toBe("still waiting");
 });
 
-test("a body is truncated after so many bytes, with a proper end, an early close or a reset", async () => {
+test("a body is truncated after the given number of bytes, with a proper end, an early close or a reset", async () => {
   proxy.inject({ path: /end/ }, { kind: "truncate", afterBytes: 3, cutOff: "end" });
   proxy.inject({ path: /close/ }, { kind: "truncate", afterBytes: 3 });
   proxy.inject({ path: /reset/ }, { kind: "truncate", afterBytes: 3, cutOff: "reset" });
@@ -146,7 +146,7 @@ test("a body is truncated after so many bytes, with a proper end, an early close
   expect(await read("/whoami?reset")).toMatchObject({ failure: "ECONNRESET" });
 });
 
-test("a watch is cut in the middle of a line after whole ones", async () => {
+test("a watch is cut in the middle of a line, after complete lines", async () => {
   proxy.inject({ watch: true }, { kind: "cut-line", afterLines: 1 });
 
   const watching = read("/pods?watch=true");
@@ -156,7 +156,7 @@ test("a watch is cut in the middle of a line after whole ones", async () => {
   expect(await watching).toMatchObject({ body: '{"line":1}\n{"lin', failure: "ECONNRESET" });
 });
 
-test("an open watch is cut by disrupt, and the API server's side ends with it", async () => {
+test("disrupt cuts an open watch, which also ends at the API server", async () => {
   const watching = read("/pods?watch=1");
   await eventually(() => expect(proxy.open({ watch: true })).toBe(1));
   upstream.send('{"line":1}\n');
@@ -169,7 +169,7 @@ test("an open watch is cut by disrupt, and the API server's side ends with it", 
   expect(proxy.open({ watch: true })).toBe(0);
 });
 
-test("an error event comes at once, and the watch stays open and silent", async () => {
+test("an error event arrives at once, and the watch stays open and silent", async () => {
   const lines: string[] = [];
   proxy.inject({ watch: true }, { kind: "error-event", code: 410 });
 
@@ -183,7 +183,7 @@ test("an error event comes at once, and the watch stays open and silent", async 
   expect(other).toBe("open");
 });
 
-test("an error event may end the watch", async () => {
+test("an error event with a cut-off ends the watch", async () => {
   proxy.inject({ watch: true }, { kind: "error-event", code: 500, afterLines: 1, cutOff: "end" });
 
   const watching = read("/pods?watch=true");
@@ -195,7 +195,7 @@ test("an error event may end the watch", async () => {
   expect(body.split("\n")).toMatchObject(['{"line":1}', expect.stringContaining('"type":"ERROR"'), ""]);
 });
 
-test("a silent watch passes nothing on and stays open", async () => {
+test("a silent watch delivers nothing and stays open", async () => {
   const lines: string[] = [];
   proxy.inject({ watch: true }, { kind: "silence", afterLines: 1 });
 
@@ -210,7 +210,7 @@ test("a silent watch passes nothing on and stays open", async () => {
   expect(proxy.open({ watch: true })).toBe(1);
 });
 
-test("garbage comes between two good lines", async () => {
+test("garbage arrives between two valid lines", async () => {
   const lines: string[] = [];
   proxy.inject({ watch: true }, { kind: "garbage", afterLines: 1 });
 
@@ -223,7 +223,7 @@ test("garbage comes between two good lines", async () => {
   expect(() => JSON.parse(lines[1] ?? "")).toThrow(SyntaxError);
 });
 
-test("a dripping body arrives whole, in pieces", async () => {
+test("a dripping body arrives completely, in small pieces", async () => {
   const clock = new VirtualClock();
   await using slow = await startFaultProxy({ target: upstream.target, tls: false, clock });
   slow.inject({}, { kind: "drip", bytes: 4, everyMs: 5 });
@@ -244,7 +244,7 @@ test("a dripping body arrives whole, in pieces", async () => {
   expect(pieces).toEqual(["Bear", "er u", "pstr", "eam-", "toke", "n"]);
 });
 
-test("when the API server is gone, connections break as they would without the proxy", async () => {
+test("while the API server is down, connections break as they would without the proxy", async () => {
   upstream.server.closeAllConnections();
   upstream.server.close();
   await once(upstream.server, "close");
@@ -258,7 +258,7 @@ interface Reading {
   readonly failure: string | undefined;
 }
 
-/** Reads an answer to its end, however that comes; whole lines go to `lines` as they come. */
+/** Reads a response until it ends or breaks; complete lines are added to `lines` as they arrive. */
 async function read(path: string, lines: string[] = []): Promise<Reading> {
   const { server, caCertificate, credentials } = proxy.target;
   const token = credentials !== undefined && "token" in credentials ? credentials.token : "";

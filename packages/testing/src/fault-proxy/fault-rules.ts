@@ -1,24 +1,24 @@
 import { matches, type Fault, type MatchableRequest, type RequestMatch } from "./faults.ts";
 
-/** A fault and the requests it is for. Disposing it ends it. */
+/** An injected fault. Disposing it ends it. */
 export interface FaultRule extends Disposable {
   readonly fault: Fault;
-  /** How many requests it was applied to. */
+  /** Number of requests that it was applied to. */
   readonly hits: number;
 }
 
 interface ActiveRule extends FaultRule {
   hits: number;
   readonly match: RequestMatch & { readonly times?: number | undefined };
-  /** For `expired-credentials`: what is refused. */
+  /** For `expired-credentials`: the refused credentials. */
   refused?: string | undefined;
 }
 
-/** The faults that wait for requests. Of several that match, the one injected first is applied. */
+/** Faults for future requests. If several match, the one that was injected first applies. */
 export class FaultRules {
   readonly #rules = new Set<ActiveRule>();
 
-  /** @param match - `times`: how many requests it is for; default all until it is disposed */
+  /** @param match - `times`: number of requests that the fault applies to; default: all until it is disposed */
   add(match: RequestMatch & { readonly times?: number | undefined }, fault: Fault): FaultRule {
     const rule: ActiveRule = { match, fault, hits: 0, [Symbol.dispose]: () => void this.#rules.delete(rule) };
     this.#rules.add(rule);
@@ -29,7 +29,7 @@ export class FaultRules {
     this.#rules.clear();
   }
 
-  /** The fault for this request, which counts as applied; `undefined` if it is to go through. */
+  /** Returns the fault for this request and counts it as applied; `undefined` if the request is to be forwarded unchanged. */
   take(request: MatchableRequest & { readonly authorization: string }): Fault | undefined {
     for (const rule of this.#rules) {
       if (!matches(rule.match, request) || !isMeant(rule, request.authorization)) continue;

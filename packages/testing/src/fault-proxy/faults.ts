@@ -1,46 +1,46 @@
-/** How a response is broken off: with a proper end, by closing the connection early, or with a TCP reset. */
+/** How a response is cut off: with a proper end, by closing the connection early, or with a TCP reset. */
 export type CutOff = "end" | "close" | "reset";
 
-/** A fault in place of an answer, or before it. The request reaches the API server only where that is said. */
+/** A fault before the response or in place of it. The request reaches the API server only if the variant says so. */
 export type RequestFault =
-  /** Forwarded after `ms` milliseconds. */
+  /** The request is forwarded after `ms` milliseconds. */
   | { readonly kind: "delay"; readonly ms: number }
-  /** Accepted, and never answered: a half-open connection. With `forward`, the API server acts on it all the same. */
+  /** The request is accepted and never answered, as on a half-open connection. With `forward`, the API server still acts on it. */
   | { readonly kind: "drop"; readonly forward?: boolean | undefined }
-  /** The connection is reset. With `forward`, only once the API server has answered: whether it acted stays unknown. */
+  /** The connection is reset. With `forward`, it is reset after the API server has answered, so the client cannot know the outcome. */
   | { readonly kind: "reset"; readonly forward?: boolean | undefined }
-  /** Answered by the proxy with this status and a `Status` object. */
+  /** The proxy answers with this status and a `Status` object. */
   | {
       readonly kind: "status";
       readonly status: number;
-      /** Default: the API server's word for the status. */
+      /** Default: the reason that the API server uses for the status. */
       readonly reason?: string | undefined;
       readonly message?: string | undefined;
       /** Sent as `Retry-After`. */
       readonly retryAfterSeconds?: number | undefined;
     }
-  /** 401 to the credentials that the first request came with, until a request comes with others. */
+  /** The proxy answers 401 to the credentials of the first request, until a request has different ones. */
   | { readonly kind: "expired-credentials" };
 
-/** A fault in an answer's body, which begins as the API server sent it. Lines are counted from the moment the fault applies. */
+/** A fault in a response's body after a correct beginning. Lines are counted from the moment when the fault applies. */
 export type BodyFault =
-  /** The body stops after so many bytes. */
+  /** The body stops after `afterBytes` bytes. */
   | { readonly kind: "truncate"; readonly afterBytes: number; readonly cutOff?: CutOff | undefined }
-  /** A watch stops in the middle of a line, after `afterLines` (default 0) whole ones. */
+  /** A watch stops in the middle of a line, after `afterLines` complete lines (default: 0). */
   | { readonly kind: "cut-line"; readonly afterLines?: number | undefined; readonly cutOff?: CutOff | undefined }
-  /** A line comes that is not JSON. */
+  /** A line that is not JSON is inserted. */
   | { readonly kind: "garbage"; readonly afterLines?: number | undefined }
-  /** A watch gets an ERROR event at once (`afterLines: 0`) or later, then nothing more; it stays open unless `cutOff` says otherwise. */
+  /** A watch receives an ERROR event at once (`afterLines: 0`) or later, and nothing after it. It stays open unless `cutOff` is set. */
   | { readonly kind: "error-event"; readonly code: number; readonly afterLines?: number | undefined; readonly cutOff?: CutOff | undefined }
-  /** Nothing more comes, and the connection stays open. */
+  /** No further data arrives, and the connection stays open. */
   | { readonly kind: "silence"; readonly afterLines?: number | undefined }
-  /** The body comes in pieces of `bytes`, one every `everyMs` milliseconds. */
+  /** The body arrives in pieces of `bytes` bytes, one every `everyMs` milliseconds. */
   | { readonly kind: "drip"; readonly bytes: number; readonly everyMs: number };
 
-/** What the proxy does to a request or to its answer. */
+/** A fault that the proxy applies to a request or its response. */
 export type Fault = RequestFault | BodyFault;
 
-/** Which requests are meant; every part that is given must hold. */
+/** Selects requests; a request must match every field that is set. */
 export interface RequestMatch {
   /** Such as `PATCH`. */
   readonly method?: string | undefined;
@@ -50,7 +50,7 @@ export interface RequestMatch {
   readonly watch?: boolean | undefined;
 }
 
-/** A request as matches see it. */
+/** Fields of a request that a {@link RequestMatch} tests. */
 export interface MatchableRequest {
   readonly method: string;
   /** Path and query. */
@@ -58,7 +58,7 @@ export interface MatchableRequest {
   readonly watch: boolean;
 }
 
-/** Whether the request is meant. */
+/** Whether the request matches. */
 export function matches(match: RequestMatch, request: MatchableRequest): boolean {
   const { method, path, watch } = match;
   return (
@@ -68,7 +68,7 @@ export function matches(match: RequestMatch, request: MatchableRequest): boolean
   );
 }
 
-/** Whether the fault lies in the body, and so applies to answers that are already under way, too. */
+/** Whether the fault concerns the body, and so can also apply to responses in progress. */
 export function isBodyFault(fault: Fault): fault is BodyFault {
   return (
     fault.kind === "truncate" ||
@@ -94,7 +94,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
-/** What a `Status` object says. */
+/** Fields of a `Status` object. */
 export interface StatusFields {
   readonly status: number;
   readonly reason?: string | undefined;

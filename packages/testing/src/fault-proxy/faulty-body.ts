@@ -5,7 +5,7 @@ import { statusObject, type BodyFault, type CutOff } from "./faults.ts";
 const newline = 0x0a;
 
 /**
- * Hands an answer's body to the client, broken as the fault says. The fault may come while the body is under way.
+ * Forwards a response's body to the client with a fault, which may also be applied while the body is being sent.
  */
 export class FaultyBody {
   readonly #response: ServerResponse;
@@ -14,7 +14,7 @@ export class FaultyBody {
   #fault: BodyFault | undefined;
   #linesLeft = 0;
   #bytesLeft = 0;
-  /** Nothing more goes out: silent, or broken off. */
+  /** Whether nothing more is sent, because the body is silent or cut off. */
   #over = false;
 
   constructor(response: ServerResponse, options: { readonly clock: Clock; readonly reset: () => void }) {
@@ -23,17 +23,17 @@ export class FaultyBody {
     this.#reset = options.reset;
   }
 
-  /** Breaks the body from here on. */
+  /** Applies the fault from here on. */
   apply(fault: BodyFault): void {
     this.#fault = fault;
     this.#linesLeft = "afterLines" in fault ? (fault.afterLines ?? 0) : 0;
     this.#bytesLeft = fault.kind === "truncate" ? fault.afterBytes : 0;
-    // Those that need no further byte happen at once.
+    // Faults that need no further byte apply at once.
     if (fault.kind === "truncate" && this.#bytesLeft === 0) this.#end(fault.cutOff);
     else if (this.#linesLeft === 0) this.#afterLines();
   }
 
-  /** Returns once the client has taken what it is to get of the chunk. */
+  /** Returns when the client has received its part of the chunk. */
   async pass(chunk: Buffer): Promise<void> {
     const fault = this.#fault;
     if (this.#over) return;
@@ -43,7 +43,7 @@ export class FaultyBody {
     await this.#passLines(chunk, fault);
   }
 
-  /** The API server's body has ended. */
+  /** Called when the API server's body has ended. */
   end(): void {
     if (!this.#over) this.#response.end();
   }
@@ -66,7 +66,7 @@ export class FaultyBody {
     this.#end(fault.cutOff);
   }
 
-  /** What a fault does between two lines. */
+  /** Applies a fault between two lines. */
   #afterLines(): void {
     const fault = this.#fault;
     switch (fault?.kind) {
@@ -109,7 +109,7 @@ export class FaultyBody {
     this.#over = true;
     if (cutOff === "end") this.#response.end();
     else if (cutOff === "reset") this.#reset();
-    // What was written still reaches the client.
+    // Data already written still reaches the client.
     else this.#response.socket?.destroySoon();
   }
 

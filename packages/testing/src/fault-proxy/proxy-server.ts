@@ -27,23 +27,23 @@ import {
 import { FaultyBody } from "./faulty-body.ts";
 import { RequestLog, type ProxiedRequest } from "./request-log.ts";
 
-/** A logged request whose answer is still being filled in. */
+/** A logged request whose response is still being recorded. */
 type OpenRequest = { -readonly [Key in keyof ProxiedRequest]: ProxiedRequest[Key] };
 
-/** The HTTP side of a fault proxy: takes requests, breaks them as the rules say, and forwards the rest. */
+/** HTTP server of a fault proxy: applies the faults to matching requests and forwards the rest. */
 export class ProxyServer {
   readonly rules: FaultRules = new FaultRules();
   readonly log: RequestLog = new RequestLog();
-  /** Stands for the target's credentials. */
+  /** Token that selects the target's credentials. */
   readonly token: string = randomBytes(24).toString("base64url");
-  /** How many connections were ever accepted. */
+  /** Number of connections accepted so far. */
   connections = 0;
   readonly #target: ApiServerTarget;
   readonly #clock: Clock;
   readonly #bodies = new Map<FaultyBody, MatchableRequest>();
   readonly #sockets = new Set<Socket>();
   readonly #closed = new AbortController();
-  /** With the target's client certificate, and without. */
+  /** Agents with the target's client certificate (`own`) and without (`callers`). */
   readonly #agents: { readonly own: HttpAgent; readonly callers: HttpAgent };
   #server: ReturnType<typeof createHttpServer> | undefined;
 
@@ -59,7 +59,7 @@ export class ProxyServer {
   }
 
   async listen(authority: CertificateAuthority | undefined): Promise<number> {
-    // Idle connections stay, as an API server's do; nothing is cut for taking long.
+    // Idle connections stay open, like those of an API server, and long requests are not cut.
     const settings = { keepAliveTimeout: 120_000, requestTimeout: 0 };
     const handle = (request: IncomingMessage, response: ServerResponse): void => void this.#handle(request, response);
     const serving = authority?.issue({ commonName: "fault-proxy", names: ["127.0.0.1", "localhost"], usages: ["server auth"] });
@@ -137,7 +137,7 @@ export class ProxyServer {
     }
   }
 
-  /** Only the TCP socket below a TLS one can be reset. */
+  /** Resets the connection; only the TCP socket below a TLS socket can be reset. */
   #reset(socket: Socket): void {
     const { remotePort } = socket;
     const tcp = [...this.#sockets].find((candidate) => candidate.remotePort === remotePort);
@@ -159,7 +159,7 @@ export class ProxyServer {
     return entry;
   }
 
-  /** Sends the request on. If the API server cannot be reached, the caller's connection breaks as its own would. */
+  /** Forwards the request. If the API server cannot be reached, the caller's connection breaks as a direct one would. */
   #forward(request: IncomingMessage, onAnswer: (answer: IncomingMessage) => void): ClientRequest {
     const { authorization, host: _host, connection: _connection, "accept-encoding": _encoding, ...headers } = request.headers;
     const own = authorization === `Bearer ${this.token}`;
@@ -184,7 +184,7 @@ export class ProxyServer {
   ): Promise<void> {
     const { answer, response } = exchange;
     const { connection: _connection, "keep-alive": _keepAlive, "transfer-encoding": _encoding, ...headers } = answer.headers;
-    // A body that is cut or added to has no length to announce.
+    // The length of a changed body is unknown.
     if (fault !== undefined) delete headers["content-length"];
     entry.status = answer.statusCode;
     response.writeHead(answer.statusCode ?? 502, headers).flushHeaders();

@@ -1,16 +1,16 @@
 import { matches, type Fault, type MatchableRequest, type RequestMatch } from "./faults.ts";
 
-/** A request that came to the proxy. */
+/** A request that the proxy received. */
 export interface ProxiedRequest extends MatchableRequest {
-  /** When it came, on the clock's monotonic time. */
+  /** Time of arrival in monotonic milliseconds of the clock. */
   readonly atMs: number;
-  /** Status of the answer; `undefined` until there is one, or where there is none. */
+  /** Status of the response; `undefined` before the response and if there is none. */
   readonly status: number | undefined;
-  /** What was done to it. */
+  /** Fault that was applied to it; `undefined` if none was. */
   readonly fault: Fault["kind"] | undefined;
 }
 
-/** All requests since the start, or since it was cleared, oldest first. */
+/** All requests since the start or the last clearing, oldest first. */
 export class RequestLog {
   readonly entries: ProxiedRequest[] = [];
 

@@ -12,46 +12,45 @@ import type { BodyFault, Fault, RequestMatch } from "./faults.ts";
 import { ProxyServer } from "./proxy-server.ts";
 import type { ProxiedRequest } from "./request-log.ts";
 
-/** What the proxy stands before. */
+/** Options of {@link startFaultProxy}. */
 export interface FaultProxyOptions {
-  /** The API server, and the credentials for requests that come with the proxy's own kubeconfig. */
+  /** The API server, with the credentials for requests that use the proxy's kubeconfig. */
   readonly target: ApiServerTarget;
-  /** Whether the proxy speaks TLS, with a certificate of its own authority; default `true`. */
+  /** Whether the proxy uses TLS with a certificate of its own authority; default: true. */
   readonly tls?: boolean | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /**
- * An HTTP/1.1 proxy before an API server that can break what goes through it. Upgrades (exec, attach, port-forward)
- * do not go through.
+ * An HTTP/1.1 proxy in front of an API server that injects faults. It does not forward upgrades (exec, attach, port-forward).
  */
 export interface FaultProxy extends AsyncDisposable {
   /** Such as `https://127.0.0.1:40123`. */
   readonly server: string;
   /** PEM of the proxy's own authority; empty without TLS. */
   readonly caCertificate: string;
-  /** A kubeconfig that goes through the proxy with the target's credentials. */
+  /** A kubeconfig that reaches the API server through the proxy, with the target's credentials. */
   readonly kubeconfig: KubeconfigFile;
   /** The proxy as an API server, with the same credentials as {@link kubeconfig}. */
   readonly target: ApiServerTarget;
-  /** A kubeconfig that goes through the proxy with a bearer token of the caller's own; the API server judges it. */
+  /** A kubeconfig that reaches the API server through the proxy with the caller's own bearer token. */
   kubeconfigWith(credentials: ClientCredentials): KubeconfigFile;
   /**
-   * Applies the fault to requests to come that match: to the next `times`, or to all until the rule is disposed.
-   * Of several rules, the first that was injected is applied, and only that.
+   * Applies the fault to future requests that match: to the next `times` requests, or to all until the rule is disposed.
+   * If several rules match, only the one that was injected first applies.
    */
   inject(match: RequestMatch & { readonly times?: number | undefined }, fault: Fault): FaultRule;
-  /** Applies the fault to answers that are under way, such as open watches. @returns how many there were */
+  /** Applies the fault to responses in progress, such as open watches. @returns the number of these responses */
   disrupt(match: RequestMatch, fault: BodyFault): number;
-  /** Takes all rules back. What is broken already stays so. */
+  /** Removes all rules. Faults that were already applied remain in effect. */
   clear(): void;
   /** Every request, oldest first. */
   readonly requests: readonly ProxiedRequest[];
-  /** How many requests match. */
+  /** Number of requests that match. */
   count(match: RequestMatch): number;
-  /** How many connections were ever made to the proxy. */
+  /** Number of connections to the proxy so far. */
   readonly connections: number;
-  /** How many answers that match are under way. */
+  /** Number of matching responses in progress. */
   open(match: RequestMatch): number;
 }
 

@@ -4,7 +4,7 @@ import type { Instance, InstanceRequest } from "../pretend-backend/instance.ts";
 import { FileBackendFiles } from "./file-backend-files.ts";
 import type { BackendEvent, InstanceList } from "./file-backend-server.ts";
 
-/** An answer of the back end that says no; the code is one of errdefs. */
+/** An error that the back end returned, with its errdefs code. */
 class BackendError extends Error {
   readonly code: ErrorCode;
 
@@ -16,8 +16,8 @@ class BackendError extends Error {
 }
 
 /**
- * Speaks to a file back end. Every method throws `signal.reason` when aborted, UnavailableError where nobody answers,
- * and what the back end says otherwise, with its errdefs code.
+ * Client of a file back end. Every method throws `signal.reason` when aborted, UnavailableError when the back end does not respond,
+ * and otherwise the back end's error with its errdefs code.
  */
 export class FileBackendClient {
   readonly #socketPath: string;
@@ -27,7 +27,7 @@ export class FileBackendClient {
     this.#socketPath = new FileBackendFiles(directory).socket;
   }
 
-  /** Returns once somebody answers, whatever it says. */
+  /** Returns when the back end responds, with any status. */
   async reach(signal: AbortSignal): Promise<void> {
     (await this.#send("GET", "/", signal)).resume();
   }
@@ -52,12 +52,12 @@ export class FileBackendClient {
     await this.#json("DELETE", `/instances/${encodeURIComponent(uid)}?gracePeriodSeconds=${String(gracePeriodSeconds)}`, signal);
   }
 
-  /** Makes something happen to an instance from outside. */
+  /** Changes an instance from outside the provider. */
   async act(uid: string, action: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     await this.#json("POST", `/instances/${encodeURIComponent(uid)}/test?${new URLSearchParams(action).toString()}`, signal);
   }
 
-  /** What the back end reports, until the connection ends. */
+  /** Events of the back end, until the connection ends. */
   async *events(signal: AbortSignal): AsyncGenerator<BackendEvent, void, undefined> {
     const response = await this.#send("GET", "/events", signal);
     let text = "";

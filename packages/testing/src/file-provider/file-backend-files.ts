@@ -5,30 +5,30 @@ import type { Owner } from "@virtual-kubelet/core";
 import type { Instance } from "../pretend-backend/instance.ts";
 import type { BackendTimings } from "../pretend-backend/pretend-backend.ts";
 
-/** What the back end can be asked for. */
+/** An operation of the back end. */
 export type FileBackendOperation = "create" | "delete" | "get" | "list" | "ping";
 
-/** What a test tells the back end to do. It is read anew for every request. */
+/** Behavior that a test sets. The back end reads it again for every request. */
 export interface FileBackendControl extends BackendTimings {
-  /** Milliseconds until the answer to a create; the instance is there, and listed, at once. */
+  /** Milliseconds until the response to a create; the instance exists and is listed at once. */
   readonly createDelayMs?: number | undefined;
-  /** Operations that are refused, and how. */
+  /** Operations that fail, with their errors. */
   readonly failures?:
     | Readonly<Partial<Record<FileBackendOperation, { readonly code: ErrorCode; readonly message?: string | undefined }>>>
     | undefined;
-  /** Operations that are never answered, and not carried out. */
+  /** Operations that are neither carried out nor answered. */
   readonly hang?: readonly FileBackendOperation[] | undefined;
-  /** Lists leave out every second instance and say that they are not complete. */
+  /** Lists omit every second instance and are marked as incomplete. */
   readonly listIncomplete?: boolean | undefined;
-  /** Changes are not reported, as when events get lost. */
+  /** Changes are not reported, as if events were lost. */
   readonly dropEvents?: boolean | undefined;
 }
 
-/** A line of the journal, which is only ever appended to. */
+/** A line of the append-only journal. */
 export interface JournalEntry {
   /** RFC 3339 with milliseconds. */
   readonly at: string;
-  /** `create`: an instance was made. `delete`: it was asked to end. `running`, `ended`, `removed`: it is so. */
+  /** `create`: an instance was created. `delete`: it was told to stop. `running`, `ended`, `removed`: it reached that state. */
   readonly event: "create" | "delete" | "running" | "ended" | "removed";
   readonly instanceId: string;
   readonly uid: string;
@@ -37,7 +37,7 @@ export interface JournalEntry {
   readonly owner: Owner;
 }
 
-/** Where a file back end keeps its things. */
+/** Files of a file back end. */
 export class FileBackendFiles {
   readonly directory: string;
 
@@ -104,7 +104,7 @@ export class FileBackendFiles {
   }
 }
 
-/** A reader sees the old content or the new, never a part. */
+/** Writes a file so that a reader sees either the old or the new content, never a part. */
 function writeAtomically(path: string, content: unknown): void {
   const temporary = `${path}.new`;
   writeFileSync(temporary, JSON.stringify(content));

@@ -2,27 +2,27 @@ import type { Instance } from "../pretend-backend/instance.ts";
 import { FileBackendClient } from "./file-backend-client.ts";
 import { FileBackendFiles, type FileBackendControl, type JournalEntry } from "./file-backend-files.ts";
 
-/** What a test sees of a file back end, and does to it. */
+/** Access of a test to a file back end. */
 export interface FileBackendHandle {
   /** Folder for the provider's configuration. */
   readonly directory: string;
-  /** Tells it how to behave from the next request on; replaces what it was told before. */
+  /** Sets the behavior from the next request on; replaces earlier settings. */
   control(control: FileBackendControl): void;
-  /** Instances there are now, oldest first; read from the files, so also when the process is dead. */
+  /** Current instances, oldest first. They are read from the files, so this works when the process is dead. */
   instances(): Instance[];
-  /** Every instance ever made, asked to end and ended, oldest first. */
+  /** All creations, deletions and changes of state so far, oldest first. */
   journal(): JournalEntry[];
   /** Number of instances created for the pod. */
   creates(uid: string): number;
-  /** The pod gets another address. */
+  /** Changes the pod's address. */
   setPodIP(uid: string, podIP: string): Promise<void>;
   /** Ends the pod's containers as if they exited by themselves. */
   exitPod(uid: string, exitCode: number): Promise<void>;
-  /** The pod's instance vanishes without an end. */
+  /** Removes the pod's instance without an end. */
   losePod(uid: string): Promise<void>;
 }
 
-/** A handle on the back end of a folder, whoever runs it. */
+/** Returns access to the back end in a folder, which any process may run. */
 export function openFileBackend(directory: string): FileBackendHandle {
   const files = new FileBackendFiles(directory);
   const client = new FileBackendClient(directory);

@@ -12,7 +12,7 @@ export type BackendEvent =
   | { readonly type: "snapshot"; readonly instances: readonly Instance[] }
   | { readonly type: "change"; readonly change: InstanceChange; readonly instance: Instance };
 
-/** Answer to a list. */
+/** Response to a list. */
 export interface InstanceList {
   readonly instances: readonly Instance[];
   readonly complete: boolean;
@@ -26,7 +26,7 @@ interface Exchange {
   readonly query: URLSearchParams;
 }
 
-/** The journal's word for a change; the others are not worth a line. */
+/** Events of the journal by change; other changes are not recorded. */
 const journalled: Readonly<Partial<Record<InstanceChange, JournalEntry["event"]>>> = {
   created: "create",
   stopping: "delete",
@@ -36,15 +36,15 @@ const journalled: Readonly<Partial<Record<InstanceChange, JournalEntry["event"]>
 };
 
 /**
- * The back end's own process: pretend instances kept in files, and an HTTP API on a Unix socket. A process that takes
- * the folder over finds all instances, and goes on with them.
+ * Serves the back end: pretend instances that are stored in files, and an HTTP API on a Unix socket. A later process with the same
+ * folder continues with all instances.
  *
  * @returns the server, listening
  */
 export async function serveFileBackend(directory: string, options: { readonly clock: Clock; readonly random: Random }): Promise<Server> {
   const files = new FileBackendFiles(directory);
   files.prepare();
-  // A killed process leaves its socket behind.
+  // A killed process leaves its socket file behind.
   rmSync(files.socket, { force: true });
   const watchers = new Set<ServerResponse>();
   let made = files.readJournal().filter(({ event }) => event === "create").length;
@@ -147,7 +147,7 @@ function operationOf(method: string, path: string): FileBackendOperation | "watc
   return method === "GET" ? "get" : method === "DELETE" ? "delete" : undefined;
 }
 
-/** Out of 10.128.0.0/9, one for each instance ever made. */
+/** Address from 10.128.0.0/9; every new instance gets a different one. */
 function podIP(number: number): string {
   return `10.${String(128 + ((number >> 16) & 0x7f))}.${String((number >> 8) & 0xff)}.${String(number & 0xff)}`;
 }

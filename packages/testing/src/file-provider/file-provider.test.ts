@@ -31,7 +31,7 @@ afterEach(async () => {
   await rm(backend.directory, { recursive: true });
 });
 
-test("a pod is created once, tagged with its owner and UID, and reported running", async () => {
+test("a pod is created once, tagged with its owner and UID, and reported as running", async () => {
   const provider = await open();
 
   await provider.createPod(pod("u1"), unresolved, signal);
@@ -42,7 +42,7 @@ test("a pod is created once, tagged with its owner and UID, and reported running
   expect(backend.instances()).toMatchObject([{ ref: ref("u1"), owner: { clusterId: "cluster", nodeName: "node" } }]);
 });
 
-test("creating a pod again adopts what is there, also from another process's provider", async () => {
+test("creating a pod again adopts the existing instance, also from a provider in another process", async () => {
   await (await open()).createPod(pod("u1"), unresolved, signal);
 
   const restarted = await open();
@@ -52,7 +52,7 @@ test("creating a pod again adopts what is there, also from another process's pro
   expect(backend.instances()).toHaveLength(1);
 });
 
-test("a deleted pod is reported ended, then gone, and the journal tells the whole story", async () => {
+test("a deleted pod is reported as ended and then as gone, and the journal records every step", async () => {
   const provider = await open();
   const updates = listen(provider);
   await provider.createPod(pod("u1"), unresolved, signal);
@@ -81,7 +81,7 @@ test("another node's pods on the same back end are neither listed nor reported",
   expect(updates[0]?.ref.uid).toBe("u2");
 });
 
-test("instances outlive the back end's own process, and a provider learns what went meanwhile", async () => {
+test("instances outlive the back end's process, and a provider learns what changed in the meantime", async () => {
   await using backend = await startFileBackend();
   const provider = await open({ directory: backend.directory });
   const updates = listen(provider);
@@ -105,7 +105,7 @@ test("a polled provider does not notify", async () => {
   expect(provider.notifyPods).toBeUndefined();
 });
 
-test("a slow create is answered late, but its instance is there at once", async () => {
+test("a slow create is answered late, but its instance exists at once", async () => {
   const slow = openFileBackend(join(backend.directory, "slow"));
   const clock = new VirtualClock();
   const slowServer = await serveFileBackend(slow.directory, { clock, random: systemRandom });
@@ -123,7 +123,7 @@ test("a slow create is answered late, but its instance is there at once", async 
   await creating;
 });
 
-test("the control file makes operations fail, hang, or tell half the truth", async () => {
+test("the control file makes operations fail, hang, or return incomplete lists", async () => {
   const provider = await open();
   await provider.createPod(pod("u1"), unresolved, signal);
   await provider.createPod(pod("u2"), unresolved, signal);
@@ -149,7 +149,7 @@ test("a pod's address and end can be changed from outside", async () => {
   expect(await provider.getPodStatus(ref("u1"), signal)).toMatchObject({ phase: "Failed" });
 });
 
-test("a configuration that does not fit is refused", () => {
+test("an invalid configuration is refused", () => {
   expect(definition.configSchema.safeParse({ directory: "/x" })).toEqual({ success: true, data: { directory: "/x", mode: "notify" } });
   expect(definition.configSchema.safeParse({ directory: "/x", mod: "poll" }).success).toBe(false);
 });

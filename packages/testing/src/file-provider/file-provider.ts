@@ -11,7 +11,7 @@ import type { BackendEvent } from "./file-backend-server.ts";
 export interface FileProviderConfig {
   /** Folder of the back end; see {@link startFileBackend}. */
   readonly directory: string;
-  /** Whether the provider reports changes by itself (default) or waits to be polled. */
+  /** Whether the provider reports changes (default) or is polled. */
   readonly mode: "notify" | "poll";
 }
 
@@ -24,8 +24,8 @@ const configSchema: z.ZodType<FileProviderConfig> = z.strictObject({
 const reconnectMs = 200;
 
 /**
- * A provider whose back end is another process and outlives it: for tests that kill and restart the node. Use it by
- * path (`--provider` with {@link fileProviderPath}).
+ * A provider whose back end is a separate process that outlives it, for tests that kill and restart the node. Pass its path to the
+ * program (`--provider` with {@link fileProviderPath}).
  */
 export const provider: ProviderDefinition<FileProviderConfig> = {
   name: "file",
@@ -87,7 +87,7 @@ function createFileProvider(host: ProviderHost, config: FileProviderConfig): Pro
     }
   }
 
-  /** Passes the back end's reports on until disposed, over any number of connections. */
+  /** Forwards the back end's reports until disposed; reconnects when the connection breaks. */
   async function follow(listener: (update: PodUpdate) => void): Promise<void> {
     const known = new Map<string, Instance>();
     while (!disposal.signal.aborted) {

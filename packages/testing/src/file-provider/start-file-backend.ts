@@ -40,7 +40,7 @@ export async function startFileBackend(options: FileBackendOptions = {}): Promis
     {
       name: "file back end",
       program: process.execPath,
-      // From sources, other packages are taken from their sources, too.
+      // When this module runs from sources, other packages are loaded from their sources as well.
       args: [
         ...(extension === ".ts" ? ["--conditions=@virtual-kubelet/source"] : []),
         join(import.meta.dirname, `file-backend-main${extension}`),

@@ -47,7 +47,7 @@ test("a pod runs after the start delay, with an address and container ids that n
   expect(changes).toEqual(["created i1", "running i1"]);
 });
 
-test("a pod that is stopped before it ran has not run", () => {
+test("a pod that is stopped before it runs never ran", () => {
   timings = { startDelayMs: 2000, stopDelayMs: 1000 };
   backend.create(pod("a"));
   backend.stop("a", 30);
@@ -55,14 +55,14 @@ test("a pod that is stopped before it ran has not run", () => {
   expect(status("a")).toMatchObject({ phase: "Pending", containerStatuses: [{ state: { waiting: expect.anything() } }] });
 });
 
-test("a second create of a pod makes a second instance", () => {
+test("a second create for a pod creates a second instance", () => {
   backend.create(pod("a"));
   backend.create(pod("a"));
 
   expect(backend.of("a").map(({ instanceId }) => instanceId)).toEqual(["i1", "i2"]);
 });
 
-test("a stopped pod ends by itself within its grace, is reported ended and then gone", async () => {
+test("a stopped pod ends by itself within its grace period, and is reported as ended and then as gone", async () => {
   timings = { stopDelayMs: 3000 };
   backend.create(pod("a"));
 
@@ -75,7 +75,7 @@ test("a stopped pod ends by itself within its grace, is reported ended and then 
   expect(backend.stop("a", 30)).toBe(0);
 });
 
-test("a pod that needs longer than its grace is killed, and a second stop with less grace shortens what is left", async () => {
+test("a pod that exceeds its grace period is killed, and a second stop with a shorter period shortens the rest", async () => {
   timings = { stopDelayMs: 60_000 };
   backend.create(pod("a"));
   backend.stop("a", 30);
@@ -90,7 +90,7 @@ test("a pod that needs longer than its grace is killed, and a second stop with l
   expect(backend.list()).toEqual([]);
 });
 
-test("a second stop with more grace lengthens nothing", async () => {
+test("a second stop with a longer grace period changes nothing", async () => {
   timings = { stopDelayMs: 60_000 };
   backend.create(pod("a"));
   backend.stop("a", 1);
@@ -101,7 +101,7 @@ test("a second stop with more grace lengthens nothing", async () => {
   expect(changes).toContain("ended i1 137");
 });
 
-test("a pod whose containers end by themselves stays, with their code, until it is stopped", () => {
+test("a pod whose containers end by themselves keeps their exit code until it is stopped", () => {
   backend.create(pod("a"));
 
   backend.exit("a", 3);
@@ -111,7 +111,7 @@ test("a pod whose containers end by themselves stays, with their code, until it 
   expect(backend.list()).toEqual([]);
 });
 
-test("a scripted instance ends by itself, or takes its own time to end", async () => {
+test("an instance's script sets when it ends and how long a stop takes", async () => {
   backend.create({ ...pod("a"), script: { exitAfterMs: 3000, exitCode: 4 } });
   backend.create({ ...pod("b"), script: { stopDelayMs: 7000 } });
   backend.stop("b", 30);
@@ -125,7 +125,7 @@ test("a scripted instance ends by itself, or takes its own time to end", async (
   expect(changes).toEqual(["created i1", "created i2", "stopping i2", "ended i1 4", "ended i2 0", "removed i2 0"]);
 });
 
-test("a restored back end goes on where the earlier one was", async () => {
+test("a restored back end continues from the state of the earlier one", async () => {
   timings = { startDelayMs: 2000, stopDelayMs: 60_000 };
   backend.create(pod("a"));
   backend.create(pod("b"));
@@ -143,7 +143,7 @@ test("a restored back end goes on where the earlier one was", async () => {
   expect(status("a")).toMatchObject({ containerStatuses: [{ state: { running: { startedAt: "2026-01-01T00:00:02Z" } } }] });
 });
 
-test("an address changes, and a lost pod is gone without an end", () => {
+test("a changed address is reported, and a lost pod is gone without an end", () => {
   backend.create(pod("a"));
 
   backend.setPodIP("a", "10.0.0.9");

@@ -37,7 +37,7 @@ test("a process that ends by itself reports its code, and its output is in the l
   expect(await logTail(child.logFile)).toBe("one\ntwo");
 });
 
-test("stop lets a process clean up", async () => {
+test("stop gives a process time to clean up", async () => {
   const child = await startProcess(shell("trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done"), {
     reaper,
     clock: systemClock,
@@ -50,7 +50,7 @@ test("stop lets a process clean up", async () => {
   expect(await logTail(child.logFile)).toBe("ready\nbye");
 });
 
-test("stop kills a process that ignores SIGTERM after the grace", async () => {
+test("stop kills a process that ignores SIGTERM after the grace period", async () => {
   const child = await startProcess(shell("trap '' TERM; echo ready; while :; do sleep 0.01; done"), { reaper, clock: systemClock });
   await eventually(async () => expect(await logTail(child.logFile)).toBe("ready"));
 
@@ -66,7 +66,7 @@ test("a program that does not exist is named in the error", async () => {
   await expect(starting).rejects.toThrow(`start etcd: cannot run ${join(directory, "etcd")}`);
 });
 
-test("when the process that started them is killed, the reaper kills its children and removes their folder", async () => {
+test("the reaper kills the children and removes their folder when the process that started them is killed", async () => {
   const program = `
     import { mkdirSync } from "node:fs";
     import { systemClock } from "@virtual-kubelet/clock";

@@ -8,12 +8,12 @@ export interface RecordedCall {
   readonly method: ProviderMethod;
   /** The pod; absent when the call does not concern a single pod. */
   readonly ref: PodRef | undefined;
-  /** Of `deletePod`. */
+  /** Grace period of a `deletePod`; otherwise `undefined`. */
   readonly gracePeriodSeconds: number | undefined;
   readonly startedAtMs: number;
-  /** `undefined` while it is under way. */
+  /** `undefined` while the call is running. */
   readonly endedAtMs: number | undefined;
-  /** How it ended. */
+  /** `undefined` while the call is running. */
   readonly outcome: "returned" | "threw" | undefined;
 }
 

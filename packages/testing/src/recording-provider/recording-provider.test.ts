@@ -32,7 +32,7 @@ test("calls are recorded with their virtual times and how they ended", async () 
   expect(recording.violations).toEqual([]);
 });
 
-test("a created pod is adopted by a second create, reported as it goes, and gone after its delete", async () => {
+test("a second create adopts the pod, changes are reported, and the pod is gone after its delete", async () => {
   const recording = new RecordingProvider({ clock, startDelayMs: 1000 });
   const provider = await open(recording);
   const updates = listen(provider);
@@ -54,7 +54,7 @@ test("a created pod is adopted by a second create, reported as it goes, and gone
   await expect(provider.deletePod(ref("u1"), { gracePeriodSeconds: 1 }, signal)).rejects.toSatisfy(isNotFound);
 });
 
-test("two calls at once for one pod, and two live instances of one, are noted", async () => {
+test("concurrent calls for one pod and a second live instance are recorded as violations", async () => {
   const recording = new RecordingProvider({ clock });
   const provider = await open(recording);
   recording.script("createPod", { delayMs: 100 });
@@ -69,7 +69,7 @@ test("two calls at once for one pod, and two live instances of one, are noted", 
   expect(recording.violations).toEqual(["updatePod of u1 began while createPod was under way", "pod u2 has 2 live instances"]);
 });
 
-test("a script may fail a call before or after it took effect, for some calls or one pod", async () => {
+test("a script can fail a call before or after its effect, for some calls or for one pod", async () => {
   const recording = new RecordingProvider({ clock });
   const provider = await open(recording);
   recording.script("createPod", { uid: "u1", times: 1, error: new QuotaExceededError("no room") });
@@ -84,7 +84,7 @@ test("a script may fail a call before or after it took effect, for some calls or
   expect([recording.creates("u1"), recording.creates("u2")]).toEqual([1, 1]);
 });
 
-test("a gated call waits until it is let through or aborted, unless it ignores that", async () => {
+test("a gated call waits until it is released or aborted, or ignores the abort", async () => {
   const recording = new RecordingProvider({ clock });
   const provider = await open(recording);
   const gate = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ test("a gated call waits until it is let through or aborted, unless it ignores t
   expect([recording.creates("u1"), recording.creates("u2")]).toEqual([0, 1]);
 });
 
-test("the back end outlives the node: a second provider of it finds the pods of its owner", async () => {
+test("the back end outlives the node: a second provider finds the pods of its owner", async () => {
   const recording = new RecordingProvider({ clock });
   const first = await open(recording);
   const updates = listen(first);
@@ -117,7 +117,7 @@ test("the back end outlives the node: a second provider of it finds the pods of 
   expect((await (await open(recording, "other")).getPods(signal)).pods).toEqual([]);
 });
 
-test("a polled provider does not notify; one that does can be made to say anything", async () => {
+test("a polled provider does not notify; a notifying provider can be made to report anything", async () => {
   expect((await open(new RecordingProvider({ clock, mode: "poll" }))).notifyPods).toBeUndefined();
 
   const recording = new RecordingProvider({ clock });
@@ -127,7 +127,7 @@ test("a polled provider does not notify; one that does can be made to say anythi
   expect(updates).toEqual([{ ref: ref("never-made"), gone: true }]);
 });
 
-test("a changed description of the node is announced", async () => {
+test("the node is notified of its changed description", async () => {
   const recording = new RecordingProvider({ clock } satisfies RecordingProviderOptions);
   const provider = await open(recording);
   let announced = 0;

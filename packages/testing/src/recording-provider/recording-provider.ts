@@ -20,9 +20,9 @@ import { CallScripts, type CallScript } from "./call-scripts.ts";
 
 /** Options of a {@link RecordingProvider}. */
 export interface RecordingProviderOptions extends BackendTimings {
-  /** Default: the machine's. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Whether it reports changes by itself (default) or waits to be polled. */
+  /** Whether the provider reports changes (default) or is polled. */
   readonly mode?: "notify" | "poll" | undefined;
   /** Description of the node. Default: 64 CPUs, 256 GiB and 1000 pods on Linux. */
   readonly node?: NodeDescription | undefined;
