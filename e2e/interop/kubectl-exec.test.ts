@@ -17,12 +17,12 @@ import { ways } from "./support/ways.ts";
 const kubectl = await findKubectl();
 const soon = { timeoutMs: 60_000 };
 
-/** Prints so many megabytes whose content depends on where they are. */
+/** A command that prints this number of megabytes, whose content depends on the position. */
 function flood(count: number): string {
   return `seq 1 ${count * 150_000} | head -c ${count}M`;
 }
 
-/** Length and digest of what was printed: output that was cut differs from output that was altered. */
+/** Length and digest of the output. The length distinguishes truncated from altered output. */
 interface Printed {
   readonly bytes: number;
   readonly digest: string;
@@ -32,7 +32,7 @@ function printedBy(command: string): Promise<Printed> {
   return read(spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "inherit"] }).stdout);
 }
 
-/** @param pauseMs - how long nothing is read after the first chunk */
+/** @param pauseMs - pause in milliseconds after the first chunk is read */
 async function read(stream: Readable, { pauseMs = 0 } = {}): Promise<Printed> {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -61,7 +61,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       client: rig.kubectl(kubectl.program, env),
     });
 
-    test.for([0, 3, 7])("a command's exit code %i is kubectl's, its output and its errors stay apart", async (exitCode) => {
+    test.for([0, 3, 7])("kubectl exits with the command's exit code %i, and keeps its output and errors separate", async (exitCode) => {
       const { client, pod } = here();
 
       const { code, stdout, stderr } = await client.run(["exec", pod, "--", "sh", "-c", `echo out; echo err >&2; exit ${exitCode}`]);
@@ -70,7 +70,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       expect({ code, stdout, stderr }).toEqual({ code: exitCode, stdout: "out\n", stderr: `err\n${told}` });
     });
 
-    test("the end of the input is the command's, whose output goes on", async () => {
+    test("the command sees the end of the input, and its output continues", async () => {
       const { client, pod } = here();
 
       const ended = await client.run(["exec", "-i", pod, "--", "sh", "-c", "cat; sleep 0.3; echo behind it; exit 3"], "typed\n");
@@ -78,7 +78,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       expect(ended).toMatchObject({ code: 3, stdout: "typed\nbehind it\n" });
     });
 
-    test(`${count.input} MB of input and ${count.output} MB of output arrive as they were`, { timeout: 900_000 }, async () => {
+    test(`${count.input} MB of input and ${count.output} MB of output arrive unchanged`, { timeout: 900_000 }, async () => {
       const { client, pod } = here();
       const printed = await printedBy(flood(count.output));
       const { child, output, ended } = client.startQuietly("exec", "-i", pod, "--", "sh", "-c", `sha256sum >&2; ${flood(count.output)}`);
@@ -93,29 +93,26 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       expect(output.stderr).toBe(`${sent}  -\n`);
     });
 
-    // A kube-apiserver that translates closes the WebSocket at once, whatever the client has not read.
+    // A kube-apiserver that translates protocols closes the WebSocket at once, even if the client has not read everything.
     const slowlyRead = translatedByKubernetes ? [] : [8];
-    test.for(slowlyRead)(
-      "%i MB that kubectl cannot get rid of for a while arrive whole, though their command ended long ago",
-      async (mb) => {
-        const { client, pod } = here();
-        const printed = await printedBy(flood(mb));
-        const { child, output, ended } = client.startQuietly("exec", pod, "--", "sh", "-c", flood(mb));
+    test.for(slowlyRead)("%i MB arrive completely although kubectl reads them long after the command has ended", async (mb) => {
+      const { client, pod } = here();
+      const printed = await printedBy(flood(mb));
+      const { child, output, ended } = client.startQuietly("exec", pod, "--", "sh", "-c", flood(mb));
 
-        const got = await read(child.stdout as Readable, { pauseMs: 15_000 });
+      const got = await read(child.stdout as Readable, { pauseMs: 15_000 });
 
-        expect({ ...(await ended), got }, output.stderr).toMatchObject({ code: 0, got: printed });
-      },
-    );
+      expect({ ...(await ended), got }, output.stderr).toMatchObject({ code: 0, got: printed });
+    });
 
-    test("a terminal is one, and follows the size of kubectl's", async ({ skip }) => {
+    test("a command gets a terminal, which follows the size of kubectl's terminal", async ({ skip }) => {
       skip(!canOpenTerminals(), "there is no script(1)");
       const { client, pod } = here();
       using terminal = client.onTerminal(
         { width: 101, height: 33 },
         ...["exec", "-it", pod, "--", "sh", "-c", "tty; stty size; while read -r _; do stty size; done; exit 4"],
       );
-      // A command may start before it has heard of the size.
+      // A command may start before it receives the size.
       const shows = (text: string): Promise<void> =>
         eventually(
           () => {
@@ -134,7 +131,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       expect(await terminal.group.exited).toBe(4);
     });
 
-    test("attach joins the container's main process, whose input ends with kubectl's", async () => {
+    test("attach connects to the container's main process, whose input ends when kubectl's input ends", async () => {
       const { client, node } = here();
       const pod = await node.run({
         command: ["sh", "-c", 'while read -r line; do echo "got $line"; done; echo over'],
@@ -148,7 +145,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       expect(await ended).toMatchObject({ code: 0, stdout: "got first\ngot last\nover\n" });
     });
 
-    test("the command of a kubectl that is killed ends with it", async () => {
+    test("a command ends when its kubectl is killed", async () => {
       const { client, pod } = here();
       const { child, output } = client.start("exec", "-i", pod, "--", "sh", "-c", "echo $$; exec sleep 600");
       const pid = await eventually(() => {
@@ -162,13 +159,13 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
       await eventually(() => expect(isRunning(pid)).toBe(false), soon);
     });
 
-    test("a command that says nothing for eleven seconds is waited for", async () => {
+    test("a command that prints nothing for eleven seconds is not cut off", async () => {
       const { client, pod } = here();
 
       expect(await client.run(["exec", pod, "--", "sh", "-c", "sleep 11; echo awake"])).toEqual({ code: 0, stdout: "awake\n", stderr: "" });
     });
 
-    test("cp takes a folder there and back", async () => {
+    test("cp copies a folder into the container and back", async () => {
       const { client, pod } = here();
       const folder = join(rig.cluster.directory, `copied-${name.replaceAll(/\W+/g, "-")}`);
       await mkdir(join(folder, "here/below"), { recursive: true });
@@ -185,7 +182,7 @@ describe(`kubectl ${kubectl.version} exec, attach and cp`, () => {
     });
   });
 
-  test.for(ways)("the node is spoken to over $atNode, over $name", async ({ declared, env, atNode }) => {
+  test.for(ways)("over $name the API server connects to the node by $atNode", async ({ declared, env, atNode }) => {
     const { node, pod } = on(declared);
     const webSockets = (): Promise<number> => node.metric("kubelet_websocket_streaming_requests_total", /subresource="exec"/);
     const before = await webSockets();

@@ -21,13 +21,13 @@ describe(`kubectl ${kubectl.version} logs`, { concurrent: true }, () => {
   }, startTimeoutMs);
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
-  /** Something that a container waits for until the test opens it. */
+  /** A gate: a container waits for it until the test opens it. */
   function gateNamed(name: string): { readonly wait: string; open(): Promise<void> } {
     const file = join(rig.cluster.directory, `gate-${name}`);
     return { wait: `until [ -e ${file} ]; do sleep 0.1; done`, open: () => writeFile(file, "") };
   }
 
-  test("prints what a container said, also after its end, and what the options ask for of it", async () => {
+  test("prints a container's log, also after its end, and applies the options", async () => {
     const pod = await node.run({ command: ["printf", "one\ntwo\nthree\n"], phase: "Succeeded" });
 
     expect(await client.run(["logs", pod])).toEqual({ code: 0, stdout: "one\ntwo\nthree\n", stderr: "" });
@@ -39,7 +39,7 @@ describe(`kubectl ${kubectl.version} logs`, { concurrent: true }, () => {
     );
   });
 
-  test("-f prints what comes, and ends with the container", async () => {
+  test("-f prints new lines and ends with the container", async () => {
     const gate = gateNamed("last");
     const pod = await node.run({
       command: ["sh", "-c", `for i in 1 2 3 4 5; do echo $i; sleep 0.3; done; ${gate.wait}; echo last >&2; exit 1`],
@@ -62,8 +62,8 @@ describe(`kubectl ${kubectl.version} logs`, { concurrent: true }, () => {
     expect(await ended).toEqual({ code: 0, stdout: "begun\n", stderr: "" });
   });
 
-  test("-f ends with the instance of the container that it followed; the next has a log of its own", async () => {
-    // A file in the pod's folder outlives its containers' instances.
+  test("-f ends with the container's instance that it followed; the next instance has its own log", async () => {
+    // A file in the pod's folder outlives the instances of its containers.
     const gate = gateNamed("over");
     const script = `if [ -e again ]; then echo second; exec sleep 3600; fi; touch again; echo first; ${gate.wait}; echo over; exit 1`;
     const pod = await node.run({ command: ["sh", "-c", script], spec: { restartPolicy: "Always" } });
@@ -82,8 +82,8 @@ describe(`kubectl ${kubectl.version} logs`, { concurrent: true }, () => {
     await next.ended;
   });
 
-  // It counts the requests of all.
-  test("-f that is interrupted leaves nothing behind at the node", { concurrent: false }, async () => {
+  // The metric counts the requests of all tests, so this test runs alone.
+  test("an interrupted -f leaves nothing open at the node", { concurrent: false }, async () => {
     const pod = await node.run({ command: ["sh", "-c", "while :; do echo still here; sleep 0.2; done"] });
     const { child, output, ended } = client.start("logs", "-f", pod);
     await eventually(() => expect(output.stdout).toMatch(/^(?:still here\n){3}/), soon);
@@ -96,7 +96,7 @@ describe(`kubectl ${kubectl.version} logs`, { concurrent: true }, () => {
     await eventually(async () => expect(await open()).toBe(0), soon);
   });
 
-  test("that cannot be had are refused in a kubelet's words", async () => {
+  test("that do not exist are refused with a kubelet's messages", async () => {
     const [plain, waiting] = await Promise.all([
       node.run({ command: ["sleep", "3600"] }),
       node.run({

@@ -12,24 +12,24 @@ import { ways } from "./support/ways.ts";
 const kubectl = await findKubectl();
 const soon = { timeoutMs: 60_000 };
 
-/** Gives back what it gets. */
+/** Sends everything that it receives back. */
 function echo(socket: Socket): void {
   pipeline(socket, socket).catch(() => undefined);
 }
 
-/** Answers once its client has ended. */
+/** Answers after its client has ended its direction. */
 function answerAtEnd(socket: Socket): void {
   let text = "";
   socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
   socket.once("end", () => socket.end(`got ${text}`));
 }
 
-/** Sends text on a connection of its own and ends that direction. @returns what comes back */
+/** Sends text on a new connection and ends that direction. @returns the response */
 async function ask(port: number, text: string): Promise<string> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let answer = "";
   socket.setEncoding("utf8").on("data", (piece: string) => (answer += piece));
-  // kubectl closes what it cannot forward; where it has not read the text by then, the system resets the connection.
+  // kubectl closes a connection that it cannot forward; if it has not read the text by then, the system resets the connection.
   socket.on("error", () => undefined);
   socket.end(text);
   await new Promise((resolve) => socket.once("close", resolve));
@@ -47,7 +47,7 @@ describe(`kubectl ${kubectl.version} port-forward`, () => {
   afterAll(() => rig[Symbol.asyncDispose](), startTimeoutMs);
 
   describe.for(ways)("over $name", ({ declared, env, atNode }) => {
-    test("serves two ports and many connections in one session, and passes each end on", async () => {
+    test("serves two ports and many connections in one session, and forwards the end of each direction", async () => {
       const { node, pod } = on(declared);
       await using first = await serveTcp(echo);
       await using second = await serveTcp(answerAtEnd);
@@ -73,7 +73,7 @@ describe(`kubectl ${kubectl.version} port-forward`, () => {
       await eventually(() => expect(said()).toContainEqual(expect.objectContaining({ result })), soon);
     });
 
-    test("says why a port cannot be reached", async () => {
+    test("reports why a port cannot be reached", async () => {
       const { pod } = on(declared);
       const port = await freePort();
       const { child, output, ended } = rig.kubectl(kubectl.program, env).start("port-forward", pod, `:${port}`);

@@ -13,9 +13,9 @@ const transports = ["websocket", "spdy"] as const;
 const cases = [true, false].flatMap((declared) => transports.map((transport) => ({ declared, transport })));
 
 describe.for(cases)(
-  "the client of streaming, over $transport, to a node that declares WebSockets: $declared",
+  "the client in the package streaming, over $transport, with a node that declares WebSockets: $declared",
   ({ declared, transport }) => {
-    test("runs a command that gives back its input", async ({ rig }) => {
+    test("runs a command that copies its input to its output", async ({ rig }) => {
       const pod = await runningPod(rig, declared);
       const query = "command=cat&stdin=true&stdout=true";
       const stdout = new PassThrough();
@@ -35,7 +35,7 @@ describe.for(cases)(
       expect(digest).toBe(expected);
     });
 
-    test("tells the terminal its sizes", async ({ rig, skip }) => {
+    test("sets the sizes of the terminal", async ({ rig, skip }) => {
       skip(!canOpenTerminals(), "there is no script(1)");
       const pod = await runningPod(rig, declared);
       const command = ["sh", "-c", "until stty size | tee /dev/stderr | grep -q '40 120'; do sleep 0.1; done; exit 5"];
@@ -62,7 +62,7 @@ describe.for(cases)(
       expect(shown).toContain("40 120");
     });
 
-    test("forwards ports, and goes on after one that nobody listens on", async ({ rig }) => {
+    test("forwards ports, and continues after a port that nothing listens on", async ({ rig }) => {
       const pod = await runningPod(rig, declared);
       await using echo = await serveTcp((socket) => void pipeline(socket, socket).catch(() => undefined));
       const closed = await freePort();

@@ -12,10 +12,10 @@ const protocols = [
   "",
 ] as const;
 
-/** The streams by their channel's number, as text. */
+/** Text of the streams by channel number. */
 type Channels = Record<string, string>;
 
-/** Collects what comes until the server closes the WebSocket. */
+/** Collects all messages until the server closes the WebSocket. */
 async function untilClosed(webSocket: WebSocket): Promise<{ readonly code: number; readonly channels: Channels }> {
   const channels: Channels = {};
   webSocket.on("message", (data: Buffer, isBinary) => {
@@ -28,7 +28,7 @@ async function untilClosed(webSocket: WebSocket): Promise<{ readonly code: numbe
 }
 
 describe.for([true, false])("a node that declares WebSockets: %s", (declared) => {
-  test.for(protocols)("is reached by a WebSocket client that speaks %j", async (protocol, { rig }) => {
+  test.for(protocols)("serves a WebSocket client that offers %j", async (protocol, { rig }) => {
     const pod = await runningPod(rig, declared);
     const command = ["sh", "-c", 'read -r line; echo "said $line"; echo wrong >&2; exit 7'];
     const query = [...command.map((word) => `command=${encodeURIComponent(word)}`), "stdin=true", "stdout=true", "stderr=true"].join("&");
@@ -41,7 +41,7 @@ describe.for([true, false])("a node that declares WebSockets: %s", (declared) =>
     webSocket.send(protocol.includes("base64") ? `0${Buffer.from("hello\n").toString("base64")}` : Buffer.from("\0hello\n"));
 
     const { code, channels } = await closed;
-    // Who translates has words of its own behind these.
+    // A server that translates protocols appends its own text to this message.
     const words = "command terminated with non-zero exit code";
     const { 1: stdout, 2: stderr, 3: status = "" } = channels;
     expect({ code, stdout, stderr }).toEqual({ code: 1000, stdout: "said hello\n", stderr: "wrong\n" });

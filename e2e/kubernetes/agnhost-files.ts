@@ -6,11 +6,11 @@ import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { busyboxFileSystem, type ImageFile } from "../docker/support/busybox-image.ts";
 
 /**
- * What Kubernetes' agnhost image holds besides its program, as far as tests of a node use it: a certificate for its HTTPS
- * servers, which nobody verifies, and an image that its registry gives out.
+ * Files of Kubernetes' agnhost image that tests of a node use, apart from its program: a certificate for its HTTPS servers, which no
+ * client verifies, and an image that its registry serves.
  * Source: test/images/agnhost/Dockerfile of kubernetes v1.36.3.
  *
- * @param command - entry point of the image that the registry has, as JSON
+ * @param command - entry point of the image in the registry, as JSON
  */
 export async function agnhostFiles(programs: string, command: readonly string[]): Promise<readonly ImageFile[]> {
   const program = readFileSync(join(programs, "agnhost"));
@@ -25,7 +25,7 @@ export async function agnhostFiles(programs: string, command: readonly string[])
   ];
 }
 
-/** An image of Busybox where agnhost's registry looks for it. Source: test/images/agnhost/fakeregistryserver. */
+/** A Busybox image at the path that agnhost's registry reads. Source: test/images/agnhost/fakeregistryserver. */
 async function registryFiles(image: string, tag: string, command: readonly string[]): Promise<readonly ImageFile[]> {
   const layer = await busyboxFileSystem();
   const packed = blob(gzipSync(layer), "application/vnd.docker.image.rootfs.diff.tar.gzip");

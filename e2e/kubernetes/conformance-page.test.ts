@@ -30,7 +30,7 @@ const run: ConformanceRun = {
   ],
 };
 
-test("an outcome is counted by file, and keeps why what failed did", () => {
+test("results are counted by file, and keep the reasons of failures", () => {
   expect(groupRecord(outcome)).toEqual({
     title: "Pods",
     minutes: 12.4,
@@ -59,7 +59,7 @@ test("the page names the commit and each policy, and shows their numbers side by
   expect(page).toContain("| common/node/pods.go | 3 | 1 | 1 | 1: API server |");
 });
 
-test("the page names every failure under each policy, and what is left out once", () => {
+test("the page names every failure under each policy, and every omitted test once", () => {
   const page = conformanceSections(run);
   const [, open = "", rest = ""] = page.split("What does not pass with policy ");
 
@@ -69,7 +69,7 @@ test("the page names every failure under each policy, and what is left out once"
   expect(page.split("- 2 with `back-off` in the name: it takes long")).toHaveLength(2);
 });
 
-test("a record is read as it was written, and one without its commit not at all", () => {
+test("a record is read back unchanged, and a record without a commit is refused", () => {
   expect(conformanceSections(parseConformanceRun(renderConformanceRun(run)))).toBe(conformanceSections(run));
   expect(() => parseConformanceRun(renderConformanceRun({ ...run, commit: "main" }))).toThrow("commit");
 });

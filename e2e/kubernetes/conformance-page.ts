@@ -2,25 +2,25 @@ import type { ConformanceRun, FileRecord, GroupRecord, StartQuantiles } from "./
 import type { SpecResult } from "./ginkgo-report.ts";
 import type { LeftOut } from "./spec-groups.ts";
 
-/** A test of a group as the page shows it. */
+/** Result of a test as shown on the page. */
 export interface JudgedSpec extends SpecResult {
-  /** Who answers, if no kubelet has to. */
+  /** Component that the test really exercises; `undefined` if the test needs a kubelet. */
   readonly who?: string | undefined;
-  /** Why it cannot pass here, whatever the node does. */
+  /** Reason why the test cannot pass here with any node; `undefined` if it can. */
   readonly limit?: string | undefined;
 }
 
-/** How one group of tests went. */
+/** Results of a group of tests. */
 export interface GroupOutcome {
   readonly title: string;
   readonly results: readonly JudgedSpec[];
   readonly minutes: number;
   readonly starts: StartQuantiles | undefined;
-  /** Tests of the group that were not run, by rule. */
+  /** Rules that omit tests of the group, with the number of tests. */
   readonly leftOut: readonly (LeftOut & { readonly count: number })[];
 }
 
-/** Recorded part of an outcome. */
+/** Returns the part of the results that is recorded. */
 export function groupRecord({ title, results, minutes, starts, leftOut }: GroupOutcome): GroupRecord {
   const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
   return {
@@ -50,7 +50,7 @@ function countOf({ files }: GroupRecord): string {
   return `${sum(({ passed }) => passed)} of ${sum(({ of }) => of)}`;
 }
 
-/** The page's part on a run: each group under each policy, side by side. */
+/** The page's sections about a run: each group under each policy, side by side. */
 export function conformanceSections({ commit, date, circumstances, policies }: ConformanceRun): string {
   const titles = policies[0]?.groups.map(({ title }) => title) ?? [];
   const groupsOf = (title: string): PolicyGroup[] =>
@@ -121,7 +121,7 @@ function listed(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, "", ...lines, ""];
 }
 
-/** Text that Markdown does not read anything into. */
+/** Escapes text for Markdown. */
 function plain(text: string): string {
   return text.replaceAll(/[\\`*_[\]<>|]/g, "\\$&");
 }

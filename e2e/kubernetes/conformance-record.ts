@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 
-/** From a pod's creation until it was seen running, in seconds. */
+/** Quantiles of the time from a pod's creation until it was observed running, in seconds. */
 export interface StartQuantiles {
   readonly pods: number;
   readonly p50: number;
@@ -9,32 +9,32 @@ export interface StartQuantiles {
   readonly p99: number;
 }
 
-/** The tests of one file of Kubernetes' source. */
+/** Results of the tests in one file of Kubernetes' source. */
 export interface FileRecord {
   /** Such as `common/node/pods.go`. */
   readonly file: string;
   readonly of: number;
   readonly passed: number;
-  /** How many of them need no kubelet, and who answers. */
+  /** Number of tests that need no kubelet, and the components that they exercise. */
   readonly others?: { readonly count: number; readonly who: string } | undefined;
 }
 
-/** How a group of tests went under one policy. */
+/** Results of a group of tests under one policy. */
 export interface GroupRecord {
   readonly title: string;
   readonly minutes: number;
-  /** Absent if no pod was seen running. */
+  /** `undefined` if no pod was observed running. */
   readonly starts?: StartQuantiles | undefined;
   readonly files: readonly FileRecord[];
   /** Failed tests and the reasons. */
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
-  /** Tests of the group that were not run, by rule. */
+  /** Rules that omit tests of the group, with the reasons. */
   readonly leftOut: readonly { readonly tests: string; readonly why: string; readonly count: number }[];
 }
 
 /** One run of `make conformance`: all groups under all policies, of one commit. */
 export interface ConformanceRun {
-  /** Of a work tree without changes. */
+  /** Commit of the work tree, which had no changes. */
   readonly commit: string;
   /** Day in UTC on which the run began. */
   readonly date: string;

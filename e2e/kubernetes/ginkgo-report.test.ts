@@ -16,11 +16,11 @@ function spec(text: string, State: string, message?: string): GinkgoSpec {
 const report = (...specs: GinkgoSpec[]): GinkgoReport => [{ SpecReports: specs }];
 const chosen = chosenSpecs(report(spec("runs", "passed"), spec("ends", "passed"), spec("waits", "passed"), spec("other", "skipped")));
 
-test("what a dry run passes is chosen", () => {
+test("the tests that pass in a dry run are selected", () => {
   expect([...chosen]).toEqual(["[sig-node] Pods runs", "[sig-node] Pods ends", "[sig-node] Pods waits"]);
 });
 
-test("a chosen test that fails, is skipped or is not run has failed, with its reason", () => {
+test("a selected test that fails, is skipped or does not run has failed, with the reason", () => {
   const results = specResults(report(spec("runs", "passed"), spec("ends", "failed", "it\ndid not"), spec("other", "skipped")), chosen);
   expect(results.map(({ name, passed, reason }) => [name, passed, reason])).toEqual([
     ["[sig-node] Pods runs", true, undefined],

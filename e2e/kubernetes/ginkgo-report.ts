@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 
-/** As much of Ginkgo's JSON report as we look at. */
+/** Fields of a test in Ginkgo's JSON report that we read. */
 export interface GinkgoSpec {
   readonly ContainerHierarchyTexts: readonly string[] | null;
   readonly LeafNodeType: string;
@@ -14,24 +14,24 @@ export interface GinkgoSpec {
   readonly RunTime: number;
 }
 
-/** Ginkgo's JSON report: one entry a suite. */
+/** Ginkgo's JSON report, with one entry per suite. */
 export type GinkgoReport = readonly { readonly SpecReports: readonly GinkgoSpec[] | null }[];
 
-/** How one of Kubernetes' tests went. */
+/** Result of one of Kubernetes' tests. */
 export interface SpecResult {
   readonly name: string;
   /** Such as `common/node/pods.go`. */
   readonly file: string;
   /** A selected test that was skipped counts as failed, because the run should prove it. */
   readonly passed: boolean;
-  /** Why it did not, in a line. */
+  /** Reason of the failure on one line; `undefined` if it passed. */
   readonly reason?: string | undefined;
   readonly seconds: number;
-  /** Log of its steps. */
+  /** Log of the test's steps. */
   readonly output: string;
 }
 
-/** Names of the tests that a dry run chose. */
+/** Names of the tests that a dry run selected. */
 export function chosenSpecs(dryRun: GinkgoReport): ReadonlySet<string> {
   return new Set(
     itsOf(dryRun)
@@ -40,7 +40,7 @@ export function chosenSpecs(dryRun: GinkgoReport): ReadonlySet<string> {
   );
 }
 
-/** How each of the chosen tests went; one that the report does not have has failed. */
+/** Result of each selected test; a test that is missing from the report has failed. */
 export function specResults(report: GinkgoReport, chosen: ReadonlySet<string>): readonly SpecResult[] {
   const results = itsOf(report)
     .filter((spec) => chosen.has(nameOf(spec)))
@@ -73,7 +73,7 @@ function fileOf({ LeafNodeLocation }: GinkgoSpec): string {
   return /\/test\/e2e\/(.*)$/.exec(path)?.[1] ?? `${basename(dirname(path))}/${basename(path)}`;
 }
 
-/** The beginning of a message, without line ends. */
+/** The beginning of a message, on one line. */
 function oneLine(message: string): string {
   const line = message.replaceAll(/\s+/g, " ").trim();
   return line.length > 150 ? `${line.slice(0, 150)}…` : line;

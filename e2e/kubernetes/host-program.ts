@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { ImageFile } from "../docker/support/busybox-image.ts";
 
-/** A program of this machine and the libraries it is linked with, at their places. @throws Error if ldd does not know it */
+/** A program of this machine and its shared libraries, at their original paths. @throws Error if ldd cannot read it */
 export function hostProgram(path: string): readonly ImageFile[] {
   const linked = execFileSync("ldd", [path], { encoding: "utf8" });
   // Such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)`, and the loader by its path alone.

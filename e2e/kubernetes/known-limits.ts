@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 
-/** Why a test cannot pass where it is run, whatever the node does. It counts as failed nevertheless. */
+/** A reason why tests cannot pass on this machine with any node. They still count as failed. */
 interface KnownLimit {
-  /** Over names. */
+  /** Matches the names of the tests. */
   readonly tests: RegExp;
-  /** Nothing, where it can. */
+  /** Returns the reason, or `undefined` if the tests can pass on this machine. */
   why(): string | undefined;
 }
 
 const limits: readonly KnownLimit[] = [{ tests: /PrivilegedPod|\[sig-storage\] HostPath/, why: whyNothingPrivileged }];
 
-/** Why a test cannot pass here, if that is known. */
+/** Known reason why a test cannot pass here; `undefined` if there is none. */
 export function knownLimit(name: string): string | undefined {
   return limits.find(({ tests }) => tests.test(name))?.why();
 }

@@ -1,13 +1,13 @@
-/** Policies of nodes for pods. */
+/** A policy of the node for pods. */
 export interface NodePolicy {
   readonly name: PolicyName;
-  /** What the page says of it. */
+  /** Description on the page. */
   readonly about: string;
   /** Field `policy` of the Docker provider's configuration; absent if the configuration has none. */
   readonly policy?: object;
 }
 
-/** Under which policies `make conformance` runs. */
+/** Name of a policy under which `make conformance` runs. */
 type PolicyName = "open" | "default";
 
 const open = {

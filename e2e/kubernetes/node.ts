@@ -13,9 +13,9 @@ const main = join(import.meta.dirname, "../../packages/cli/src/main.ts");
 export interface NodeOptions {
   readonly controlPlane: ControlPlaneAccess;
   readonly dockerHost: string;
-  /** The node's own, which the API server reaches. */
+  /** Address at which the API server reaches the node. */
   readonly address: string;
-  /** Where the program's log goes. */
+  /** Folder for the program's log. */
   readonly directory: string;
   /** Policy for pods, as in the provider's configuration; default: the provider's default. */
   readonly policy?: object | undefined;
@@ -26,7 +26,7 @@ export async function startNode({ controlPlane, dockerHost, address, directory, 
   await using cleanup = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "vk-node-"));
   cleanup.defer(async () => {
-    // Pods that tests left have their volumes in memory.
+    // Pods left over from tests still have their in-memory volumes mounted.
     unmountAll(home);
     await rm(home, { recursive: true, force: true, maxRetries: 5 });
   });

@@ -2,7 +2,7 @@ import type { DeepReadonly, PodStatus } from "@virtual-kubelet/kube-client";
 
 const refused = /^not allowed on this node: (?<fields>.*?)(?:; the policy is in the provider's configuration)?$/s;
 
-/** Fields of a pod that the node's policy refuses, in the node's words; `undefined` if there are none. */
+/** The node's message about the fields of a pod that its policy refuses; `undefined` if there are none. */
 export function refusalOf(status: DeepReadonly<PodStatus> | undefined): string | undefined {
   if (status?.reason === "SysctlForbidden") return status.message;
   const containers = [
@@ -18,9 +18,9 @@ export function refusalOf(status: DeepReadonly<PodStatus> | undefined): string |
 }
 
 /**
- * What the policy refused to the test that wrote this.
+ * The policy's refusal for the test that wrote this output.
  *
- * @param refusals - by namespace; a test names its own in its output
+ * @param refusals - by namespace; a test's output contains its namespace
  */
 export function refusalIn(output: string, refusals: ReadonlyMap<string, string>): string | undefined {
   const words = new Set(output.split(/[^a-z0-9-]+/));

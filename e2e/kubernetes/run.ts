@@ -1,9 +1,9 @@
 /**
- * Runs Kubernetes' own end-to-end tests on a node of the Docker provider, with an engine and a control plane of their own, under
- * each policy in turn. `make conformance` calls it in namespaces of its own, with the programs built. A run of everything, of a
- * work tree without changes, is recorded with its commit, and the page is made of that; any other run is only told.
+ * Runs Kubernetes' end-to-end tests on a node of the Docker provider, with a private engine and control plane, under each policy in
+ * turn. `make conformance` builds the programs and calls this in separate namespaces. A complete run on a work tree without changes
+ * is recorded with its commit, and the page is generated from the record; the results of any other run are only printed.
  *
- * Usage: run.ts [--procs 8] [--policy open …] [--group 1 …], or of tests of your choice: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
+ * Usage: run.ts [--procs 8] [--policy open …] [--group 1 …], or for selected tests: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -58,7 +58,7 @@ await importStandIns(engine.api, programs.directory);
 const runs: PolicyRun[] = [];
 for (const policy of policies) {
   runs.push(await runPolicy(policy));
-  // Nothing of one policy's pods is left to the next.
+  // Removes all pods of this policy before the next policy runs.
   await Promise.all((await engine.api.containers()).map((id) => engine.api.remove(id)));
 }
 for (const { policy, outcomes } of runs)
@@ -71,7 +71,7 @@ if (unrecorded === undefined) await record();
 const results = runs.flatMap(({ outcomes }) => outcomes.flatMap((outcome) => outcome.results));
 process.exitCode = results.every(({ passed, limit }) => passed || limit !== undefined) ? 0 : 1;
 
-/** How the groups went under a policy. */
+/** Results of the groups under a policy. */
 interface PolicyRun {
   readonly policy: NodePolicy;
   readonly kubernetes: string;
@@ -117,7 +117,7 @@ async function runPolicy(policy: NodePolicy): Promise<PolicyRun> {
   const outcomes: GroupOutcome[] = [];
   for (const [index, group] of groups.entries()) {
     outcomes.push(await runGroup(group, { policy, controlPlane, observer, directory, name: String(index + 1) }));
-    // After each: a run that is broken off leaves what it has found.
+    // Written after each group, so that an interrupted run keeps its results.
     writeFileSync(join(directory, "outcomes.json"), JSON.stringify(outcomes.map(groupRecord), undefined, 2));
   }
   return { policy, kubernetes: controlPlane.version, outcomes };
@@ -146,13 +146,13 @@ interface Surroundings {
   readonly policy: NodePolicy;
   readonly controlPlane: ControlPlane;
   readonly observer: PodObserver;
-  /** For logs and reports. */
+  /** Folder for logs and reports. */
   readonly directory: string;
-  /** Of the reports. */
+  /** Name of the reports. */
   readonly name: string;
 }
 
-/** Finds out which tests are of the group, and runs them. */
+/** Determines which tests belong to the group, and runs them. */
 async function runGroup({ title, focus, focusFile, skip, leftOut = [] }: SpecGroup, surroundings: Surroundings): Promise<GroupOutcome> {
   const { policy, controlPlane, observer, directory, name } = surroundings;
   const program = join(programs.directory, "e2e.test");
@@ -197,13 +197,13 @@ function minutesSince(ms: number): number {
   return (performance.now() - ms) / 60_000;
 }
 
-/** Why a test cannot pass here; a policy that allows all that tests ask for is no reason. */
+/** Reason why a test cannot pass here; `undefined` if it can. The policy is a reason only if it does not allow everything. */
 function limitOf({ name, output }: SpecResult, policy: NodePolicy, refusals: ReadonlyMap<string, string>): string | undefined {
   const refused = policy.policy === undefined ? refusalIn(output, refusals) : undefined;
   return refused === undefined ? knownLimit(name) : `the policy refuses its pod: ${refused}`;
 }
 
-/** Runs the tests, whose failures are in the report at this path. @throws Error if there is none */
+/** Runs the tests; the report at this path contains their failures. @throws Error if there is no report */
 async function ginkgo(args: readonly string[], report: string): Promise<void> {
   const logFile = report.replace(/json$/, "log");
   const log = openSync(logFile, "w");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { whoInsteadOfKubelet } from "./spec-groups.ts";
 
-test("who answers instead of a kubelet is told by file and name", () => {
+test("a test that needs no kubelet is recognized by its file and name", () => {
   const file = "common/node/configmap.go";
   expect(whoInsteadOfKubelet({ file, name: "[sig-node] ConfigMap should run through a ConfigMap lifecycle [Conformance]" })).toBe(
     "API server",

@@ -1,22 +1,22 @@
-/** Some of Kubernetes' own tests, by Ginkgo's filters: regular expressions over names and files. */
+/** A group of Kubernetes' tests, selected by Ginkgo's filters: regular expressions for names and files. */
 export interface SpecGroup {
   readonly title: string;
   readonly focus: string;
   readonly focusFile: string;
-  /** Tests of another group. */
+  /** Tests that belong to another group. */
   readonly skip: string;
   /** Tests of this group that are not run. */
   readonly leftOut?: readonly LeftOut[];
 }
 
-/** Tests of a group that are not run, and why. */
+/** Omitted tests of a group, and the reason. */
 export interface LeftOut {
-  /** Over names. */
+  /** Matches the names of the tests. */
   readonly tests: string;
   readonly why: string;
 }
 
-/** Groups of tests of `make conformance`; a node is judged by the first group. */
+/** Groups of tests that `make conformance` runs; the first group is the measure of a node. */
 export const specGroups: readonly SpecGroup[] = [
   {
     title: "Conformance, common/node and common/storage",
@@ -39,7 +39,7 @@ export const specGroups: readonly SpecGroup[] = [
   },
 ];
 
-/** Tests that pass on any node, for what they ask of is above it: by file, the names and who answers. */
+/** Tests that pass with any node, because they exercise other components: by file, their names and the components. */
 const withoutKubelet: Readonly<Record<string, { readonly tests: RegExp; readonly who: string }>> = {
   "common/node/configmap.go": { tests: /empty key|ConfigMap lifecycle|update ConfigMap successfully/, who: "API server" },
   "common/node/lease.go": { tests: /./, who: "API server" },
@@ -54,7 +54,7 @@ const withoutKubelet: Readonly<Record<string, { readonly tests: RegExp; readonly
   "node/pods.go": { tests: /Set QOS Class/, who: "API server" },
 };
 
-/** Who answers for a test that needs no kubelet. */
+/** Component that a test without need for a kubelet exercises; `undefined` if the test needs a kubelet. */
 export function whoInsteadOfKubelet({ file, name }: { readonly file: string; readonly name: string }): string | undefined {
   const found = withoutKubelet[file];
   return found?.tests.test(name) ? found.who : undefined;

@@ -6,16 +6,16 @@ import { hostProgram } from "./host-program.ts";
 import type { EngineApi } from "../docker/support/engine-api.ts";
 import { serveStandIns } from "./stand-in-registry.ts";
 
-/** Debian's bash-static: a shell that keeps variables whose names are none of a shell's, as newer shells of Busybox do. */
+/** Debian's bash-static, a shell that passes on variables whose names are invalid in a shell, as newer Busybox shells do. */
 export const shellProgram = "/bin/bash-static";
 
-/** An image that stands for one of Kubernetes' own, which cannot be pulled here. */
+/** An image that replaces one of Kubernetes' images, which cannot be pulled here. */
 interface StandIn {
-  /** Name and tag that the tests ask for. */
+  /** Names and tags that the tests use. */
   readonly names: readonly string[];
-  /** Programs besides Busybox, by their path in the image. */
+  /** Programs in addition to Busybox, by their path in the image. */
   readonly programs?: Readonly<Record<string, { readonly program: string; readonly mode?: number }>>;
-  /** More files, given the folder of the programs. */
+  /** Returns additional files. The argument is the folder of the programs. */
   readonly files?: (programs: string) => readonly ImageFile[] | Promise<readonly ImageFile[]>;
   readonly changes: readonly string[];
 }
@@ -26,15 +26,15 @@ const forever = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 360
 const webServer = `["/bin/sh","-c","mkdir -p /www; trap 'exit 0' TERM QUIT; httpd -f -p 80 -h /www & wait $!"]`;
 
 /**
- * What the test of image volumes reads of the kitten: its data, and that it is made of Alpine Linux. The stand-in is not, and
- * says so in the same breath.
+ * Files of the image `kitten` that the test of image volumes reads: its data, and an os-release that names Alpine Linux. The
+ * replacement is not Alpine Linux, and its os-release says so as well.
  */
 const kittenFiles: readonly ImageFile[] = [
   { name: "data.json", mode: 0o644, content: '{"image": "kitten.jpg"}\n' },
   { name: "etc/os-release", mode: 0o644, content: 'NAME="Busybox, standing in for Alpine Linux"\nID=stand-in\n' },
 ];
 
-/** Each as its Dockerfile in Kubernetes' `test/images` has it, as far as tests can see. */
+/** Each image follows its Dockerfile in Kubernetes' `test/images`, as far as tests can observe. */
 const standIns: readonly StandIn[] = [
   { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], changes: ['CMD ["sh"]'] },
   {
@@ -55,13 +55,13 @@ const standIns: readonly StandIn[] = [
     files: () => kittenFiles,
     changes: ['ENTRYPOINT ["/agnhost"]', 'CMD ["test-webserver"]'],
   },
-  // What is of interest is how glibc looks up a name.
+  // Its test checks how glibc looks up a name.
   { names: [`${registry}/glibc-dns-testing:2.0.0`], files: () => hostProgram("/usr/bin/hostname"), changes: ['CMD ["sh"]'] },
   { names: ["registry.k8s.io/pause:3.10.2"], changes: [`ENTRYPOINT ${JSON.stringify(forever)}`] },
 ];
 
 /**
- * Gives the engine an image for each that the tests ask for, and a registry to pull them from.
+ * Imports all images that the tests use into the engine, and starts a registry to pull them from.
  *
  * @param programs - folder of the programs that `ensureKubernetesE2e` builds
  */
@@ -79,8 +79,8 @@ export async function importStandIns(engine: EngineApi, programs: string): Promi
 }
 
 /**
- * What all have besides Busybox: first in the path a shell that keeps strange variables, while `/bin/sh` has Busybox's words,
- * which tests look for; and enough of curl to ask for a URL.
+ * Files that all images have in addition to Busybox: first on the PATH a shell that passes on variables with unusual names, while
+ * `/bin/sh` is Busybox, whose messages tests expect; and a minimal curl that requests a URL.
  */
 function everywhere(): readonly ImageFile[] {
   return [
@@ -90,7 +90,7 @@ function everywhere(): readonly ImageFile[] {
   ];
 }
 
-/** Over nc, as Debian's static wget cannot look up addresses in an image that holds nothing else. */
+/** Uses nc, because Debian's static wget cannot resolve names in an image without other files. */
 const curl = `#!/bin/busybox sh
 seconds=30
 while [ $# -gt 1 ]; do

@@ -9,7 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { extract } from "tar-stream";
 import type { EngineApi } from "../docker/support/engine-api.ts";
 
-/** The registry that the tests' images are from, and where it stands here: engines speak plain HTTP with all of 127. */
+/** The registry of the tests' images, and its address here. Engines use plain HTTP with every address in 127.0.0.0/8. */
 const [registry, address] = ["registry.k8s.io", "127.0.0.80"];
 
 const mediaTypes = {
@@ -19,8 +19,8 @@ const mediaTypes = {
 } as const;
 
 /**
- * Stands for the registry, so that an image which is always pulled can be: it gives what the engine has by that name. Only for
- * namespaces of our own, whose hosts file it changes; it ends with the program.
+ * Replaces the registry, so that images with the pull policy Always can be pulled: it serves the engine's image of the same name. It
+ * changes the hosts file, so it must run in a private mount namespace. It ends with the program.
  */
 export async function serveStandIns(engine: EngineApi): Promise<void> {
   nameAddress();
@@ -31,7 +31,7 @@ export async function serveStandIns(engine: EngineApi): Promise<void> {
     return digest;
   };
   const answer = async ({ url = "" }: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // No connection stays that the program would wait for.
+    // Open connections would delay the end of the program.
     response.setHeader("connection", "close");
     const [, name = "", kind, reference = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(url) ?? [];
     if (kind === undefined) return void response.end("{}");
@@ -49,7 +49,7 @@ export async function serveStandIns(engine: EngineApi): Promise<void> {
   await once(server, "listening");
 }
 
-/** A manifest of an image as the engine saves it. @throws Error if the engine has none of that name */
+/** Manifest of an image as the engine saves it. @throws Error if the engine has no image with that name */
 async function manifestOf(engine: EngineApi, image: string, keep: (bytes: Buffer) => string): Promise<Buffer> {
   const files = await savedFiles(engine, image);
   const [saved] = JSON.parse(String(files.get("manifest.json"))) as { readonly Config: string; readonly Layers: readonly string[] }[];
@@ -77,12 +77,12 @@ async function savedFiles(engine: EngineApi, image: string): Promise<ReadonlyMap
   return files;
 }
 
-/** In this mount namespace alone. */
+/** Adds the registry's address to the hosts file of this mount namespace. */
 function nameAddress(): void {
   const folder = mkdtempSync(join(tmpdir(), "vk-hosts-"));
   const path = join(folder, "hosts");
   writeFileSync(path, `${readFileSync("/etc/hosts", "utf8").trimEnd()}\n${address} ${registry}\n`);
   execFileSync("mount", ["--bind", path, "/etc/hosts"]);
-  // Until then it has to be there: what is deleted can be mounted in no pod.
+  // The file must exist until then, because a deleted file cannot be mounted into pods.
   process.once("exit", () => rmSync(folder, { recursive: true }));
 }

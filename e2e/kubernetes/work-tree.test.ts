@@ -6,7 +6,7 @@ import { whyNotRecorded } from "./work-tree.ts";
 const clean = { commit: "0123456789abcdef0123456789abcdef01234567", changes: "" };
 const whole = { groups: specGroups.length, policies: nodePolicies.length, isChosen: false };
 
-test("all groups under all policies of a commit are recorded, and nothing less", () => {
+test("only a run of all groups under all policies on an unchanged commit is recorded", () => {
   expect(whyNotRecorded(clean, whole)).toBeUndefined();
   expect(whyNotRecorded({ ...clean, changes: " M a\n?? b" }, whole)).toBe("the work tree is not 0123456789ab: 2 files differ (git status)");
   expect(whyNotRecorded(clean, { ...whole, groups: 1 })).toBe("it does not have all groups");

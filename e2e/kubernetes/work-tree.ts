@@ -1,22 +1,22 @@
 import { nodePolicies } from "./node-policies.ts";
 import { specGroups } from "./spec-groups.ts";
 
-/** What is run. */
+/** Work tree of a run. */
 export interface WorkTree {
   readonly commit: string;
-  /** What `git status --porcelain` says; empty if there are none. */
+  /** Output of `git status --porcelain`; empty if there are no changes. */
   readonly changes: string;
 }
 
-/** How much of all a run has. */
+/** Extent of a run. */
 export interface RunExtent {
   readonly groups: number;
   readonly policies: number;
-  /** Whether tests were chosen by their names. */
+  /** Whether tests were selected by their names. */
   readonly isChosen: boolean;
 }
 
-/** Why a run is not recorded; `undefined` if it is: all groups under all policies, of a commit. */
+/** Reason why a run is not recorded; `undefined` if it has all groups under all policies and an unchanged work tree. */
 export function whyNotRecorded({ commit, changes }: WorkTree, { groups, policies, isChosen }: RunExtent): string | undefined {
   if (isChosen || groups < specGroups.length) return "it does not have all groups";
   if (policies < nodePolicies.length) return "it does not have all policies";

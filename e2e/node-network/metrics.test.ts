@@ -8,7 +8,7 @@ const controlPlane = openControlPlane(inject("controlPlane"));
 const nodeName = "measured";
 const resources = new AsyncDisposableStack();
 
-/** Pods that ask for so little that whatever they use is too much. */
+/** A Deployment with CPU requests so small that any usage exceeds the autoscaler's target. */
 const deployment = {
   apiVersion: "apps/v1",
   kind: "Deployment",
@@ -54,13 +54,13 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-/** The figures of a line of `kubectl top`, such as `12m` and `34Mi`, as numbers. */
+/** Numbers in a line of `kubectl top`, such as `12m` and `34Mi`. */
 function figuresOf(line: string | undefined): number[] {
   return [...(line ?? "").matchAll(/\s(\d+)(?:m|Mi)\b/g)].map(([, figure]) => Number(figure));
 }
 
-test("kubectl top shows what the pods and the node use", async () => {
-  // Figures of the two may be of different moments, and the first of either come late.
+test("kubectl top shows the resource usage of the pods and the node", async () => {
+  // The two sources measure at different times, and the first figures of either may be late.
   await eventually(
     async () => {
       const pods = await kubectl("top", "pods", "--no-headers");
@@ -77,7 +77,7 @@ test("kubectl top shows what the pods and the node use", async () => {
   );
 });
 
-test("an autoscaler reads the figures, and adds pods", async () => {
+test("an autoscaler reads the figures and adds pods", async () => {
   await kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=3");
 
   await eventually(async () => expect(await kubectl("get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}")).toBe("3"), {
@@ -86,7 +86,7 @@ test("an autoscaler reads the figures, and adds pods", async () => {
   });
 });
 
-test("the node's own paths answer through the API server's node proxy", async () => {
+test("the node's paths can be read through the API server's node proxy", async () => {
   const get = (path: string): Promise<string> => kubectl("get", "--raw", `/api/v1/nodes/${nodeName}/proxy${path}`);
 
   expect(await get("/healthz")).toBe("ok");

@@ -8,7 +8,7 @@ const nodeName = "upstream-node";
 const namespace = "upstream-e2e";
 const resources = new AsyncDisposableStack();
 
-/** Every test of the suite. */
+/** Names of all tests of the suite. */
 const names = [
   "TestCreatePodWithMandatoryInexistentConfigMap",
   "TestCreatePodWithMandatoryInexistentSecrets",
@@ -25,8 +25,8 @@ const rbac = "rbac.authorization.k8s.io";
 const figuresForAnybody = { name: "figures-for-anybody" };
 
 /**
- * The suite asks for figures through the API server's pod proxy, at port 10250 of a pod with the node's name: upstream deploys its
- * program as that pod. The proxy shows no credentials to pods, so anybody may read figures here.
+ * The suite requests figures through the API server's pod proxy, from port 10250 of a pod with the node's name, because upstream
+ * deploys its program as that pod. The proxy sends no credentials to pods, so anonymous users may read figures here.
  */
 const manifests = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
@@ -52,10 +52,10 @@ const manifests = [
 ];
 
 let output = "";
-/** Such as `PASS`, by the test's name. */
+/** Outcomes such as `PASS`, by the name of the test. */
 let outcomes: ReadonlyMap<string | undefined, string | undefined> = new Map();
 
-/** Runs the suite. @returns what it prints, and why it failed if it did */
+/** Runs the suite. @returns its output, and the error if it failed */
 function runSuite(): Promise<string> {
   const env = { KUBECONFIG: controlPlane.kubeconfig.path, NAMESPACE: namespace, NODE_NAME: nodeName };
   return new Promise((resolve) => {
@@ -83,7 +83,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-test("upstream's suite has these tests and no others", () => {
+test("upstream's suite consists of exactly these tests", () => {
   expect([...outcomes.keys()].toSorted(), output).toEqual(names);
 });
 

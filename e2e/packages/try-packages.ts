@@ -28,13 +28,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Tries the packages as their users have them: `make test` runs it in a project that has nothing else, with each Node.js that
-// they support. Node.js 22 runs these lines as they are, without `using`.
+// Uses the packages as users do: `make test` runs this file in an otherwise empty project with each supported Node.js. Node.js 22 runs
+// it without compilation, so it must not contain `using`.
 
 const metadata = { namespace: "default", name: "web" };
 const pod: Pod = { metadata, spec: { nodeName: "n1", containers: [{ name: "main", image: "none" }] } };
 
-/** Runs a pod on a node that talks to the API server over HTTPS, reads its log through the node's own server, and stops both. */
+/** Runs a pod on a node that uses the API server over HTTPS, reads the pod's log from the node's server, and stops both. */
 async function runNode(server: ApiServer, transport: Transport): Promise<ProviderHost> {
   const stop = new AbortController();
   const { signal } = stop;
@@ -96,7 +96,7 @@ async function podRuns(server: ApiServer): Promise<void> {
   throw new Error("the watch ended before the pod was Running");
 }
 
-/** Makes a provider whose back end is not there, and ends it. */
+/** Creates a provider without a reachable back end, and disposes it. */
 async function createAndEnd<C>(definition: ProviderDefinition<C>, config: unknown, host: ProviderHost): Promise<void> {
   const parsed = definition.configSchema.safeParse(config);
   if (!parsed.success) throw new Error(`configuration of ${definition.name}: ${JSON.stringify(parsed.error.issues)}`);

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { findControlPlane } from "@virtual-kubelet/testing";
 
-/** A kubectl of this machine. */
+/** A kubectl that is installed on this machine. */
 export interface FoundKubectl {
   readonly program: string;
   /** Such as `v1.36.3`. */
@@ -12,8 +12,8 @@ export interface FoundKubectl {
 }
 
 /**
- * The stock kubectls of this machine, oldest first: the one on the PATH, the `kubectl.1.NN` beside it, which some
- * distributions of it bring along, and the one that was built with the control plane. `KUBECTL` names one instead of all these.
+ * All kubectls of this machine, oldest first: the one on the PATH, `kubectl.1.NN` in the same folder, which some distributions
+ * include, and the one that was built with the control plane. If `KUBECTL` is set, only that one.
  *
  * @throws Error if there is none
  */
@@ -25,7 +25,10 @@ export async function findKubectls(): Promise<FoundKubectl[]> {
   return [...byVersion.values()].toSorted((a, b) => a.version.localeCompare(b.version, "en", { numeric: true }));
 }
 
-/** The kubectl that most tests run: the control plane's own, else the newest of {@link findKubectls}. @throws Error if there is none */
+/**
+ * The kubectl for most tests: the control plane's if there is one, otherwise the newest of {@link findKubectls}. @throws Error if there is
+ * none
+ */
 export async function findKubectl(): Promise<FoundKubectl> {
   const own = process.env["KUBECTL"] ? undefined : kubectlOfControlPlane();
   const [found] = own === undefined ? (await findKubectls()).toReversed() : [{ program: own, version: await versionOf(own) }];
@@ -47,7 +50,7 @@ function kubectlPrograms(): string[] {
   return [...(onPath === undefined ? [] : withSiblings(realpathSync(onPath))), ...(own === undefined ? [] : [own])];
 }
 
-/** kubectl of the control plane's version, if it was built or is in `KUBEBUILDER_ASSETS`. */
+/** Path of the kubectl of the control plane's version; `undefined` if it is neither built nor in `KUBEBUILDER_ASSETS`. */
 function kubectlOfControlPlane(): string | undefined {
   const lookup = findControlPlane({ programs: ["kubectl"] });
   return lookup.status === "found" ? realpathSync(join(lookup.directory, "kubectl")) : undefined;
@@ -71,39 +74,39 @@ export interface Printed {
   readonly code: number | null;
 }
 
-/** kubectl with a kubeconfig, and with nothing of the user's own configuration. */
+/** Runs kubectl with a kubeconfig and without the user's configuration. */
 export class Kubectl {
   readonly #program: string;
   readonly #folder: string;
 
-  /** @param folder - holds the file `kubeconfig`; the discovery cache goes there, too */
+  /** @param folder - contains the file `kubeconfig`; also holds the discovery cache */
   constructor(program: string, folder: string) {
     this.#program = program;
     this.#folder = folder;
   }
 
-  /** Runs it to its end. @returns what it printed on standard output; @throws Error if it failed */
+  /** Runs kubectl and waits for its end. @returns its standard output @throws Error if it fails */
   async print(words: string, stdin: string = ""): Promise<string> {
     const { stdout, stderr, code } = await this.try(words, stdin);
     if (code !== 0) throw new Error(`kubectl ${words}: exit code ${code}\n${stderr}${stdout}`);
     return stdout;
   }
 
-  /** The same, where failing is an answer. */
+  /** Runs kubectl and waits for its end. A failure is a result, not an error. */
   try(words: string, stdin: string = ""): Promise<Printed> {
     const { child, result } = this.start(words);
     child.stdin?.end(stdin);
     return result;
   }
 
-  /** Starts one that goes on until it is killed. */
+  /** Starts a kubectl that runs until it is killed. */
   start(words: string): Started {
     const options = [`--kubeconfig=${join(this.#folder, "kubeconfig")}`, `--cache-dir=${join(this.#folder, "cache")}`];
     return run(this.#program, [...words.split(" "), ...options], this.#folder);
   }
 }
 
-/** A kubectl that runs. */
+/** A running kubectl. */
 export interface Started {
   readonly child: ChildProcess;
   /** Output so far. */
@@ -120,7 +123,7 @@ function run(program: string, words: readonly string[], home: string = "/"): Sta
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  // It may end without reading all of it.
+  // kubectl may end before it has read all of its input.
   child.stdin.on("error", () => undefined);
   const result = once(child, "close").then(([code]) => ({ ...output, code: code as number | null }));
   return { child, output, result };

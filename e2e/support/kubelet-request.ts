@@ -4,7 +4,7 @@ import { connect } from "node:tls";
 /** Credentials of a caller of a node's server. */
 export interface Caller {
   readonly token?: string | undefined;
-  /** A client certificate, PEM. */
+  /** PEM of a client certificate. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
@@ -13,11 +13,11 @@ export interface Caller {
 export interface KubeletRequest {
   readonly method?: "GET" | "POST" | undefined;
   readonly path: string;
-  /** Asks for the connection to become this. */
+  /** Protocol that the request upgrades the connection to; default: no upgrade. */
   readonly upgrade?: "websocket" | "spdy" | undefined;
 }
 
-/** The answer; of an upgrade that was accepted the status is 101, and the connection is closed. */
+/** Response of the server. After an accepted upgrade the status is 101, and the connection is closed. */
 export interface KubeletAnswer {
   readonly status: number;
   readonly body: string;
@@ -34,7 +34,7 @@ const upgradeHeaders = {
   spdy: { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": "v4.channel.k8s.io" },
 } as const;
 
-/** Asks the server of a node on this machine, over a connection of its own. Its certificate is not looked at. */
+/** Sends a request to the server of a node on this machine, on its own connection. The server's certificate is not verified. */
 export async function askKubelet(port: number, asked: KubeletRequest, caller: Caller = {}): Promise<KubeletAnswer> {
   const { token, certificate, key } = caller;
   return await new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export async function askKubelet(port: number, asked: KubeletRequest, caller: Ca
   });
 }
 
-/** Who issued the certificate that a server on this machine shows now, and for which names. */
+/** Issuer and names of the certificate that a server on this machine currently presents. */
 export async function servedCertificate(port: number): Promise<{ readonly issuer: string; readonly names: string }> {
   return await new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {

@@ -1,7 +1,7 @@
 /**
  * Whether a server's Kubernetes is 1.`minor` or newer.
  *
- * @param version - as the server says it, such as `v1.36.3`
+ * @param version - the server's version, such as `v1.36.3`
  */
 function isSince(minor: number, version: string): boolean {
   const [, found] = /^v1\.(\d+)\./.exec(version) ?? [];
@@ -9,5 +9,8 @@ function isSince(minor: number, version: string): boolean {
   return Number(found) >= minor;
 }
 
-/** From 1.36 on the feature gate NodeDeclaredFeatures is on: older servers drop the field, and speak SPDY with every node. */
+/**
+ * Whether the server has the feature gate NodeDeclaredFeatures on, which is the default since 1.36. Older servers drop the field and use
+ * SPDY with every node.
+ */
 export const keepsDeclaredFeatures = (version: string): boolean => isSince(36, version);

@@ -8,23 +8,26 @@ import { onTestFailed, TestRunner } from "vitest";
 
 const virtualKubelet = fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url));
 
-/** How the program is started. */
+/** Options of a {@link Program}. */
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Path of the program's first module; default: that of virtual-kubelet. */
+  /** Path of the program's main module; default: that of virtual-kubelet. */
   readonly main?: string;
   /**
-   * Besides what Node.js itself needs; nothing of this process's environment is handed on. Without a word on it there is
-   * no server for the kubelet's API: the programs of several tests would all want its port.
+   * Environment variables, in addition to those that Node.js needs; no others are passed on. By default the server of the kubelet's
+   * API is off, because the programs of concurrent tests would use the same port.
    */
   readonly env?: Readonly<Record<string, string>>;
-  /** What stands before its command line, such as `nsenter` with its flags; it has to end in the program itself. Default: nothing. */
+  /**
+   * Words before the command line, such as `nsenter` with its flags; they must replace their process with the program (exec). Default:
+   * none.
+   */
   readonly prefix?: readonly string[];
 }
 
 /**
- * The real program in a process of its own, from sources. Disposing of it kills it, and so does the end of this process.
- * The last of what it said is shown if the test fails.
+ * The real program in its own process, run from sources. It is killed when this object is disposed and when this process ends. If the
+ * test fails, the end of its output is shown.
  */
 export class Program implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -49,17 +52,17 @@ export class Program implements AsyncDisposable {
       this.#reaper[Symbol.dispose]();
       return (code ?? signal) as number | NodeJS.Signals;
     });
-    // A program that a hook starts belongs to no test.
+    // A program that is started by a hook belongs to no test.
     if (TestRunner.getCurrentTest() !== undefined)
       onTestFailed(() => console.error(this.stderr.trimEnd().split("\n").slice(-80).join("\n")));
   }
 
-  /** Exit code, or the signal that ended it. */
+  /** Exit code, or the signal that ended the program. */
   get exit(): Promise<number | NodeJS.Signals> {
     return this.#exit;
   }
 
-  /** Every log record written so far, to the end of its line; all of them must be JSON. */
+  /** Log records of all complete lines so far; each line must be JSON. */
   get logs(): Record<string, unknown>[] {
     return this.stderr
       .split("\n")
@@ -72,12 +75,12 @@ export class Program implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Reads its log no more, as a log shipper that has died. */
+  /** Stops reading the log, like a log shipper that has crashed. */
   closeLog(): void {
     this.#child.stderr?.destroy();
   }
 
-  /** Sends the signal and waits for the end. @returns as {@link exit} does */
+  /** Sends the signal and waits for the end. @returns the same as {@link exit} */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals> {
     this.kill(signal);
     return await this.#exit;

@@ -8,21 +8,21 @@ import { inject } from "vitest";
 import type { Caller } from "../../support/kubelet-request.ts";
 import { keepsDeclaredFeatures } from "../../support/kubernetes-version.ts";
 
-/** An API server that clients reach a node through, as its administrator. */
+/** An API server through which clients reach a node, with the administrator's credentials. */
 export interface Cluster extends AsyncDisposable {
-  /** A folder of this test file's own. */
+  /** Private folder of the test file. */
   readonly directory: string;
   /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Whether it keeps what a node declares, and opens WebSockets to a node that takes them. */
+  /** Whether the API server stores the features that a node declares, and uses WebSockets with a node that supports them. */
   readonly heedsDeclaredFeatures: boolean;
-  /** What the administrator shows a node. */
+  /** Credentials of the administrator for requests to a node. */
   readonly admin: Caller;
-  /** Where an upgrade request for this path goes. */
+  /** Returns the target of an upgrade request for this path. */
   target(path: string): UpgradeTarget & { readonly url: string };
 }
 
-/** Opens the API server that the project runs the tests on. */
+/** Opens the API server on which the current Vitest project runs the tests. */
 export async function openCluster(): Promise<Cluster> {
   const ends = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "vk-interop-"));

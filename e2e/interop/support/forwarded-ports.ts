@@ -1,7 +1,7 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { expect } from "vitest";
 
-/** Waits until kubectl says where it forwards from. @returns local ports by the pod's */
+/** Waits until kubectl prints its local ports. @returns local ports by the pod's port */
 export async function forwardedPorts(
   output: { readonly stdout: string; readonly stderr: string },
   count: number,

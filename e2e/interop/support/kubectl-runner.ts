@@ -5,41 +5,41 @@ import type { TerminalSize } from "@virtual-kubelet/core";
 import { startReaper } from "@virtual-kubelet/testing";
 import { spawnCommand, type ProcessGroup } from "../../real-process-provider/spawn-command.ts";
 
-/** How kubectl ended, and what it printed. */
+/** Exit code and output of kubectl. */
 export interface Ended {
-  /** The signal if one ended it. */
+  /** Exit code, or the signal that ended kubectl. */
   readonly code: number | NodeJS.Signals;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A kubectl that runs. */
+/** A running kubectl. */
 export interface Running {
   readonly child: ChildProcess;
-  /** What it printed until now. */
+  /** Output so far. */
   readonly output: { stdout: string; stderr: string };
   readonly ended: Promise<Ended>;
 }
 
-/** kubectl on a terminal of its own. */
+/** A running kubectl with its own terminal. */
 export interface OnTerminal extends Disposable {
   readonly group: ProcessGroup;
-  /** What the terminal shows. */
+  /** Text on the terminal so far. */
   text(): string;
   type(text: string): void;
 }
 
-/** What kubectl is started with. */
+/** Program and files of a {@link KubectlRunner}. */
 export interface KubectlSetup {
   readonly program: string;
   readonly kubeconfig: string;
   readonly namespace: string;
-  /** For its discovery cache. */
+  /** Folder for the discovery cache. */
   readonly directory: string;
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Runs kubectl with streams, and with nothing of the user's own configuration. */
+/** Runs kubectl with streams and without the user's configuration. */
 export class KubectlRunner {
   readonly #setup: KubectlSetup;
 
@@ -47,17 +47,17 @@ export class KubectlRunner {
     this.#setup = setup;
   }
 
-  /** Starts it. Its output is collected as text. */
+  /** Starts kubectl and collects its output as text. */
   start(...args: readonly string[]): Running {
     const running = this.startQuietly(...args);
     running.child.stdout?.setEncoding("utf8").on("data", (text: string) => (running.output.stdout += text));
     return running;
   }
 
-  /** Starts it; only its errors are collected, its output is the caller's to read. */
+  /** Starts kubectl and collects only its errors; the caller reads its output. */
   startQuietly(...args: readonly string[]): Running {
     const child = spawn(this.#setup.program, this.#words(args), { env: { PATH: process.env["PATH"], ...this.#env() }, stdio: "pipe" });
-    // It may end without reading all of its input.
+    // kubectl may end before it has read all of its input.
     child.stdin.on("error", () => undefined);
     const output = { stdout: "", stderr: "" };
     child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
@@ -65,14 +65,14 @@ export class KubectlRunner {
     return { child, output, ended };
   }
 
-  /** Runs it to its end, with this input. */
+  /** Runs kubectl with this input and waits for its end. */
   run(args: readonly string[], stdin = ""): Promise<Ended> {
     const { child, ended } = this.start(...args);
     child.stdin?.end(stdin);
     return ended;
   }
 
-  /** Starts it on a terminal of its own. */
+  /** Starts kubectl with its own terminal. */
   onTerminal(size: TerminalSize, ...args: readonly string[]): OnTerminal {
     const reaper = startReaper();
     const command = [this.#setup.program, ...this.#words(args)];

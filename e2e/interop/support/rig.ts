@@ -15,21 +15,21 @@ import { KubectlRunner } from "./kubectl-runner.ts";
 const { signal } = new AbortController();
 const providerPath = fileURLToPath(new URL("../../real-process-provider/provider.ts", import.meta.url));
 
-/** For hooks that start a rig: programs come up slowly on a machine that is busy. */
+/** Time-out in milliseconds of hooks that start a rig; programs start slowly on a busy machine. */
 export const startTimeoutMs: number = 240_000;
 
-/** A container of the only kind there is here. */
+/** Options of a pod with one container. */
 export interface PodWish {
-  /** A program of this machine, with its arguments. */
+  /** Program of this machine, with its arguments. */
   readonly command: readonly string[];
   readonly spec?: Partial<PodSpec> | undefined;
-  /** Further fields of the container. */
+  /** Additional fields of the container. */
   readonly container?: Partial<PodSpec["containers"][number]> | undefined;
-  /** The phase that is waited for; default `Running`. */
+  /** Phase to wait for; default: `Running`. */
   readonly phase?: "Pending" | "Running" | "Succeeded" | undefined;
 }
 
-/** An API server, and the program with nodes on it that run pods as processes of this machine. */
+/** An API server, and instances of the program whose nodes run pods as processes of this machine. */
 export class InteropRig implements AsyncDisposable {
   readonly cluster: Cluster;
   readonly namespace: string;
@@ -51,7 +51,7 @@ export class InteropRig implements AsyncDisposable {
     return new InteropRig(cluster, namespace, client, ends.move());
   }
 
-  /** Starts a node. @param declared - whether it says that API servers may speak WebSocket with it */
+  /** Starts a node. @param declared - whether the node declares that it supports WebSockets */
   async startNode({ declared }: { readonly declared: boolean }): Promise<InteropNode> {
     const name = uniqueName(declared ? "declared" : "plain");
     const { directory, kubeconfig, heedsDeclaredFeatures } = this.cluster;
@@ -65,7 +65,7 @@ export class InteropRig implements AsyncDisposable {
     const program = new Program(words, { cwd: directory, env: { KUBELET_PORT: "" } });
     this.#ends.defer(async () => {
       await program[Symbol.asyncDispose]();
-      // It may not have come as far.
+      // The node may not have registered yet.
       await this.#client.delete(resources.nodes, { name }, {}, { signal }).catch(() => undefined);
     });
     await eventually(
@@ -79,7 +79,10 @@ export class InteropRig implements AsyncDisposable {
     return new InteropNode(this, { name, port, program, client: this.#client });
   }
 
-  /** Starts a node that declares WebSockets and one that does not, with a pod each. @returns the one or the other */
+  /**
+   * Starts a node that declares WebSockets and one that does not, with one pod each. @returns a function that returns the pod of either
+   * node
+   */
   async startBoth(): Promise<(declared: boolean) => PodOnNode> {
     const start = async (declared: boolean): Promise<PodOnNode> => {
       const node = await this.startNode({ declared });
@@ -99,7 +102,7 @@ export class InteropRig implements AsyncDisposable {
   }
 }
 
-/** A pod that runs and does nothing. */
+/** An idle pod, and its node. */
 export interface PodOnNode {
   readonly node: InteropNode;
   readonly pod: string;
@@ -124,12 +127,12 @@ export class InteropNode {
     this.#client = parts.client;
   }
 
-  /** What the program logged. */
+  /** Log records of the program. */
   get logs(): Record<string, unknown>[] {
     return this.#program.logs;
   }
 
-  /** Makes a pod of one container, `main`, and waits for it. @returns its name */
+  /** Creates a pod with one container, `main`, and waits for its phase. @returns the pod's name */
   async run({ command, spec, container, phase = "Running" }: PodWish): Promise<string> {
     const { namespace } = this.#rig;
     const name = uniqueName("pod");
@@ -142,7 +145,7 @@ export class InteropNode {
       ...spec,
     });
     await this.#client.create(resources.pods, pod, { signal });
-    // A pod is Pending before its node has seen it, too.
+    // A pod is also Pending before its node has seen it.
     const expected = { phase, containerStatuses: [{ name: "main" }] };
     await eventually(
       async () => expect((await this.#client.get(resources.pods, { namespace, name }, { signal })).status).toMatchObject(expected),
@@ -151,7 +154,7 @@ export class InteropNode {
     return name;
   }
 
-  /** Sum of a metric of the node's server over its series whose labels match. */
+  /** Sum of a metric of the node's server over all series with matching labels. */
   async metric(name: string, labels: RegExp = /^/): Promise<number> {
     const { status, body } = await askKubelet(this.#port, { path: "/metrics" }, this.#rig.cluster.admin);
     expect(status).toBe(200);

@@ -1,14 +1,14 @@
 import { test as base, type TestAPI } from "vitest";
 import { InteropRig } from "./rig.ts";
 
-/** What a test of streams is given. */
+/** Fixtures of a test of streams. */
 export interface StreamFixtures {
   readonly rig: InteropRig;
 }
 
 const pods = new Map<boolean, Promise<string>>();
 
-/** A test with an API server that the file's tests share. */
+/** A test with an API server that all tests of the file share. */
 export const test: TestAPI<StreamFixtures> = base.extend<StreamFixtures>({
   rig: [
     // oxlint-disable-next-line eslint/no-empty-pattern -- vitest reads from the pattern what a fixture needs
@@ -21,7 +21,7 @@ export const test: TestAPI<StreamFixtures> = base.extend<StreamFixtures>({
   ],
 });
 
-/** A pod that runs, one for all tests of the file, on a node that declares WebSockets or does not. @returns its name */
+/** A running pod on a node that declares WebSockets or does not; all tests of the file share it. @returns its name */
 export function runningPod(rig: InteropRig, declared: boolean): Promise<string> {
   const pod = pods.get(declared) ?? rig.startNode({ declared }).then((node) => node.run({ command: ["sleep", "3600"] }));
   pods.set(declared, pod);

@@ -1,21 +1,27 @@
-/** A way for a client's streams to reach the node. */
+/** A combination of protocols between kubectl, the API server and the node. */
 export interface Way {
   readonly name: string;
   /** Whether the node declares `ExtendWebSocketsToKubelet`. */
   readonly declared: boolean;
-  /** For kubectl. */
+  /** Environment variables for kubectl. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the node is spoken to with, by an API server that heeds what it declares. */
+  /** Protocol to the node of an API server that supports declared features. */
   readonly atNode: "websocket" | "spdy";
-  /** What a large stream is here. The node does the same work over SPDY, whoever speaks it. */
+  /** Sizes of large streams in MB. The node does the same work in both cases with SPDY, so one of them is small. */
   readonly megabytes: { readonly input: number; readonly output: number };
 }
 
 const noWebSockets = { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false", KUBECTL_PORT_FORWARD_WEBSOCKETS: "false" };
 
-/** Every way there is from a kubectl of today. */
+/** All combinations that current kubectls use. */
 export const ways: readonly Way[] = [
-  { name: "WebSocket up to the node", declared: true, env: {}, atNode: "websocket", megabytes: { input: 50, output: 200 } },
-  { name: "WebSocket, that the API server turns into SPDY", declared: false, env: {}, atNode: "spdy", megabytes: { input: 5, output: 20 } },
+  { name: "WebSocket to the node", declared: true, env: {}, atNode: "websocket", megabytes: { input: 50, output: 200 } },
+  {
+    name: "WebSocket, which the API server translates to SPDY",
+    declared: false,
+    env: {},
+    atNode: "spdy",
+    megabytes: { input: 5, output: 20 },
+  },
   { name: "SPDY", declared: true, env: noWebSockets, atNode: "spdy", megabytes: { input: 50, output: 200 } },
 ];

@@ -6,18 +6,18 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** Folder of the control plane that all test files share; for `openControlPlane`. */
     controlPlane: string;
-    /** Path of the program metrics-server. */
+    /** Path of metrics-server. */
     metricsServer: string;
     /** Path of the program with upstream's end-to-end suite. */
     upstreamE2e: string;
-    /** The namespace's address, which nodes and aggregated servers have. */
+    /** Address of the network namespace, which nodes and aggregated servers use. */
     nodeAddress: string;
   }
 }
 
 let controlPlane: ControlPlane | undefined;
 
-/** Starts the control plane that the files of this level share. Elsewhere than in a network namespace the level fails. */
+/** Starts the control plane that all files of this level share. @throws Error outside a network namespace */
 export async function setup(project: TestProject): Promise<void> {
   const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
   const metricsServer = process.env["METRICS_SERVER"];
@@ -27,7 +27,7 @@ export async function setup(project: TestProject): Promise<void> {
   controlPlane = await startControlPlane({
     flags: {
       "kube-apiserver": { "enable-aggregator-routing": "true", "advertise-address": nodeAddress },
-      // An autoscaler decides in seconds what it else takes minutes for.
+      // With these settings an autoscaler decides in seconds instead of minutes.
       "kube-controller-manager": {
         "horizontal-pod-autoscaler-sync-period": "2s",
         "horizontal-pod-autoscaler-cpu-initialization-period": "5s",
@@ -41,7 +41,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("nodeAddress", nodeAddress);
 }
 
-/** Ends it. */
+/** Stops the control plane. */
 export async function teardown(): Promise<void> {
   await controlPlane?.stop();
 }

@@ -5,7 +5,7 @@ import { eventually, logTail, startProcess, startReaper, type ControlPlaneAccess
 import { expect, inject } from "vitest";
 import { freePort } from "../../../packages/testing/src/processes/free-port.ts";
 
-/** The rights and the service of metrics-server's own manifests, with endpoints in place of a Deployment. */
+/** Rights and Service from metrics-server's manifests, with endpoints in place of a Deployment. */
 function manifests(address: string, port: number): object[] {
   const group = "rbac.authorization.k8s.io";
   const metadata = { name: "metrics-server", namespace: "kube-system" };
@@ -57,8 +57,8 @@ function manifests(address: string, port: number): object[] {
 }
 
 /**
- * Starts metrics-server as its manifests do, under its own service account with its own rights, and registers it with
- * the API server. Resolves when the API server reaches it.
+ * Starts metrics-server as its manifests do, with its own service account and rights, and registers it with the API server. Resolves
+ * when the API server reaches it.
  */
 export async function startMetricsServer(controlPlane: ControlPlaneAccess): Promise<AsyncDisposable> {
   await using cleanup = new AsyncDisposableStack();
@@ -87,7 +87,7 @@ export async function startMetricsServer(controlPlane: ControlPlaneAccess): Prom
           "--kubelet-request-timeout=5s",
           "--kubelet-preferred-address-types=InternalIP",
           "--kubelet-use-node-status-port",
-          // The nodes' certificates are their own: nobody approves their requests here.
+          // The nodes have self-signed certificates, because nobody approves their certificate requests here.
           "--kubelet-insecure-tls",
         ],
         environment: {},
