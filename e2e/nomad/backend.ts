@@ -8,12 +8,12 @@ import { TokenSource } from "../../providers/nomad/src/api/token-source.ts";
 import { jobIdOf } from "../../providers/nomad/src/job/job-id.ts";
 import { startFakeNomad, type FakeNomad } from "./fake/start-fake-nomad.ts";
 
-/** A Nomad that tests run on: the fake, or the agent that `NOMAD_ADDR` names where `E2E_NOMAD` is `real`. */
+/** The Nomad of the tests: the fake, or with `E2E_NOMAD=real` the agent that `NOMAD_ADDR` names. */
 export interface NomadBackend extends AsyncDisposable {
   readonly kind: "fake" | "real";
   readonly address: string;
   readonly token: string | undefined;
-  /** `undefined` with a real agent. */
+  /** The fake; `undefined` with a real agent. */
   readonly fake: FakeNomad | undefined;
   /** Driver of the tests' tasks. */
   readonly driver: "docker" | "raw_exec";
@@ -21,9 +21,9 @@ export interface NomadBackend extends AsyncDisposable {
   readonly image: string;
   /** Network of the tests' pods. */
   readonly network: string;
-  /** Makes a namespace; one that is there already stays. */
+  /** Creates a namespace unless it exists. */
   makeNamespace(name: string): Promise<void>;
-  /** Sends a request past the provider. */
+  /** Sends a request without the provider. */
   request(method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
@@ -33,7 +33,7 @@ export async function openNomad(): Promise<NomadBackend> {
   const address = fake?.address ?? env["NOMAD_ADDR"] ?? "http://127.0.0.1:4646";
   const token = isReal ? env["NOMAD_TOKEN"] : undefined;
   const send: NomadBackend["request"] = async (method, path, sent) => {
-    // A connection that is kept would be a leak to the conformance suite.
+    // The conformance suite would report a kept-alive connection as a leak.
     const call = request(`${address}/v1${path}`, {
       method,
       agent: false,
@@ -63,13 +63,13 @@ export async function openNomad(): Promise<NomadBackend> {
   };
 }
 
-/** Connections of the provider's own kind to it. */
+/** The provider's HTTP client, connected to this Nomad. */
 export function httpTo({ address, token }: NomadBackend): NomadHttp {
   const tokens = new TokenSource({ token });
   return new NomadHttp({ address, tokens, tls: { rejectUnauthorized: true }, maxSockets: 8, maxStreams: 8 });
 }
 
-/** The job of a pod of the conformance suite's node. */
+/** ID of the job for a pod on the conformance suite's node. */
 export function suiteJobId(ref: PodRef): string {
   return jobIdOf({ clusterId: "conformance-cluster", nodeName: "conformance-node" }, ref.uid);
 }

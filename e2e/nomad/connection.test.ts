@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => ends.disposeAsync());
 
-/** Answers everything with an empty list. */
+/** Answers every request with an empty list. */
 const handler: RequestListener = (request, response) => {
   seen.push(request);
   response.setHeader("content-type", "application/json").end("[]");
@@ -53,7 +53,7 @@ async function ping(config: object): Promise<void> {
   await rig.provider.ping?.(signal);
 }
 
-test("with client certificates both sides know each other, by the name that the configuration says", async () => {
+test("with client certificates both sides authenticate each other, with the configured server name", async () => {
   const authority = createCertificateAuthority("nomad");
   const server = authority.issue({ commonName: "server.global.nomad", names: ["server.global.nomad"], usages: ["server auth"] });
   const client = authority.issue({ commonName: "client.global.nomad", usages: ["client auth"] });
@@ -75,14 +75,14 @@ test("with client certificates both sides know each other, by the name that the 
   await ping({ address, tls: { insecureSkipVerify: true, ...certificates } });
 });
 
-test("a file that is not there is named before anything is asked", async () => {
+test("a missing file is named before any request is sent", async () => {
   await expect(NomadRig.open({ tls: { ca: "/none/ca.pem" } })).rejects.toThrow(
     /^tls\.ca of the Nomad provider: read \/none\/ca\.pem: ENOENT/,
   );
   await expect(NomadRig.open({ tls: { certificate: "/none/cert.pem" } })).rejects.toThrow(/certificate and key go together/);
 });
 
-test("token, region, namespace and the proxy's password go with every request", async () => {
+test("every request has the token, region, namespace and the proxy's password", async () => {
   const port = await listen(createServer(handler), 0);
 
   await ping({ address: `http://127.0.0.1:${port}`, token: "s3cret", region: "eu", namespace: "team", httpAuth: "me:pw" });
@@ -93,7 +93,7 @@ test("token, region, namespace and the proxy's password go with every request", 
     expect(query.get("region")).toBe("eu");
     return query.get("namespace") === "team" ? "team" : `${query.get("namespace")} for ${pathname}`;
   });
-  // Once it looks for jobs of its own in all namespaces that the token may see.
+  // The provider searches once for its own jobs in all namespaces that the token may see.
   expect(namespaces.filter((namespace) => namespace !== "team")).toEqual(["* for /v1/jobs"]);
   expect(namespaces).toContain("team");
 });
@@ -105,7 +105,7 @@ test("an agent may be behind a Unix socket", async () => {
   await expect(ping({ address: `unix://${path}` })).resolves.toBeUndefined();
 });
 
-test("an address that is none is refused with an example", async () => {
+test("an invalid address is refused with an example", async () => {
   await expect(NomadRig.open({ address: "nomad:4646" })).rejects.toThrow(
     'address of the Nomad provider is "nomad:4646"; expected a URL such as http://127.0.0.1:4646',
   );

@@ -18,7 +18,7 @@ import type { Allocation, NomadEvent, NomadJob } from "../../providers/nomad/src
 import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 import { jobWith as newJob, taskWith, wait } from "./test-jobs.ts";
 
-// What the provider takes for granted of Nomad. It runs on the fake and, with E2E_NOMAD=real, on a real agent.
+// Behavior of Nomad that the provider relies on. The tests run on the fake and, with E2E_NOMAD=real, on a real agent.
 const { signal } = new AbortController();
 const soon = { timeoutMs: 60_000, intervalMs: 50 };
 
@@ -41,20 +41,20 @@ afterAll(async () => {
   await nomad[Symbol.asyncDispose]();
 });
 
-/** A frame of the event stream as it comes. */
+/** A raw frame of the event stream. */
 interface RawFrame {
   readonly Index?: number;
   readonly Events?: readonly (NomadEvent & { readonly Payload?: { readonly Allocation?: Allocation } | null })[];
 }
 
-/** A job that is purged after the tests. */
+/** Creates a job that is purged after the tests. */
 function jobWith(...input: Parameters<typeof newJob>): NomadJob {
   const job = newJob(...input);
   made.add(job.ID);
   return job;
 }
 
-/** Registers a job and waits until its allocation is as the check wants it. */
+/** Registers a job and waits until its allocation passes the check. */
 async function run(job: NomadJob, check: (allocation: Allocation) => void): Promise<Allocation> {
   await client.registerJob(job, 0, signal);
   return untilAllocation(job, check);
@@ -70,10 +70,10 @@ async function untilAllocation(job: NomadJob, check: (allocation: Allocation) =>
 }
 
 const isRunning = ({ TaskStates }: Allocation): void => expect(TaskStates?.["main"]?.State).toBe("running");
-/** Ends by no signal but SIGKILL, once it has said so. */
+/** A script that ignores SIGTERM, and prints a line when it does. Only SIGKILL ends it. */
 const deaf = "trap '' TERM; echo deaf; while :; do sleep 0.1; done";
 
-/** Runs a job whose task is deaf. */
+/** Runs a job whose task ignores SIGTERM. */
 async function runDeaf(job: NomadJob): Promise<Allocation> {
   const allocation = await run(job, isRunning);
   await eventually(async () => expect(await readLog(allocation.ID)).toBe("deaf\n"), soon);
@@ -81,7 +81,7 @@ async function runDeaf(job: NomadJob): Promise<Allocation> {
 }
 
 describe("jobs", () => {
-  test("a job that must not exist is registered once; the second time is a conflict, as is a change at an old index", async () => {
+  test("a registration that requires a new job succeeds once and then conflicts, as does a change at an old index", async () => {
     const job = jobWith([taskWith(wait)]);
     await client.registerJob(job, 0, signal);
 
@@ -89,7 +89,7 @@ describe("jobs", () => {
     await expect(client.registerJob(job, 1, signal)).rejects.toSatisfy(isConflict);
   });
 
-  test("registering the same again changes nothing but the answer's index", async () => {
+  test("registering an unchanged job again changes only the index in the response", async () => {
     const job = jobWith([taskWith(wait)]);
     await client.registerJob(job, 0, signal);
     const before = await client.readJob(job.ID, signal);
@@ -98,24 +98,24 @@ describe("jobs", () => {
     expect((await client.readJob(job.ID, signal)).JobModifyIndex).toBe(before.JobModifyIndex);
   });
 
-  test("a job whose logs do not fit its disk is refused for good, and told so with 500", async () => {
+  test("a job whose logs exceed its disk is refused for good, with status 500", async () => {
     const job = jobWith([taskWith(wait, { LogConfig: { MaxFiles: 10, MaxFileSizeMB: 10 } })]);
 
     await expect(client.registerJob(job, 0, signal)).rejects.toSatisfy(isInvalidInput);
   });
 
-  test("a job that is not there cannot be read, and can be stopped and purged", async () => {
+  test("a missing job cannot be read, but can be stopped and purged", async () => {
     await expect(client.readJob("vk-contract-none", signal)).rejects.toSatisfy(isNotFound);
     await client.stopJob("vk-contract-none", { purge: false }, signal);
     await client.stopJob("vk-contract-none", { purge: true }, signal);
   });
 
-  test("lists find jobs and allocations by the job's meta, with the keys that were recorded", async () => {
+  test("lists can be filtered by the job's meta, and have the recorded keys", async () => {
     const job = jobWith([taskWith(wait)]);
     await run(job, isRunning);
     const byMeta = `Meta["vk.job"] == ${JSON.stringify(job.ID)}`;
     const { items: jobs, index } = await client.listJobs(byMeta, signal);
-    // As it comes: the client leaves out what it does not know.
+    // Reads the raw response, because the client omits unknown fields.
     const query = { task_states: true, filter: `Job.${byMeta}` };
     const { body: allocations } = await http.json<readonly object[]>({ path: "/allocations", query, what: "list allocations" }, signal);
 
@@ -132,7 +132,7 @@ describe("jobs", () => {
     expect(allocations[0]).not.toHaveProperty("NetworkStatus");
   });
 
-  test("a stopped job's allocation ends as complete, whatever the exit code, and is gone at once with a purge", async () => {
+  test("a stopped job's allocation ends as complete with any exit code, and a purge removes it at once", async () => {
     const job = jobWith([taskWith(deaf)]);
     await runDeaf(job);
     await client.stopJob(job.ID, { purge: false }, signal);
@@ -146,7 +146,7 @@ describe("jobs", () => {
     await expect(client.readAllocation(ended.ID, signal)).rejects.toSatisfy(isNotFound);
   });
 
-  test("an allocation that somebody stops ends as one that is moved, and its transition tells that it was stopped", async () => {
+  test("a stopped allocation ends like a migrated one, and its transition shows that it was stopped", async () => {
     const job = jobWith([taskWith(wait)]);
     const { ID } = await run(job, isRunning);
     expect((await nomad.request("PUT", `/allocation/${ID}/stop`)).status).toBe(200);
@@ -158,7 +158,7 @@ describe("jobs", () => {
     await eventually(async () => expect(await client.jobAllocations(job.ID, signal)).toHaveLength(2), soon);
   });
 
-  test("another kill time-out is taken in place, and a task that runs does not heed it", async () => {
+  test("a changed kill time-out is updated in place and does not apply to a running task", async () => {
     const job = jobWith([taskWith(deaf, { KillTimeout: 3e9 })]);
     const { ID } = await runDeaf(job);
     const { JobModifyIndex } = await client.readJob(job.ID, signal);
@@ -174,7 +174,7 @@ describe("jobs", () => {
     expect(performance.now() - startedMs).toBeGreaterThan(2500);
   });
 
-  test("a job that fits nowhere has no allocation, and a blocked evaluation that says why", async () => {
+  test("a job that fits on no client has no allocation, and a blocked evaluation with the reason", async () => {
     const job = jobWith([taskWith(wait, { Resources: { CPU: 10, MemoryMB: 9_000_000 } })]);
     await client.registerJob(job, 0, signal);
 
@@ -194,7 +194,7 @@ describe("namespaces", () => {
     for (const { namespace } of [one, other]) await nomad.makeNamespace(namespace);
   });
 
-  /** Two jobs of the same id. @returns their allocations */
+  /** Runs two jobs with the same ID in two namespaces. @returns their allocations */
   async function runBoth(script: string): Promise<{ readonly id: string; readonly allocations: readonly Allocation[] }> {
     const job = jobWith([taskWith(script)]);
     made.delete(job.ID);
@@ -211,7 +211,7 @@ describe("namespaces", () => {
     return { id: job.ID, allocations };
   }
 
-  test("an id is unique in one namespace only: lists, reads and stops know the job and allocations of their own", async () => {
+  test("an ID is unique within a namespace: lists, reads and stops use the job and allocations of their namespace", async () => {
     const { id, allocations } = await runBoth(wait);
     expect(allocations.map(({ Namespace }) => Namespace)).toEqual([one.namespace, other.namespace]);
     const { items: all } = await client.in("*").listJobs(`Meta["vk.job"] == ${JSON.stringify(id)}`, signal);
@@ -230,7 +230,7 @@ describe("namespaces", () => {
     await other.stopJob(id, { purge: true }, signal);
   });
 
-  test("the stream of a namespace tells of its own jobs alone, and names the namespace", async () => {
+  test("a namespace's event stream contains only its own jobs, with the namespace", async () => {
     const { index } = await client.listAllocations('JobID matches "^none$"', signal);
     const events = await other.events(["Job", "Allocation"], index, signal);
     const { id } = await runBoth("exit 0");
@@ -245,7 +245,7 @@ describe("namespaces", () => {
     for (const each of [one, other]) await each.stopJob(id, { purge: true }, signal);
   });
 
-  test("a call that names an allocation finds it from every namespace", async () => {
+  test("a call with an allocation's ID finds it from every namespace", async () => {
     const { id, allocations } = await runBoth("echo hello");
     await eventually(async () => expect(await readLog(allocations[0]?.ID ?? "")).toBe("hello\n"), soon);
 
@@ -253,7 +253,7 @@ describe("namespaces", () => {
     for (const each of [one, other]) await each.stopJob(id, { purge: true }, signal);
   });
 
-  test("a variable of the same path is another one in each namespace, and templates read that of their job's", async () => {
+  test("each namespace has its own variable at a path, and templates read the one in their job's namespace", async () => {
     const job = jobWith([taskWith("")]);
     made.delete(job.ID);
     const Path = `nomad/jobs/${job.ID}`;
@@ -275,7 +275,7 @@ describe("namespaces", () => {
     for (const each of [one, other]) await each.stopJob(job.ID, { purge: true }, signal);
   });
 
-  test("one that is not there cannot be read, has empty lists, and takes no job for good", async () => {
+  test("a missing namespace cannot be read, has empty lists, and refuses jobs for good", async () => {
     const none = client.in("vk-contract-none");
 
     await expect(none.readNamespace(signal)).rejects.toSatisfy(isNotFound);
@@ -289,7 +289,7 @@ describe("namespaces", () => {
 });
 
 describe("clients", () => {
-  test("lists can be filtered by attributes that they do not show, and jobs constrained by them", async () => {
+  test("lists can be filtered, and jobs constrained, by attributes that lists do not show", async () => {
     const [node] = await client.listNodes(signal);
     const all = await Promise.all(["amd64", "arm64"].map((value) => client.listNodesWith("cpu.arch", value, signal)));
     const own = ["amd64", "arm64"][all.findIndex((ids) => ids.has(node?.ID ?? ""))] ?? "";
@@ -306,7 +306,7 @@ describe("clients", () => {
     }, soon);
   });
 
-  test("a registration warns of a most of memory exactly where memory oversubscription is off", async () => {
+  test("a registration with a memory maximum causes a warning exactly when memory oversubscription is off", async () => {
     const job = jobWith([taskWith(wait, { Resources: { CPU: 10, MemoryMB: 16, MemoryMaxMB: 32 } })]);
     const { warnings } = await client.registerJob(job, 0, signal);
 
@@ -315,7 +315,7 @@ describe("clients", () => {
 });
 
 describe("tasks", () => {
-  test("a task that fails takes its siblings with it, and a failed allocation stays the only one", async () => {
+  test("a failed task ends its siblings, and a failed allocation is not replaced", async () => {
     const job = jobWith([taskWith("exit 7"), taskWith(wait, { Name: "other" })]);
     const { TaskStates } = await run(job, ({ ClientStatus }) => expect(ClientStatus).toBe("failed"));
 
@@ -325,7 +325,7 @@ describe("tasks", () => {
   });
 
   test.each(["service", "batch"] as const)(
-    "a task of a %s job that cannot be started has failed for good, whatever the policy, and the job with another meta starts anew",
+    "a task of a %s job that cannot be started fails for good under any policy, and the job starts again when its meta changes",
     async (Type) => {
       const RestartPolicy = { Attempts: 10, Interval: 300e9, Delay: 1e9, Mode: "delay" } as const;
       const job = jobWith([taskWith("", { Config: { command: "/vk-contract/none" }, RestartPolicy })], { Type });
@@ -345,7 +345,7 @@ describe("tasks", () => {
     },
   );
 
-  test("a task that is started again counts it when it waits for it", async () => {
+  test("a restart is counted when the task begins to wait for it", async () => {
     const again = { Attempts: 1, Interval: 3600e9, Delay: 600e9, Mode: "delay" } as const;
     const job = jobWith([taskWith("exit 1", { RestartPolicy: again })]);
     const { TaskStates } = await run(job, ({ TaskStates: now }) => expect(now?.["main"]).toMatchObject({ State: "pending", Restarts: 1 }));
@@ -354,7 +354,7 @@ describe("tasks", () => {
     expect(types.indexOf("Restarting")).toBeGreaterThan(types.indexOf("Terminated"));
   });
 
-  test("a task waits at its gate until the variable is written", async () => {
+  test("a task waits for its gate until the variable is written", async () => {
     const job = jobWith([taskWith(wait)]);
     const path = `nomad/jobs/${job.ID}/pod/main`;
     const EmbeddedTmpl = `{{ with nomadVar "${path}" }}{{ .go }}{{ end }}`;
@@ -370,7 +370,7 @@ describe("tasks", () => {
     await client.deleteVariable(path, signal);
   });
 
-  test("templates give values exactly as they are, and words of a command theirs", async () => {
+  test("templates and the words of a command contain values unchanged", async () => {
     const job = jobWith([taskWith("x")]);
     const path = `nomad/jobs/${job.ID}`;
     const value = 'quote " dollar $A back \\ tab \t brace {{ x }} é <&>';
@@ -398,7 +398,7 @@ describe("tasks", () => {
     ["service", { Attempts: 10, Interval: 300e9, Delay: 20e9, Mode: "delay" }],
     ["batch", { Attempts: 0, Interval: 60e9, Delay: 1e9, Mode: "fail" }],
   ] as const)(
-    "a task of a %s job is restarted at once, within its kill time-out, and counted, whatever the policy",
+    "a restart of a task of a %s job happens at once, within its kill time-out, and is counted under any policy",
     async (Type, RestartPolicy) => {
       const other = taskWith(wait, { Name: "other" });
       const job = jobWith([taskWith(deaf, { RestartPolicy, KillTimeout: 1e9 }), other], { Type });
@@ -411,7 +411,7 @@ describe("tasks", () => {
         expect(now.TaskStates?.["main"]?.StartedAt).not.toBe(before.TaskStates?.["main"]?.StartedAt);
       });
 
-      // It answers when the process has ended.
+      // The response comes after the process has ended.
       expect(tookMs).toBeGreaterThan(900);
       const events = TaskStates?.["main"]?.Events ?? [];
       expect(events.slice(-4).map(({ Type: event }) => event)).toEqual(["Restart Signaled", "Terminated", "Restarting", "Started"]);
@@ -420,7 +420,7 @@ describe("tasks", () => {
     },
   );
 
-  test("a restart that waits for a deaf process is hurried by SIGKILL, and one of a task that is not there is refused", async () => {
+  test("SIGKILL completes a restart that waits for a process which ignores SIGTERM, and a restart of a missing task is refused", async () => {
     const job = jobWith([taskWith(deaf, { KillTimeout: 20e9 })]);
     const { ID } = await runDeaf(job);
     const startedMs = performance.now();
@@ -435,7 +435,7 @@ describe("tasks", () => {
     await expect(client.restartTask(randomUUID(), "main", 1000, signal)).rejects.toSatisfy(isNotFound);
   });
 
-  test("ports that Nomad chooses are in events and details of an allocation, and not in lists", async () => {
+  test("ports that Nomad chooses are in events and details of an allocation, but not in lists", async () => {
     const job = jobWith([taskWith(wait)]);
     const [group] = job.TaskGroups;
     const Networks = [{ Mode: "host", DynamicPorts: [{ Label: "probe_8080", To: 8080 }] }];
@@ -448,7 +448,7 @@ describe("tasks", () => {
     ]);
   });
 
-  test("the file API reads a task's files, and none of its secrets folder", async () => {
+  test("the file API reads a task's files, except those in its secrets folder", async () => {
     const template = (DestPath: string) => ({ EmbeddedTmpl: "canary", DestPath, ChangeMode: "noop", Perms: "0400" }) as const;
     const job = jobWith([taskWith(wait, { Templates: [template("secrets/volumes/keys/key"), template("etc/key")] })]);
     const { ID } = await run(job, isRunning);
@@ -458,10 +458,10 @@ describe("tasks", () => {
     expect(await read("secrets/volumes/keys/key")).toMatch(/prohibited/);
   });
 
-  test("a running task takes a signal, and one that has ended does not", async () => {
+  test("a running task accepts a signal, and an ended task does not", async () => {
     const job = jobWith([taskWith(deaf)]);
     const { ID } = await run(job, isRunning);
-    // One that ends the task may end the answer as well.
+    // A signal that ends the task may also break the response.
     await client.signalTask(ID, "main", "SIGKILL", signal).catch((error: unknown) => expect(error).toSatisfy(isUnavailable));
     await untilAllocation(job, ({ ClientStatus }) => expect(ClientStatus).toBe("failed"));
 
@@ -477,7 +477,7 @@ async function readLog(allocation: string): Promise<string> {
 }
 
 describe("variables", () => {
-  test("a write at an old index is a conflict, and the error does not show the variable", async () => {
+  test("a write at an old index conflicts, and the error does not show the variable", async () => {
     const path = `nomad/jobs/vk-contract-${randomUUID()}`;
     await client.writeVariable({ Path: path, Items: { a: "canary" } }, signal);
     const error: unknown = await client.writeVariable({ Path: path, Items: { a: "2" } }, signal, 1).catch((caught: unknown) => caught);
@@ -489,7 +489,7 @@ describe("variables", () => {
     await client.deleteVariable(path, signal);
   });
 
-  test("a list names variables without what they hold, and a deletion at an old index is a conflict", async () => {
+  test("a list contains variables without their items, and a deletion at an old index conflicts", async () => {
     const path = `nomad/jobs/vk-contract-${randomUUID()}`;
     await client.writeVariable({ Path: `${path}/pod`, Items: { a: "canary" } }, signal);
     const { ModifyIndex } = await client.readVariable(`${path}/pod`, signal);
@@ -502,7 +502,7 @@ describe("variables", () => {
     expect(await client.listVariables(path, signal)).toEqual([]);
   });
 
-  test("more than 64 KiB is refused", async () => {
+  test("a variable of more than 64 KiB is refused", async () => {
     const variable = { Path: `nomad/jobs/vk-contract-${randomUUID()}`, Items: { a: "x".repeat(65_536) } };
 
     await expect(client.writeVariable(variable, signal)).rejects.toSatisfy(isInvalidInput);
@@ -510,7 +510,7 @@ describe("variables", () => {
 });
 
 describe("changes", () => {
-  test("a blocking query waits out an index that is not reached, and is woken by any allocation", async () => {
+  test("a blocking query for a future index waits for its full time, and any allocation wakes it", async () => {
     const { index } = await client.listAllocations('JobID matches "^none$"', signal);
 
     expect(await client.waitForAllocations(index + 100_000, 1000, signal)).toBeLessThan(index + 100_000);
@@ -520,7 +520,7 @@ describe("changes", () => {
     expect(await woken).toBeGreaterThan(index);
   });
 
-  test("the event stream tells of jobs and allocations from an index on, whole, without the job, and indexes do not fall", async () => {
+  test("the event stream has complete jobs and allocations from an index on, allocations without their job, and indexes never fall", async () => {
     const { index } = await client.listAllocations('JobID matches "^none$"', signal);
     const job = jobWith([taskWith("exit 3")]);
     const frames: RawFrame[] = [];
@@ -549,7 +549,7 @@ describe("changes", () => {
     expect(jobs[0]).toMatchObject({ Type: "JobRegistered", Payload: { Job: { Meta: job.Meta } } });
   });
 
-  test("a job that is stopped or purged is told of as deregistered", async () => {
+  test("a stopped or purged job is reported as deregistered", async () => {
     const job = jobWith([taskWith(wait)]);
     await run(job, isRunning);
     const { index } = await client.listAllocations('JobID matches "^none$"', signal);
@@ -561,7 +561,7 @@ describe("changes", () => {
 });
 
 describe("logs and commands", () => {
-  test("a followed log comes in frames, goes on with heartbeats after the end, and can begin at an offset", async () => {
+  test("a followed log arrives in frames, continues with heartbeats after the end, and can start at an offset", async () => {
     const job = jobWith([taskWith("printf 'one\\ntwo\\n'")]);
     const { ID } = await run(job, ({ ClientStatus }) => expect(ClientStatus).toBe("complete"));
     let text = "";
@@ -581,15 +581,15 @@ describe("logs and commands", () => {
     );
   });
 
-  /** A command on a connection of its own. */
+  /** A command with its own connection. */
   interface Exec {
     readonly socket: WebSocket;
-    /** What came, but the data of outputs. */
+    /** Frames received, without the data of outputs. */
     readonly frames: string[];
-    /** What it wrote. */
+    /** Output so far. */
     readonly text: () => string;
     readonly exitCode: Promise<number>;
-    /** Why it ended. */
+    /** Resolves with the reason when the connection is closed. */
     readonly closed: Promise<string>;
   }
 
@@ -615,7 +615,7 @@ describe("logs and commands", () => {
   test.each([
     ["exit 7", 7, { exit_code: 7 }],
     ["exit 0", 0, {}],
-  ])("a command that does %s has its exit code in its last frame", async (script, code, result) => {
+  ])("the last frame of a command that does %s has its exit code", async (script, code, result) => {
     const { socket, exitCode, frames } = await exec(["sh", "-c", script]);
     socket.send(inputEndFrame);
 
@@ -628,7 +628,7 @@ describe("logs and commands", () => {
     socket.terminate();
   });
 
-  test("a command of raw_exec that ends before its input is told with the next input, and not before", async () => {
+  test("the end of a raw_exec command with open input is reported with the next input, and not before", async () => {
     const { socket, exitCode, frames, text } = await exec(["sh", "-c", "read line; echo $line; exit 6"]);
     for (const frame of inputFrames(Buffer.from("asked\n"))) socket.send(frame);
     await eventually(() => expect(text()).toBe("asked\n"), soon);
@@ -641,7 +641,7 @@ describe("logs and commands", () => {
     socket.terminate();
   });
 
-  test("a command on a terminal that ends before its input is told at once", async () => {
+  test("the end of a command with a terminal and open input is reported at once", async () => {
     const { socket, exitCode, text } = await exec(["sh", "-c", "echo out; echo err >&2; exit 6"], { tty: true });
 
     expect(await exitCode).toBe(6);
@@ -658,7 +658,7 @@ describe("logs and commands", () => {
     expect(frames.join("\n")).not.toContain("exited");
   });
 
-  test("a command whose connection has gone runs on until it writes something", async () => {
+  test("a command whose connection is closed continues until it writes something", async () => {
     const name = join(tmpdir(), `vk-contract-${randomUUID()}`);
     const exists = (suffix: string): void => expect(existsSync(`${name}.${suffix}`)).toBe(true);
     const { socket } = await exec(["sh", "-c", `sleep 1; touch ${name}.silent; while sleep 0.2; do echo word; done; touch ${name}.loud`]);
@@ -674,13 +674,13 @@ describe("logs and commands", () => {
     rmSync(`${name}.silent`);
   });
 
-  test("a program that is not there is told as the reason why the connection ends", async () => {
+  test("a missing program is the reason with which the connection is closed", async () => {
     const { closed } = await exec(["/vk-contract/none"]);
 
     expect(await closed).toMatch(/failed to start command: .*\/vk-contract\/none: no such file or directory$/);
   });
 
-  test("a command in a task that is not there is refused after the connection was accepted", async () => {
+  test("a command in a missing task is refused after the connection is accepted", async () => {
     const job = jobWith([taskWith(wait)]);
     const { ID } = await run(job, isRunning);
     const closed = async (allocation: string, task: string): Promise<string> => {

@@ -17,7 +17,7 @@ import { canOpenTerminals } from "../real-process-provider/spawn-command.ts";
 import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 import { jobWith, taskWith, wait } from "./test-jobs.ts";
 
-// Commands in tasks of raw_exec, on the fake and, with E2E_NOMAD=real, on a real agent.
+// Commands in tasks of the driver raw_exec, on the fake and, with E2E_NOMAD=real, on a real agent.
 const { signal } = new AbortController();
 const job = jobWith([taskWith(wait)]);
 
@@ -60,7 +60,7 @@ interface Run {
   readonly bytes: Buffer;
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its end. */
 async function run(command: readonly string[], io: Partial<AttachIO> = {}, until: AbortSignal = signal): Promise<Run> {
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   const keep = (name: keyof typeof chunks): Writable =>
@@ -89,14 +89,14 @@ const megabytes = Buffer.alloc(4 * 1024 * 1024, "0123456789abcdef\n");
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
 describe("output", () => {
-  test("comes apart and whole, whatever bytes it has, and is all there with the exit code", async () => {
+  test("is complete and separate for both streams, with arbitrary bytes, when the exit code arrives", async () => {
     expect(await sh("echo out; echo err >&2; exit 7")).toMatchObject({ exitCode: 7, out: "out\n", err: "err\n" });
     expect(await sh("printf 'a\\000b\\000' >&2; printf '\\377\\000' ")).toMatchObject({ exitCode: 0, err: "a\0b\0" });
     const { bytes } = await sh("i=0; while [ $i -lt 2000 ]; do echo line $i; echo error >&2; i=$((i+1)); done");
     expect(bytes.toString()).toBe(Array.from({ length: 2000 }, (_, index) => `line ${index}\n`).join(""));
   });
 
-  test("comes while the command runs", async () => {
+  test("arrives while the command runs", async () => {
     const input = openInput();
     const stdout = new PassThrough();
     const stderr = new PassThrough();
@@ -107,7 +107,7 @@ describe("output", () => {
     input.destroy();
   });
 
-  test("comes though the image's shell is none, and is not kept", async () => {
+  test("is forwarded without buffering even if the image's sh is not a shell", async () => {
     const command = JSON.stringify(["sh", "-c", "head -c 100000 /dev/zero; sleep 3; exit 5"]);
     const lying: Pick<NomadClient, "exec"> = { exec: (allocation, call, tenant) => client.exec(allocation, { ...call, command }, tenant) };
     const sizes: number[] = [];
@@ -125,7 +125,7 @@ describe("output", () => {
     expect(sum()).toBe(100_000);
   });
 
-  test("that has lost its end is an error, and no success", async () => {
+  test("without its end is an error, not a success", async () => {
     const sent: string[] = [];
     const cutOff = (command: readonly string[]): Pick<NomadClient, "exec"> => ({
       exec: (allocation, call, tenant) => (
@@ -144,7 +144,7 @@ describe("output", () => {
     expect(sent).toHaveLength(2);
   });
 
-  test("has nothing of the shell that runs the command", async () => {
+  test("contains no output of the shell that runs the command", async () => {
     expect(await sh("kill -9 $$")).toMatchObject({ exitCode: 137, out: "", err: "" });
     expect(await sh("exec >&- 2>&-; exit 4")).toMatchObject({ exitCode: 4, out: "", err: "" });
     expect(await run(["ls", "/proc/self/fd"])).toMatchObject({ err: "" });
@@ -152,14 +152,14 @@ describe("output", () => {
 });
 
 describe("words", () => {
-  test("are those of a program, never of a shell", async () => {
+  test("are passed to the program without interpretation by a shell", async () => {
     expect(await run(["printf", "%s|", "a  b", "$HOME;", "é", `'"`, "\\n", ""])).toMatchObject({ out: `a  b|$HOME;|é|'"|\\n||` });
     expect(await run(["printf", "%s|", "${attr.kernel.name}", "%{ if true }"])).toMatchObject({ out: "${attr.kernel.name}|%{ if true }|" });
     expect(await run(["env", "echo", "-n", "\\t"])).toMatchObject({ out: "\\t" });
     expect((await run(["exit", "3"])).exitCode).toBe(127);
   });
 
-  test("that write their own mark without an end hold nothing back", async () => {
+  test("that print the end mark themselves do not hold back output", async () => {
     const script =
       "printf '\\000%s 5' \"$(tr '\\000' '\\n' </proc/$PPID/cmdline | grep '^vk-')\" >&2; head -c 100000 /dev/zero >&2; exit 3";
     const { exitCode, err } = await sh(script);
@@ -167,7 +167,7 @@ describe("words", () => {
     expect([exitCode, err.length > 100_000]).toEqual([3, true]);
   });
 
-  test("that name no program fail, and the next command runs", async () => {
+  test("that name a missing program fail, and the next command runs", async () => {
     expect(await run(["/no/such/command"])).toMatchObject({ exitCode: 127, err: expect.stringContaining("/no/such/command") as unknown });
     expect((await run(["/etc/passwd"])).exitCode).toBe(126);
     expect((await sh("exit 5")).exitCode).toBe(5);
@@ -175,11 +175,11 @@ describe("words", () => {
 });
 
 describe("input", () => {
-  test("that is none has ended", async () => {
+  test("is at its end if there is none", async () => {
     expect(await run(["cat"])).toMatchObject({ exitCode: 0, out: "" });
   });
 
-  test("is read to its end, whatever bytes it has", async () => {
+  test("is read to its end, with arbitrary bytes", async () => {
     const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     expect((await run(["cat"], { stdin: Readable.from([every, every]) })).bytes).toEqual(Buffer.concat([every, every]));
     const { exitCode, bytes } = await run(["cat"], { stdin: Readable.from([megabytes]) });
@@ -187,19 +187,19 @@ describe("input", () => {
   });
 
   test.each([
-    ["nothing of", "exit 6", openInput()],
-    ["nothing of much that waits in", "sleep 0.3; exit 6", openInput(megabytes)],
-    ["a line of", "read line; exit 6", openInput("asked\n")],
-    ["half of much that waits in", "head -c 2000000 >/dev/null; exit 6", openInput(megabytes)],
-    ["all of", `head -c ${megabytes.byteLength} >/dev/null; exit 6`, openInput(megabytes)],
-  ])("a command that reads %s an input that stays open ends when it ends", async (_, script, stdin) => {
+    ["nothing", "exit 6", openInput()],
+    ["none of several megabytes", "sleep 0.3; exit 6", openInput(megabytes)],
+    ["one line", "read line; exit 6", openInput("asked\n")],
+    ["half of several megabytes", "head -c 2000000 >/dev/null; exit 6", openInput(megabytes)],
+    ["all of several megabytes", `head -c ${megabytes.byteLength} >/dev/null; exit 6`, openInput(megabytes)],
+  ])("may stay open after a command has read %s and ended", async (_, script, stdin) => {
     const startedMs = performance.now();
     expect(await sh(`${script}`, { stdin })).toMatchObject({ exitCode: 6, err: "" });
     expect(performance.now() - startedMs).toBeLessThan(5000);
     stdin.destroy();
   });
 
-  test("is not read any more once the command has ended", async () => {
+  test("is no longer read after the command has ended", async () => {
     const stdin = openInput("asked\n");
     expect((await sh("read line; echo $line", { stdin })).out).toBe("asked\n");
     stdin.write("the next command's");
@@ -212,7 +212,7 @@ describe("a command whose client is gone", () => {
   test.each([
     ["without input", undefined],
     ["with input", openInput("asked\n")],
-  ])("is ended, %s, though it reads and writes nothing", async (_, stdin) => {
+  ])("is ended, %s, although it neither reads nor writes", async (_, stdin) => {
     const late = join(tmpdir(), `vk-late-${randomUUID()}`);
     const controller = new AbortController();
     const running = sh(`sleep 1.5; echo late > ${late}`, { stdin }, controller.signal);
@@ -226,7 +226,7 @@ describe("a command whose client is gone", () => {
     rmSync(late, { force: true });
   });
 
-  test("is ended though nobody takes its output", async () => {
+  test("is ended although nobody reads its output", async () => {
     const controller = new AbortController();
     const name = `vk-${randomUUID()}`;
     const stdout = new PassThrough({ highWaterMark: 1 });
@@ -240,7 +240,7 @@ describe("a command whose client is gone", () => {
   });
 
   test("leaves no connection behind", async () => {
-    // As many as one namespace may have of eight.
+    // Six connections are the share of one namespace in a total of eight.
     const calls = Array.from({ length: 6 }, () => {
       const controller = new AbortController();
       setTimeout(() => controller.abort(new Error("gone")), 300);
@@ -252,13 +252,13 @@ describe("a command whose client is gone", () => {
 });
 
 describe.skipIf(!canOpenTerminals())("a terminal", () => {
-  test("has one output, and its command ends when it ends", async () => {
+  test("has one output, and the call returns when the command ends although the input is open", async () => {
     const stdin = openInput();
     expect(await sh("echo out; echo err >&2; exit 6", { stdin, tty: true })).toMatchObject({ exitCode: 6, out: "out\r\nerr\r\n", err: "" });
     stdin.destroy();
   });
 
-  test("stays for a command without input", async () => {
+  test("stays open for a command without input", async () => {
     expect(await sh("echo one; sleep 0.5; echo two", { tty: true })).toMatchObject({ exitCode: 0, out: "one\r\ntwo\r\n" });
   });
 });

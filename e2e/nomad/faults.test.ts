@@ -23,9 +23,9 @@ async function reopen(config: object): Promise<void> {
 
 const allocationsOf = (ref: Parameters<NomadRig["jobId"]>[0]): number => rig.nomad.cluster.allocationsOf(rig.jobId(ref)).length;
 
-describe("what a pod costs", () => {
+describe("requests per pod", () => {
   test("a pod of one container without files costs three requests over its life", async () => {
-    // What the clients' cores are is asked once for all.
+    // The clients' cores are requested once for all pods.
     await rig.provider.configureNode?.(signal);
     rig.nomad.requests.length = 0;
     const ref = await rig.run();
@@ -35,7 +35,7 @@ describe("what a pod costs", () => {
     expect(rig.requestsFor(ref)).toEqual(["PUT /v1/jobs", "DELETE /v1/job/JOB", "DELETE /v1/job/JOB"]);
   });
 
-  test("files cost a write and a delete for each variable more, and nothing is left of the pod", async () => {
+  test("files cost one write and one delete per variable, and nothing remains of the pod", async () => {
     rig.setVolume("settings", { colour: "blue" });
     const pod = rig.pod({
       containers: [container(forever, { volumeMounts: [{ name: "settings", mountPath: "/s" }] })],
@@ -57,7 +57,7 @@ describe("what a pod costs", () => {
     expect([rig.nomad.cluster.state.jobs.size, rig.nomad.cluster.state.variables.size]).toEqual([0, 0]);
   });
 
-  test("many pods share one list, one stream and nothing else", async () => {
+  test("many pods share one list and one stream", async () => {
     await rig.provider.configureNode?.(signal);
     rig.nomad.requests.length = 0;
     await Promise.all(Array.from({ length: 10 }, () => rig.run()));
@@ -66,15 +66,15 @@ describe("what a pod costs", () => {
   });
 });
 
-describe("a back end that is away", () => {
-  test("ping fails with the reason while Nomad is away, and not when it is back", async () => {
+describe("an unreachable back end", () => {
+  test("ping fails with the reason while Nomad is unreachable, and succeeds when it is back", async () => {
     rig.nomad.fault = () => "drop";
     await expect(rig.provider.ping?.(signal)).rejects.toSatisfy(isUnavailable);
     rig.nomad.fault = undefined;
     await rig.provider.ping?.(signal);
   });
 
-  test("no leader and a lost connection pass; nothing is lost, and nothing runs twice", async () => {
+  test("after a missing leader and a lost connection nothing is lost, and nothing runs twice", async () => {
     let failures = 0;
     rig.nomad.fault = ({ method, path }) =>
       method === "PUT" && path === "/v1/jobs" && failures++ < 1 ? { status: 500, text: "No cluster leader" } : undefined;
@@ -89,7 +89,7 @@ describe("a back end that is away", () => {
     expect(allocationsOf(ref)).toBe(1);
   });
 
-  test("a reply that is lost after the job was registered makes no second one", async () => {
+  test("a lost response to a registration causes no second job", async () => {
     rig.nomad.fault = ({ method, path }) => (method === "PUT" && path === "/v1/jobs" ? "lose-reply" : undefined);
     const pod = rig.pod();
     await expect(rig.create(pod)).rejects.toSatisfy(isUnavailable);
@@ -100,7 +100,7 @@ describe("a back end that is away", () => {
     expect((await rig.provider.getPods(signal)).pods).toHaveLength(1);
   });
 
-  test("a list that is cut in the middle is an error, and no pod is taken for gone", async () => {
+  test("a truncated list is an error, and no pod is considered gone", async () => {
     const ref = await rig.run();
     rig.nomad.fault = ({ path }) => (path === "/v1/jobs" ? "cut" : undefined);
     await expect(rig.provider.getPods(signal)).rejects.toSatisfy(isUnavailable);
@@ -111,15 +111,15 @@ describe("a back end that is away", () => {
   });
 });
 
-describe("who may", () => {
-  test("a token that is refused says so, and what to look at", async () => {
+describe("permissions", () => {
+  test("the error for a refused token says what to check", async () => {
     rig.nomad.tokens = new Set(["good"]);
 
     await expect(rig.provider.ping?.(signal)).rejects.toSatisfy(isUnauthorized);
     await expect(rig.create()).rejects.toThrow(/Permission denied; check the ACL token and its policy/);
   });
 
-  test("a token in a file is read anew when it is refused", async () => {
+  test("a token file is read again when the token is refused", async () => {
     const folder = mkdtempSync(join(tmpdir(), "vk-nomad-token-"));
     const tokenFile = join(folder, "token");
     writeFileSync(tokenFile, "first\n");
@@ -134,7 +134,7 @@ describe("who may", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("where the event stream is refused, blocking queries tell of changes", async () => {
+  test("blocking queries report changes when the event stream is refused", async () => {
     await rig.stop();
     rig.nomad.fault = ({ path }) => (path === "/v1/event/stream" ? { status: 403, text: "Permission denied" } : undefined);
     await rig.start();
@@ -145,14 +145,14 @@ describe("who may", () => {
     await rig.until(ref, ({ phase }) => expect(phase).toBe("Failed"));
   });
 
-  test("a quota that is used up is one, and a job that Nomad finds wrong is wrong for good", async () => {
+  test("an exhausted quota is a QuotaExceededError, and an invalid job is refused for good", async () => {
     rig.nomad.fault = ({ path }) => (path === "/v1/jobs" ? { status: 500, text: "quota limit exceeded" } : undefined);
     await expect(rig.create()).rejects.toSatisfy(isQuotaExceeded);
     rig.nomad.fault = ({ path }) => (path === "/v1/jobs" ? { status: 500, text: "1 error occurred:\n\t* nope" } : undefined);
     await expect(rig.create()).rejects.toSatisfy(isInvalidInput);
   });
 
-  test("a namespace that Nomad does not have is named by ping", async () => {
+  test("ping names a namespace that Nomad does not have", async () => {
     await reopen({ namespace: "nowhere" });
 
     await expect(rig.provider.ping?.(signal)).rejects.toThrow(
@@ -161,7 +161,7 @@ describe("who may", () => {
   });
 });
 
-test("a pod that Nomad refuses for good leaves no secret behind", async () => {
+test("a pod that Nomad refuses for good leaves no secret in Nomad", async () => {
   rig.setVolume("keys", { key: "s3cret" });
   const pod = rig.pod({
     containers: [container(forever, { volumeMounts: [{ name: "keys", mountPath: "/k" }] })],
@@ -174,8 +174,8 @@ test("a pod that Nomad refuses for good leaves no secret behind", async () => {
   await eventually(() => expect(rig.nomad.cluster.state.variables.size).toBe(0));
 });
 
-describe("what others do to a pod's job", () => {
-  test("a job that somebody has purged is gone, and the pod can be made again", async () => {
+describe("changes of a pod's job by others", () => {
+  test("a pod whose job was purged is gone, and can be created again", async () => {
     const pod = rig.pod();
     const ref = await rig.run(pod);
     rig.nomad.cluster.deregister(rig.jobId(ref), true);
@@ -185,7 +185,7 @@ describe("what others do to a pod's job", () => {
     await rig.run(pod);
   });
 
-  test("a job that is purged while the network is cut is gone as soon as Nomad answers again", async () => {
+  test("a pod whose job is purged while the network is cut is gone as soon as Nomad responds again", async () => {
     const [ref, other] = [await rig.run(), await rig.run()];
     rig.nomad.fault = () => "drop";
     rig.nomad.breakConnections();
@@ -197,7 +197,7 @@ describe("what others do to a pod's job", () => {
     expect(rig.updates.some((update) => "gone" in update && update.ref.uid === other.uid)).toBe(false);
   });
 
-  test("in a Nomad that was begun anew all pods are gone, and can be made again", async () => {
+  test("in a Nomad that was set up again all pods are gone, and can be created again", async () => {
     const pod = rig.pod();
     const ref = await rig.run(pod);
     rig.nomad.cluster.state.beginAnew();
@@ -216,7 +216,7 @@ describe("what others do to a pod's job", () => {
       "StoppedByNomad",
       (cluster: FakeCluster, jobId: string) => cluster.allocationsOf(jobId).forEach((each) => cluster.stopAlloc(each)),
     ],
-  ])("after %s the pod is Failed with %s, its job stopped, and it runs no second time", async (_what, expected, go) => {
+  ])("after %s the pod is Failed with %s, its job is stopped, and it does not run again", async (_what, expected, go) => {
     const ref = await rig.run(rig.pod({ restartPolicy: "Always" }));
     go(rig.nomad.cluster, rig.jobId(ref));
 
@@ -226,13 +226,13 @@ describe("what others do to a pod's job", () => {
       rig.nomad.cluster
         .allocationsOf(rig.jobId(ref))
         .filter(({ ClientStatus }) => ClientStatus === "running" || ClientStatus === "pending");
-    // Nothing is placed of a job that is stopped; what was placed just before has to end.
+    // A stopped job gets no new allocation; one that was placed just before must end.
     await eventually(() => expect(alive()).toEqual([]));
     await rig.delete(ref);
     await rig.untilGone(ref);
   });
 
-  test("a copied job is not the pod: logs, status and deletion are the pod's own job's, and the copy is named once and left alone", async () => {
+  test("a copied job is not the pod: logs, status and deletion concern the pod's own job, and the copy is reported once and not touched", async () => {
     await reopen({ relist: "1s" });
     const ref = await rig.run(rig.pod({ containers: [container(`echo original; ${forever}`)] }));
     const job = rig.nomad.cluster.state.jobs.get(rig.jobId(ref)) ?? {};
@@ -251,7 +251,7 @@ describe("what others do to a pod's job", () => {
     expect(rig.nomad.cluster.allocationsOf("vk-copy")[0]).toMatchObject({ ClientStatus: "running" });
   });
 
-  test("a client that does not answer leaves the pod as it was, and not ready", async () => {
+  test("a client that does not respond leaves the pod unchanged, except that it is not ready", async () => {
     const ref = await rig.run();
     rig.nomad.cluster.disconnect(rig.jobId(ref), true);
     await rig.until(ref, ({ phase, containerStatuses }) => expect([phase, containerStatuses?.[0]?.ready]).toEqual(["Running", false]));
@@ -259,7 +259,7 @@ describe("what others do to a pod's job", () => {
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.ready).toBe(true));
   });
 
-  test("a pod that fits nowhere waits, and says why, in its status and as an event", async () => {
+  test("a pod that fits on no client waits, with the reason in its status and in an event", async () => {
     const ref = await rig.create(rig.pod({ containers: [container(forever, { resources: { requests: { memory: "900Gi" } } })] }));
 
     await rig.until(ref, ({ phase, containerStatuses }) => {
@@ -271,7 +271,7 @@ describe("what others do to a pod's job", () => {
     await rig.untilGone(ref);
   });
 
-  test("after indexes have gone back, changes count again", async () => {
+  test("changes are noticed after Nomad's indexes have gone back", async () => {
     await reopen({ relist: "1s" });
     const others = await Promise.all([rig.run(), rig.run(), rig.run(), rig.run()]);
     for (const other of others) await rig.delete(other);
@@ -288,8 +288,8 @@ describe("what others do to a pod's job", () => {
   });
 });
 
-describe("what cannot be read", () => {
-  test("is skipped and named once: other pods, the node and the list of pods are as they were", async () => {
+describe("unreadable data", () => {
+  test("is skipped and reported once, without effect on other pods, the node and the list of pods", async () => {
     const [broken, ref] = [await rig.run(), await rig.run()];
     const { state } = rig.nomad.cluster;
     const job = state.jobs.get(rig.jobId(broken)) ?? {};
@@ -316,7 +316,7 @@ describe("what cannot be read", () => {
     state.allocs.delete("bad");
   });
 
-  test("a pod whose job cannot be read is not taken for gone, and can be deleted", async () => {
+  test("a pod with an unreadable job is not considered gone, and can be deleted", async () => {
     const ref = await rig.run();
     const job = rig.nomad.cluster.state.jobs.get(rig.jobId(ref)) ?? {};
     Object.assign(job, { Meta: { ...(job["Meta"] as object), "vk.shape": `{ "version": 2 }` } });
@@ -329,7 +329,7 @@ describe("what cannot be read", () => {
     expect(rig.nomad.cluster.state.jobs.size).toBe(0);
   });
 
-  test("an event that cannot be read is skipped, and the stream goes on", async () => {
+  test("an unreadable event is skipped, and the stream continues", async () => {
     const ref = await rig.run();
     const { state } = rig.nomad.cluster;
     const bad = { Topic: "Allocation", Type: "AllocationUpdated", Key: "bad", Namespace: "default", FilterKeys: null };
@@ -353,7 +353,7 @@ describe("a container that cannot be started", () => {
     new Set(rig.updates.map((update) => ("status" in update ? update.status.phase : undefined)));
 
   test.each(["Always", "OnFailure"] as const)(
-    "waits under %s with a back-off, and its job is registered again until it can be: the pod never fails",
+    "waits under %s with a back-off, and its job is registered again until it starts: the pod never fails",
     async (restartPolicy) => {
       const ref = await rig.create(rig.pod({ restartPolicy, containers: [unstartable()] }));
       await rig.until(ref, ({ containerStatuses }) =>
@@ -395,7 +395,7 @@ describe("a container that cannot be started", () => {
     expect(registrations()).toBe(1);
   });
 
-  test("is started again by the program that is started anew, with the count of its restarts", async () => {
+  test("is started again after a restart of the program, and keeps its restart count", async () => {
     const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(1));
     await rig.stop();
@@ -416,7 +416,7 @@ describe("a container that cannot be started", () => {
     expect(rig.nomad.cluster.state.jobs.get(rig.jobId(ref))).toMatchObject({ Stop: false });
   });
 
-  test("makes no third attempt when the reply to the second was lost", async () => {
+  test("is not started a third time when the response to the second attempt was lost", async () => {
     const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff"));
     rig.nomad.fault = ({ method, path }) => (method === "PUT" && path === "/v1/jobs" ? "lose-reply" : undefined);
@@ -429,7 +429,7 @@ describe("a container that cannot be started", () => {
     expect([allocationsOf(ref), registrations()]).toEqual([2, 2]);
   });
 
-  test("has its init containers run in their order again", async () => {
+  test("runs its init containers in their order again", async () => {
     const init = (name: string): ReturnType<typeof container> => container("true", { name });
     const pod = rig.pod({ restartPolicy: "Always", initContainers: [init("first"), init("second")], containers: [unstartable()] });
     const ref = await rig.create(pod);
@@ -450,7 +450,7 @@ describe("a container that cannot be started", () => {
     });
   });
 
-  test("is not started again once its pod is deleted", async () => {
+  test("is not started again after its pod is deleted", async () => {
     const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [unstartable()] }));
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff"));
     await rig.delete(ref);
@@ -462,7 +462,7 @@ describe("a container that cannot be started", () => {
 });
 
 describe("files and order", () => {
-  test("a changed config map is in the container's file soon, and no container is started again", async () => {
+  test("a changed config map soon appears in the container's file, without a restart", async () => {
     rig.setVolume("settings", { colour: "blue" });
     const script = `while :; do cat local/volumes/settings/colour; echo; sleep 0.2; done`;
     const pod = rig.pod({
@@ -483,7 +483,7 @@ describe("files and order", () => {
     await rig.until(ref, ({ containerStatuses }) => expect(containerStatuses?.[0]?.restartCount).toBe(0));
   });
 
-  test("with secrets: inline people are warned that the job shows what the pod was given; without, it does not", async () => {
+  test("with secrets: inline a warning says that the job shows the pod's secrets; otherwise the job does not show them", async () => {
     const contentOf = async (): Promise<{ readonly jobShows: boolean; readonly told: readonly string[] }> => {
       rig.setVolume("settings", { colour: "canary-blue" });
       const volumeMounts = [{ name: "settings", mountPath: "/s" }];
@@ -500,7 +500,7 @@ describe("files and order", () => {
     expect(await contentOf()).toEqual({ jobShows: true, told: ["Warning SecretsInJob"] });
   });
 
-  test("imagePullSecrets that are to be used reach the driver by a variable, which goes with the pod; one that is missing is told", async () => {
+  test("enabled imagePullSecrets reach the driver through a variable that is removed with the pod; a missing secret is reported", async () => {
     await reopen({ imagePullSecrets: "use" });
     const auths = { "registry.example.com": { username: "ann", password: "canary <&>" }, "quay.io": { username: "bob", password: "p" } };
     const text = JSON.stringify({ auths });
@@ -526,7 +526,7 @@ describe("files and order", () => {
     expect(variables.size).toBe(0);
   });
 
-  test("a gate is opened by the program that is started anew", async () => {
+  test("a restarted program opens a waiting gate", async () => {
     const init = (name: string, script: string): ReturnType<typeof container> => container(script, { name });
     const pod = rig.pod({ initContainers: [init("first", rig.held(0)), init("second", "true")] });
     const ref = await rig.create(pod);
@@ -544,7 +544,7 @@ describe("files and order", () => {
     expect(rig.nomad.cluster.state.variables.size).toBe(0);
   });
 
-  test("an image that is not there is told as such, and tried again where the policy says so", async () => {
+  test("a missing image is reported, and tried again if the policy allows it", async () => {
     const never = await rig.create(rig.pod({ containers: [container(forever, { image: "missing/image" })] }));
     await rig.until(never, ({ phase, containerStatuses }) =>
       expect([phase, containerStatuses?.[0]?.state?.terminated?.reason]).toEqual(["Failed", "ErrImagePull"]),

@@ -15,7 +15,7 @@ const hook = (script: string): NonNullable<NonNullable<Container["lifecycle"]>["
 });
 const told = (): readonly string[] => rig.events.map(({ reason, message, container: name }) => `${reason} ${name}: ${message}`);
 
-test("a postStart hook runs once for each start of its container, which is not ready before", async () => {
+test("a postStart hook runs once per start of its container, which is not ready before the hook has run", async () => {
   const lifecycle = { postStart: hook(`echo started >> ${rig.file("log")}; until [ -e ${rig.file("go")} ]; do sleep 0.05; done`) };
   const main = container(`until [ -e ${rig.file("end")} ]; do sleep 0.05; done; rm ${rig.file("end")}; exit 1`, { lifecycle });
   const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [main] }));
@@ -35,7 +35,7 @@ test("a postStart hook runs once for each start of its container, which is not r
   expect(lines(), "a new program does not run it again").toBe(2);
 });
 
-test("a container whose postStart hook fails is killed and started again by its policy, and people are told", async () => {
+test("a container whose postStart hook fails is killed and restarted according to its policy, with an event", async () => {
   const main = container(forever, { lifecycle: { postStart: hook("exit 7") } });
   const ref = await rig.create(rig.pod({ restartPolicy: "Always", containers: [main] }));
 
@@ -43,7 +43,7 @@ test("a container whose postStart hook fails is killed and started again by its 
   expect(told()[0]).toBe("FailedPostStartHook main: PostStartHook failed: the command exited with 7");
 });
 
-test("a preStop hook runs before the container is asked to end", async () => {
+test("a preStop hook runs before the container is told to stop", async () => {
   const log = rig.file("log");
   const main = container(`trap 'echo term >> ${log}; exit 0' TERM; while :; do sleep 0.05; done`, {
     lifecycle: { preStop: hook(`sleep 0.5; echo hook >> ${log}`) },
@@ -56,7 +56,7 @@ test("a preStop hook runs before the container is asked to end", async () => {
   expect(told()).toEqual([]);
 });
 
-test("a preStop hook that outlives the grace is given up, and a shorter grace is heeded", async () => {
+test("a preStop hook is aborted at the end of the grace period, and a shorter grace period takes effect", async () => {
   const main = container(forever, { lifecycle: { preStop: { sleep: { seconds: 60 } } } });
   const ref = await rig.run(rig.pod({ terminationGracePeriodSeconds: 60, containers: [main] }));
   await rig.delete(ref, 60);
@@ -68,7 +68,7 @@ test("a preStop hook that outlives the grace is given up, and a shorter grace is
   expect(told()).toEqual(["FailedPreStopHook main: PreStopHook failed: the grace period is over"]);
 });
 
-test("a pod whose program was started anew while its preStop hook ran is ended all the same", async () => {
+test("a pod ends although the program was restarted while its preStop hook ran", async () => {
   const main = container(forever, {
     lifecycle: { preStop: hook(`echo hook >> ${rig.file("log")}; until [ -e ${rig.file("go")} ]; do sleep 0.05; done`) },
   });

@@ -2,17 +2,17 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { JobRunner, planned } from "./job-runner.ts";
 import { jobWith, taskWith } from "./test-jobs.ts";
 
-// Nomad puts variables into what a job says: attributes of clients among them. Users of Kubernetes are not to read these. It runs on the fake
+// Nomad replaces variables in a job, including attributes of clients, which users of Kubernetes must not read. The tests run on the fake
 // and, with E2E_NOMAD=real, on a real agent.
 const jobs = await JobRunner.open();
 const { image } = jobs.nomad;
 afterEach(() => jobs.clear());
 afterAll(() => jobs[Symbol.asyncDispose]());
 
-/** Writes an entry of the meta, as the shell `$shell` has it; shells themselves take no variable of its name. */
+/** Script that prints an entry of the job's meta from the environment of `$shell`, because a shell drops variables with such names. */
 const metaOf = (name: string): string => `tr '\\000' '\\n' </proc/$shell/environ | sed -n 's/^NOMAD_META_vk.${name}=//p'`;
 
-test("Nomad puts its variables into words, environment and meta of a task", async () => {
+test("Nomad replaces its variables in the words, environment and meta of a task", async () => {
   const text = "${attr.kernel.name}";
   const words = ["-c", `shell=$$; printf "%s\\n" "$0" "$A"; ${metaOf("note")}`, text];
   const job = jobWith([taskWith("", { Config: { command: "sh", args: words }, Env: { A: text } })], { Meta: { "vk.note": text } });
@@ -20,7 +20,7 @@ test("Nomad puts its variables into words, environment and meta of a task", asyn
   expect(await jobs.linesOf({ job })).toEqual(["linux", "linux", "linux"]);
 });
 
-test("no text of a pod has any put into it", async () => {
+test("Nomad replaces no variable in a pod's texts", async () => {
   const text = '${attr.kernel.name} $${attr.cpu.arch} %{ if true } {{ env "HOME" }} ${NOMAD_JOB_ID}';
   const script = `shell=$$$$; printf "%s\\n" "$0" "$1" "$A"; ${metaOf("shape")}; cat etc/settings/file`;
   const plan = planned(
@@ -36,13 +36,13 @@ test("no text of a pod has any put into it", async () => {
   );
   const [first, second, environment, shape = "", ...file] = await jobs.linesOf(plan);
 
-  // The words are expanded by the rules of Kubernetes, which make one of two dollar signs.
+  // Words are expanded by Kubernetes' rules, which replace two dollar signs by one.
   const word = text.replace("$$", () => "$");
   expect([first, second, environment, ...file]).toEqual([word, word, text, text]);
   expect(JSON.parse(shape)).toMatchObject({ containers: [{ image: `registry/${text}` }] });
 });
 
-test("dollar signs before a secret's value stay what they are", async () => {
+test("dollar signs before a secret's value stay unchanged", async () => {
   const env = [
     { name: "S", valueFrom: { secretKeyRef: { name: "s", key: "s" } } },
     { name: "D", value: "$" },
@@ -59,7 +59,7 @@ test("dollar signs before a secret's value stay what they are", async () => {
 });
 
 test.for(jobs.dockerNetworks)(
-  "Nomad puts them into the DNS options of a task with network %s, for which the provider refuses them",
+  "Nomad replaces them in the DNS options of a task with network %s, so the provider refuses them there",
   async (network) => {
     const { job } = planned("cat /etc/resolv.conf", { image }, { config: { driver: "docker", network: "task" } });
     const [group] = job.TaskGroups;
@@ -73,7 +73,7 @@ test.for(jobs.dockerNetworks)(
   },
 );
 
-test.for(jobs.dockerNetworks)("no setting of a container with network %s shows them in an error", async (network) => {
+test.for(jobs.dockerNetworks)("no setting of a container with network %s reveals them in an error", async (network) => {
   const securityContext = { capabilities: { drop: ["${attr.kernel.name}"] } };
   const plan = planned("true", { image, securityContext }, { config: { driver: "docker", network } });
   const { TaskStates, ClientStatus } = await jobs.run(plan);

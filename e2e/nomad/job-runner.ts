@@ -14,18 +14,18 @@ import { httpTo, openNomad, type NomadBackend } from "./backend.ts";
 const { signal } = new AbortController();
 const soon = { timeoutMs: 60_000, intervalMs: 50 };
 
-/** What a pod of one container is planned with. */
+/** Input of {@link planned}. */
 export interface PlannedInput {
-  /** Configuration of the provider, besides small resources. */
+  /** Configuration of the provider, in addition to small resources. */
   readonly config?: object;
-  /** Values of the container's variables, by name, in place of what the container says. */
+  /** Values that override the container's variables, by name. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Contents of the pod's volumes: texts by path, by volume. */
+  /** Files of the pod's volumes: text by volume and path. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly volumes?: NonNullable<NonNullable<Pod["spec"]>["volumes"]>;
 }
 
-/** What the provider makes of a pod of one container, `main`, that runs a script; the words of the container's command follow it. */
+/** The provider's plan for a pod with one container, `main`, that runs a script; the container's own command words become its arguments. */
 export function planned(
   script: string,
   fields: Partial<Container>,
@@ -39,7 +39,7 @@ export function planned(
   return planOf(pod, { driver: "raw_exec", defaultCpu: "10m", defaultMemory: "32Mi", ...config }, { env, files });
 }
 
-/** Runs jobs past the provider's watch, and purges them. */
+/** Runs jobs without a running provider, and purges them. */
 export class JobRunner implements AsyncDisposable {
   readonly nomad: NomadBackend;
   readonly client: NomadClient;
@@ -56,12 +56,12 @@ export class JobRunner implements AsyncDisposable {
     return new JobRunner(await openNomad());
   }
 
-  /** The network of tests on a real agent's docker driver; empty elsewhere. */
+  /** Network for tests with a real agent's docker driver; empty otherwise. */
   get dockerNetworks(): readonly string[] {
     return this.nomad.kind === "real" && this.nomad.driver === "docker" ? [this.nomad.network] : [];
   }
 
-  /** Runs a job to its end. */
+  /** Runs a job and waits for its end. */
   async run({ job, variables = [] }: { readonly job: NomadJob; readonly variables?: JobPlan["variables"] }): Promise<Allocation> {
     for (const variable of variables) {
       await this.client.writeVariable(variable, signal);
@@ -100,7 +100,7 @@ export class JobRunner implements AsyncDisposable {
     return Buffer.concat(chunks).toString();
   }
 
-  /** Purges what was run. */
+  /** Purges all jobs that were run. */
   async clear(): Promise<void> {
     for (const end of this.#ends.splice(0).toReversed()) await end();
   }

@@ -17,7 +17,7 @@ afterEach(() => rig[Symbol.asyncDispose]());
 const run = (script: string): Promise<PodRef> => rig.create(rig.pod({ containers: [container(script)] }));
 const untilPhase = (ref: PodRef, wanted: string): Promise<void> => rig.until(ref, ({ phase }) => expect(phase).toBe(wanted));
 
-/** A container's log as the provider gives it. */
+/** A container's log as the provider returns it. */
 async function* logOf(ref: PodRef, options: Partial<ContainerLogOptions> = {}, name = "main"): AsyncGenerator<string> {
   const wanted = { follow: false, previous: false, timestamps: false, ...options };
   const logs = await rig.provider.getContainerLogs?.(ref, name, wanted, signal);
@@ -48,7 +48,7 @@ function following(ref: PodRef, options: Partial<ContainerLogOptions> = {}, name
 
 const followed = (): number => rig.nomad.requests.filter(({ query }) => query.get("follow") === "true").length;
 
-test("the last lines are those of both outputs, wherever a line ends", async () => {
+test("the last lines are taken from both outputs, wherever a line ends", async () => {
   const ref = await run("echo out1; echo out2; printf out3; for i in 1 2 3; do echo err$i >&2; done");
   await untilPhase(ref, "Succeeded");
 
@@ -58,7 +58,7 @@ test("the last lines are those of both outputs, wherever a line ends", async () 
   expect(await textOf(ref, { tailLines: 0 })).toBe("");
 });
 
-test("lines are in the order in which they arrived, for those who read later as well", async () => {
+test("lines are in the order of their arrival, also for later readers", async () => {
   const script = `for i in 1 2 3; do echo out$i; sleep 0.2; echo err$i >&2; sleep 0.2; done; ${rig.held(0)}`;
   const ref = await run(script);
   await untilPhase(ref, "Running");
@@ -73,7 +73,7 @@ test("lines are in the order in which they arrived, for those who read later as 
   await first.done;
 });
 
-test("a line's time is that of its arrival, and stays", async () => {
+test("a line's time is the time of its arrival and does not change", async () => {
   const ref = await run(`echo early; ${rig.held(0)}; `);
   await untilPhase(ref, "Running");
   await eventually(async () => expect(await textOf(ref)).toBe("early\n"));
@@ -85,7 +85,7 @@ test("a line's time is that of its arrival, and stays", async () => {
   rig.release();
 });
 
-test("what an ended container wrote is no later than its end", async () => {
+test("lines of an ended container are not later than its end", async () => {
   const ref = await run("echo one; echo two >&2");
   await untilPhase(ref, "Succeeded");
   const { containerStatuses } = await rig.provider.getPodStatus(ref, signal);
@@ -98,7 +98,7 @@ test("what an ended container wrote is no later than its end", async () => {
   expect(times.every((time) => Math.abs(Date.parse(time) - endedAt) <= 1000)).toBe(true);
 });
 
-test("all followers of a container share one stream for each of its outputs, and each has the whole log", async () => {
+test("all followers of a container share one stream per output, and each gets the complete log", async () => {
   const ref = await run(`echo one; ${rig.held(0)}`);
   await untilPhase(ref, "Running");
   await eventually(async () => expect(await textOf(ref)).toBe("one\n"));
@@ -113,7 +113,7 @@ test("all followers of a container share one stream for each of its outputs, and
   expect(followed()).toBe(2);
 });
 
-test("a follower outlives an agent that is away, and misses and repeats nothing", async () => {
+test("a follower survives an outage of the agent without missing or repeated lines", async () => {
   const ref = await run(`for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done; ${forever}`);
   await untilPhase(ref, "Running");
   const reader = following(ref);
@@ -128,9 +128,10 @@ test("a follower outlives an agent that is away, and misses and repeats nothing"
   await reader.done;
 });
 
-test("followers have the connections that are left for them, no namespace has them all, and the node's own requests go on", async () => {
+test("followers share the remaining connections, no namespace gets all of them, and the node's own requests continue", async () => {
   await rig[Symbol.asyncDispose]();
-  // Four are the node's own, and one is for commands of probes: eight are left, the last two of them for namespaces with less than two.
+  // The node keeps four connections for itself and one for probes. Of the remaining eight, two are reserved for namespaces with fewer than
+  // two.
   rig = await NomadRig.open({ maxSockets: 4, maxConnections: 17 });
   rig.nomad.maxConnections = 17;
   const names = ["a", "b", "c", "d"];
@@ -159,7 +160,7 @@ test("followers have the connections that are left for them, no namespace has th
   expect(rig.nomad.refusedConnections).toBe(0);
 });
 
-/** Runs a command that ends with 7. */
+/** Runs a command that exits with code 7. */
 async function shell(ref: PodRef, name: string): Promise<unknown> {
   const sink = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
   const resizes = (async function* (): AsyncGenerator<never> {})();

@@ -13,13 +13,13 @@ async function open(config: object = {}): Promise<void> {
   for (const name of ["tenant-a", "tenant-b"]) rig.nomad.cluster.state.namespaces.add(name);
 }
 
-/** A pod of a namespace of Kubernetes. */
+/** A pod in a Kubernetes namespace. */
 function podIn(namespace: string, spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
   const pod = rig.pod(spec);
   return { ...pod, metadata: { ...pod.metadata, namespace } };
 }
 
-/** Where all jobs and variables are: the namespace of Nomad comes first, but for `default`. */
+/** All jobs and variables by name, prefixed with their Nomad namespace unless it is `default`. */
 function kept(): readonly string[] {
   const { jobs, variables } = rig.nomad.cluster.state;
   return [...jobs.keys(), ...variables.keys()].map((key) => key.replace(/vk-[a-z2-7]{26}/, "JOB")).toSorted();
@@ -28,7 +28,7 @@ function kept(): readonly string[] {
 describe.each([true, false])("with event stream: %s", (stream) => {
   beforeEach(() => open({ stream, relist: stream ? "60s" : "1s" }));
 
-  test("the jobs and variables of a team's pods are in the team's namespace of Nomad, through life, restart and end", async () => {
+  test("the jobs and variables of a team's pods are in the team's Nomad namespace while they run, restart and end", async () => {
     const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }];
     const spec = { containers: [container(`echo "$A"; ${forever}`, { env })] };
     const refs = [await rig.run(podIn("team-a", spec)), await rig.run(podIn("team-b", spec)), await rig.run(podIn("shop", spec))];
@@ -49,7 +49,7 @@ describe.each([true, false])("with event stream: %s", (stream) => {
 describe("of two teams", () => {
   beforeEach(() => open({ relist: "1s" }));
 
-  /** Puts a job with a pod's own id and meta into another namespace of Nomad, as whoever may submit jobs there can. */
+  /** Registers a job with a pod's ID and meta in another Nomad namespace, as anyone with the right to submit jobs there can. */
   async function copyTo(namespace: string, ref: PodRef, from: string): Promise<string> {
     const { state } = rig.nomad.cluster;
     rig.nomad.cluster.register({ ...structuredClone(state.jobs.get(`${from}:${rig.jobId(ref)}`) ?? {}), Namespace: namespace });
@@ -59,7 +59,7 @@ describe("of two teams", () => {
     return `${namespace}:${rig.jobId(ref)}`;
   }
 
-  test("a job with a pod's own id in another team's namespace is not the pod, is named once, and is left alone", async () => {
+  test("a job with a pod's ID in another team's namespace is not the pod, is reported once, and is not touched", async () => {
     const ref = await rig.run(podIn("team-a"));
     const copy = await copyTo("tenant-b", ref, "tenant-a");
     const before = await rig.provider.getPodStatus(ref, signal);
@@ -79,7 +79,7 @@ describe("of two teams", () => {
     await eventually(() => expect([...rig.nomad.cluster.state.jobs.keys()]).toEqual([copy]));
   });
 
-  test("after a restart a pod whose job is only in another team's namespace is not there, and can be made", async () => {
+  test("after a restart a pod whose job is only in another team's namespace does not exist, and can be created", async () => {
     const pod = podIn("team-a");
     const ref = await rig.run(pod);
     await copyTo("tenant-b", ref, "tenant-a");
@@ -92,7 +92,7 @@ describe("of two teams", () => {
     expect(rig.nomad.cluster.allocationsOf(rig.jobId(ref), "tenant-a")).toHaveLength(1);
   });
 
-  test("the node is not ready while a namespace is missing, or the token may not use it, and says which", async () => {
+  test("the node is not ready while a namespace is missing or forbidden to the token, and names it", async () => {
     rig.nomad.cluster.state.namespaces.delete("tenant-b");
     await expect(rig.provider.ping?.(signal)).rejects.toThrow(/^namespace tenant-b does not exist in Nomad; create it/);
     rig.nomad.cluster.state.namespaces.add("tenant-b");
@@ -105,7 +105,7 @@ describe("of two teams", () => {
     );
   });
 
-  test("jobs of the node in a namespace that is no longer named are told once, without those that are stopped or another's", async () => {
+  test("the node's running jobs in a namespace that is no longer configured are reported once", async () => {
     const [left, moved] = [await rig.run(podIn("team-a")), await rig.run(podIn("team-b"))];
     const gone = await rig.run(podIn("team-a"));
     rig.nomad.cluster.deregister(rig.jobId(gone), false, "tenant-a");
@@ -122,14 +122,14 @@ describe("of two teams", () => {
     expect((await rig.provider.getPods(signal)).pods.map(({ ref }) => ref)).toEqual([moved]);
   });
 
-  test("a token that may not list all namespaces is no reason not to be ready", async () => {
+  test("the node is ready although its token may not list all namespaces", async () => {
     rig.nomad.fault = ({ query }) => (query.get("namespace") === "*" ? { status: 403, text: "Permission denied" } : undefined);
 
     await rig.provider.ping?.(signal);
     expect(rig.warnings).toEqual([]);
   });
 
-  test("a registration in a namespace that is gone is refused for good", async () => {
+  test("a registration in a deleted namespace is refused for good", async () => {
     rig.nomad.cluster.state.namespaces.delete("tenant-a");
     await expect(rig.create(podIn("team-a"))).rejects.toThrow(/nonexistent namespace "tenant-a"/);
   });

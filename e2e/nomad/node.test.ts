@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => ends.disposeAsync());
 
-/** A client beside the fake's own, which runs nothing. */
+/** A second client of the fake, which runs nothing. */
 const otherClient = {
   Datacenter: "dc1",
   NodePool: "default",
@@ -56,7 +56,7 @@ test.each<[string, FakeNomad["fault"], RegExp]>([
   ["Nomad is away", () => "drop", /does not answer/],
   ["Nomad has no leader", () => ({ status: 500, text: "No cluster leader" }), /No cluster leader/],
   ["the token is refused", () => ({ status: 403, text: "Permission denied" }), /Permission denied; check the ACL token/],
-])("while %s at the start the node is not ready and says why; it is when that is over, and a pod runs", async (_name, fault, reason) => {
+])("while %s at the start, the node is not ready and says why; afterwards it is ready, and a pod runs", async (_name, fault, reason) => {
   nomad.fault = fault;
   start();
   await eventually(async () => {
@@ -80,7 +80,7 @@ test.each<[string, FakeNomad["fault"], RegExp]>([
   }, soon);
 });
 
-test("the node has the architecture of most clients, a pod that asks for it goes to no other, and where more may be used the memory requested is reserved", async () => {
+test("the node has the architecture of most clients, its pods run on no other, and with oversubscription the requested memory is reserved", async () => {
   nomad.cluster.state.memoryOversubscription = true;
   nomad.cluster.state.otherNodes.push(...["one", "two"].map((ID) => ({ ...otherClient, ID, Name: ID })));
   start();
@@ -108,7 +108,7 @@ test("the node has the architecture of most clients, a pod that asks for it goes
   }, soon);
 });
 
-test("a node whose token ends is not ready, its pods stay as they were, and it is ready with another token", async () => {
+test("a node with an expired token is not ready, its pods are unchanged, and it is ready with a new token", async () => {
   nomad.tokens = new Set(["old"]);
   start({ token: "old" });
   await eventually(async () => expect((await ready()).status).toBe("True"), soon);

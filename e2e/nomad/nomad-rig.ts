@@ -28,10 +28,10 @@ import type { FakeRequest } from "./fake/fake-request.ts";
 const owner = { clusterId: "c1", nodeName: "n1" };
 const { signal } = new AbortController();
 
-/** What a container does until it is asked to end. */
+/** Script of a container that runs until it is told to stop. */
 export const forever = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
 
-/** The provider on a fake Nomad, and the pods' references. */
+/** The provider on a fake Nomad, with the objects that its pods refer to. */
 export class NomadRig implements AsyncDisposable {
   readonly nomad: FakeNomad;
   provider!: Provider;
@@ -59,13 +59,13 @@ export class NomadRig implements AsyncDisposable {
       await rig[Symbol.asyncDispose]();
       throw error;
     }
-    // Until changes are followed, the provider asks Nomad for each pod.
+    // Until it follows changes, the provider queries Nomad for each pod.
     if (!("address" in config) && !("stream" in config))
       await eventually(() => expect(rig.nomad.requests.some(({ path }) => path === "/v1/event/stream")).toBe(true));
     return rig;
   }
 
-  /** Makes a provider, as the program does when it starts. @param changes - of the configuration, for this one */
+  /** Creates a provider, as the program does when it starts. @param changes - configuration fields for this provider only */
   async start(changes: object = {}): Promise<void> {
     const config = definition.configSchema.safeParse({
       address: this.nomad.address,
@@ -102,32 +102,32 @@ export class NomadRig implements AsyncDisposable {
     await this.provider?.[Symbol.asyncDispose]?.();
   }
 
-  /** A file for the containers of a test. */
+  /** Path of a file that containers of the test can use. */
   file(name: string): string {
     return join(this.#folder, name);
   }
 
-  /** Makes {@link file}. */
+  /** Creates {@link file}. */
   write(name: string): void {
     writeFileSync(this.file(name), "");
   }
 
-  /** What a container does until {@link release} lets it end, with this exit code. */
+  /** Script of a container that runs until {@link release} is called, and then exits with this code. */
   held(exitCode: number): string {
     return `until [ -e ${this.#gate} ]; do sleep 0.1; done; exit ${exitCode}`;
   }
 
-  /** Lets the held containers end. */
+  /** Lets the {@link held} containers exit. */
   release(): void {
     writeFileSync(this.#gate, "");
   }
 
-  /** Program that is not there until {@link install} puts it there. */
+  /** Path of a program that does not exist until {@link install} is called. */
   get tool(): string {
     return join(this.#folder, "tool");
   }
 
-  /** Makes {@link tool} a program that runs until it is asked to end. */
+  /** Creates {@link tool}, a program that runs until it is told to stop. */
   install(): void {
     writeFileSync(this.tool, `#!/bin/sh\n${forever}\n`, { mode: 0o755 });
   }
@@ -162,7 +162,7 @@ export class NomadRig implements AsyncDisposable {
     return this.provider.deletePod(ref, { gracePeriodSeconds }, signal);
   }
 
-  /** Waits until the pod's status is as the check wants it. */
+  /** Waits until the pod's status passes the check. */
   until(ref: PodRef, check: (status: Awaited<ReturnType<Provider["getPodStatus"]>>) => void): Promise<void> {
     return eventually(async () => check(await this.provider.getPodStatus(ref, signal)), { intervalMs: 25 });
   }
@@ -175,7 +175,7 @@ export class NomadRig implements AsyncDisposable {
     return jobIdOf(owner, ref.uid);
   }
 
-  /** Requests about one pod: all but the lists and streams that all pods share. */
+  /** Requests about one pod, without the lists and streams that all pods share. */
   requestsFor(ref: PodRef): string[] {
     const id = this.jobId(ref);
     const allocations = new Set(this.nomad.cluster.allocationsOf(id).map(({ ID }) => String(ID)));
@@ -184,7 +184,7 @@ export class NomadRig implements AsyncDisposable {
     return this.nomad.requests.filter(isOwn).map(({ method, path }) => `${method} ${path.replace(id, "JOB")}`);
   }
 
-  /** The files of a volume, from now on. */
+  /** Replaces the files of a volume. */
   setVolume(name: string, files: Readonly<Record<string, string>>): void {
     const before = this.#volumes.get(name);
     const { promise: changed, resolve: wake } = Promise.withResolvers<void>();

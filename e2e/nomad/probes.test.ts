@@ -8,7 +8,7 @@ import type { ContainerStatus, DeepReadonly, Pod, PodRef } from "@virtual-kubele
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { container, forever, NomadRig } from "./nomad-rig.ts";
 
-// Startup, readiness and liveness probes of pods in Nomad, on the fake: whoever runs commands there runs processes of this machine.
+// Startup, readiness and liveness probes of pods in Nomad, on the fake, whose commands are processes of this machine.
 const { signal } = new AbortController();
 const often = { periodSeconds: 1, timeoutSeconds: 5 };
 
@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A probe that asks for a file. */
+/** A probe that passes if the file exists. */
 function asks(file: string): { readonly exec: { readonly command: string[] } } {
   return { exec: { command: ["test", "-e", join(folder, file)] } };
 }
@@ -52,7 +52,7 @@ async function statusOf(ref: PodRef, name = "main"): Promise<DeepReadonly<Contai
 
 const reasons = (): string[] => rig.events.map(({ reason }) => reason);
 
-test("a command in the container tells whether it is ready, and statuses say so without being asked for", async () => {
+test("a command in the container determines its readiness, and changes are reported without being requested", async () => {
   const ref = await rig.run(
     rig.pod({ containers: [container(forever, { readinessProbe: { ...often, ...asks("ready"), failureThreshold: 1 } })] }),
   );
@@ -68,7 +68,7 @@ test("a command in the container tells whether it is ready, and statuses say so 
   expect(new Set(total?.samples.map(({ labels }) => labels?.["result"]))).toEqual(new Set(["successful", "failed"]));
 });
 
-test("a failed liveness probe at the client's port restarts the container, which is counted and told of", async () => {
+test("a failed liveness probe of the client's port restarts the container, with a count and an event", async () => {
   const livenessProbe = { ...often, httpGet: { port }, failureThreshold: 2 };
   const ref = await rig.run(rig.pod({ restartPolicy: "OnFailure", containers: [container(forever, { livenessProbe })] }));
   const before = await statusOf(ref);
@@ -85,7 +85,7 @@ test("a failed liveness probe at the client's port restarts the container, which
   ]);
 });
 
-test("a container that never restarts is killed within its probe's grace, and its pod is Failed", async () => {
+test("a container that never restarts is killed within its probe's grace period, and its pod is Failed", async () => {
   const livenessProbe = { ...often, ...asks("never"), failureThreshold: 1, terminationGracePeriodSeconds: 1 };
   const script = "trap '' TERM; while :; do sleep 0.1; done";
   const spec = { terminationGracePeriodSeconds: 60, containers: [container(script, { livenessProbe })] };
@@ -96,7 +96,7 @@ test("a container that never restarts is killed within its probe's grace, and it
   expect((await statusOf(ref))?.restartCount).toBe(0);
 });
 
-test("what comes after a sidecar waits for its startup probe, main containers too", async () => {
+test("containers after a sidecar wait for its startup probe, including main containers", async () => {
   const sidecar = container(forever, {
     name: "proxy",
     restartPolicy: "Always",
@@ -117,7 +117,7 @@ test("what comes after a sidecar waits for its startup probe, main containers to
   expect([...rig.nomad.cluster.state.variables.keys()]).toEqual([]);
 });
 
-test("while Nomad is away no probe has failed, and afterwards they go on", async () => {
+test("no probe fails while Nomad is unreachable, and probes continue afterwards", async () => {
   const livenessProbe = { ...often, ...asks("alive"), failureThreshold: 1 };
   put("alive");
   const ref = await rig.run(rig.pod({ restartPolicy: "Always", containers: [container(forever, { livenessProbe })] }));
@@ -130,7 +130,7 @@ test("while Nomad is away no probe has failed, and afterwards they go on", async
   await expect.poll(async () => (await statusOf(ref))?.restartCount).toBe(1);
 });
 
-test("a program that begins again goes on from what is known, without a time of not being ready", async () => {
+test("a restarted program keeps the known results, so that containers stay ready", async () => {
   const probes = { startupProbe: { ...often, ...asks("ready") }, readinessProbe: { ...often, ...asks("ready") } };
   put("ready");
   const pod = rig.pod({ containers: [container(forever, probes)] });
@@ -149,7 +149,7 @@ test("a program that begins again goes on from what is known, without a time of 
   expect(await statusOf(ref)).toMatchObject({ started: true, restartCount: 0 });
 });
 
-test("commands of many probes take few connections, and users have theirs", async () => {
+test("commands of many probes use few connections, and leave enough for users", async () => {
   await rig[Symbol.asyncDispose]();
   rig = await NomadRig.open({ maxConnections: 16, maxSockets: 4 });
   const readinessProbe = { ...often, exec: { command: ["sleep", "0.3"] } };

@@ -10,14 +10,14 @@ import { importImages } from "../docker/support/busybox-image.ts";
 import { EngineApi } from "../docker/support/engine-api.ts";
 import { PrivateEngine } from "../docker/support/private-engine.ts";
 
-// Runs the contract tests, commands, the walk with kubectl and the conformance suite on a real agent: the one that NOMAD_ADDR names, whose
-// raw_exec driver has to be on, or one that `nomad` on the PATH starts. The latter is started a second time, with a Docker engine of the
-// tests' own, where the machine can have one: the suite runs there on the docker driver.
+// Runs the contract tests, commands, the kubectl test and the conformance suite on a real agent: the one that NOMAD_ADDR names, whose
+// raw_exec driver must be enabled, or one that is started with the `nomad` on the PATH. If the machine supports it, a second agent is
+// started with a private Docker engine, on which the suite runs with the docker driver.
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 60_000;
 
-/** What an agent for tests needs: the machine's own processes, or an engine's containers, and nothing of a cloud. */
+/** Configuration of an agent for tests: it runs processes of the machine or containers of an engine, and does not look for a cloud. */
 function agentConfig(ports: readonly [http: number, rpc: number, serf: number], folder: string, dockerHost: string | undefined): string {
   const [http, rpc, serf] = ports;
   return `
@@ -29,7 +29,7 @@ plugin "raw_exec" { config { enabled = true } }
 ${dockerHost === undefined ? "" : dockerPlugin(dockerHost)}`;
 }
 
-/** No image can be pulled, so that none may be removed. */
+/** Images are never removed, because none can be pulled. */
 function dockerPlugin(endpoint: string): string {
   return `
 plugin "docker" {
@@ -42,7 +42,7 @@ plugin "docker" {
 `;
 }
 
-/** @param dockerHost - engine of the docker driver; default: the machine's, if there is any */
+/** @param dockerHost - engine of the docker driver; default: the machine's engine, if there is one */
 async function startAgent(dockerHost?: string): Promise<AsyncDisposable & { readonly address: string }> {
   if (spawnSync("nomad", ["version"]).status !== 0) {
     console.error("no agent: set NOMAD_ADDR (and NOMAD_TOKEN) to one with the raw_exec driver, or put nomad on the PATH");
@@ -51,7 +51,7 @@ async function startAgent(dockerHost?: string): Promise<AsyncDisposable & { read
   const folder = mkdtempSync(join(tmpdir(), "vk-nomad-agent-"));
   const [http, rpc, serf] = [await freePort(), await freePort(), await freePort()];
   writeFileSync(join(folder, "agent.hcl"), agentConfig([http, rpc, serf], folder, dockerHost));
-  // With this in its environment the agent looks for a certificate that is not there.
+  // This variable would make the agent look for a certificate that does not exist.
   const { AWS_CA_BUNDLE: _, ...env } = process.env;
   const reaper = startReaper();
   const agent = await startProcess(
@@ -69,7 +69,7 @@ async function startAgent(dockerHost?: string): Promise<AsyncDisposable & { read
   return {
     address,
     async [Symbol.asyncDispose]() {
-      // An agent for development ends its tasks first.
+      // A development agent stops its tasks first.
       await agent.stop(stopTimeoutMs);
       reaper[Symbol.dispose]();
       unmountBelow(folder);
@@ -78,14 +78,14 @@ async function startAgent(dockerHost?: string): Promise<AsyncDisposable & { read
   };
 }
 
-/** An agent that runs as root leaves the folders of its tasks' secrets mounted. */
+/** Unmounts the secrets folders of tasks, which an agent that runs as root leaves mounted. */
 function unmountBelow(folder: string): void {
   const mounts = existsSync("/proc/self/mounts") ? readFileSync("/proc/self/mounts", "utf8").split("\n") : [];
   const points = mounts.map((line) => line.split(" ")[1] ?? "").filter((point) => point.startsWith(`${folder}/`));
   if (points.length > 0) spawnSync("umount", points.toReversed(), { stdio: "inherit" });
 }
 
-/** The agent has a leader, and its client takes jobs. */
+/** Waits until the agent has a leader and its client accepts jobs. */
 async function untilReady(address: string): Promise<void> {
   const deadline = Date.now() + startTimeoutMs;
   for (;;) {
@@ -112,7 +112,7 @@ async function vitest(
   return code ?? 1;
 }
 
-/** On an agent whose tasks are processes of the machine, or whatever the environment says. */
+/** Runs the tests on an agent whose tasks are processes of the machine, unless the environment sets another driver. */
 async function runHere(address: string): Promise<readonly number[]> {
   const contract = ["contract", "exec", "interpolation", "volumes"].map((name) => `e2e/nomad/${name}.test.ts`);
   return [
@@ -122,7 +122,7 @@ async function runHere(address: string): Promise<readonly number[]> {
   ];
 }
 
-/** On an agent with a Docker engine, in namespaces of their own. */
+/** Runs the tests on an agent with a Docker engine, in private namespaces. */
 async function runOnDocker(): Promise<readonly number[]> {
   const named = process.env["VK_TEST_DOCKER_HOST"];
   await using own = named === undefined ? await PrivateEngine.start() : undefined;
@@ -136,7 +136,7 @@ async function runOnDocker(): Promise<readonly number[]> {
   ];
 }
 
-/** The same as this program, in the surroundings of an engine. */
+/** Runs this program again in the environment of an engine. */
 async function inSurroundings(): Promise<readonly number[]> {
   const why = missingDocker();
   if (why !== undefined) {
@@ -153,7 +153,7 @@ async function runAll(): Promise<readonly number[]> {
   if (given !== undefined) return runHere(given);
   const codes = await (async () => {
     await using agent = await startAgent();
-    // A promise that is returned without await would be waited for after the agent's end.
+    // Without `await` the agent would be disposed before the tests end.
     return await runHere(agent.address);
   })();
   return [...codes, ...(await inSurroundings())];

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { NomadJob, NomadTask } from "../../providers/nomad/src/api/types.ts";
 
-/** What a task does until it is asked to end. */
+/** Script of a task that runs until it is told to stop. */
 export const wait = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
 
-/** A task of raw_exec. */
+/** A task of the driver raw_exec. */
 export function taskWith(script: string, fields: Partial<NomadTask> = {}): NomadTask {
   return {
     Name: "main",
@@ -19,7 +19,7 @@ export function taskWith(script: string, fields: Partial<NomadTask> = {}): Nomad
   };
 }
 
-/** A batch job of one group, whose tasks are not started again. */
+/** A batch job with one group, whose tasks are not restarted. */
 export function jobWith(Tasks: readonly NomadTask[], fields: Partial<NomadJob> = {}): NomadJob {
   const ID = `vk-contract-${randomUUID()}`;
   return {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect, test } from "vitest";
 import { JobRunner, planned } from "./job-runner.ts";
 
-// Files of a pod's volumes as its containers have them, on the fake and, with E2E_NOMAD=real, on a real agent.
+// Files of a pod's volumes as its containers see them, on the fake and, with E2E_NOMAD=real, on a real agent.
 const jobs = await JobRunner.open();
 const { nomad } = jobs;
 afterEach(() => jobs.clear());
@@ -16,9 +16,9 @@ const volumes = [
 const files = { keys: { key: `${canary}\n` }, settings: { conf: "colour=blue\n" } };
 const mounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
 
-test("a secret's file can be read by its container's user alone, and the job does not show it", async () => {
+test("only the container's user can read a secret's file, and the job does not show the secret", async () => {
   const isDocker = jobs.dockerNetworks.length > 0;
-  // Other drivers mount nothing: files are below the task's folder.
+  // Other drivers mount nothing, so files are below the task's folder.
   const path = isDocker ? "/keys/key" : "keys/key";
   const config = isDocker ? { driver: "docker", network: nomad.network } : {};
   const fields = { image: nomad.image, volumeMounts: mounts.slice(0, 1) };
@@ -29,7 +29,7 @@ test("a secret's file can be read by its container's user alone, and the job doe
 });
 
 test.for(jobs.dockerNetworks)(
-  "no container with network %s can put a link in a volume's place, or write to what is read-only",
+  "no container with network %s can replace a volume by a link, or write to a read-only volume",
   async (network) => {
     const tries = [
       "mv /secrets/volumes /secrets/other",
@@ -48,7 +48,7 @@ test.for(jobs.dockerNetworks)(
   },
 );
 
-test.for(jobs.dockerNetworks)("the file API shows no secret of a container with network %s", async (network) => {
+test.for(jobs.dockerNetworks)("the file API reveals no secret of a container with network %s", async (network) => {
   const plan = planned("true", { image: nomad.image, volumeMounts: mounts }, { config: { driver: "docker", network }, files, volumes });
   const { ID } = await jobs.run(plan);
   const read = async (path: string): Promise<unknown> => (await nomad.request("GET", `/client/fs/cat/${ID}?path=main/${path}`)).body;

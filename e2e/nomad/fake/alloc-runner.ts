@@ -6,35 +6,35 @@ import { metaVariables } from "./interpolate.ts";
 import type { Json } from "./state.ts";
 import { TaskRunner, type FakeTask, type RestartPolicy } from "./task-runner.ts";
 
-/** What an allocation runs in. */
-export interface AllocDeps {
+/** Options of an {@link AllocRunner}. */
+export interface AllocOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
   readonly variable: (path: string) => Json | undefined;
   readonly variableChange: (signal: AbortSignal) => Promise<void>;
-  /** The allocation's states have changed. */
+  /** Called when the allocation's states have changed. */
   readonly onUpdate: (fields: Json) => void;
 }
 
-/** How often a client tells its servers. Nomad's do every 200 ms. */
+/** Interval at which the client updates its servers. Nomad's interval is 200 ms. */
 const syncMs = 20;
 
-/** Runs an allocation's tasks in the order of their life cycle, as a client does. */
+/** Runs an allocation's tasks in the order of their life cycle, like a Nomad client. */
 export class AllocRunner {
   readonly tasks: readonly TaskRunner[];
-  /** Resolves when all its tasks are dead. */
+  /** Resolves when all tasks of the allocation are dead. */
   readonly done: Promise<void>;
-  readonly #deps: AllocDeps;
+  readonly #options: AllocOptions;
   readonly #directory: string;
   #failed = false;
   #over = false;
   #sync: Disposable | undefined;
   #silent = false;
 
-  constructor(id: string, job: Json, deps: AllocDeps) {
-    this.#deps = deps;
-    this.#directory = join(deps.directory, id);
+  constructor(id: string, job: Json, options: AllocOptions) {
+    this.#options = options;
+    this.#directory = join(options.directory, id);
     const [group] = job["TaskGroups"] as readonly { RestartPolicy: RestartPolicy; Tasks: readonly FakeTask[] }[];
     mkdirSync(join(this.#directory, "alloc", "data"), { recursive: true });
     const variables = { NOMAD_ALLOC_ID: id, NOMAD_JOB_ID: String(job["ID"]), NOMAD_ALLOC_DIR: join(this.#directory, "alloc") };
@@ -42,7 +42,7 @@ export class AllocRunner {
     this.tasks = (group?.Tasks ?? []).map(
       (task) =>
         new TaskRunner(task, {
-          ...deps,
+          ...options,
           directory: join(this.#directory, task.Name),
           env,
           restartPolicy: group?.RestartPolicy ?? { Attempts: 2, Interval: 1.8e12, Delay: 15e9, Mode: "fail" },
@@ -68,7 +68,7 @@ export class AllocRunner {
     await this.done;
   }
 
-  /** Its client is gone: nothing is told any more, and nothing runs. */
+  /** Simulates the loss of the client: all tasks end, and nothing is reported. */
   async lose(): Promise<void> {
     this.#silent = true;
     this.#over = true;
@@ -96,7 +96,7 @@ export class AllocRunner {
     this.#flush();
   }
 
-  /** A task has failed for good: its siblings are killed before it is said to be dead. */
+  /** Called when a task has failed for good: its siblings are killed before the task is reported as dead. */
   async #fail(failed: TaskRunner): Promise<void> {
     this.#failed = true;
     this.#changed();
@@ -111,15 +111,15 @@ export class AllocRunner {
     return new Promise((resolve) => {
       const look = (): void => {
         if (condition() || this.#over || this.#failed) resolve();
-        else this.#deps.clock.setTimer(5, look);
+        else this.#options.clock.setTimer(5, look);
       };
       look();
     });
   }
 
   #changed(): void {
-    // A task tells of itself while it is being made.
-    this.#sync ??= this.#deps.clock.setTimer(syncMs, () => this.#flush());
+    // A task already reports its state while it is being created.
+    this.#sync ??= this.#options.clock.setTimer(syncMs, () => this.#flush());
   }
 
   #flush(): void {
@@ -127,7 +127,7 @@ export class AllocRunner {
     this.#sync = undefined;
     if (this.#silent) return;
     const TaskStates = Object.fromEntries(this.tasks.map(({ task, state }) => [task.Name, structuredClone(state)]));
-    this.#deps.onUpdate({ TaskStates, ...this.#status() });
+    this.#options.onUpdate({ TaskStates, ...this.#status() });
   }
 
   #status(): Json {

@@ -2,7 +2,10 @@ import type { Json } from "./state.ts";
 
 const term = /^\s*([\w.]+)((?:\["[^"]*"\])?)\s*(==|matches)\s*("(?:[^"\\]|\\.)*")\s*$/;
 
-/** Whether an object fits a filter, as far as the provider writes any: terms with `==` and `matches`, joined by `and`. @throws for others, as Nomad does */
+/**
+ * Whether an object matches a filter. Only the provider's filters are supported: terms with `==` and `matches`, joined by `and`. @throws
+ * Error for other filters, as Nomad does
+ */
 export function fits(filter: string, object: Json): boolean {
   return filter
     .replaceAll(/[()]/g, " ")

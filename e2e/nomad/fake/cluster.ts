@@ -5,7 +5,7 @@ import { AllocRunner } from "./alloc-runner.ts";
 import { clientAttributes, replaceVariables } from "./interpolate.ts";
 import { allocationEvent, defaultNamespace, evaluationEvent, FakeState, jobEvent, keyOf, type Json } from "./state.ts";
 
-/** What the one client of the fake has. */
+/** Attributes and resources of the fake's only client. */
 export const fakeNode = {
   id: "56129849-3987-ab2d-62aa-bdaf3a5fc3d3",
   name: "node-1",
@@ -14,26 +14,26 @@ export const fakeNode = {
   memoryMB: 24_105,
 } as const;
 
-/** How long the scheduler and the client take. */
+/** Delay of the scheduler and the client, in milliseconds. */
 const scheduleMs = 5;
 
-/** What a {@link FakeCluster} needs. */
-export interface ClusterDeps {
+/** Options of a {@link FakeCluster}. */
+export interface ClusterOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
 }
 
-/** Jobs, where they are placed, and what becomes of them. */
+/** Scheduler and client: places jobs and runs their allocations. */
 export class FakeCluster {
   readonly state: FakeState = new FakeState();
   readonly runners: Map<string, AllocRunner> = new Map();
-  readonly #deps: ClusterDeps;
+  readonly #options: ClusterOptions;
   #variableWake = Promise.withResolvers<void>();
   readonly #ends = new Set<Promise<unknown>>();
 
-  constructor(deps: ClusterDeps) {
-    this.#deps = deps;
+  constructor(options: ClusterOptions) {
+    this.#options = options;
   }
 
   /** @returns index and evaluation of the write */
@@ -54,7 +54,7 @@ export class FakeCluster {
         ModifyIndex: at,
         JobModifyIndex: at,
         Version: known ? Number(known["Version"]) + 1 : 0,
-        SubmitTime: this.#deps.clock.now() * 1e6,
+        SubmitTime: this.#options.clock.now() * 1e6,
       };
       this.state.jobs.set(key, stored);
       return [jobEvent(stored, "JobRegistered"), evaluationEvent(evaluation, "JobRegistered")];
@@ -119,12 +119,12 @@ export class FakeCluster {
     return [...this.state.allocs.values()].filter(({ JobID, Namespace }) => JobID === jobId && Namespace === namespace);
   }
 
-  /** The client is drained: Nomad moves the allocation. */
+  /** Simulates a drain of the client: Nomad migrates the allocation. */
   drain(jobId: string): void {
     for (const allocation of this.allocationsOf(jobId)) this.#migrate(allocation, { Migrate: true });
   }
 
-  /** Somebody stops the allocation: Nomad moves it as for a drain. Source: Nomad 2.0.6, `Alloc.Stop`. */
+  /** Simulates a user who stops the allocation: Nomad migrates it as for a drain. Source: Nomad 2.0.6, `Alloc.Stop`. */
   stopAlloc(allocation: Json): void {
     this.#migrate(allocation, { Migrate: true, NoShutdownDelay: false, Reschedule: false });
   }
@@ -134,7 +134,7 @@ export class FakeCluster {
     this.#replace(keyOf(String(allocation["JobID"]), String(allocation["Namespace"])));
   }
 
-  /** The client is gone: Nomad places the allocation anew, whatever the job's policy says. */
+  /** Simulates the loss of the client: Nomad replaces the allocation under any policy of the job. */
   lose(jobId: string): void {
     for (const allocation of this.allocationsOf(jobId)) {
       this.#end(this.runners.get(String(allocation["ID"]))?.lose());
@@ -143,7 +143,7 @@ export class FakeCluster {
     }
   }
 
-  /** The client does not answer for a while. */
+  /** Simulates a client that does not respond for a while. */
   disconnect(jobId: string, isAway: boolean): void {
     for (const allocation of this.allocationsOf(jobId)) this.#update(allocation, { ClientStatus: isAway ? "unknown" : "running" });
   }
@@ -162,15 +162,15 @@ export class FakeCluster {
     const job = this.state.jobs.get(key);
     if (!job || job["Stop"]) return;
     const evaluation = this.state.newEvaluation(job, { TriggeredBy: "node-update", Type: job["Type"] });
-    // The scheduler takes its time: long enough for somebody to stop the job.
-    this.#deps.clock.setTimer(200, () => this.#place(key, evaluation));
+    // The delay is long enough for a test to stop the job first.
+    this.#options.clock.setTimer(200, () => this.#place(key, evaluation));
   }
 
   #schedule(key: string, evaluation: Json): void {
     const job = this.state.jobs.get(key);
     if (!job || job["Stop"]) return;
     const counted = this.allocationsOf(String(job["ID"]), String(job["Namespace"])).filter((allocation) => counts(allocation, job));
-    // What can be changed in place is not heeded by tasks that run.
+    // Changes that are made in place do not affect running tasks.
     if (counted.some((allocation) => isSameMeta(allocation["Job"] as Json, job))) return;
     for (const allocation of counted) this.#replaceAllocation(allocation);
     const failure = whyNot(job);
@@ -205,7 +205,7 @@ export class FakeCluster {
       DesiredTransition: { Migrate: null, NoShutdownDelay: null, Reschedule: null },
       PreemptedByAllocation: "",
       TaskStates: null,
-      CreateTime: this.#deps.clock.now() * 1e6,
+      CreateTime: this.#options.clock.now() * 1e6,
       AllocatedResources: { Shared: { Ports: portsOf(job) } },
       Job: job,
     };
@@ -217,7 +217,7 @@ export class FakeCluster {
       return [evaluationEvent(evaluation, "PlanResult"), allocationEvent(allocation, "PlanResult")];
     });
     const runner = new AllocRunner(id, job, {
-      ...this.#deps,
+      ...this.#options,
       variable: (path) => this.state.variables.get(keyOf(path, String(job["Namespace"]))),
       variableChange: (signal) => this.#variableChange(signal),
       onUpdate: (fields) => this.#update(allocation, { ...networkOf(job, fields), ...fields }),
@@ -226,7 +226,7 @@ export class FakeCluster {
     this.#end(runner.done);
   }
 
-  /** Another allocation of a later version takes its place. */
+  /** Replaces the allocation by one of a later version. */
   #replaceAllocation(allocation: Json): void {
     const fields = { DesiredStatus: "stop", DesiredDescription: "alloc is being updated due to job update" };
     if (isTerminal(allocation)) this.#update(allocation, fields, "PlanResult");
@@ -244,7 +244,7 @@ export class FakeCluster {
     if (!this.state.allocs.has(String(allocation["ID"]))) return;
     if (allocation["ClientStatus"] === "lost") return;
     this.state.write(["allocs"], (at) => {
-      Object.assign(allocation, fields, { ModifyIndex: at, ModifyTime: this.#deps.clock.now() * 1e6 });
+      Object.assign(allocation, fields, { ModifyIndex: at, ModifyTime: this.#options.clock.now() * 1e6 });
       return [allocationEvent(allocation, type)];
     });
   }
@@ -264,7 +264,7 @@ export class FakeCluster {
   }
 
   #later(work: () => void): void {
-    this.#deps.clock.setTimer(scheduleMs, work);
+    this.#options.clock.setTimer(scheduleMs, work);
   }
 
   #end(work: Promise<unknown> | undefined): void {
@@ -282,7 +282,7 @@ function memoryWarning(job: Json): string {
   return lines.length === 0 ? "" : `${lines.length} warning:\n\n${lines.join("\n")}`;
 }
 
-/** Why the one client cannot take a job. */
+/** Reason why the only client cannot run a job; `undefined` if it can. */
 function whyNot(job: Json): Json | undefined {
   const [group] = job["TaskGroups"] as readonly { Tasks: readonly { Driver: string; Resources: { CPU: number; MemoryMB: number } }[] }[];
   const sum = (field: "CPU" | "MemoryMB"): number => (group?.Tasks ?? []).reduce((total, { Resources }) => total + Resources[field], 0);
@@ -298,14 +298,17 @@ function whyNot(job: Json): Json | undefined {
   return undefined;
 }
 
-/** An allocation with a network of its own has an address once its client has made it. */
+/** Network status of an allocation: one with its own network has an address after its client has created the network. */
 function networkOf(job: Json, { ClientStatus }: Json): Json {
   const [group] = job["TaskGroups"] as readonly { Networks?: readonly { Mode: string }[] }[];
   if (group?.Networks?.[0]?.Mode !== "bridge" || ClientStatus !== "running") return {};
   return { NetworkStatus: { Address: fakeNode.address, AddressIPv6: "", InterfaceName: "eth0", DNS: null } };
 }
 
-/** Ports of the client that lead to the allocation's. Tasks are processes of this machine: a port that Nomad may choose is the task's own. */
+/**
+ * Ports of the client that are mapped to the allocation's ports. Tasks are processes of this machine, so a dynamic port is the task's own
+ * port.
+ */
 function portsOf(job: Json): Json[] {
   const [group] = job["TaskGroups"] as readonly {
     Networks?: readonly { ReservedPorts?: readonly Json[]; DynamicPorts?: readonly Json[] }[];
@@ -321,7 +324,7 @@ function isTerminal({ ClientStatus }: Json): boolean {
   return ["complete", "failed", "lost"].includes(String(ClientStatus));
 }
 
-/** Whether an allocation takes the place of the job's one. Source: Nomad 2.0, `filterServerTerminalAllocs`, `filterOldTerminalAllocs`. */
+/** Whether an allocation counts as the job's only one. Source: Nomad 2.0, `filterServerTerminalAllocs`, `filterOldTerminalAllocs`. */
 function counts(allocation: Json, job: Json): boolean {
   if (job["Type"] === "batch") return allocation["Job"] === job || !isTerminal(allocation);
   return allocation["DesiredStatus"] === "run";

@@ -5,12 +5,12 @@ import type { RawData, WebSocket } from "ws";
 import { spawnCommand } from "../../real-process-provider/spawn-command.ts";
 import type { FakeCluster } from "./cluster.ts";
 
-interface ExecDeps {
+interface ExecOptions {
   readonly cluster: FakeCluster;
   readonly reaper: Reaper;
   readonly url: URL;
   readonly isAllowed: boolean;
-  /** Ends the connection without a word, behind what was sent. */
+  /** Closes the connection without a close frame, after everything written so far. */
   readonly breakOff: () => void;
 }
 
@@ -22,8 +22,8 @@ interface InputFrame {
 const internalError = 1011;
 const policyViolation = 1008;
 
-/** A command in a task. What is wrong is said after the connection was accepted. Source: fixtures 07 and 08. */
-export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, breakOff }: ExecDeps): void {
+/** Runs a command in a task. Errors are reported after the connection is accepted. Source: fixtures 07 and 08. */
+export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, breakOff }: ExecOptions): void {
   socket.on("error", () => {});
   const [, id = ""] = /^\/v1\/client\/allocation\/([^/]+)\/exec$/.exec(url.pathname) ?? [];
   if (!isAllowed) return socket.close(internalError, "Permission denied");
@@ -41,7 +41,7 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, 
   const end = (exitCode: number): void => {
     if (!terminal) send({ stderr: { close: true } });
     send({ stdout: { close: true } });
-    // A code of zero is left out, and the connection breaks off.
+    // Exit code 0 is omitted, and the connection is closed without a close frame.
     send({ exited: true, result: exitCode === 0 ? {} : { exit_code: exitCode } });
     breakOff();
   };
@@ -66,7 +66,7 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, 
       socket.pause();
       stdin.once("drain", () => socket.resume());
     }
-    // What is written to a command that has ended fails, and ends the wait for its input.
+    // A write to an ended command fails, which ends the wait for its input.
     if (input?.data && (group.child.exitCode ?? group.child.signalCode) !== null) inputEnded.resolve();
     if (input?.close) {
       stdin?.end();
@@ -78,7 +78,7 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, 
   const copied = ([stdout, stderr] as const).map(async (stream, index) => {
     const key = index === 0 ? "stdout" : "stderr";
     for await (const chunk of stream ?? []) {
-      // That the client has gone is noticed when something is to be sent to it; a Docker engine lets the command run on.
+      // Nomad notices a closed connection when it sends something. A Docker engine lets the command continue.
       if (socket.readyState !== socket.OPEN && !isDocker) group.signal("SIGKILL");
       send({ [key]: { data: (chunk as Buffer).toString("base64") } });
       while (socket.bufferedAmount > 1_000_000 && socket.readyState === socket.OPEN) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -86,10 +86,10 @@ export function serveExec(socket: WebSocket, { cluster, reaper, url, isAllowed, 
   });
   socket.once("close", () => inputEnded.resolve());
   void group.exited.then(async (exitCode) => {
-    // The exit code of a command that has left much of its input unread is lost. Measured on Nomad 2.0.6.
+    // A command that leaves much of its input unread loses its exit code. Measured on Nomad 2.0.6.
     const hasUnread = stdin !== null && (stdin.writableLength > 0 || stdin.errored !== null);
     await Promise.allSettled(copied);
-    // Without a terminal, exec and raw_exec wait for the input's end as well, and say nothing until then. Measured on Nomad 2.0.6.
+    // Without a terminal, exec and raw_exec also wait for the end of the input before they report the end. Measured on Nomad 2.0.6.
     if (hasUnread) return breakOff();
     if (!isDocker && !terminal) await inputEnded.promise;
     end(exitCode);

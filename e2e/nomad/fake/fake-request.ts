@@ -1,7 +1,7 @@
-/** A request, as the fake has seen it. */
+/** A request that the fake has received. */
 export interface FakeRequest {
   readonly method: string;
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
 }

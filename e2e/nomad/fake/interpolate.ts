@@ -1,14 +1,17 @@
-/** What jobs can name of the client, besides the variables of their tasks. */
+/** Attributes of the client that jobs can refer to, in addition to the variables of their tasks. */
 export const clientAttributes: Readonly<Record<string, string>> = { "attr.cpu.arch": "amd64", "attr.kernel.name": "linux" };
 
 type Values = Readonly<Record<string, string>>;
 
-/** Puts values in for `${NAME}`; there is no way to escape one, and an unknown one stays. Source: Nomad, `ReplaceEnv` in helper/args. */
+/**
+ * Replaces each `${NAME}` by its value. It cannot be escaped, and an unknown name stays unchanged. Source: Nomad, `ReplaceEnv` in
+ * helper/args.
+ */
 export function replaceVariables(text: string, ...sources: readonly Values[]): string {
   return text.replaceAll(/\$\{([\w.-]+)\}/g, (whole, name: string) => sources.find((each) => name in each)?.[name] ?? whole);
 }
 
-/** A text of a driver's configuration, as far as jobs of the tests have HCL in it. */
+/** Evaluates a text in a driver's configuration. Only the HCL that jobs of the tests contain is supported. */
 export function evaluateText(text: string, env: Values): string {
   return text.replaceAll(
     /\$\$\{|%%\{|\$\{(?:env\["([^"]+)"\]|"(\$+)"|([\w.-]+))\}/g,
@@ -20,7 +23,7 @@ export function evaluateText(text: string, env: Values): string {
   );
 }
 
-/** The variables of a task that tell its job's meta. Source: Nomad, `buildEnv` in client/taskenv. */
+/** Environment variables of a task for its job's meta. Source: Nomad, `buildEnv` in client/taskenv. */
 export function metaVariables(meta: Values, env: Values): Record<string, string> {
   return Object.fromEntries(
     Object.entries(meta).flatMap(([key, value]) =>

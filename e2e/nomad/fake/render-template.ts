@@ -1,9 +1,9 @@
 import type { Json } from "./state.ts";
 
-/** What a template comes to, or the variable it waits for. */
+/** Rendered template, or the missing variable that it waits for. */
 export type Rendered = { readonly text: Buffer } | { readonly missing: string };
 
-/** Renders a template, as far as the provider writes any: variables' items, conditions on them, Base64 and JSON. */
+/** Renders a template. Only the provider's templates are supported: items of variables, conditions on them, Base64 and JSON. */
 export function renderTemplate(template: string, variable: (path: string) => Json | undefined): Rendered {
   const parts: Buffer[] = [];
   let rest = template;

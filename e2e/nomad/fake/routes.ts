@@ -9,7 +9,7 @@ import type { FakeRequest } from "./fake-request.ts";
 import { defaultNamespace, keyOf, type Json } from "./state.ts";
 import { jobProblem } from "./validate-job.ts";
 
-/** What is answered: JSON, or text. */
+/** A response, with a body of JSON or text. */
 export interface Answer {
   readonly status?: number;
   readonly text?: string;
@@ -18,14 +18,14 @@ export interface Answer {
   readonly nextToken?: string;
 }
 
-interface RouteDeps {
+interface RouteOptions {
   readonly cluster: FakeCluster;
   readonly signal: AbortSignal;
 }
 
-type Route = (match: readonly string[], request: FakeRequest, body: string, deps: RouteDeps) => Answer | Promise<Answer>;
+type Route = (match: readonly string[], request: FakeRequest, body: string, options: RouteOptions) => Answer | Promise<Answer>;
 
-/** The most that a variable's items may be. */
+/** Maximum size of a variable's items. */
 const maxVariableBytes = 65_536;
 
 const routes: readonly (readonly [method: string, pattern: RegExp, route: Route])[] = [
@@ -64,7 +64,7 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
       index: cluster.state.indexes.allocs,
     }),
   ],
-  ["GET", /^\/v1\/allocations$/, (_, { query }, __, deps) => allocations(query, deps)],
+  ["GET", /^\/v1\/allocations$/, (_, { query }, __, options) => allocations(query, options)],
   [
     "GET",
     /^\/v1\/allocation\/([^/]+)$/,
@@ -120,11 +120,11 @@ const routes: readonly (readonly [method: string, pattern: RegExp, route: Route]
   ["PUT", /^\/v1\/client\/allocation\/([^/]+)\/signal$/, ([id = ""], _, body, { cluster }) => signalTask(id, body, cluster)],
 ];
 
-/** What Nomad answers. */
-export async function answer(request: FakeRequest, body: string, deps: RouteDeps): Promise<Answer> {
+/** Nomad's response to a request. */
+export async function answer(request: FakeRequest, body: string, options: RouteOptions): Promise<Answer> {
   for (const [method, pattern, route] of routes) {
     const match = request.method === method ? pattern.exec(request.path) : null;
-    if (match) return route(match.slice(1), request, body, deps);
+    if (match) return route(match.slice(1), request, body, options);
   }
   return { status: 404, text: `no handler for ${request.method} ${request.path}` };
 }
@@ -143,7 +143,7 @@ function register(query: URLSearchParams, body: string, cluster: FakeCluster): A
   }
   const { Job: given, EnforceIndex, JobModifyIndex = 0 } = request;
   if (!given) return { status: 400, text: "Job must be specified" };
-  // The query goes before the job. Source: Nomad, `namespaceForJob`.
+  // The query takes precedence over the job. Source: Nomad, `namespaceForJob`.
   const Namespace = query.get("namespace") || String(given["Namespace"] ?? defaultNamespace);
   const job = { ...given, Namespace };
   const problem = jobProblem(job);
@@ -163,7 +163,7 @@ function register(query: URLSearchParams, body: string, cluster: FakeCluster): A
   return { json: cluster.register(job), index: cluster.state.index };
 }
 
-async function allocations(query: URLSearchParams, { cluster: { state }, signal }: RouteDeps): Promise<Answer> {
+async function allocations(query: URLSearchParams, { cluster: { state }, signal }: RouteOptions): Promise<Answer> {
   const index = Number(query.get("index") ?? 0);
   if (index > 0 && state.indexes.allocs <= index) await untilChanged(index, parseWait(query.get("wait")), state, signal);
   return list(
@@ -174,7 +174,7 @@ async function allocations(query: URLSearchParams, { cluster: { state }, signal 
   );
 }
 
-/** Waits until any allocation has changed, whatever the filter. */
+/** Waits until any allocation has changed, regardless of the filter. */
 function untilChanged(index: number, waitMs: number, state: FakeCluster["state"], signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -189,7 +189,7 @@ function untilChanged(index: number, waitMs: number, state: FakeCluster["state"]
   });
 }
 
-/** Those of one namespace, or of all, and what has no namespace. */
+/** Objects of the query's namespace, or of all with `*`; objects without a namespace are always included. */
 function list(objects: readonly Json[], query: URLSearchParams, index: number, show: (object: Json) => Json = (object) => object): Answer {
   const filter = query.get("filter");
   const namespace = namespaceOf(query);
@@ -215,7 +215,7 @@ function writeVariable(path: string, query: URLSearchParams, body: string, clust
   return { json: cluster.writeVariable(path, Items, namespaceOf(query)), index: cluster.state.index };
 }
 
-/** Whether a variable is not as it was at the index that the request names. */
+/** Whether a variable has changed since the index in the request. */
 function isChanged(known: Json | undefined, query: URLSearchParams): boolean {
   const cas = query.get("cas");
   return cas !== null && Number(cas) !== Number(known?.["ModifyIndex"] ?? 0);
@@ -228,7 +228,7 @@ function stopAllocation(id: string, cluster: FakeCluster): Answer {
   return { json: { EvalID: randomUUID(), Index: cluster.state.index } };
 }
 
-/** Answers when the task's process has ended, before the next one runs. */
+/** Restarts a task; responds when its process has ended, before the next one runs. */
 async function restartTask(id: string, body: string, { runners }: FakeCluster): Promise<Answer> {
   const { TaskName } = JSON.parse(body) as { TaskName: string };
   const runner = runners.get(id);
@@ -238,7 +238,7 @@ async function restartTask(id: string, body: string, { runners }: FakeCluster): 
   return (await task.restart()) ? { json: {} } : { status: 500, text: "Task not running" };
 }
 
-/** A file of an allocation. What is refused is told with 200. Measured on Nomad 2.0.6. */
+/** Reads a file of an allocation. Refusals have status 200. Measured on Nomad 2.0.6. */
 function readFile(id: string, path: string, { runners }: FakeCluster): Answer {
   const runner = runners.get(id);
   if (!runner) return { status: 404, text: `Unknown allocation "${id}"` };
@@ -306,7 +306,7 @@ function jobStub({ TaskGroups: _, ...stub }: Json): Json {
   return stub;
 }
 
-/** Lists of allocations do not tell of network, ports and job. Source: fixture 03. */
+/** An allocation in a list, which omits network, ports and job. Source: fixture 03. */
 function allocStub({ Job: _, NetworkStatus: __, AllocatedResources: ___, ...stub }: Json): Json {
   return stub;
 }

@@ -13,40 +13,39 @@ import type { FakeRequest } from "./fake-request.ts";
 import { answer, type Answer } from "./routes.ts";
 import { serveEvents, serveLogs } from "./streams.ts";
 
-/** What becomes of a request instead of its answer. */
+/** A fault in place of the response. */
 type FakeFault =
   | { readonly status: number; readonly text: string }
-  /** The connection breaks before anything was done. */
+  /** The connection breaks before the request is carried out. */
   | "drop"
-  /** It is done, and the connection breaks. */
+  /** The request is carried out, and the connection breaks. */
   | "lose-reply"
-  /** Half of the answer comes. */
+  /** Half of the response arrives. */
   | "cut";
 
-/** A Nomad that runs its tasks as processes of this machine. */
+/** A fake Nomad that runs its tasks as processes of this machine. */
 export interface FakeNomad extends AsyncDisposable {
   readonly address: string;
   readonly cluster: FakeCluster;
-  /** All requests so far, in their order. */
+  /** All requests so far, oldest first. */
   readonly requests: FakeRequest[];
-  /** Decides for each request whether something goes wrong. */
+  /** Returns the fault for a request; `undefined` for none. */
   fault: ((request: FakeRequest) => FakeFault | undefined) | undefined;
-  /** Tokens that are taken; `undefined`: there are no ACLs. */
+  /** Accepted tokens; `undefined` if ACLs are off. */
   tokens: ReadonlySet<string> | undefined;
-  /** Connections that are taken at once; 100, as with Nomad. */
+  /** Maximum number of concurrent connections; default: 100, as in Nomad. */
   maxConnections: number;
-  /** Commands that run now. */
+  /** Number of running commands. */
   readonly commands: number;
-  /** How many connections were too many so far. */
+  /** Number of connections refused so far because of {@link maxConnections}. */
   refusedConnections: number;
-  /** Breaks all connections, as a server that is restarted. */
+  /** Breaks all connections, like a restarted server. */
   breakConnections(): void;
 }
 
 /**
- * Starts a Nomad for tests: a state machine with Nomad's answers, indexes, blocking queries, events, log and exec frames, that
- * refuses what Nomad refuses. Its shapes are those of `providers/nomad/fixtures`, and the contract tests run on it and on
- * a real agent.
+ * Starts a fake Nomad: a state machine with Nomad's responses, indexes, blocking queries, events, log and exec frames, and refusals.
+ * The shapes come from `providers/nomad/fixtures`, and the contract tests run on the fake and on a real agent.
  */
 export async function startFakeNomad(): Promise<FakeNomad> {
   const directory = mkdtempSync(join(tmpdir(), "vk-fake-nomad-"));
@@ -57,7 +56,7 @@ export async function startFakeNomad(): Promise<FakeNomad> {
   const server = createServer((request, response) => void handle(request, response));
   server.on("connection", (socket) => {
     socket.on("error", () => {});
-    // Nomad does not read what one connection too many asks for. Source: Nomad, `limits.http_max_conns_per_client`.
+    // Nomad does not read requests from connections beyond the limit. Source: Nomad, `limits.http_max_conns_per_client`.
     if (sockets.size >= fake.maxConnections) {
       fake.refusedConnections++;
       return void socket.end("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");

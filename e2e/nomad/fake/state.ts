@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** JSON of Nomad, as it stands in the recorded answers. */
+/** A JSON object in Nomad's format, as in the recorded responses. */
 export type Json = Record<string, unknown>;
 
 /** An event of the stream. */
@@ -14,20 +14,20 @@ export interface FakeEvent {
   readonly Payload: Json;
 }
 
-/** How many writes' events are kept. Source: Nomad, `event_buffer_size`. */
+/** Number of writes whose events are kept. Source: Nomad, `event_buffer_size`. */
 const eventBufferSize = 100;
 
 type Table = "jobs" | "allocs" | "evals" | "vars" | "nodes";
 
-/** What has no namespace in its name is in this one. */
+/** Namespace of everything that names none. */
 export const defaultNamespace = "default";
 
-/** Key of a job or variable: what it is called, with its namespace before it unless that is the default one. */
+/** Key of a job or variable: its name, prefixed with its namespace unless that is the default namespace. */
 export function keyOf(name: string, namespace: string = defaultNamespace): string {
   return namespace === defaultNamespace ? name : `${namespace}:${name}`;
 }
 
-/** What Nomad's servers agree on: every write has an index, wakes who waits for its table, and is told as events. */
+/** State of Nomad's servers. Every write has an index, wakes the queries that wait for its tables, and emits events. */
 export class FakeState {
   readonly namespaces: Set<string> = new Set([defaultNamespace]);
   /** By {@link keyOf}. */
@@ -38,7 +38,7 @@ export class FakeState {
   readonly variables: Map<string, Json> = new Map();
   /** Whether tasks may use more memory than is reserved for them. */
   memoryOversubscription = false;
-  /** Clients besides the one that runs allocations. */
+  /** Clients in addition to the one that runs allocations. */
   readonly otherNodes: Json[] = [];
   /** The highest index of each table. */
   readonly indexes: Record<Table, number> = { jobs: 1, allocs: 1, evals: 1, vars: 1, nodes: 8 };
@@ -50,7 +50,7 @@ export class FakeState {
     return this.#index;
   }
 
-  /** One write. */
+  /** Performs a write. */
   write(tables: readonly Table[], change: (index: number) => readonly Omit<FakeEvent, "Index">[]): number {
     const index = ++this.#index;
     for (const table of tables) this.indexes[table] = index;
@@ -63,14 +63,14 @@ export class FakeState {
     return index;
   }
 
-  /** Calls back for every write; what is still kept from an index on comes first. */
+  /** Calls the listener for every write, beginning with the kept writes from an index on. */
   listen(from: number, listener: (frame: { readonly Index: number; readonly Events: readonly FakeEvent[] }) => void): () => void {
     for (const frame of this.#frames) if (frame.Index >= from) listener(frame);
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Indexes begin anew, as after a restore from a backup. */
+  /** Resets the indexes, as after a restore from a backup. */
   goBack(): void {
     this.#index = 10;
     for (const table of Object.keys(this.indexes) as Table[]) this.indexes[table] = 5;
@@ -79,7 +79,10 @@ export class FakeState {
     this.#frames.length = 0;
   }
 
-  /** Nothing is known any more, and the indexes of all tables are 0: a Nomad that was begun anew. Source: Nomad, `state.Index` of a table never written. */
+  /**
+   * Clears all state and sets the indexes of all tables to 0, as in a new installation. Source: Nomad, `state.Index` of a table never
+   * written.
+   */
   beginAnew(): void {
     for (const table of [this.jobs, this.allocs, this.evals, this.variables]) table.clear();
     for (const table of Object.keys(this.indexes) as Table[]) this.indexes[table] = 0;
@@ -87,7 +90,7 @@ export class FakeState {
     this.#frames.length = 0;
   }
 
-  /** Throws listeners away, as a server that is restarted. */
+  /** Number of listeners. */
   get listeners(): number {
     return this.#listeners.size;
   }
@@ -99,7 +102,7 @@ export class FakeState {
   }
 }
 
-/** The event that tells of an evaluation. */
+/** Event for an evaluation. */
 export function evaluationEvent(evaluation: Json, type: string): Omit<FakeEvent, "Index"> {
   return {
     Topic: "Evaluation",
@@ -111,7 +114,7 @@ export function evaluationEvent(evaluation: Json, type: string): Omit<FakeEvent,
   };
 }
 
-/** The event that tells of an allocation: all of it but its job. */
+/** Event for an allocation, without its job. */
 export function allocationEvent(allocation: Json, type: string): Omit<FakeEvent, "Index"> {
   const { Job: _, ...shown } = allocation;
   return {
@@ -124,7 +127,7 @@ export function allocationEvent(allocation: Json, type: string): Omit<FakeEvent,
   };
 }
 
-/** The event that tells of a job. */
+/** Event for a job. */
 export function jobEvent(job: Json, type: string): Omit<FakeEvent, "Index"> {
   const Namespace = String(job["Namespace"]);
   return { Topic: "Job", Type: type, Key: String(job["ID"]), Namespace, FilterKeys: null, Payload: { Job: job } };

@@ -7,7 +7,7 @@ import { defaultNamespace } from "./state.ts";
 const eventHeartbeatMs = 30_000;
 const logHeartbeatMs = 1000;
 
-/** The event stream: two empty frames, then what happens, a line each. Source: fixture 16. */
+/** Serves the event stream: two empty frames, then one line per write. Source: fixture 16. */
 export function serveEvents(response: ServerResponse, query: URLSearchParams, { state }: FakeCluster): void {
   response.writeHead(200, { "content-type": "application/json", connection: "close" });
   response.write("{}\n{}\n");
@@ -31,7 +31,7 @@ export function serveEvents(response: ServerResponse, query: URLSearchParams, { 
   }
 }
 
-/** A task's log: plain, or in frames without anything between them; followed ones go on for ever. Source: fixtures 06 and 17. */
+/** Serves a task's log as plain text, or as frames without separators; a followed log never ends. Source: fixtures 06 and 17. */
 export function serveLogs(response: ServerResponse, { path, query }: FakeRequest, { runners, state }: FakeCluster): void {
   const id = path.split("/").at(-1) ?? "";
   const refuse = (status: number, text: string): void => void response.writeHead(status, { "content-type": "text/plain" }).end(text);

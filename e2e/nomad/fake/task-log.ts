@@ -1,4 +1,4 @@
-/** What a task wrote to one of its outputs. */
+/** Data that a task wrote to one of its outputs. */
 export class TaskLog {
   #bytes = Buffer.alloc(0);
   #wake = Promise.withResolvers<void>();
@@ -12,7 +12,7 @@ export class TaskLog {
     return this.#ended;
   }
 
-  /** Resolves when more was written, or it has ended. */
+  /** Resolves when more data is written or the log ends. */
   get change(): Promise<void> {
     return this.#wake.promise;
   }

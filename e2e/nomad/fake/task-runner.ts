@@ -8,7 +8,7 @@ import { renderTemplate } from "./render-template.ts";
 import type { Json } from "./state.ts";
 import { TaskLog } from "./task-log.ts";
 
-/** A task of a job, as it was registered. */
+/** A task of a job as registered. */
 export interface FakeTask {
   readonly Name: string;
   readonly Driver: string;
@@ -21,7 +21,7 @@ export interface FakeTask {
   readonly Templates?: readonly { EmbeddedTmpl: string; DestPath: string; Perms?: string; Envvars?: boolean }[] | null;
 }
 
-/** How a task is started again. Nanoseconds. */
+/** Restart policy of a task. Durations are in nanoseconds. */
 export interface RestartPolicy {
   readonly Attempts: number;
   readonly Interval: number;
@@ -29,8 +29,8 @@ export interface RestartPolicy {
   readonly Mode: string;
 }
 
-/** What a task runs in. */
-export interface TaskDeps {
+/** Options of a {@link TaskRunner}. */
+export interface TaskOptions {
   readonly clock: Clock;
   readonly reaper: Reaper;
   readonly directory: string;
@@ -38,14 +38,14 @@ export interface TaskDeps {
   readonly restartPolicy: RestartPolicy;
   readonly isBatch: boolean;
   readonly variable: (path: string) => Json | undefined;
-  /** Resolves when any variable has changed. */
+  /** Returns a promise that resolves when any variable has changed. */
   readonly variableChange: (signal: AbortSignal) => Promise<void>;
   readonly onChange: () => void;
 }
 
 const maxEvents = 10;
 
-/** Runs one task: templates, process, restarts. */
+/** Runs one task: renders its templates, runs its process and restarts it. */
 export class TaskRunner {
   readonly task: FakeTask;
   readonly state: Json & { State: "pending" | "running" | "dead"; Failed: boolean; Restarts: number; Events: Json[] } = {
@@ -58,9 +58,9 @@ export class TaskRunner {
     Events: [],
   };
   readonly logs: { readonly stdout: TaskLog; readonly stderr: TaskLog };
-  /** Resolves when it has ended for good. */
+  /** Resolves when the task has ended for good. */
   readonly done: Promise<void>;
-  readonly #deps: TaskDeps;
+  readonly #options: TaskOptions;
   readonly #done = Promise.withResolvers<void>();
   readonly #killed = new AbortController();
   readonly #env: Record<string, string> = {};
@@ -68,12 +68,12 @@ export class TaskRunner {
   #killTimeout: number;
   #isRestarted = false;
 
-  constructor(task: FakeTask, deps: TaskDeps) {
+  constructor(task: FakeTask, options: TaskOptions) {
     this.task = task;
-    this.#deps = deps;
+    this.#options = options;
     this.#killTimeout = task.KillTimeout ?? 5e9;
     this.done = this.#done.promise;
-    mkdirSync(deps.directory, { recursive: true });
+    mkdirSync(options.directory, { recursive: true });
     this.logs = { stdout: new TaskLog(), stderr: new TaskLog() };
     this.event("Received", "Task received by client");
   }
@@ -83,7 +83,7 @@ export class TaskRunner {
   }
 
   get env(): Readonly<Record<string, string>> {
-    const ours = this.#deps.env;
+    const ours = this.#options.env;
     const own = Object.entries(this.task.Env ?? {}).map(([name, value]) => [name, replaceVariables(value, clientAttributes, ours)]);
     return { ...ours, ...(Object.fromEntries(own) as Record<string, string>), ...this.#env, NOMAD_TASK_NAME: this.task.Name };
   }
@@ -95,7 +95,7 @@ export class TaskRunner {
   event(Type: string, DisplayMessage: string, fields: Json = {}): void {
     this.state.Events.push({
       Type,
-      Time: this.#deps.clock.now() * 1e6,
+      Time: this.#options.clock.now() * 1e6,
       DisplayMessage,
       Message: "",
       Details: {},
@@ -104,10 +104,10 @@ export class TaskRunner {
       ...fields,
     });
     if (this.state.Events.length > maxEvents) this.state.Events.shift();
-    this.#deps.onChange();
+    this.#options.onChange();
   }
 
-  /** Runs until it has ended for good. The one that fails is dead when its siblings are, as with Nomad. */
+  /** Runs the task until it has ended for good. As in Nomad, a task that fails is dead only after its siblings. */
   async run(onFailure: () => Promise<void>): Promise<void> {
     const { signal } = this.#killed;
     this.event("Task Setup", "Building Task Directory");
@@ -123,9 +123,9 @@ export class TaskRunner {
         continue;
       }
       const isPrestart = this.task.Lifecycle?.Hook === "prestart" && !this.task.Lifecycle.Sidecar;
-      if (end === 0 && (isPrestart || (this.#deps.isBatch && !this.task.Lifecycle))) break;
-      const { Attempts, Interval, Delay, Mode } = this.task.RestartPolicy ?? this.#deps.restartPolicy;
-      const now = this.#deps.clock.monotonic();
+      if (end === 0 && (isPrestart || (this.#options.isBatch && !this.task.Lifecycle))) break;
+      const { Attempts, Interval, Delay, Mode } = this.task.RestartPolicy ?? this.#options.restartPolicy;
+      const now = this.#options.clock.monotonic();
       const recent = attempts.filter((at) => now - at < Interval / 1e6);
       if (end === "unrecoverable" || (recent.length >= Attempts && Mode === "fail")) {
         this.state.Failed = true;
@@ -137,13 +137,13 @@ export class TaskRunner {
       attempts.push(now);
       Object.assign(this.state, { State: "pending", Restarts: this.state.Restarts + 1, LastRestart: this.#time() });
       this.event("Restarting", `Task restarting in ${Math.round(delayMs)}ms`, { Details: { start_delay: String(delayMs * 1e6) } });
-      await this.#deps.clock.sleep(delayMs, signal).catch(() => {});
+      await this.#options.clock.sleep(delayMs, signal).catch(() => {});
       if (signal.aborted) break;
     }
     this.#end();
   }
 
-  /** Ends its process and starts another, whatever the policy. @returns whether it ran, when the process has ended */
+  /** Ends the process and starts another under any policy. @returns after the process has ended: whether the task was running */
   async restart(): Promise<boolean> {
     const { group } = this;
     if (!group) return false;
@@ -153,7 +153,7 @@ export class TaskRunner {
     return true;
   }
 
-  /** Ends it: asks, waits for its time-out, kills. */
+  /** Ends the task: sends its kill signal, waits for the kill time-out, then sends SIGKILL. */
   async kill(
     reason: readonly [type: string, message: string] = ["Killing", "Sent interrupt. Waiting 5s before force killing"],
   ): Promise<void> {
@@ -172,11 +172,11 @@ export class TaskRunner {
 
   async #endProcess(group: ProcessGroup): Promise<void> {
     group.signal(this.task.KillSignal ?? (this.task.Driver === "docker" ? "SIGTERM" : "SIGINT"));
-    using _timer = this.#deps.clock.setTimer(this.#killTimeout / 1e6, () => group.signal("SIGKILL"));
+    using _timer = this.#options.clock.setTimer(this.#killTimeout / 1e6, () => group.signal("SIGKILL"));
     await group.exited;
   }
 
-  /** It never runs: its allocation is over. */
+  /** Marks a task as dead that never ran, because its allocation has ended. */
   #end(): void {
     if (this.state.State === "dead") return;
     this.state.State = "dead";
@@ -184,11 +184,11 @@ export class TaskRunner {
     if (this.#killed.signal.aborted && this.state["StartedAt"] !== null) this.event("Killed", "Task successfully killed");
     this.logs.stdout.end();
     this.logs.stderr.end();
-    this.#deps.onChange();
+    this.#options.onChange();
     this.#done.resolve();
   }
 
-  /** Writes the templates' files. @returns whether they could be, before it was killed */
+  /** Waits until all templates can be written. @returns false if the task was killed first */
   async #render(signal: AbortSignal): Promise<boolean> {
     let told = "";
     while (!signal.aborted) {
@@ -196,19 +196,19 @@ export class TaskRunner {
       if (missing === undefined) return true;
       if (missing !== told) this.event("Template", `Missing: nomad.var.block(${missing}@default.global)`);
       told = missing;
-      await this.#deps.variableChange(signal).catch(() => {});
+      await this.#options.variableChange(signal).catch(() => {});
     }
     return false;
   }
 
-  /** @returns the variable that is missing */
+  /** Writes the templates' files. @returns the missing variable, or `undefined` if all were written */
   #tryRender(): string | undefined {
     for (const { EmbeddedTmpl, DestPath, Perms = "0644", Envvars } of this.task.Templates ?? []) {
-      const rendered = renderTemplate(EmbeddedTmpl, this.#deps.variable);
+      const rendered = renderTemplate(EmbeddedTmpl, this.#options.variable);
       if ("missing" in rendered) return rendered.missing;
-      const path = join(this.#deps.directory, DestPath);
+      const path = join(this.#options.directory, DestPath);
       mkdirSync(dirname(path), { recursive: true });
-      // A file that may not be written to is replaced.
+      // Replaces the file, because it may be read-only.
       writeFileSync(`${path}.new`, rendered.text, { mode: Number.parseInt(Perms, 8) });
       renameSync(`${path}.new`, path);
       if (!Envvars) continue;
@@ -220,29 +220,29 @@ export class TaskRunner {
     return undefined;
   }
 
-  /** The files again, as variables have changed. */
+  /** Writes the files again after variables have changed. */
   refresh(): void {
     if (this.state.State === "running") this.#tryRender();
   }
 
-  /** The words of a command, with what the client puts in and with mounted folders where they really are. */
+  /** Words of a command, with variables replaced and paths in mounts mapped to the real folders. */
   words(raw: readonly string[]): string[] {
     const binds = ((this.task.Config["volumes"] ?? []) as readonly string[]).map((bind) => bind.split(":"));
     return raw.map((word) => {
       for (const [source = "", target = ""] of binds)
-        if (word === target || word.startsWith(`${target}/`)) return join(this.#deps.directory, source) + word.slice(target.length);
+        if (word === target || word.startsWith(`${target}/`)) return join(this.#options.directory, source) + word.slice(target.length);
       return word;
     });
   }
 
   /**
-   * Runs it once. A start that came to nothing is tried again by the policy, unless the driver takes its error for unrecoverable.
+   * Runs the process once. A failed start is repeated according to the policy unless the driver considers the error unrecoverable.
    * Source: Nomad 2.0, `RestartTracker.GetState`.
    *
-   * @returns its exit code, or what is thought of the error
+   * @returns the exit code, or the kind of the start error
    */
   async #once(): Promise<number | "recoverable" | "unrecoverable"> {
-    const { reaper, directory } = this.#deps;
+    const { reaper, directory } = this.#options;
     const image = this.task.Config["image"];
     if (typeof image === "string" && image.startsWith("missing/")) {
       const text = `Failed to pull \`${image}\`: API error (404): pull access denied`;
@@ -278,7 +278,7 @@ export class TaskRunner {
   }
 
   #time(): string {
-    return new Date(this.#deps.clock.now()).toISOString();
+    return new Date(this.#options.clock.now()).toISOString();
   }
 }
 

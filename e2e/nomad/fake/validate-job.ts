@@ -7,7 +7,7 @@ interface Group {
   readonly Tasks?: readonly Json[];
 }
 
-/** What Nomad says to a job it does not take; `undefined` for one that it does. Source: fixture 13, and Nomad 2.0, `structs.Job.Validate`. */
+/** Nomad's error for an invalid job; `undefined` if the job is valid. Source: fixture 13, and Nomad 2.0, `structs.Job.Validate`. */
 export function jobProblem(job: Json): string | undefined {
   const problems: string[] = [];
   if (/[ \0]/.test(String(job["ID"]))) problems.push("Job ID contains a space");
