@@ -69,7 +69,7 @@ async function waitUntilReady(nodeName: string): Promise<void> {
   cleanUp.push(() => controlPlane.kubectl(["delete", "node", nodeName, "--ignore-not-found"]));
 }
 
-/** What the API server forbade this user, as `verb resource/name`. */
+/** Requests of this user that the API server has forbidden, as `verb resource/name`. */
 function forbidden(user: string): string[] {
   const events = controlPlane.auditEvents().filter((event) => event.user.username === user && event.responseStatus?.code === 403);
   return events.map(({ verb, objectRef }) =>
@@ -81,7 +81,7 @@ async function isThere(nodeName: string): Promise<boolean> {
   return (await client.list(resources.nodes, { fieldSelector: `metadata.name=${nodeName}` }, { signal })).items.length > 0;
 }
 
-test.for(["node", "service-account"] as const)("the manifests of a %s are valid", async (runAs) => {
+test.for(["node", "service-account"] as const)("the printed manifests of a %s are valid", async (runAs) => {
   const words = ["--nodename", "rights-dry", "--on-shutdown", "drain", `--run-as=${runAs}`];
   await using program = start(["manifests", "all", ...words]);
   expect(await program.exit).toBe(0);
@@ -92,7 +92,7 @@ test.for(["node", "service-account"] as const)("the manifests of a %s are valid"
   expect(applied.stdout).toContain("node/rights-dry created (server dry run)");
 });
 
-test("a dry run is no manifest: applied, it makes neither a Node nor a Lease", async () => {
+test("applying the output of a dry run creates neither a Node nor a Lease", async () => {
   await using program = start(["--nodename", "rights-ghost", "--kubeconfig", controlPlane.kubeconfig.path, "--dry-run"]);
   expect(await program.exit).toBe(0);
   expect(program.stdout).toContain("  node: does not exist; would be created\n  lease: does not exist; would be created\n");
@@ -109,7 +109,7 @@ test("a dry run is no manifest: applied, it makes neither a Node nor a Lease", a
   expect(leases.items).toEqual([]);
 });
 
-test("a Node that was applied beforehand is not Ready until its program runs, which keeps its labels and taints as the node's user", async () => {
+test("a Node that was applied beforehand becomes Ready when its program runs as the node's user, which keeps its labels and taints", async () => {
   const name = "rights-before";
   const words = ["--nodename", name];
   await using printing = start(["manifests", "all", ...words, "--label", "team=a"]);
@@ -137,7 +137,7 @@ test("a Node that was applied beforehand is not Ready until its program runs, wh
 });
 
 test.for(["keep", "drain", "delete"] as const)(
-  "with on-shutdown %s a service account with the printed rights is never forbidden anything",
+  "with on-shutdown %s no request of a service account with the printed rights is forbidden",
   async (policy) => {
     const nodeName = `rights-${policy}`;
     const words = ["--nodename", nodeName, "--on-shutdown", policy];
@@ -160,7 +160,7 @@ test.for(["keep", "drain", "delete"] as const)(
   },
 );
 
-test("as system:node:NAME under the Node authorizer the printed rights are all that is missing", async () => {
+test("as system:node:NAME under the Node authorizer no rights besides the printed ones are needed", async () => {
   const nodeName = "rights-node";
   const user = `system:node:${nodeName}`;
   const words = ["--nodename", nodeName, "--on-shutdown", "delete"];
@@ -173,11 +173,11 @@ test("as system:node:NAME under the Node authorizer the printed rights are all t
 
   expect(await program.exit).toBe(0);
   expect(await isThere(nodeName)).toBe(false);
-  // NodeRestriction refuses labels that are not a kubelet's, at the first try; the node is then made without them.
+  // NodeRestriction refuses the first attempt because of labels that kubelets may not set; the node is then created without them.
   expect(forbidden(user).filter((refusal) => !/^(create nodes|patch nodes)/.test(refusal))).toEqual([]);
 });
 
-test("a service account that is limited to a namespace runs pods there, and reads no Secret and makes no token anywhere else", async () => {
+test("a service account that is limited to a namespace runs pods there, but reads no Secret and creates no token elsewhere", async () => {
   const nodeName = "rights-limited";
   const words = ["--nodename", nodeName];
   const account = await applyRights([...words, "--namespaces", namespace], "service-account");

@@ -5,7 +5,7 @@ import { createNamespace, openClient, type OpenClient } from "./support/cluster.
 import { nodeToBe, readyCondition, startNode } from "./support/test-node.ts";
 import { deploymentOn, instanceIdOf, podOn, Pods, readiness } from "./support/workload.ts";
 
-// Killing the API server that other files share would be unkind.
+// A private control plane, because other files share the level's API server.
 let controlPlane: ControlPlane;
 let opened: OpenClient;
 let client: KubeClient;
@@ -27,13 +27,13 @@ afterAll(async () => {
   await controlPlane.stop();
 });
 
-test("the API server is killed and started: no pod restarts, the node is Ready, and what was asked for meanwhile happens", async () => {
+test("after a kill and restart of the API server no pod restarts, the node is Ready, and pending changes are applied", async () => {
   await using node = await startNode({ kubeconfig: controlPlane.kubeconfig });
   await client.create(resources.deployments, deploymentOn(node.name, "web", namespace, 3), { signal: new AbortController().signal });
   const before = await pods.allReady("app=web", 3);
 
   await controlPlane.killApiServer();
-  // The back end goes on by itself: one pod gets another address while nobody can be told.
+  // The back end continues to run: a pod's address changes while the API server is down.
   const moved = before[0]?.metadata?.uid ?? "";
   node.recording.backend.setPodIP(moved, "10.200.0.9");
   await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -54,7 +54,7 @@ test("the API server is killed and started: no pod restarts, the node is Ready, 
   expect(node.recording.violations).toEqual([]);
 });
 
-test("an API server that is away so long that the node was given up: node and pods are Ready soon after its return", async () => {
+test("after an outage of the API server that makes the node unknown, node and pods are soon Ready again", async () => {
   await using node = await startNode({ kubeconfig: controlPlane.kubeconfig });
   const created = await pods.create(podOn(node.name, "long", namespace));
   await pods.running("long");
@@ -65,7 +65,7 @@ test("an API server that is away so long that the node was given up: node and po
   const upMs = Date.now();
 
   await eventually(async () => await pods.get("long"), { timeoutMs: 60_000, describe: "the client to reach the server" });
-  // Whether the controllers came to doubt the node before it was heard of again is a race; both end well.
+  // The controllers may or may not mark the node as unknown before it reports again. Both cases are fine.
   await eventually(
     async () => {
       expect((await readyCondition(client, node.name)).status).toBe("True");
@@ -82,7 +82,7 @@ test("an API server that is away so long that the node was given up: node and po
   expect(node.recording.creates(created.uid)).toBe(1);
 });
 
-test("a pod that is deleted, and one that ends, while the API server is away come to their ends", async () => {
+test("pods that are deleted or end during an outage of the API server reach their final state", async () => {
   await using node = await startNode({ kubeconfig: controlPlane.kubeconfig, recording: new RecordingProvider({ stopDelayMs: 6_000 }) });
   const ending = await pods.create(podOn(node.name, "ending", namespace, { restartPolicy: "Never" }));
   const deleted = await pods.create(podOn(node.name, "deleted", namespace, { terminationGracePeriodSeconds: 120 }));

@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 test.for(["close", "reset", "end"] as const)(
-  "pods of a node whose watch is cut in the middle of a line (%s) run, once each, and go",
+  "after a watch is cut in the middle of a line (%s), each pod runs exactly once and is removed",
   async (cutOff) => {
     const created: string[] = [];
     for (let round = 0; round < 3; round++) {
@@ -61,31 +61,34 @@ test.for(["close", "reset", "end"] as const)(
   },
 );
 
-test.for(["status", "event"] as const)("410 as %s: what happened meanwhile is seen, and no pod is made or ended twice", async (how) => {
-  const kept = await pods.create(podOn(node.name, "kept", namespace));
-  const dropped = await pods.create(podOn(node.name, "dropped", namespace));
-  await Promise.all([pods.running("kept"), pods.running("dropped")]);
-  const away = proxy.inject({ watch: true, path: /\/pods\?/ }, { kind: "status", status: 503 });
-  proxy.disrupt({ watch: true, path: /\/pods\?/ }, { kind: "truncate", afterBytes: 0 });
-  await eventually(() => expect(away.hits).toBeGreaterThan(0));
+test.for(["status", "event"] as const)(
+  "410 as %s: changes in the meantime are noticed, and no pod is created or ended twice",
+  async (how) => {
+    const kept = await pods.create(podOn(node.name, "kept", namespace));
+    const dropped = await pods.create(podOn(node.name, "dropped", namespace));
+    await Promise.all([pods.running("kept"), pods.running("dropped")]);
+    const away = proxy.inject({ watch: true, path: /\/pods\?/ }, { kind: "status", status: 503 });
+    proxy.disrupt({ watch: true, path: /\/pods\?/ }, { kind: "truncate", afterBytes: 0 });
+    await eventually(() => expect(away.hits).toBeGreaterThan(0));
 
-  await pods.delete("dropped", 0);
-  await pods.gone("dropped");
-  const added = await pods.create(podOn(node.name, "added", namespace));
-  const gone = proxy.inject(
-    { watch: true, path: /\/pods\?.*[?&]resourceVersion=\d/, times: 1 },
-    how === "status" ? { kind: "status", status: 410 } : { kind: "error-event", code: 410 },
-  );
-  away[Symbol.dispose]();
+    await pods.delete("dropped", 0);
+    await pods.gone("dropped");
+    const added = await pods.create(podOn(node.name, "added", namespace));
+    const gone = proxy.inject(
+      { watch: true, path: /\/pods\?.*[?&]resourceVersion=\d/, times: 1 },
+      how === "status" ? { kind: "status", status: 410 } : { kind: "error-event", code: 410 },
+    );
+    away[Symbol.dispose]();
 
-  await pods.running("added");
-  await eventually(() => expect(node.recording.deletes(dropped.uid)).toBe(1));
-  expect(gone.hits).toBe(1);
-  expect([kept, dropped, added].map(({ uid }) => node.recording.creates(uid))).toEqual([1, 1, 1]);
-  expect(node.recording.callsOf("deletePod", kept.uid)).toEqual([]);
-});
+    await pods.running("added");
+    await eventually(() => expect(node.recording.deletes(dropped.uid)).toBe(1));
+    expect(gone.hits).toBe(1);
+    expect([kept, dropped, added].map(({ uid }) => node.recording.creates(uid))).toEqual([1, 1, 1]);
+    expect(node.recording.callsOf("deletePod", kept.uid)).toEqual([]);
+  },
+);
 
-test("429 with Retry-After on status writes: they come later, and the lease does not wait for them", async () => {
+test("429 with Retry-After on status writes: they are repeated later, and the lease does not wait for them", async () => {
   const refused = proxy.inject(
     { method: "PATCH", path: /\/pods\/.*\/status/, times: 3 },
     { kind: "status", status: 429, retryAfterSeconds: 7 },
@@ -97,17 +100,17 @@ test("429 with Retry-After on status writes: they come later, and the lease does
   const statusWrites = (): typeof proxy.requests =>
     proxy.requests.filter(({ method, path }) => method === "PATCH" && path.includes("/pods/web/status"));
   expect(refused.hits).toBe(3);
-  // The pod may be seen Running before the proxy has noted the answer that made it so.
+  // The pod may be Running before the proxy has recorded the response to the status write.
   await eventually(() => expect(statusWrites().map(({ status }) => status)).toEqual([429, 429, 429, 200]));
   const writes = statusWrites();
   const waits = writes.slice(1).map(({ atMs }, index) => ({ fromMs: writes[index]?.atMs ?? atMs, toMs: atMs }));
   expect(Math.min(...waits.map(({ fromMs, toMs }) => toMs - fromMs))).toBeGreaterThan(6_900);
-  // Due every three seconds, it was renewed in each of the waits.
+  // The lease is due every three seconds, so it was renewed during each wait.
   expect(waits.map(({ fromMs, toMs }) => renewals().some(({ atMs }) => fromMs < atMs && atMs < toMs))).toEqual([true, true, true]);
   expect(node.recording.creates(pod.uid)).toBe(1);
 });
 
-test("429 with Retry-After on everything but the lease: the node stays Ready", async () => {
+test("429 with Retry-After on every request except the lease: the node stays Ready", async () => {
   proxy.inject({ path: /^(?!.*leases)/ }, { kind: "status", status: 429, retryAfterSeconds: 1 });
   proxy.disrupt({ watch: true }, { kind: "truncate", afterBytes: 0 });
 
@@ -120,7 +123,7 @@ test("429 with Retry-After on everything but the lease: the node stays Ready", a
   await pods.running("after");
 });
 
-test("409 on status writes and on the lease: both are read again and written", async () => {
+test("409 on status writes and on the lease: the objects are read again and written", async () => {
   const onStatus = proxy.inject({ method: "PATCH", path: /\/pods\/.*\/status/, times: 2 }, { kind: "status", status: 409 });
   const onLease = proxy.inject({ method: "PUT", path: /\/leases\//, times: 2 }, { kind: "status", status: 409 });
 
@@ -135,7 +138,7 @@ test("409 on status writes and on the lease: both are read again and written", a
   expect((await readyCondition(client, node.name)).status).toBe("True");
 });
 
-test("409 on the last delete: the pod is deleted all the same", async () => {
+test("409 on the final delete: the pod is still deleted", async () => {
   const conflict = proxy.inject({ method: "DELETE", path: /\/pods\//, times: 2 }, { kind: "status", status: 409 });
   const pod = await pods.create(podOn(node.name, "web", namespace));
   await pods.running("web");
@@ -147,7 +150,7 @@ test("409 on the last delete: the pod is deleted all the same", async () => {
   expect(node.recording.callsOf("deletePod", pod.uid)).toHaveLength(1);
 });
 
-test("an answer that got lost after the write: nothing is done twice", async () => {
+test("a response that is lost after the write: nothing is done twice", async () => {
   proxy.inject({ method: "PATCH", path: /\/pods\/.*\/status/, times: 1 }, { kind: "reset", forward: true });
   proxy.inject({ method: "DELETE", path: /\/pods\//, times: 1 }, { kind: "reset", forward: true });
 
@@ -159,7 +162,7 @@ test("an answer that got lost after the write: nothing is done twice", async () 
   expect([node.recording.creates(pod.uid), node.recording.deletes(pod.uid)]).toEqual([1, 1]);
 });
 
-test("500 and 503 now and then: everything gets there in the end", async () => {
+test("occasional 500 and 503: every change is applied in the end", async () => {
   proxy.inject({ method: "PATCH", times: 4 }, { kind: "status", status: 500 });
   proxy.inject({ method: "PUT", times: 2 }, { kind: "status", status: 503 });
   proxy.inject({ method: "DELETE", times: 2 }, { kind: "status", status: 503 });
@@ -173,7 +176,7 @@ test("500 and 503 now and then: everything gets there in the end", async () => {
   expect(created.map(({ uid }) => [node.recording.creates(uid), node.recording.deletes(uid)])).toEqual(names.map(() => [1, 1]));
 });
 
-test("401 after a token's rotation: the node, with no more rights than are printed, reads the new token and goes on", async () => {
+test("401 after a token's rotation: the node, which has only the printed rights, reads the new token and continues", async () => {
   const name = uniqueName("rotating");
   const { account } = await applyPrintedRights(controlPlane, ["--provider", "mock", "--nodename", name, "--run-as=service-account"]);
   const tokenFile = join(controlPlane.directory, `token-${name}`);
@@ -206,7 +209,7 @@ test("401 after a token's rotation: the node, with no more rights than are print
   await forgetNode(controlPlane, name);
 });
 
-test("secrets that cannot be read for a while do not fail the pod", async () => {
+test("temporarily unreadable secrets do not make the pod Failed", async () => {
   await client.create(resources.secrets, { metadata: { name: "token", namespace }, stringData: { key: "value" } }, { signal });
   proxy.inject({ path: /\/secrets\//, times: 3 }, { kind: "status", status: 503 });
 
@@ -219,7 +222,7 @@ test("secrets that cannot be read for a while do not fail the pod", async () => 
   await pods.running("reader");
 });
 
-/** The times that the lease was renewed. */
+/** Requests that renewed the lease. */
 function renewals(): typeof proxy.requests {
   return proxy.requests.filter(({ method, path, status }) => method === "PUT" && path.includes(`/leases/${node.name}`) && status === 200);
 }

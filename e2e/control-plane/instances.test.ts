@@ -35,7 +35,7 @@ afterAll(async () => {
   await opened[Symbol.asyncDispose]();
 });
 
-test("a second instance of a live node refuses, and names the first", async () => {
+test("a second instance of a live node refuses to start, and names the first", async () => {
   const first = await start("a");
   const second = await start("b", { name: first.name, wait: false });
 
@@ -48,7 +48,7 @@ test("a second instance of a live node refuses, and names the first", async () =
   await nodeToBe(client, first.name, "True");
 });
 
-test("the same instance, started again, takes over at once and restarts no pod", async () => {
+test("the same instance takes over at once after a restart, and restarts no pod", async () => {
   const recording = new RecordingProvider();
   const options = { recording, node: { leaseDurationSeconds: 60, instance: { identity: "a" } } };
   const first = await start("a", options);
@@ -59,7 +59,7 @@ test("the same instance, started again, takes over at once and restarts no pod",
 
   const second = await start("a", { ...options, name: first.name });
 
-  // It would have to wait for three quarters of the lease's time at least.
+  // Another instance would have to wait for at least three quarters of the lease's duration.
   expect(Date.now() - stoppedMs).toBeLessThan(40_000);
   await nodeToBe(client, first.name, "True");
   await pods.running("taken");
@@ -69,7 +69,7 @@ test("the same instance, started again, takes over at once and restarts no pod",
   expect(second.recording.deletes(pod.uid)).toBe(1);
 });
 
-test("another instance takes over a node whose lease nobody renews, once its time is over", async () => {
+test("another instance takes over a node after its lease has expired", async () => {
   const recording = new RecordingProvider();
   const first = await start("a", { recording });
   const pod = await pods.create(podOn(first.name, "left", namespace));
@@ -85,7 +85,7 @@ test("another instance takes over a node whose lease nobody renews, once its tim
   expect(recording.creates(pod.uid)).toBe(1);
 });
 
-test("an instance that stands by waits while the first lives, and takes over when it is gone", async () => {
+test("a standby instance waits while the first is alive, and takes over when it is gone", async () => {
   const recording = new RecordingProvider();
   const first = await start("a", { recording });
   const standby = await start("b", { name: first.name, recording, wait: false, node: { instance: { identity: "b", standby: true } } });
@@ -102,7 +102,7 @@ test("an instance that stands by waits while the first lives, and takes over whe
   expect([pod, next].map(({ uid }) => recording.creates(uid))).toEqual([1, 1]);
 });
 
-test("of two copies with one identity the older ends, and only one is left", async () => {
+test("of two copies with the same identity the older one ends", async () => {
   const recording = new RecordingProvider();
   const older = await start("same", { recording });
 
@@ -116,7 +116,7 @@ test("of two copies with one identity the older ends, and only one is left", asy
   expect(recording.callsOf("createPod", pod.uid)).toHaveLength(1);
 });
 
-test("an instance that was cut off and replaced meanwhile ends when it is back", async () => {
+test("an instance that was replaced while it was cut off ends when it reconnects", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   const recording = new RecordingProvider();
   const cut = await start("a", { recording, kubeconfig: proxy.kubeconfig });

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 describe("reading and writing", () => {
-  test("an object is created, read, replaced, patched in every way and deleted", async () => {
+  test("an object is created, read, replaced, patched with each patch type and deleted", async () => {
     const created = await client.create(resources.configMaps, configMap("crud", { a: "1" }), { signal });
     const name = { namespace, name: "crud" };
 
@@ -58,7 +58,7 @@ describe("reading and writing", () => {
     await expect(client.get(resources.configMaps, name, { signal })).rejects.toSatisfy(isNotFound);
   });
 
-  test("a long list comes in pages that belong together", async () => {
+  test("a long list arrives in pages of the same version", async () => {
     await Promise.all(
       Array.from({ length: 7 }, (_, index) => client.create(resources.configMaps, labelled(`page-${String(index)}`, "pages"), { signal })),
     );
@@ -84,7 +84,7 @@ describe("reading and writing", () => {
     expect(versions.size).toBe(1);
   });
 
-  test("a Lease's times have six fractional digits; the server refuses three", async () => {
+  test("times in a Lease need six fractional digits; the server refuses three", async () => {
     const nowMs = Date.now();
     const lease: Lease = {
       metadata: { name: "micro", namespace },
@@ -100,7 +100,7 @@ describe("reading and writing", () => {
     );
   });
 
-  test("a status patch for another pod's UID is refused as invalid, a delete for it as a conflict", async () => {
+  test("with another pod's UID a status patch is refused as invalid, and a delete as a conflict", async () => {
     const name = { namespace, name: "uids" };
     const pod = await client.create(resources.pods, boundPod("uids"), { signal });
     const patchFor = (uid: string): Promise<Pod> =>
@@ -130,7 +130,7 @@ describe("reading and writing", () => {
     await expect(client.get(resources.pods, name, { signal })).rejects.toSatisfy(isNotFound);
   });
 
-  test("a bound pod that is deleted gracefully stays with its grace, and a second delete shortens it", async () => {
+  test("a bound pod that is deleted gracefully stays with its grace period, which a second delete shortens", async () => {
     const name = { namespace, name: "graceful" };
     await client.create(resources.pods, boundPod("graceful"), { signal });
 
@@ -144,7 +144,7 @@ describe("reading and writing", () => {
     await client.delete(resources.pods, name, { gracePeriodSeconds: 0 }, { signal });
   });
 
-  test("every refusal is an error of its kind, with the server's own words", async () => {
+  test("every refusal becomes an error of the right kind with the server's message", async () => {
     const ann = await openClient(controlPlane.kubeconfigFor("ann"));
     const nobody = await openClient(controlPlane.kubeconfigWith({ token: "not-a-token" }));
     await using _stack = closing(ann, nobody);
@@ -168,7 +168,7 @@ describe("reading and writing", () => {
 });
 
 describe("watching", () => {
-  test("a watch from a list's version tells every change in order", async () => {
+  test("a watch from a list's version delivers every change in order", async () => {
     const { resourceVersion } = await client.list(resources.configMaps, { namespace }, { signal });
     const abort = new AbortController();
     const watch = await client.watch(
@@ -186,7 +186,7 @@ describe("watching", () => {
     expect(events.map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "DELETED"]);
   });
 
-  test("a streamed list ends with a bookmark that says so", async () => {
+  test("a streamed list ends with a bookmark that marks its end", async () => {
     const watch = await client.watch(
       resources.namespaces,
       { sendInitialEvents: true, allowWatchBookmarks: true, resourceVersionMatch: "NotOlderThan", resourceVersion: "" },
@@ -203,7 +203,7 @@ describe("watching", () => {
     expect(added).toBeGreaterThanOrEqual(4);
   });
 
-  test("a list's token that is no longer good is gone", async () => {
+  test("an expired token for the next page is Gone", async () => {
     await using proxy = await startFaultProxy({ target: controlPlane.target });
     await using through = await openClient(proxy.kubeconfig);
     proxy.inject({ path: /continue=/ }, { kind: "status", status: 410 });
@@ -215,7 +215,7 @@ describe("watching", () => {
     expect(isGone(error)).toBe(true);
   });
 
-  test("the server ends a watch when its time is over, and leaving one frees its connection", async () => {
+  test("the server ends a watch at its time-out, and leaving a watch frees its connection", async () => {
     await using _ = leakCheck();
     await using own = await openClient(controlPlane.kubeconfig);
 
@@ -229,7 +229,7 @@ describe("watching", () => {
     expect(await take(left, 1)).toHaveLength(1);
   });
 
-  test("a hundred open watches do not hold up requests", async () => {
+  test("a hundred open watches do not delay requests", async () => {
     await using own = await openClient(controlPlane.kubeconfig);
     const abort = new AbortController();
     const watches = await Promise.all(
@@ -247,8 +247,8 @@ describe("watching", () => {
 });
 
 describe("through faults", () => {
-  test("five hundred requests take no more connections than the pool has", async () => {
-    // Both ends are in this process: without TLS no connection waits for the handshakes of all.
+  test("five hundred requests use no more connections than the pool has", async () => {
+    // Both ends are in this process. Without TLS no connection is delayed by the handshakes of the others.
     await using proxy = await startFaultProxy({ target: controlPlane.target, tls: false });
     await using own = await openClient(proxy.kubeconfig);
 
@@ -258,7 +258,7 @@ describe("through faults", () => {
     expect(proxy.connections).toBeLessThanOrEqual(32);
   });
 
-  test("429 says how long to wait, a reset does not", async () => {
+  test("a 429 error has the time to wait, a reset does not", async () => {
     await using proxy = await startFaultProxy({ target: controlPlane.target });
     await using own = await openClient(proxy.kubeconfig);
     proxy.inject({ times: 1 }, { kind: "status", status: 429, retryAfterSeconds: 7 });
@@ -272,11 +272,11 @@ describe("through faults", () => {
       code: "VK_UNAVAILABLE",
       retryAfterMs: undefined,
     });
-    // Whether it took effect was unclear; it did.
+    // The outcome was unclear to the client; the write took effect.
     expect((await client.get(resources.configMaps, { namespace, name: "unclear" }, { signal })).metadata?.name).toBe("unclear");
   });
 
-  test("a token that was rotated in its file is read again on 401, once", async () => {
+  test("on 401 a rotated token file is read again, once", async () => {
     await using proxy = await startFaultProxy({ target: controlPlane.target });
     const tokenFile = join(controlPlane.directory, "rotated-token");
     const tokenOf = async (): Promise<string> =>
@@ -305,7 +305,7 @@ describe("through faults", () => {
     expect(proxy.requests.slice(3).map(({ status }) => status)).toEqual([401, 200]);
   });
 
-  test("a half-open connection holds up nobody else, and the call ends when it is told to", async () => {
+  test("a half-open connection delays no other request, and its call ends when it is aborted", async () => {
     await using proxy = await startFaultProxy({ target: controlPlane.target });
     await using own = await openClient(proxy.kubeconfig);
     proxy.inject({ path: /configmaps/ }, { kind: "drop" });
@@ -318,7 +318,7 @@ describe("through faults", () => {
     await expect(hanging).rejects.toThrow("long enough");
   });
 
-  test("a watch that is cut in the middle of a line gives the whole lines, and then an error", async () => {
+  test("a watch that is cut in the middle of a line delivers the complete lines and then an error", async () => {
     await using proxy = await startFaultProxy({ target: controlPlane.target });
     await using own = await openClient(proxy.kubeconfig);
     proxy.inject({ watch: true }, { kind: "cut-line", afterLines: 2 });
@@ -334,7 +334,7 @@ describe("through faults", () => {
   });
 });
 
-test("recorded events are what kubectl shows", async () => {
+test("kubectl shows recorded events", async () => {
   const pod = await client.create(resources.pods, boundPod("eventful"), { signal });
   const recorder = createEventRecorder({
     client,
@@ -364,7 +364,7 @@ test("recorded events are what kubectl shows", async () => {
   expect((await controlPlane.kubectl(["describe", "pod", "eventful", "-n", namespace])).stdout).toContain("ProviderUnsupported");
 });
 
-test("a client's own certificate names the user it is", async () => {
+test("a client certificate determines the user", async () => {
   const credentials = await loadCredentials({ kubeconfig: controlPlane.kubeconfigFor("bob", ["dev"]).path, env: {}, clock: systemClock });
   await using transport = createHttpTransport({ credentials });
   const bob = createKubeClient(transport);
@@ -387,7 +387,7 @@ function labelled(name: string, label: string): ConfigMap {
   return { metadata: { name, namespace, labels: { test: label } }, data: {} };
 }
 
-/** A pod bound to a node that nobody runs. */
+/** A pod bound to a node that does not exist. */
 function boundPod(name: string): Pod {
   return { metadata: { name, namespace }, spec: { nodeName: "nobody", containers: [{ name: "main", image: "main:1" }] } };
 }

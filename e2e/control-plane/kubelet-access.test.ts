@@ -55,7 +55,7 @@ interface NodeWish {
   readonly cluster?: ControlPlaneAccess;
 }
 
-/** The program with a node of its own, ready. No flag says anything about certificates. */
+/** Starts the program with one node, without certificate flags; resolves when the node is ready. */
 async function startProgram({
   name = uniqueName("access"),
   kubeconfig,
@@ -81,7 +81,7 @@ async function startProgram({
   };
 }
 
-/** Applies the printed rights of a node. @returns its service account */
+/** Applies the printed rights for a node. @returns the name of its service account */
 async function applyRights(nodeName: string, runAs: "node" | "service-account"): Promise<string> {
   const words = ["--provider", "mock", "--nodename", nodeName, "--kubelet-port", "1", `--run-as=${runAs}`];
   const { account, undo } = await applyPrintedRights(controlPlane, words);
@@ -89,7 +89,7 @@ async function applyRights(nodeName: string, runAs: "node" | "service-account"):
   return account;
 }
 
-/** A pod that runs on the node. */
+/** Creates a pod on the node and waits until it runs. @returns its name */
 async function runPod(nodeName: string): Promise<string> {
   const name = `pod-${nodeName}`;
   await client.create(resources.pods, podOn(nodeName, name, namespace), { signal });
@@ -100,7 +100,7 @@ async function runPod(nodeName: string): Promise<string> {
   return name;
 }
 
-/** What the API server forbade this user, as `verb resource/name`. */
+/** Requests of this user that the API server has forbidden, as `verb resource/name`. */
 function forbidden(user: string): string[] {
   const events = controlPlane.auditEvents().filter((event) => event.user.username === user && event.responseStatus?.code === 403);
   return events.map(({ verb, objectRef }) =>
@@ -108,7 +108,7 @@ function forbidden(user: string): string[] {
   );
 }
 
-/** A user's client certificate, of the cluster's authority. */
+/** A client certificate for a user, signed by the cluster's authority. */
 function certificateOf(user: string, groups: readonly string[] = []): Caller {
   const config = JSON.parse(controlPlane.kubeconfigFor(user, groups).text) as { users: [{ user: Record<string, string> }] };
   const field = (name: string): string => Buffer.from(config.users[0].user[name] ?? "", "base64").toString();
@@ -127,8 +127,8 @@ async function expectLogsAndExec(podName: string): Promise<void> {
   expect(exec).toMatchObject({ code: 0, stdout: "hello\n" });
 }
 
-describe("with no certificate flag and just the printed rights", () => {
-  test("kubectl logs and exec reach a node that runs as a service account, which is never forbidden anything", async () => {
+describe("without certificate flags and with only the printed rights", () => {
+  test("kubectl logs and exec reach a node that runs as a service account, none of whose requests is forbidden", async () => {
     const name = uniqueName("account");
     const account = await applyRights(name, "service-account");
     const token = await tokenOf(account, "kube-system");
@@ -140,7 +140,7 @@ describe("with no certificate flag and just the printed rights", () => {
     expect(forbidden(`system:serviceaccount:kube-system:${account}`)).toEqual([]);
   });
 
-  test("kubectl logs and exec reach a node that runs as system:node:NAME, which is forbidden no more than before", async () => {
+  test("kubectl logs and exec reach a node that runs as system:node:NAME, without additional forbidden requests", async () => {
     const name = uniqueName("node");
     await applyRights(name, "node");
     const user = `system:node:${name}`;
@@ -152,7 +152,7 @@ describe("with no certificate flag and just the printed rights", () => {
     expect(forbidden(user).filter((refusal) => !/^(create nodes|patch nodes)/.test(refusal))).toEqual([]);
   });
 
-  test("the node declares what its server can, and where it is", async () => {
+  test("the node declares its server's features, address and port", async () => {
     await using node = await startProgram();
     const { status } = await client.get(resources.nodes, { name: node.name }, { signal });
 
@@ -165,7 +165,7 @@ describe("with no certificate flag and just the printed rights", () => {
   });
 });
 
-describe("who may call", () => {
+describe("the server accepts", () => {
   const asked = (pod: string): KubeletRequest[] => {
     const exec = `/exec/${namespace}/${pod}/main?command=echo&command=hello&output=1`;
     return [
@@ -181,7 +181,7 @@ describe("who may call", () => {
     return answers.map(({ status }) => status);
   }
 
-  test("nobody without credentials, of another authority, or without rights; over plain requests and upgrades", async () => {
+  test("no caller without credentials, from another authority, or without rights, for plain requests and upgrades", async () => {
     await using node = await startProgram();
     const pod = await runPod(node.name);
     const stranger = createCertificateAuthority("kubernetes").issue({
@@ -196,7 +196,7 @@ describe("who may call", () => {
     expect(await of({ token: "made-up" })).toEqual([401, 401, 401, 401]);
     expect(await of(certificateOf("ann", ["dev"]))).toEqual([403, 403, 403, 403]);
     expect(await of({ token: await tokenOf("default") })).toEqual([403, 403, 403, 403]);
-    // A certificate that does not hold is no obstacle to a token, and the other way round.
+    // An invalid certificate does not prevent authentication by token, and vice versa.
     expect(await of({ ...stranger, token: await tokenOf("default") })).toEqual([403, 403, 403, 403]);
     expect(await of({ ...certificateOf("bob", ["system:masters"]), token: "made-up" })).toEqual([200, 200, 101, 101]);
     expect((await askKubelet(node.port, { path: "/pods" }, certificateOf("ann", ["dev"]))).body).toContain(
@@ -204,7 +204,7 @@ describe("who may call", () => {
     );
   });
 
-  test("whoever the cluster allows, by certificate and by token; to read is not to run", async () => {
+  test("every caller that the cluster allows, by certificate or token; the right to read does not include the right to run", async () => {
     await using node = await startProgram();
     const pod = await runPod(node.name);
     const role = uniqueName("reader");
@@ -219,7 +219,7 @@ describe("who may call", () => {
     expect(await statuses(node.port, pod, { token: await tokenOf("default") })).toEqual([200, 200, 403, 403]);
   });
 
-  test("nobody whom the API server cannot be asked about", async () => {
+  test("no caller while the API server cannot be asked about him", async () => {
     await using proxy = await startFaultProxy({ target: controlPlane.target });
     await using node = await startProgram({ kubeconfig: proxy.kubeconfig });
     const pod = await runPod(node.name);
@@ -235,7 +235,7 @@ describe("who may call", () => {
     expect((await askKubelet(node.port, { path: "/pods" }, dora)).status).toBe(200);
   });
 
-  test("everybody known, and loudly, with --authorization-mode=AlwaysAllow", async () => {
+  test("every authenticated caller, with a warning, under --authorization-mode=AlwaysAllow", async () => {
     await using node = await startProgram({ words: ["--authorization-mode=AlwaysAllow"] });
 
     expect((await askKubelet(node.port, { path: "/pods" }, certificateOf("ann"))).status).toBe(200);
@@ -246,7 +246,7 @@ describe("who may call", () => {
   });
 });
 
-test("several nodes share a port: kubectl reaches the pods of each, and each has metrics of its own", async () => {
+test("several nodes share a port: kubectl reaches the pods of each, and each has its own metrics", async () => {
   const [first, second] = [uniqueName("shared"), uniqueName("shared")];
   const port = await freePort();
   const nodes = [first, second].map((name) => ({ name, provider: "mock", kubeletPort: port }));
@@ -254,7 +254,7 @@ test("several nodes share a port: kubectl reaches the pods of each, and each has
   const settings = { apiVersion: "virtual-kubelet.io/v1alpha1", kind: "VirtualKubelet", kubelet: { address: "127.0.0.1" }, nodes };
   await writeFile(config, JSON.stringify(settings));
   const words = ["--config", config, "--health-addr", "off", "--identity", first, "--kubeconfig", controlPlane.kubeconfig.path];
-  // A variable counts for all nodes; this one is for programs that are to have no server.
+  // The variable applies to all nodes; the tests' programs use it to turn the server off.
   await using program = new Program(words, { cwd: controlPlane.directory, env: { KUBELET_PORT: "" } });
   onTestFailed(() => console.error(program.stderr));
   cleanUp.push(() => controlPlane.kubectl(["delete", "node", first, second, "--ignore-not-found", "--wait=false"]));
@@ -273,7 +273,7 @@ test("several nodes share a port: kubectl reaches the pods of each, and each has
   }
 });
 
-test("a port that is taken is one line, before anything has happened", async () => {
+test("a port in use causes a one-line error before anything else happens", async () => {
   await using node = await startProgram();
   const words = [
     "--nodename",
@@ -296,7 +296,7 @@ test("a port that is taken is one line, before anything has happened", async () 
 });
 
 describe("the serving certificate", () => {
-  /** The node's open request. */
+  /** The node's pending certificate request. */
   async function pendingRequest(cluster: ControlPlaneAccess, nodeName: string, requester: string): Promise<string> {
     return await eventually(
       async () => {
@@ -313,7 +313,7 @@ describe("the serving certificate", () => {
   }
 
   test.for(["system:node:NAME", "service account"])(
-    "is the cluster's once a request of a %s is approved, without a restart",
+    "comes from the cluster after a request of a %s is approved, without a restart",
     async (kind) => {
       const name = uniqueName("cert");
       const account = await applyRights(name, "service-account");
@@ -340,7 +340,7 @@ describe("the serving certificate", () => {
     },
   );
 
-  test("lets an API server that checks it in, and survives a restart", async () => {
+  test("is accepted by an API server that verifies it, and is kept across a restart", async () => {
     const directory = await mkdtemp(join(tmpdir(), "cp-"));
     cleanUp.push(() => rm(directory, { recursive: true, force: true }));
     await using cluster = await startControlPlane({

@@ -7,7 +7,7 @@ import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { apiRequest, ensureControlPlane, eventually, openControlPlane, startControlPlane } from "@virtual-kubelet/testing";
 import { expect, inject, test } from "vitest";
 
-test("the administrator's kubeconfig drives stock kubectl, and the server says its version", async () => {
+test("kubectl works with the administrator's kubeconfig, and the server reports its version", async () => {
   const shared = openControlPlane(inject("controlPlane"));
 
   const { code, stdout } = await shared.kubectl(["get", "namespaces", "-o", "name"]);
@@ -17,7 +17,7 @@ test("the administrator's kubeconfig drives stock kubectl, and the server says i
   expect(shared.version).toMatch(/^v1\.\d+\.\d+/);
 });
 
-test("a kubeconfig for a user holds that user and those groups, and RBAC decides what they may", async () => {
+test("a kubeconfig for a user authenticates as that user with those groups, and RBAC determines the rights", async () => {
   const shared = openControlPlane(inject("controlPlane"));
   const ann = shared.kubeconfigFor("ann", ["dev", "ops"]);
 
@@ -41,7 +41,7 @@ test("a service account's token works as a kubeconfig's credentials", async () =
   expect(JSON.parse(whoami.stdout)).toMatchObject({ status: { userInfo: { username: "system:serviceaccount:default:default" } } });
 });
 
-test("kubectl reads its standard input, and a failure is an answer with a code", async () => {
+test("kubectl reads its standard input, and a failure is a result with an exit code", async () => {
   const shared = openControlPlane(inject("controlPlane"));
   const manifest = JSON.stringify({
     apiVersion: "v1",
@@ -60,7 +60,7 @@ test("kubectl reads its standard input, and a failure is an answer with a code",
   });
 });
 
-test("controllers and scheduler work: a Deployment's pods appear, and wait for a node", async () => {
+test("controllers and scheduler work: a Deployment's pods are created and wait for a node", async () => {
   const shared = openControlPlane(inject("controlPlane"));
   await shared.kubectl(["create", "namespace", "launcher"]);
   const template = {
@@ -87,11 +87,11 @@ test("controllers and scheduler work: a Deployment's pods appear, and wait for a
   );
 });
 
-test("the audit log tells who did what", async () => {
+test("the audit log contains users and their requests", async () => {
   const shared = openControlPlane(inject("controlPlane"));
   await shared.kubectl(["get", "configmaps", "-n", "kube-public"]);
 
-  // A request is noted behind its answer.
+  // A request is logged after its response.
   await eventually(
     () => {
       const event = shared
@@ -107,7 +107,7 @@ test("the audit log tells who did what", async () => {
   );
 });
 
-test("a killed API server starts again on its port with its data, and disposing leaves neither process nor file", async () => {
+test("a killed API server starts again with the same port and data, and disposing leaves no process and no file", async () => {
   const controlPlane = await startControlPlane({ components: [] });
   const pids = Object.values(controlPlane.processes).map(({ pid }) => pid);
   {
@@ -141,7 +141,7 @@ test("without kube-controller-manager pods need no service account", async () =>
   expect(await controlPlane.kubectl(["create", "-f", "-"], { stdin: JSON.stringify(pod) })).toMatchObject({ code: 0 });
 });
 
-test("a process that does not come up is named, with the end of its log, and nothing is left behind", async () => {
+test("the error for a process that does not start names it and shows the end of its log, and nothing is left behind", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "cp-"));
   try {
     const starting = startControlPlane({ components: [], dataDir, flags: { "kube-apiserver": { "authorization-mode": "Nonsense" } } });
@@ -153,7 +153,7 @@ test("a process that does not come up is named, with the end of its log, and not
   }
 });
 
-test("a kube-apiserver of another version than KUBERNETES asks for is refused, and nothing is left behind", async () => {
+test("a kube-apiserver whose version differs from KUBERNETES is refused, and nothing is left behind", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "cp-"));
   const { version } = openControlPlane(inject("controlPlane"));
   const other = version.startsWith("v1.34.") ? "1.35" : "1.34";
@@ -168,7 +168,7 @@ test("a kube-apiserver of another version than KUBERNETES asks for is refused, a
   }
 });
 
-test("the processes end with the test process, also when it is killed", async () => {
+test("the processes end when the test process ends, even if it is killed", async () => {
   const program = `
     import { startControlPlane } from "@virtual-kubelet/testing";
     const controlPlane = await startControlPlane({ components: [] });
@@ -190,7 +190,7 @@ test("the processes end with the test process, also when it is killed", async ()
   await eventually(() => expect(existsSync(directory)).toBe(false), { describe: "the temporary folder to be removed" });
 });
 
-/** Command lines of running processes that name the folder. */
+/** Command lines of running processes that contain the folder. */
 function processesOf(directory: string): string[] {
   const commandLines = readdirSync("/proc").map((entry) => {
     try {

@@ -34,7 +34,7 @@ afterAll(async () => {
   await opened[Symbol.asyncDispose]();
 });
 
-test("a node is Ready, with what its provider says of it, and kubectl shows it", async () => {
+test("a node becomes Ready with its provider's description, and kubectl shows it", async () => {
   const node = await start({
     node: {
       address: "192.0.2.7",
@@ -73,7 +73,7 @@ test("a node is Ready, with what its provider says of it, and kubectl shows it",
   expect((await controlPlane.kubectl(["describe", "node", node.name])).stdout).toContain("KubeletReady");
 });
 
-test("the lease is renewed in time, over and over", async () => {
+test("the lease is always renewed in time", async () => {
   const node = await start();
   const renewTime = async (): Promise<string> =>
     (await client.get(resources.leases, { namespace: "kube-node-lease", name: node.name }, { signal })).spec?.renewTime ?? "";
@@ -89,11 +89,11 @@ test("the lease is renewed in time, over and over", async () => {
 
   const renewals = [...times].map((time) => Date.parse(time));
   const gaps = renewals.slice(1).map((time, index) => time - (renewals[index] ?? time));
-  // Due every three seconds; in time is before it is over.
+  // The lease is due every three seconds and expires after twelve.
   expect(Math.max(...gaps)).toBeLessThan(12_000);
 });
 
-test("labels, taints and conditions that others set on the node stay", async () => {
+test("labels, taints and conditions that others set on the node are kept", async () => {
   const node = await start({ node: { statusReportIntervalMs: 1_000 } });
   await controlPlane.kubectl(["label", "node", node.name, "others=label"]);
   await controlPlane.kubectl(["taint", "node", node.name, "others=taint:NoExecute"]);
@@ -111,7 +111,7 @@ test("labels, taints and conditions that others set on the node stay", async () 
   });
 });
 
-test("a node that is deleted registers again, with its lease, and its pods run on", async () => {
+test("a deleted node registers again with its lease, and its pods keep running", async () => {
   const node = await start();
   const pod = await pods.create(podOn(node.name, "stays", namespace));
   await pods.running("stays");
@@ -134,7 +134,7 @@ test("a node that is deleted registers again, with its lease, and its pods run o
   expect(node.recording.creates(next.uid)).toBe(1);
 });
 
-test("a node whose provider is away is NotReady, with the provider's words, and Ready again soon after its return", async () => {
+test("a node whose provider fails is NotReady with the provider's message, and Ready again soon after it recovers", async () => {
   const node = await start();
   const pod = await pods.create(podOn(node.name, "patient", namespace));
   await pods.running("patient");
@@ -143,7 +143,7 @@ test("a node whose provider is away is NotReady, with the provider's words, and 
   await nodeToBe(client, node.name, "False");
   const condition = (await getNode(client, node.name)).status?.conditions?.find(({ type }) => type === "Ready");
   expect(condition?.message).toContain("the back end sleeps");
-  // The controllers keep new pods away; those that run are not marked, for the node still speaks.
+  // The controllers keep new pods away, but do not mark running pods, because the node still reports.
   await eventually(async () =>
     expect((await getNode(client, node.name)).spec?.taints?.map(({ key }) => key)).toContain("node.kubernetes.io/not-ready"),
   );
@@ -157,7 +157,7 @@ test("a node whose provider is away is NotReady, with the provider's words, and 
   expect(node.recording.callsOf("deletePod", pod.uid)).toEqual([]);
 });
 
-test("a node that was cut off is Unknown, and it and its pods are Ready soon after its return", async () => {
+test("a node that is cut off becomes Unknown, and soon after its return the node and its pods are Ready", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await using node = await start({ kubeconfig: proxy.kubeconfig });
   const names = ["one", "two", "three"];
@@ -185,7 +185,7 @@ test("a node that was cut off is Unknown, and it and its pods are Ready soon aft
   }
 });
 
-test("with onProviderDown: condition the node stays Ready, takes no new pods, and says why", async () => {
+test("with onProviderDown: condition the node stays Ready, accepts no new pods, and shows the reason", async () => {
   const node = await start({ node: { onProviderDown: "condition" } });
   const away = node.recording.script("ping", { error: new UnavailableError("the back end sleeps") });
 
@@ -204,7 +204,7 @@ test("with onProviderDown: condition the node stays Ready, takes no new pods, an
   });
 });
 
-test("a pod that asks for more than the provider can do waits, says what, and becomes one that runs elsewhere", async () => {
+test("a pod with unsupported fields waits, names them, and can be deleted without the provider", async () => {
   const node = await start();
 
   await pods.create(podOn(node.name, "demanding", namespace, { hostNetwork: true }));
@@ -222,7 +222,7 @@ test("a pod that asks for more than the provider can do waits, says what, and be
   await pods.gone("demanding");
 });
 
-test("onShutdown: delete removes node and lease; keep leaves both, and the pods at the back end", async () => {
+test("onShutdown: delete removes node and lease; keep leaves both and the pods at the back end", async () => {
   const deleting = await start({ node: { onShutdown: "delete" } });
   await deleting.stop();
   expect((await controlPlane.kubectl(["get", "node", deleting.name])).stderr).toContain("NotFound");

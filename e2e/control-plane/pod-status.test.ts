@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => transport[Symbol.asyncDispose]());
 
-/** Creates a pod bound to a node that nobody runs. */
+/** Creates a pod bound to a node that does not exist. */
 async function createPod(spec: Partial<NonNullable<Pod["spec"]>> = {}): Promise<Pod> {
   const metadata = { name: `pod-${count++}`, namespace: "pod-status" };
   const pod: Pod = {
@@ -46,7 +46,7 @@ async function addEphemeral(pod: Pod, template: Pod): Promise<Pod> {
   return client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "ephemeralcontainers", signal });
 }
 
-/** Writes the status if it differs; returns the server's object. */
+/** Writes the status if it differs. @returns the server's object */
 async function write(pod: Pod, wanted: PodStatus): Promise<Pod> {
   const body = podStatusPatch(pod, wanted);
   if (!body) return pod;
@@ -68,7 +68,7 @@ const running = {
 };
 
 describe("a pod's status on a real API server", () => {
-  test("comes out as wanted, conditions in a kubelet's order, and needs no second patch", async () => {
+  test("has the wanted content after one patch, with conditions in a kubelet's order", async () => {
     const pod = await createPod();
 
     const written = await write(pod, derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
@@ -90,7 +90,7 @@ describe("a pod's status on a real API server", () => {
     expect(podStatusPatch(written, derive(written, { podIP: "10.0.0.1", containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
   });
 
-  test("changes its addresses, their order, and loses them", async () => {
+  test("can change its addresses and their order, and lose them", async () => {
     let pod = await createPod();
     for (const ips of [["10.0.0.1", "fd00::1"], ["fd00::1", "10.0.0.1"], ["fd00::2", "10.0.0.1"], ["10.0.0.2"], []]) {
       const [podIP] = ips;
@@ -101,7 +101,7 @@ describe("a pod's status on a real API server", () => {
     }
   });
 
-  test("leaves conditions of others alone, and drops its own when they are asserted no more", async () => {
+  test("keeps the conditions of others, and loses its own when they no longer apply", async () => {
     const created = await createPod();
     const pod = await write(created, derive(created, { containerStatuses: [running] }));
     const body = { status: { conditions: [{ type: "example.com/theirs", status: "True", lastTransitionTime: "2026-05-01T10:00:00Z" }] } };
@@ -114,7 +114,7 @@ describe("a pod's status on a real API server", () => {
     const failed = { type: "ProviderUpdateFailed", status: "True", reason: "NoRoom", message: "no room" };
     const input = { reported: { containerStatuses: [running] }, hostIPs, nowMs: startMs };
 
-    // Derived from the pod as it was before: the patch must not take away what came meanwhile.
+    // Derived from the earlier pod: the patch must not remove what was added since then.
     const asserted = await write(pod, derivePodStatus({ ...input, pod, conditions: [failed] }));
     const dropped = await write(asserted, derivePodStatus({ ...input, pod: asserted }));
 
@@ -132,7 +132,7 @@ describe("a pod's status on a real API server", () => {
     ]);
   });
 
-  test("is refused where it changes the phase of a pod that somebody else has changed since", async () => {
+  test("is refused if it changes the phase of a pod that was changed in the meantime", async () => {
     const pod = await createPod();
     const body = { status: { phase: "Failed", reason: "Evicted" } };
     const name = { namespace: "pod-status", name: pod.metadata?.name ?? "" };
@@ -144,7 +144,7 @@ describe("a pod's status on a real API server", () => {
     expect((await client.get(resources.pods, name, { signal })).status).toMatchObject({ phase: "Failed", reason: "Evicted" });
   });
 
-  test("is refused for a pod that was created again under the name", async () => {
+  test("is refused for a pod that was created again under the same name", async () => {
     const pod = await createPod();
     const stale = { ...pod, metadata: { ...pod.metadata, uid: "00000000-0000-4000-8000-000000000000" } };
 
@@ -153,7 +153,7 @@ describe("a pod's status on a real API server", () => {
     expect(isOtherPod(refused)).toBe(true);
   });
 
-  test("ends, also from running, and stays", async () => {
+  test("can become final from any phase, and then stays", async () => {
     const pod = await createPod({ restartPolicy: "Never" });
     const up = await write(pod, derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
 
@@ -168,7 +168,7 @@ describe("a pod's status on a real API server", () => {
     expect(podStatusPatch(ended, derive(ended, { containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
   });
 
-  test("says why a pod was rejected, and nothing else", async () => {
+  test("of a rejected pod contains only the reason", async () => {
     const pod = await createPod();
 
     const rejected = await write(pod, rejectedStatus(pod, { reason: "OutOfpods", message: "Pod was rejected: full", nowMs: startMs }));
@@ -183,10 +183,10 @@ describe("a pod's status on a real API server", () => {
     });
   });
 
-  test("is accepted, and needs no second patch, whatever is reported in whatever order", async () => {
+  test("is accepted and needs no second patch, for arbitrary reports in any order", async () => {
     const histories = fc.sample(fc.tuple(newPod, fc.array(report, { minLength: 2, maxLength: 4 })), { numRuns: 40, seed: 1 });
     for (const [template, reports] of histories) {
-      // Ephemeral containers come later, by a subresource of their own.
+      // Ephemeral containers are added later through a subresource.
       let pod = await addEphemeral(await createPod({ ...template.spec, ephemeralContainers: undefined }), template);
       for (const [index, reported] of reports.entries()) {
         const nowMs = startMs + index * 61_234;

@@ -37,7 +37,7 @@ afterAll(async () => {
   await opened[Symbol.asyncDispose]();
 });
 
-test("a Deployment of three is scheduled to the node, runs, and goes when it is deleted", async () => {
+test("a Deployment with three replicas is scheduled to the node, runs, and is removed when it is deleted", async () => {
   const node = await start();
   await client.create(resources.deployments, deploymentOn(node.name, "web", namespace, 3), { signal });
 
@@ -55,7 +55,7 @@ test("a Deployment of three is scheduled to the node, runs, and goes when it is 
   expect(node.recording.callsOf("deletePod")).toHaveLength(3);
 });
 
-test("a pod costs two status writes and one delete, and its status is the instance's own", async () => {
+test("a pod costs two status writes and one delete, and its status is that of its instance", async () => {
   const node = await start();
   const pod = await pods.create(podOn(node.name, "web", namespace));
   await pods.running("web");
@@ -71,13 +71,13 @@ test("a pod costs two status writes and one delete, and its status is the instan
       )
       .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.subresource ?? ""} ${String(responseStatus?.code)}`);
 
-  // A request is noted behind its answer.
+  // A request is logged after its response.
   await eventually(() => expect(writes().at(-1)).toMatch(/^delete/), { intervalMs: 500 });
   expect(writes()).toEqual(["patch status 200", "patch status 200", "delete  200"]);
   expect(node.recording.creates(pod.uid)).toBe(1);
 });
 
-test("a graceful delete lets the containers end, shows that they have, and then removes the pod", async () => {
+test("a graceful delete lets the containers end, reports their end, and then removes the pod", async () => {
   const node = await start({ recording: new RecordingProvider({ stopDelayMs: 1500 }) });
   const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 200 }));
   await pods.running("web");
@@ -96,7 +96,7 @@ test("a graceful delete lets the containers end, shows that they have, and then 
   expect(node.recording.deletes(pod.uid)).toBe(1);
 });
 
-test("a pod that does not end within its grace is killed at its end", async () => {
+test("a pod that does not end within its grace period is killed at the end of the period", async () => {
   const node = await start({ recording: new RecordingProvider({ stopDelayMs: 600_000 }) });
   await pods.create(podOn(node.name, "stubborn", namespace, { terminationGracePeriodSeconds: 2 }));
   await pods.running("stubborn");
@@ -107,7 +107,7 @@ test("a pod that does not end within its grace is killed at its end", async () =
   expect(node.recording.changes.filter(({ change }) => change === "ended")).toMatchObject([{ instance: { state: { exitCode: 137 } } }]);
 });
 
-test("a second delete with less grace shortens what is left", async () => {
+test("a second delete with a shorter grace period shortens the remaining time", async () => {
   const node = await start({ recording: new RecordingProvider({ stopDelayMs: 600_000 }) });
   const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 600 }));
   await pods.running("web");
@@ -123,7 +123,7 @@ test("a second delete with less grace shortens what is left", async () => {
   expect(node.recording.deletes(pod.uid)).toBe(1);
 });
 
-test("a force-deleted pod, gone from the API at once, is ended at the provider all the same", async () => {
+test("a force-deleted pod disappears from the API at once and is still ended at the provider", async () => {
   const node = await start({ recording: new RecordingProvider({ stopDelayMs: 500 }) });
   const pod = await pods.create(podOn(node.name, "web", namespace, { terminationGracePeriodSeconds: 60 }));
   await pods.running("web");
@@ -135,7 +135,7 @@ test("a force-deleted pod, gone from the API at once, is ended at the provider a
   expect(node.recording.callsOf("deletePod", pod.uid).length).toBeGreaterThanOrEqual(1);
 });
 
-test("a pod with a finalizer is ended once, stays until the finalizer is gone, and is not deleted in a loop", async () => {
+test("a pod with a finalizer is ended once, stays until the finalizer is removed, and is not deleted in a loop", async () => {
   const node = await start();
   const created = podOn(node.name, "held", namespace);
   const pod = await pods.create({ ...created, metadata: { ...created.metadata, finalizers: ["e2e.virtual-kubelet.io/held"] } });
@@ -144,7 +144,7 @@ test("a pod with a finalizer is ended once, stays until the finalizer is gone, a
   await pods.delete("held");
   await eventually(() => expect(node.recording.deletes(pod.uid)).toBe(1));
   await eventually(async () => expect((await pods.get("held")).status?.phase).toBe("Succeeded"));
-  // Long enough for a loop to show.
+  // Long enough to reveal a loop.
   await new Promise((resolve) => setTimeout(resolve, 3_000));
 
   const deletes = controlPlane
@@ -157,7 +157,7 @@ test("a pod with a finalizer is ended once, stays until the finalizer is gone, a
   await pods.gone("held");
 });
 
-test("a pod of the same name, created again a hundred times, is a new pod each time", { timeout: 900_000 }, async () => {
+test("a pod that is created again a hundred times under the same name is a new pod each time", { timeout: 900_000 }, async () => {
   const node = await start();
   const history = await follow("again");
   const uids: string[] = [];
@@ -180,7 +180,7 @@ test("a pod of the same name, created again a hundred times, is a new pod each t
   expect(statuses.filter((pod) => owners.get(instanceIdOf(pod)) !== pod.metadata?.uid)).toEqual([]);
 });
 
-test("a pod whose address changes has the new one, and only that", async () => {
+test("a pod whose address changes has only the new address", async () => {
   const node = await start();
   const pod = await pods.create(podOn(node.name, "moving", namespace));
   await pods.running("moving");
@@ -194,7 +194,7 @@ test("a pod whose address changes has the new one, and only that", async () => {
   }
 });
 
-test("a polled provider with a slow create: the pod is created once, and its slowness is not taken for its absence", async () => {
+test("with a polled provider and a slow create the pod is created once, and is not considered missing meanwhile", async () => {
   const recording = new RecordingProvider({ mode: "poll", startDelayMs: 500 });
   const node = await start({ recording, pods: { pollIntervalMs: 300 } });
   const gate = Promise.withResolvers<void>();
@@ -214,7 +214,7 @@ test("a polled provider with a slow create: the pod is created once, and its slo
   expect(recording.deletes(pod.uid)).toBe(1);
 });
 
-test("a create whose outcome got lost is not repeated at the back end", async () => {
+test("a create with a lost response is not repeated at the back end", async () => {
   const node = await start();
   node.recording.script("createPod", { times: 1, errorAfter: new Error("the connection broke") });
 
@@ -224,7 +224,7 @@ test("a create whose outcome got lost is not repeated at the back end", async ()
   expect(node.recording.creates(pod.uid)).toBe(1);
 });
 
-test("containers that end by themselves make the pod Succeeded or Failed, for good", async () => {
+test("containers that end by themselves make the pod Succeeded or Failed permanently", async () => {
   const node = await start();
   const good = await pods.create(podOn(node.name, "good", namespace, { restartPolicy: "Never" }));
   const bad = await pods.create(podOn(node.name, "bad", namespace, { restartPolicy: "Never" }));
@@ -235,7 +235,7 @@ test("containers that end by themselves make the pod Succeeded or Failed, for go
 
   await eventually(async () => expect((await pods.get("good")).status?.phase).toBe("Succeeded"));
   await eventually(async () => expect((await pods.get("bad")).status?.phase).toBe("Failed"));
-  // A terminal phase never regresses, whatever the back end says later.
+  // A terminal phase never regresses, whatever the back end reports later.
   node.recording.report({ ref: { namespace, name: "good", uid: good.uid }, status: { phase: "Running" } });
   await eventually(async () => expect((await pods.get("bad")).status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(3));
   expect((await pods.get("good")).status?.phase).toBe("Succeeded");
@@ -247,7 +247,7 @@ async function start(options: Partial<TestNodeOptions> = {}): Promise<TestNode> 
   return node;
 }
 
-/** Every state of the pods of that name, from now until so many were deleted. */
+/** Records every state of the pods with that name from now on. */
 async function follow(name: string): Promise<{ untilDeleted(count: number): Promise<Pod[]> }> {
   const seen: Pod[] = [];
   let deleted = 0;
@@ -274,7 +274,7 @@ async function follow(name: string): Promise<{ untilDeleted(count: number): Prom
   };
 }
 
-/** How many instances lived at the same time, at most. */
+/** Maximum number of instances that were alive at the same time. */
 function mostAliveAtOnce({ changes }: RecordingProvider): number {
   const alive = new Set<Instance["instanceId"]>();
   let most = 0;

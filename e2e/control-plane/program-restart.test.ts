@@ -11,7 +11,7 @@ import { deploymentOn, instanceIdOf, podOn, Pods } from "./support/workload.ts";
 const { signal } = new AbortController();
 const controlPlane = sharedControlPlane();
 let opened: OpenClient;
-/** A program takes long to start on a machine that is busy, and its pods wait for it. */
+/** Time-out in milliseconds for pods of a program that is starting, which is slow on a busy machine. */
 const startMs = 150_000;
 let client: KubeClient;
 let namespace = "";
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 test.for(["notify", "poll"] as const)(
-  "the program is killed and started again (%s): the same instances, none lost, none twice",
+  "after a kill and restart of the program (%s) all instances are the same, and none is lost or duplicated",
   async (mode) => {
     await using backend = await startFileBackend();
     const name = uniqueName("killed");
@@ -42,7 +42,7 @@ test.for(["notify", "poll"] as const)(
     const before = await pods.allReady("app=web", 5);
 
     await killed.end("SIGKILL");
-    // A pod more and a pod less, which nobody sees to.
+    // One pod is added and one deleted while no program runs.
     const added = await pods.create(podOn(name, "added", namespace));
     const forced = before[0];
     await pods.delete(forced?.metadata?.name ?? "", 0);
@@ -55,7 +55,7 @@ test.for(["notify", "poll"] as const)(
     expect(keptNow.map(instanceIdOf).toSorted()).toEqual(kept.map(instanceIdOf).toSorted());
     expect(keptNow.map(({ status }) => status?.containerStatuses?.[0]?.restartCount)).toEqual([0, 0, 0, 0]);
     await eventually(() => expect(backend.instances().map(({ ref }) => ref.uid)).not.toContain(forced?.metadata?.uid), {
-      // An orphan must have been one for a while before it is removed.
+      // An orphan is removed only after a delay.
       timeoutMs: 90_000,
       describe: "the instance of the pod that was deleted meanwhile to be gone",
     });
@@ -70,7 +70,7 @@ test.for(["notify", "poll"] as const)(
   },
 );
 
-test("the program is killed in the midst of creates: each pod is adopted or made, once", async () => {
+test("after a kill of the program during creates each pod is adopted or created exactly once", async () => {
   await using backend = await startFileBackend({ control: { createDelayMs: 3_000, startDelayMs: 500 } });
   const name = uniqueName("midst");
   await using killed = await start(name, backend, "notify");
@@ -87,7 +87,7 @@ test("the program is killed in the midst of creates: each pod is adopted or made
   await forgetNode(controlPlane, name);
 });
 
-test("a delete that was under way when the program was killed is finished with the grace that is left", async () => {
+test("a delete that was in progress when the program was killed is completed with the remaining grace period", async () => {
   await using backend = await startFileBackend({ control: { stopDelayMs: 600_000 } });
   const name = uniqueName("deleting");
   await using killed = await start(name, backend, "notify");
@@ -108,7 +108,7 @@ test("a delete that was under way when the program was killed is finished with t
   const timeOf = (event: "delete" | "ended", { uid }: { readonly uid: string }): number =>
     Date.parse(backend.journal().find((entry) => entry.event === event && entry.uid === uid)?.at ?? "");
   for (const pod of [seen, unseen]) expect(timeOf("ended", pod)).toBeGreaterThan(deletedMs + 35_000);
-  // Forty seconds in all, not forty from the restart, which came fifteen or more after the deletions.
+  // The limit is 40 seconds after the deletion, not after the restart, which was at least 15 seconds later.
   expect(timeOf("ended", seen) - timeOf("delete", seen)).toBeLessThan(50_000);
   expect(timeOf("ended", unseen) - timeOf("delete", unseen)).toBeLessThan(35_000);
   expectEachOnce(backend, [seen, unseen]);
@@ -116,7 +116,7 @@ test("a delete that was under way when the program was killed is finished with t
   await forgetNode(controlPlane, name);
 });
 
-test("a graceful stop leaves the pods running, and ends with code 0", async () => {
+test("a graceful stop leaves the pods running and exits with code 0", async () => {
   await using backend = await startFileBackend();
   const name = uniqueName("stopped");
   await using program = await start(name, backend, "notify");

@@ -26,7 +26,7 @@ afterAll(async () => {
   await direct[Symbol.asyncDispose]();
 });
 
-test("the store holds what the server holds, and follows it", async () => {
+test("the store has the server's objects and follows their changes", async () => {
   await using _ = leakCheck();
   await write("before", "1");
   await using reflector = await follow(controlPlane.kubeconfig);
@@ -42,7 +42,7 @@ test("the store holds what the server holds, and follows it", async () => {
   expect(reflector.metrics.total("vk_reflector_lists_total")).toBe(1);
 });
 
-test("a watch cut in the middle of a line is resumed from the last version, without a list", async () => {
+test("a watch that is cut in the middle of a line is resumed from the last version, without a list", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await using reflector = await follow(proxy.kubeconfig);
 
@@ -57,7 +57,7 @@ test("a watch cut in the middle of a line is resumed from the last version, with
   expect(proxy.count({ watch: false, path: /configmaps/ })).toBe(0);
 });
 
-test("410 as a status: the state is listed anew, and what was deleted meanwhile is seen to be", async () => {
+test("410 as a status: the objects are listed again, and deletions in the meantime are noticed", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await write("gone", "1");
   await write("stays", "1");
@@ -77,7 +77,7 @@ test("410 as a status: the state is listed anew, and what was deleted meanwhile 
   expect(reflector.metrics.total("vk_reflector_relist_missed_events_total")).toBe(2);
 });
 
-test("410 as an event in a watch that stays open: the watch is left at once", async () => {
+test("410 as an event in a watch that stays open: the watch is closed at once", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await using reflector = await follow(proxy.kubeconfig);
 
@@ -89,7 +89,7 @@ test("410 as an event in a watch that stays open: the watch is left at once", as
   await eventually(() => expect(proxy.open({ watch: true })).toBe(1));
 });
 
-test("an event of another error is not a reason to list anew", async () => {
+test("an ERROR event with another code does not cause a new list", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await using reflector = await follow(proxy.kubeconfig);
 
@@ -100,7 +100,7 @@ test("an event of another error is not a reason to list anew", async () => {
   expect(reflector.metrics.total("vk_reflector_lists_total")).toBe(1);
 });
 
-test("429 with Retry-After is waited for, and the watch goes on from its version", async () => {
+test("after 429 with Retry-After the reflector waits, and the watch continues from its version", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await using reflector = await follow(proxy.kubeconfig);
   proxy.inject({ watch: true, times: 1 }, { kind: "status", status: 429, retryAfterSeconds: 2 });
@@ -115,7 +115,7 @@ test("429 with Retry-After is waited for, and the watch goes on from its version
   expect(reflector.metrics.total("vk_reflector_lists_total")).toBe(1);
 });
 
-test("a first list that fails is tried until it succeeds", async () => {
+test("a failed first list is repeated until it succeeds", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   proxy.inject({ times: 1 }, { kind: "status", status: 500 });
   proxy.inject({ times: 1 }, { kind: "reset" });
@@ -126,7 +126,7 @@ test("a first list that fails is tried until it succeeds", async () => {
   expect(reflector.data()).toEqual({ there: "1" });
 });
 
-test("a server that cannot stream a list is asked for pages", async () => {
+test("the list is read in pages if the server cannot stream it", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   proxy.inject({ path: /sendInitialEvents=true/ }, { kind: "status", status: 422 });
   await write("there", "1");
@@ -138,7 +138,7 @@ test("a server that cannot stream a list is asked for pages", async () => {
   expect(reflector.metrics.total("vk_reflector_lists_total", { list: "paged" })).toBe(1);
 });
 
-test("a line that cannot be read costs that watch only", async () => {
+test("an unreadable line ends only its watch", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   await using reflector = await follow(proxy.kubeconfig);
 
@@ -149,7 +149,7 @@ test("a line that cannot be read costs that watch only", async () => {
   expect(reflector.metrics.total("vk_reflector_decode_errors_total")).toBe(1);
 });
 
-test("a token that is rotated in its file does not end the watching", async () => {
+test("watching continues after the rotation of a token file", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   const tokenFile = join(controlPlane.directory, `token-${namespace}`);
   const rotate = async (): Promise<void> =>
@@ -177,7 +177,7 @@ test("a token that is rotated in its file does not end the watching", async () =
   expect(reflector.metrics.total("vk_reflector_lists_total")).toBe(1);
 });
 
-test("a half-open watch is given up when its time is over", async () => {
+test("a half-open watch is abandoned after its time-out", async () => {
   await using proxy = await startFaultProxy({ target: controlPlane.target });
   const clock = new VirtualClock();
   await using reflector = await follow(proxy.kubeconfig, { clock });
@@ -187,17 +187,17 @@ test("a half-open watch is given up when its time is over", async () => {
   await clock.advance(299_000);
   expect(reflector.data()).toEqual({});
 
-  // Twice the shortest time, and what its end may take; the connection is closed, and the next opened, in real time.
+  // Twice the shortest time-out plus the time to end a watch; the connection is closed and reopened in real time.
   await clock.advance(381_000);
   await eventually(() => expect(proxy.open({ watch: true }) === 0 || proxy.count({ watch: true }) > 1).toBe(true));
   await eventually(async () => {
-    // Until it is tried again.
+    // Advances until the watch is opened again.
     if (proxy.open({ watch: true }) === 0) await clock.advance(1_000);
     expect(reflector.data()).toEqual({ after: "1" });
   });
 });
 
-test("an API server that is killed and comes back costs nothing but the time, and a version it forgot a list", async () => {
+test("after a kill and restart of the API server the watch is resumed; a forgotten version causes a list", async () => {
   await using own = await startControlPlane({ components: [] });
   await using admin = await openClient(own.kubeconfig);
   const put = (name: string): Promise<ConfigMap> =>
@@ -210,7 +210,7 @@ test("an API server that is killed and comes back costs nothing but the time, an
   await eventually(() => put("while-away"), { describe: "the client to reach the restarted server" });
   await eventually(() => expect(reflector.data()).toMatchObject({ before: "1", "while-away": "1" }), { timeoutMs: 60_000 });
 
-  // A fresh server knows no earlier version: it says so with an ERROR event.
+  // A restarted server does not know earlier versions and sends an ERROR event.
   const watch = await admin.client.watch(resources.configMaps, { resourceVersion: "1" }, { signal });
   const { value: event } = await watch[Symbol.asyncIterator]().next();
   expect(event).toMatchObject({ type: "ERROR", object: { code: 410, reason: "Expired" } });
@@ -234,7 +234,7 @@ async function follow(
   const reflector = new Reflector({
     client: opened.client,
     resource: resources.configMaps,
-    // kube-root-ca.crt is in every namespace.
+    // Every namespace contains kube-root-ca.crt.
     query: { namespace: options.namespace ?? namespace, fieldSelector: "metadata.name!=kube-root-ca.crt" },
     clock: options.clock ?? systemClock,
     random: systemRandom,

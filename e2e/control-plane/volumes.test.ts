@@ -27,7 +27,7 @@ let opened: OpenClient;
 let client: KubeClient;
 let namespace = "";
 const provider = new PayloadProvider();
-/** Started by the first test, for all. */
+/** The first test starts the node for all tests. */
 let node: TestNode;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ afterAll(async () => {
   await opened[Symbol.asyncDispose]();
 });
 
-/** Starts a node that has no more rights than a kubelet: those of the Node authorizer, within NodeRestriction. */
+/** Starts a node with exactly the rights of a kubelet: those of the Node authorizer, limited by NodeRestriction. */
 async function startAsNode(access: ControlPlaneAccess, payloads: PayloadProvider): Promise<TestNode> {
   const name = uniqueName("volumes");
   return startNode({
@@ -52,8 +52,8 @@ async function startAsNode(access: ControlPlaneAccess, payloads: PayloadProvider
 }
 
 /**
- * What the node was forbidden, and not granted after, that concerns what pods refer to, as `verb resource/name`. The
- * Node authorizer hears of a pod by a watch of its own, which on a busy machine may be later than the node's.
+ * Requests for objects that pods refer to, as `verb resource/name`, that were forbidden and not granted later. The Node authorizer
+ * learns of a pod from its own watch, which may be later than the node's on a busy machine.
  */
 function forbidden(): string[] {
   const requests = nodeRequests().map((event) => ({
@@ -99,7 +99,7 @@ async function putSecret(name: string, value: string): Promise<void> {
   await client.create(resources.secrets, { metadata: { namespace, name }, stringData: { key: value } }, { signal });
 }
 
-/** The files of the volume that admission gives every pod, by their names. */
+/** Files of the volume that admission adds to every pod, by name. */
 function accessFiles(name: string): Map<string, string> {
   const { files } = provider.seen(name);
   return new Map(
@@ -107,7 +107,7 @@ function accessFiles(name: string): Map<string, string> {
   );
 }
 
-/** A client with a pod's own token. */
+/** A client with a pod's token. */
 async function clientWith(token: string): Promise<OpenClient> {
   const credentials = await loadCredentials({ kubeconfig: controlPlane.kubeconfigWith({ token }).path, env: {}, clock: systemClock });
   const transport = createHttpTransport({ credentials });
@@ -134,7 +134,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
     node = await startAsNode(controlPlane, provider);
   });
 
-  test("a pod waits for its claim to be bound, and is given the volume behind it", async () => {
+  test("a pod waits until its claim is bound, and receives the claim's volume", async () => {
     const name = `claimed-${namespace}`;
     const common = { accessModes: ["ReadWriteOnce"], storageClassName: "" };
     await createPod("claims", {
@@ -176,7 +176,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
     });
   });
 
-  test("a pod has its files and variables", async () => {
+  test("a pod receives its files and variables", async () => {
     await putSecret("keys", "s3cret-value");
     await client.create(
       resources.configMaps,
@@ -217,16 +217,16 @@ describe("as system:node:NAME under the Node authorizer", () => {
     expect(modes.get("secret/key")).toBe("400");
   });
 
-  test("each object is read and watched by its name only", async () => {
+  test("each object is read and watched only by its name", async () => {
     const reads = (): ReturnType<typeof nodeRequests> =>
       nodeRequests().filter(({ objectRef }) => objectRef?.resource === "secrets" || objectRef?.resource === "configmaps");
 
-    // It watches behind the pod's start.
+    // The watches start after the pod.
     await eventually(() => expect(new Set(reads().map(({ verb }) => verb))).toEqual(new Set(["get", "watch"])), { intervalMs: 500 });
     expect(reads().filter(({ objectRef }) => !objectRef?.name)).toEqual([]);
   });
 
-  test("files change soon after their objects do", async () => {
+  test("files change soon after their objects", async () => {
     const seen = provider.seen("files");
     const patch = (body: object, kind: typeof resources.secrets | typeof resources.configMaps, name: string): Promise<KubernetesObject> =>
       client.patch<KubernetesObject>(kind, { namespace, name }, { type: "merge", body }, { signal });
@@ -252,7 +252,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
     );
   });
 
-  test("a pod's token is its service account's, works, and ends with the pod", async () => {
+  test("a pod's token belongs to its service account, works, and becomes invalid with the pod's end", async () => {
     const { metadata } = await createPod("token");
     await untilRunning("token");
     const access = accessFiles("token");
@@ -274,7 +274,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
     });
   });
 
-  test("a pod waits for a missing secret as with a kubelet, and starts when it comes", async () => {
+  test("a pod waits for a missing secret as with a kubelet, and starts when the secret is created", async () => {
     await createPod("waiting", { volumes: [{ name: "late", secret: { secretName: "late" } }] });
     await eventually(async () => {
       const { items } = await client.list(resources.events, { namespace, fieldSelector: "involvedObject.name=waiting" }, { signal });
@@ -291,7 +291,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
     expect(provider.seen("waiting").files.get("late/key")).toBe("now");
   });
 
-  test("fifty pods at once, each with a secret of its own, are forbidden nothing for good", async () => {
+  test("no request for fifty concurrent pods, each with its own secret, is forbidden permanently", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `many-${String(index)}`);
     await Promise.all(names.map((name) => putSecret(name, name)));
 
@@ -301,7 +301,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
     expect(names.map((name) => provider.seen(name).files.get("own/key"))).toEqual(names);
   });
 
-  test("nothing it sent or logged shows a secret or a token", () => {
+  test("no request and no log record of the node contains a secret or a token", () => {
     const { files } = provider.seen("files");
     const sent = JSON.stringify(nodeRequests());
     const logged = node.log.lines.join("\n");
@@ -316,7 +316,7 @@ describe("as system:node:NAME under the Node authorizer", () => {
   });
 });
 
-test("many watches of single objects share a few connections, and all of them hear", async () => {
+test("many watches of single objects share a few connections, and each receives its changes", async () => {
   const names = Array.from({ length: 150 }, (_, index) => `quiet-${String(index)}`);
   const put = (name: string, value: string): Promise<ConfigMap> =>
     value === "1"
@@ -351,13 +351,13 @@ test("many watches of single objects share a few connections, and all of them he
       ),
     { timeoutMs: 120_000 },
   );
-  // A slow server makes the client open more; each counts twice, for TLS and TCP.
+  // The client opens more connections to a slow server; each counts twice, for TLS and TCP.
   expect(opened).toBeLessThanOrEqual(20);
   stop.abort();
   await Promise.all(running);
 });
 
-test("trust bundles are projected where the cluster has them, and followed", async () => {
+test("trust bundles are projected and followed if the cluster has them", async () => {
   const bundles = resource<KubernetesObject & { spec: { signerName?: string; trustBundle: string } }>({
     group: "certificates.k8s.io",
     version: "v1beta1",

@@ -26,7 +26,7 @@ describe.each(kubectls)("kubectl $version", ({ program }) => {
     await rm(folder, { recursive: true });
   });
 
-  test("auth can-i says what roles give, and they are made and shown", async () => {
+  test("roles are created and shown, and auth can-i reports their rights", async () => {
     expect((await kubectl.try("auth can-i list pods --as jane")).stdout).toBe("no\n");
     await kubectl.print("create role reader --verb=get,list --resource=pods");
     await kubectl.print("create rolebinding reader --role=reader --user=jane");
@@ -41,7 +41,7 @@ describe.each(kubectls)("kubectl $version", ({ program }) => {
     expect(await kubectl.print("get clusterroles")).toMatch(/^system:node +\d{4}-/m);
   });
 
-  test("auth whoami says who one is", async () => {
+  test("auth whoami shows the user", async () => {
     const { stdout, stderr } = await kubectl.try("auth whoami --as jane --as-group developers");
     if (stderr.includes("unknown command") || stderr.includes("alpha")) return;
     expect(stdout).toMatch(/^Username +jane$/m);
@@ -67,7 +67,7 @@ describe.each(kubectls)("kubectl $version", ({ program }) => {
     expect(await kubectl.print("get csr")).toMatch(/^bad .*Denied$/m);
   });
 
-  test("custom resources are defined, applied, shown, explained, scaled and deleted", async () => {
+  test("custom resources can be defined, applied, shown, explained, scaled and deleted", async () => {
     const properties = {
       spec: { type: "object", description: "What it is like.", properties: { size: { type: "integer" }, replicas: { type: "integer" } } },
     };
@@ -106,7 +106,7 @@ describe.each(kubectls)("kubectl $version", ({ program }) => {
     expect((await kubectl.try("get widgets")).code).not.toBe(0);
   });
 
-  test("plain kinds are created and shown", async () => {
+  test("kinds without a controller are created and shown", async () => {
     await kubectl.print("create ingress web --rule=example.com/=web:80");
     expect(await kubectl.print("get ingress")).toMatch(/^web +<none> +example.com +80 /m);
     await kubectl.print("create priorityclass high --value=100");

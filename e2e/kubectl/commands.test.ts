@@ -24,7 +24,7 @@ function pod(name: string, spec: object = {}): string {
   return JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers, ...spec } });
 }
 
-/** The lines of a printed table as lists of cells, the header first. */
+/** Lines of a printed table as lists of cells, beginning with the header. */
 function table(printed: string): string[][] {
   return printed
     .trimEnd()
@@ -32,7 +32,7 @@ function table(printed: string): string[][] {
     .map((line) => line.trimEnd().split(/ {2,}/));
 }
 
-/** The header of a printed table in one string. */
+/** Header of a printed table as one string. */
 function header(printed: string): string {
   return table(printed)[0]?.join("|") ?? "";
 }
@@ -40,14 +40,14 @@ function header(printed: string): string {
 /** An age as kubectl prints it. */
 const seconds = /^(?:\d+m)?\d+[ms]$/;
 
-// The kubectls take turns on the processors; each has a server of its own, and its tests follow one another.
+// The kubectls run concurrently, each with its own server; the tests of each kubectl run in order.
 describe.each(kubectls)("kubectl $version", { concurrent: true }, ({ program }) => {
   describe("on the embedded server", { concurrent: false }, () => {
     scenario(program);
   });
 });
 
-/** Tests that follow one another. */
+/** Tests that build on one another. */
 function scenario(program: string): void {
   let rig: KubectlRig;
   let kubectl: Kubectl;
@@ -64,14 +64,14 @@ function scenario(program: string): void {
     );
   }
 
-  test("apply creates, finds nothing to change, and changes; the change is rolled out", async () => {
+  test("apply creates an object, changes nothing the second time, and rolls out a change", async () => {
     expect(await kubectl.print("apply -f -", deployment("web", "nginx:1.26"))).toBe("deployment.apps/web created\n");
     await rolledOut("web");
     expect(await kubectl.print("apply -f -", deployment("web", "nginx:1.26"))).toBe("deployment.apps/web unchanged\n");
     expect(await kubectl.print("apply -f -", deployment("web", "nginx:1.27"))).toBe("deployment.apps/web configured\n");
     await rolledOut("web");
 
-    // The pods of before may still be about to end.
+    // The previous pods may still be ending.
     await eventually(async () =>
       expect(await kubectl.print("get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}")).toBe("nginx:1.27 nginx:1.27"),
     );
@@ -104,7 +104,7 @@ function scenario(program: string): void {
     expect((await kubectl.try("get pods --field-selector=status.phase=Failed")).stderr).toBe("No resources found in default namespace.\n");
   });
 
-  test("get prints what else there is", async () => {
+  test("get prints objects of other kinds", async () => {
     expect(header(await kubectl.print("get nodes -o wide"))).toBe(
       "NAME|STATUS|ROLES|AGE|VERSION|INTERNAL-IP|EXTERNAL-IP|OS-IMAGE|KERNEL-VERSION|CONTAINER-RUNTIME",
     );
@@ -127,7 +127,7 @@ function scenario(program: string): void {
     expect(namespaces.slice(1)).toEqual(["default Active", "kube-node-lease Active", "kube-public Active", "kube-system Active"]);
   });
 
-  test("get -w prints changes as they come", async () => {
+  test("get -w prints changes as they happen", async () => {
     await kubectl.print("create -f -", pod("watched", { nodeSelector: { disk: "ssd" } }));
     const watch = kubectl.start("get pod watched --watch");
     await eventually(() => expect(watch.output.stdout).toMatch(/ Pending /));
@@ -143,7 +143,7 @@ function scenario(program: string): void {
     expect(rows).toEqual(expect.arrayContaining(["watched 1/1 Running", "watched 1/1 Terminating"]));
   });
 
-  test("describe tells of a pod, a Deployment and a node, with their events", async () => {
+  test("describe shows a pod, a Deployment and a node with their events", async () => {
     await kubectl.print("create -f -", pod("told"));
     await kubectl.print("wait --for=condition=Ready pod/told --timeout=90s");
 
@@ -171,13 +171,13 @@ function scenario(program: string): void {
     expect(node).toMatch(/\n {2}Normal +RegisteredNode +\S+ +node-controller +Node vk-1 event: Registered Node vk-1 in Controller\n/);
   });
 
-  test("events are listed, and can be had for one object", async () => {
+  test("events are listed for all objects and for one", async () => {
     expect(header(await kubectl.print("get events"))).toBe("LAST SEEN|TYPE|REASON|OBJECT|MESSAGE");
     const events = table(await kubectl.print("events --for pod/told")).map(([, type, reason, object]) => `${type} ${reason} ${object}`);
     expect(events).toContain("Normal Scheduled Pod/told");
   });
 
-  test("label and annotate write metadata, and take it back", async () => {
+  test("label and annotate add and remove metadata", async () => {
     expect(await kubectl.print("label pod told tier=front")).toBe("pod/told labeled\n");
     expect(await kubectl.print("annotate pod told note=hello")).toMatch(/^pod\/told annotated?\n$/);
     expect(await kubectl.print("get pods -l tier=front -o jsonpath={.items[0].metadata.annotations.note}")).toBe("hello");
@@ -185,7 +185,7 @@ function scenario(program: string): void {
     expect(await kubectl.print("get pods -l tier=front -o name")).toBe("");
   });
 
-  test("scale, set image, rollout undo and restart act on a Deployment", async () => {
+  test("scale, set image, rollout undo and restart change a Deployment", async () => {
     expect(await kubectl.print("scale deployment/web --replicas=3")).toBe("deployment.apps/web scaled\n");
     expect(await kubectl.print("wait --for=condition=Available deployment/web --timeout=90s")).toBe("deployment.apps/web condition met\n");
     await rolledOut("web");
@@ -208,7 +208,7 @@ function scenario(program: string): void {
     );
   });
 
-  test("create makes objects of typed commands", async () => {
+  test("create makes objects with typed subcommands", async () => {
     await kubectl.print("create namespace typed");
     for (const [words, printed] of [
       ["configmap settings --from-literal=a=b", "configmap/settings created\n"],
@@ -235,7 +235,7 @@ function scenario(program: string): void {
     expect((await kubectl.try("get namespace typed")).stderr).toBe('Error from server (NotFound): namespaces "typed" not found\n');
   });
 
-  test("run starts a pod; on cordoned nodes it stays Pending until one is uncordoned", async () => {
+  test("run starts a pod, which stays Pending while all nodes are cordoned", async () => {
     await kubectl.print("cordon vk-1 vk-2");
     expect(
       table(await kubectl.print("get nodes"))
@@ -262,7 +262,7 @@ function scenario(program: string): void {
     await kubectl.print("uncordon vk-2");
   });
 
-  test("a bad object is refused in the words of a real API server", async () => {
+  test("an invalid object is refused with the messages of a real API server", async () => {
     const invalid = await kubectl.try("create -f -", pod("Bad_Name", { containers: [{ name: "a" }], restartPolicy: "Maybe" }));
     expect(invalid.code).toBe(1);
     expect(invalid.stderr).toBe(
@@ -283,13 +283,13 @@ function scenario(program: string): void {
     );
   });
 
-  test("explain knows the fields, and diff what an apply would change", async () => {
+  test("explain shows fields, and diff shows the changes that apply would make", async () => {
     expect(await kubectl.print("explain pod.spec.containers.image")).toMatch(/FIELD: +image <string>\n/);
     const changed = await kubectl.try("diff -f -", deployment("web", "nginx:9", 0));
     expect(changed.stdout).toMatch(/\n- +- image: nginx:1.27\n\+ +- image: nginx:9\n/);
   });
 
-  test("delete takes a Deployment with all it made, or without", async () => {
+  test("delete removes a Deployment with or without its dependents", async () => {
     await kubectl.print("scale deployment/web --replicas=1");
     await rolledOut("web");
     const [orphan = ""] = (await kubectl.print("get pods -l app=web -o name")).split("\n");

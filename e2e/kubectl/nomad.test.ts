@@ -13,7 +13,7 @@ import { Program } from "../support/program.ts";
 
 type Spec = NonNullable<Pod["spec"]>;
 
-// The whole way, by kubectl: the embedded API server, the program, and Nomad: the fake, or with E2E_NOMAD=real an agent.
+// A complete scenario with kubectl: the embedded API server, the program, and Nomad, which is the fake or with E2E_NOMAD=real an agent.
 const kubectlHere = await findKubectl();
 const nodeName = `nomad-${process.pid}`;
 const secret = "canary-of-the-walk";
@@ -62,7 +62,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await rm(folder, { recursive: true });
   }, 60_000);
 
-  test("the node offers what Nomad's clients have", async () => {
+  test("the node has the resources of Nomad's clients", async () => {
     const node = JSON.parse(await run("get", "node", nodeName, "-o", "json")) as {
       status: { capacity: Record<string, string>; nodeInfo: object };
     };
@@ -71,7 +71,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     expect(node.status.nodeInfo).toMatchObject({ containerRuntimeVersion: expect.stringMatching(/^nomad:\/\//) as unknown });
   });
 
-  test("config maps and secrets reach a pod, and the job does not show the secret", async () => {
+  test("a pod receives config maps and secrets, and the job does not show the secret", async () => {
     await run("create", "configmap", "settings", "--from-literal=colour=blue");
     await run("create", "secret", "generic", "confidential", `--from-literal=password=${secret}`);
     await apply("one", {
@@ -102,21 +102,21 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     expect(JSON.stringify(jobs)).not.toContain(secret);
   });
 
-  test("a changed config map is in the pod's file without a restart", async () => {
+  test("a pod's file follows a changed config map without a restart", async () => {
     await run("patch", "configmap", "settings", "-p", '{"data":{"colour":"red"}}');
 
     await eventually(async () => expect(await run("exec", "one", "--", "cat", "etc/settings/colour")).toBe("red"), soon);
     expect(await run("get", "pod", "one", "-o", "jsonpath={.status.containerStatuses[0].restartCount}")).toBe("0");
   });
 
-  test("init containers run in their order before three containers, which run at once", async () => {
+  test("init containers run in order before three containers, which run concurrently", async () => {
     await apply("three", {
       initContainers: [container("first", "date +%s%N; sleep 1"), container("second", "date +%s%N")],
       containers: ["a", "b", "c"].map((name) => container(name, "date +%s%N; while :; do sleep 0.1; done")),
     });
     await run("wait", "--for=condition=Ready", "pod/three", "--timeout=60s");
 
-    // A container runs before it has written anything.
+    // A container is running before it has written its output.
     const timeOf = (name: string): Promise<number> =>
       eventually(async () => {
         const text = await run("logs", "three", "-c", name);
@@ -139,14 +139,14 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/counting", "--timeout=60s");
   });
 
-  test.each([0, 7])("exec hands on exit code %d, input and both outputs", async (code) => {
+  test.each([0, 7])("exec forwards exit code %d, input and both outputs", async (code) => {
     const script = `cat; echo err >&2; exit ${code}`;
     const ended = await kubectl.run(["exec", "-i", "one", "--", "sh", "-c", script], "typed\n");
 
     expect([ended.stdout, ended.stderr.split("\n")[0], ended.code]).toEqual(["typed\n", "err", code]);
   });
 
-  test("a pod whose probe asks for too much is told which field is refused", async () => {
+  test("the refused field of an unsupported probe is reported", async () => {
     await apply("probed", {
       containers: [container("main", "sleep 60", { livenessProbe: { exec: { command: ["true"] }, terminationGracePeriodSeconds: 3600 } })],
     });
@@ -167,7 +167,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     ["driver", /annotations.*policy\.annotations allows it/s, {}, { "nomad.hashicorp.com/driver": "exec" }],
     ["datacenters", /annotations.*policy\.annotations allows it/s, {}, { "nomad.hashicorp.com/datacenters": "*" }],
     ["dns", /dnsConfig\.options\[0\]\.value/, { dnsConfig: { options: [{ name: "x", value: "${attr.kernel.version}" }] } }, {}],
-  ])("a pod that asks for what its client has, by its %s, is refused and has no job", async (name, said, spec, annotations) => {
+  ])("a pod that requests variables of its client in its %s is refused and has no job", async (name, said, spec, annotations) => {
     const pod = `hostile-${name}`;
     await apply(pod, { containers: [container("main", "sleep 60")], ...spec }, annotations);
     const waiting = "jsonpath={.status.containerStatuses[0].state.waiting}";
@@ -178,7 +178,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await run("delete", "pod", pod, "--grace-period=0", "--force");
   });
 
-  test("a container that cannot be started waits for another start, in one job", async () => {
+  test("a container that cannot be started waits for the next attempt, with a single job", async () => {
     const containers = [{ name: "main", image: "none", command: [join(folder, "no-such-program")] }];
     await apply("typo", { restartPolicy: "Always", containers });
     const status =
@@ -190,7 +190,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await eventually(async () => expect(await jobsOf("typo")).toEqual([]), soon);
   });
 
-  test("a copy of a pod's job takes nothing over, and outlives the pod", async () => {
+  test("a copy of a pod's job has no effect on the pod and outlives it", async () => {
     await apply("copied", { containers: [container("main", "echo $NOMAD_JOB_ID; while :; do sleep 0.1; done")] });
     await run("wait", "--for=condition=Ready", "pod/copied", "--timeout=60s");
     const [own = ""] = await jobsOf("copied");
@@ -206,7 +206,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     await nomad.request("DELETE", `/job/${copy}?purge=true`);
   });
 
-  test("hooks run after a container's start and before its end", async () => {
+  test("hooks run after the start and before the end of a container", async () => {
     const file = (name: string): string => join(folder, `hook-${name}`);
     const hook = (name: string): object => ({ exec: { command: ["touch", file(name)] } });
     const script = `until [ -e ${file("start")} ]; do sleep 0.1; done; echo begun; trap '[ -e ${file("stop")} ] && touch ${file("end")}; exit' TERM; while :; do sleep 0.1; done`;
@@ -230,7 +230,7 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     expect(await run("get", "pods", "one", "three", "-o", "jsonpath={.items[*].status.phase}")).toBe("Running Running");
   });
 
-  test("a deleted pod's containers are asked to end, and then its job is gone", async () => {
+  test("a deleted pod's containers are told to stop, and then its job is removed", async () => {
     const following = kubectl.start("logs", "-f", "one");
     await eventually(() => expect(following.output.stdout).toContain("blue"), soon);
     await run("delete", "pod", "one", "three", "counting", "--grace-period=10", "--wait=true", "--timeout=90s");
@@ -275,12 +275,12 @@ describe(`kubectl ${kubectlHere.version} with pods in Nomad`, { timeout: 300_000
     return output.stdout;
   }
 
-  /** Jobs of this test's node. */
+  /** IDs of the jobs of this test's node. */
   function ownJobs(): Promise<string[]> {
     return jobsWith("vk.node", nodeName);
   }
 
-  /** Ids of the jobs that say that they are a pod's. */
+  /** IDs of the jobs whose meta names the pod. */
   function jobsOf(pod: string): Promise<string[]> {
     return jobsWith("vk.pod", pod);
   }

@@ -14,7 +14,7 @@ const kubectls = await findKubectls();
 const ownKubectl = await findKubectl();
 const soon = { timeoutMs: 60_000 };
 
-/** Rights in the namespace `default` for users who have no others. */
+/** Role and binding in the namespace `default` for a user without other rights. */
 function rights(user: string, rules: readonly (readonly [resource: string, verb: string])[]): object[] {
   const metadata = { name: user, namespace: "default" };
   return [
@@ -56,7 +56,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** What kubectl prints of a port that it forwards, asked for a path over HTTP. */
+/** Forwards a port with kubectl and requests a path over HTTP through it. */
 async function askThrough(client: KubectlRunner, pod: string): Promise<string> {
   const { child, output, ended } = client.start("port-forward", pod, ":80");
   const local = (await forwardedPorts(output, 1)).get(80);
@@ -69,7 +69,7 @@ async function askThrough(client: KubectlRunner, pod: string): Promise<string> {
 
 const answerOf = (pod: string, port: number): string => `pod default/${pod}, port ${port}: the mock provider answers\n`;
 
-/** Takes a folder with a file into the pod, and back. */
+/** Copies a folder with a file into the pod and back. */
 async function copyThereAndBack(client: KubectlRunner, pod: string, name: string): Promise<void> {
   const folder = join(rig.folder, name);
   const content = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 253));
@@ -110,7 +110,7 @@ describe(`kubectl ${ownKubectl.version} logs`, () => {
     ["--container=main", "one\ntwo\nthree\n"],
   ];
 
-  test.for(options)("%s prints as much as it asks for", async ([option, stdout]) => {
+  test.for(options)("%s limits the output", async ([option, stdout]) => {
     expect(await client.run(["logs", "plain", option])).toEqual({ code: 0, stdout, stderr: "" });
   });
 
@@ -120,7 +120,7 @@ describe(`kubectl ${ownKubectl.version} logs`, () => {
     expect(stdout).toMatch(/^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (?:two|three)\n){2}$/);
   });
 
-  test("-f prints what comes until it is interrupted", async () => {
+  test("-f prints new lines until it is interrupted", async () => {
     await rig.run("talks", { node: "plain", script: { log: "still here", "log-every": "100ms" } });
     const { child, output, ended } = client.start("logs", "-f", "talks");
     await eventually(() => expect(output.stdout).toMatch(/^(?:still here\n){5}/), soon);
@@ -138,13 +138,13 @@ describe(`kubectl ${ownKubectl.version} logs`, () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^(?:at work\n){2,}$/) });
   });
 
-  test("of several containers are the one's that is named, or all of them", async () => {
+  test("print one container by name, or all containers", async () => {
     const script = { log: "hello" };
     await rig.run("two", { node: "plain", script, containers: ["main", "side"].map((name) => ({ name, image: "busybox" })) });
 
     expect(await client.run(["logs", "two", "-c", "side"])).toEqual({ code: 0, stdout: "hello\n", stderr: "" });
     expect((await client.run(["logs", "two"])).stderr).toBe('Defaulted container "main" out of: main, side\n');
-    // kubectl asks for both at once, and shows them as they come.
+    // kubectl requests both logs concurrently and prints them as they arrive.
     const { stdout } = await client.run(["logs", "two", "--all-containers", "--prefix"]);
     expect(stdout.split("\n").toSorted()).toEqual(["", "[pod/two/main] hello", "[pod/two/side] hello"]);
     expect((await client.run(["get", "--raw", "/api/v1/namespaces/default/pods/two/log"])).stderr).toBe(
@@ -152,7 +152,7 @@ describe(`kubectl ${ownKubectl.version} logs`, () => {
     );
   });
 
-  test("that cannot be had are refused in the words of API server and kubelet", async () => {
+  test("that do not exist are refused with the messages of API server and kubelet", async () => {
     expect(await client.run(["logs", "plain", "--previous"])).toEqual({
       code: 1,
       stdout: "",
@@ -174,31 +174,31 @@ describe.for(ways)(`kubectl ${ownKubectl.version} over $name`, ({ declared, env,
     client = await rig.kubectl(ownKubectl.program, { env });
   });
 
-  test.for([0, 3, 7])("exits with a command's code %i", async (exitCode) => {
+  test.for([0, 3, 7])("exits with the command's code %i", async (exitCode) => {
     const { code, stdout, stderr } = await client.run(["exec", pod, "--", "sh", "-c", `echo out; echo err >&2; exit ${exitCode}`]);
 
     const told = exitCode === 0 ? "" : `command terminated with exit code ${exitCode}\n`;
     expect({ code, stdout, stderr }).toEqual({ code: exitCode, stdout: "out\n", stderr: `err\n${told}` });
   });
 
-  test("the end of the input is the command's, whose output goes on", async () => {
+  test("the command sees the end of the input, and its output continues", async () => {
     const ended = await client.run(["exec", "-i", pod, "--", "sh", "-c", "cat; sleep 0.2; echo behind it"], "typed\n");
 
     expect(ended).toEqual({ code: 0, stdout: "typed\nbehind it\n", stderr: "" });
   });
 
-  test("a container that is not there is said", async () => {
+  test("a missing container is reported", async () => {
     const { code, stderr } = await client.run(["exec", pod, "-c", "none", "--", "true"]);
 
     expect(code).toBe(1);
     expect(stderr).toContain("none");
   });
 
-  test("cp takes a folder there and back", async () => {
+  test("cp copies a folder into the container and back", async () => {
     await copyThereAndBack(client, pod, `copy-${atNode}-${declared}`);
   });
 
-  test("attach shows what the container gets and says, until it ends", async () => {
+  test("attach shows the container's input and output until it ends", async () => {
     const name = `attached-${atNode}-${declared}`;
     const containers = [{ name: "main", image: "busybox", stdin: true }];
     await rig.run(name, { node: pod, containers });
@@ -213,7 +213,7 @@ describe.for(ways)(`kubectl ${ownKubectl.version} over $name`, ({ declared, env,
     expect(await ended).toMatchObject({ code: 0 });
   });
 
-  test("port-forward serves two ports, and says why a third cannot be reached", async () => {
+  test("port-forward serves two ports, and reports why a third cannot be reached", async () => {
     const { child, output, ended } = client.start("port-forward", pod, ":80", ":8080", ":81");
     const ports = await forwardedPorts(output, 3);
     const ask = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${ports.get(port)}/`)).text();
@@ -226,7 +226,7 @@ describe.for(ways)(`kubectl ${ownKubectl.version} over $name`, ({ declared, env,
     await ended;
   });
 
-  test(`the node is spoken to over ${atNode}`, async () => {
+  test(`the API server connects to the node by ${atNode}`, async () => {
     const before = { exec: rig.webSockets(pod, "exec"), portforward: rig.webSockets(pod, "portforward") };
 
     await client.run(["exec", pod, "--", "true"]);
@@ -239,7 +239,7 @@ describe.for(ways)(`kubectl ${ownKubectl.version} over $name`, ({ declared, env,
 });
 
 describe(`kubectl ${ownKubectl.version} debug`, () => {
-  test("adds a container to a running pod, which can be worked in, attached to and read from", async () => {
+  test("adds a container to a running pod; exec, attach and logs work in it", async () => {
     await rig.run("debugged", { node: "plain", script: { log: "one" } });
     const client = await rig.kubectl(ownKubectl.program);
 
@@ -259,8 +259,8 @@ describe(`kubectl ${ownKubectl.version} debug`, () => {
   });
 });
 
-describe(`kubectl ${ownKubectl.version} and the node's own paths`, () => {
-  test("get --raw reaches what the node serves", async () => {
+describe(`kubectl ${ownKubectl.version} and the node's paths`, () => {
+  test("get --raw reads the node's paths", async () => {
     const client = await rig.kubectl(ownKubectl.program);
     const raw = (path: string): ReturnType<KubectlRunner["run"]> => client.run(["get", "--raw", `/api/v1/nodes/plain/proxy${path}`]);
 
@@ -272,10 +272,10 @@ describe(`kubectl ${ownKubectl.version} and the node's own paths`, () => {
   });
 });
 
-describe(`kubectl ${ownKubectl.version} of somebody else`, () => {
+describe(`kubectl ${ownKubectl.version} of a user with few rights`, () => {
   const as = (user: string): Promise<KubectlRunner> => rig.kubectl(ownKubectl.program, { user });
 
-  test("does what a role lets it do", async () => {
+  test("can do what its role allows", async () => {
     const client = await as("worker");
 
     expect(await client.run(["logs", "plain", "--tail=1"])).toMatchObject({ code: 0, stdout: "three\n" });
@@ -283,7 +283,7 @@ describe(`kubectl ${ownKubectl.version} of somebody else`, () => {
     expect(await askThrough(client, "plain")).toContain(answerOf("plain", 80));
   });
 
-  test("is refused what it may not", async () => {
+  test("is refused everything else", async () => {
     const client = await as("viewer");
     const refusals: readonly [readonly string[], string][] = [
       [["logs", "plain"], 'cannot get resource "pods/log" in API group "" in the namespace "default"'],

@@ -37,7 +37,7 @@ const storageClass = JSON.stringify({
   volumeBindingMode: "WaitForFirstConsumer",
 });
 
-/** The lines of a printed table as lists of cells, the header first. */
+/** Lines of a printed table as lists of cells, beginning with the header. */
 function table(printed: string): string[][] {
   return printed
     .trimEnd()
@@ -48,14 +48,14 @@ function table(printed: string): string[][] {
 /** An age as kubectl prints it. */
 const seconds = /^(?:\d+m)?\d+[ms]$/;
 
-// The kubectls take turns on the processors; each has a server of its own, and its tests follow one another.
+// The kubectls run concurrently, each with its own server; the tests of each kubectl run in order.
 describe.each(kubectls)("kubectl $version", { concurrent: true }, ({ program }) => {
   describe("runs workloads on the embedded server", { concurrent: false }, () => {
     scenario(program);
   });
 });
 
-/** Tests that follow one another. */
+/** Tests that build on one another. */
 function scenario(program: string): void {
   let rig: KubectlRig;
   let kubectl: Kubectl;
@@ -68,7 +68,7 @@ function scenario(program: string): void {
 
   const ends = { "mock.virtual-kubelet.io/exit-after": "0s" };
 
-  test("create job runs one, and wait tells when it is complete", async () => {
+  test("create job runs a Job, and wait returns when it is complete", async () => {
     expect(await kubectl.print("create job once --image=busybox")).toBe("job.batch/once created\n");
     await eventually(async () =>
       expect(await kubectl.print("get pods -l job-name=once -o jsonpath={.items[*].status.phase}")).toBe("Running"),
@@ -91,7 +91,7 @@ function scenario(program: string): void {
     expect(await kubectl.print("describe job sum")).toMatch(/Pods Statuses: +0 Active \(0 Ready\) \/ 2 Succeeded \/ 0 Failed\n/);
   });
 
-  test("create cronjob makes one, and a job can be made from it", async () => {
+  test("create cronjob makes a CronJob, from which a Job can be created", async () => {
     expect(await kubectl.print("create cronjob nightly --image=busybox --schedule=@yearly")).toBe("cronjob.batch/nightly created\n");
     expect(table(await kubectl.print("get cronjobs"))[1]?.slice(0, 6)).toEqual(["nightly", "@yearly", "<none>", "False", "0", "<none>"]);
     expect(await kubectl.print("create job by-hand --from=cronjob/nightly")).toBe("job.batch/by-hand created\n");
@@ -99,7 +99,7 @@ function scenario(program: string): void {
     await kubectl.print("wait --for=delete job/by-hand --timeout=90s");
   });
 
-  test("a DaemonSet has a pod on each node, and is rolled out, told of, taken back and restarted", async () => {
+  test("a DaemonSet has a pod on each node, and supports rollout status, history, undo and restart", async () => {
     const rolledOut = async (): Promise<void> =>
       expect(await kubectl.print("rollout status daemonset/agent --timeout=90s")).toContain('daemon set "agent" successfully rolled out');
     expect(await kubectl.print("apply -f -", daemonSet("agent:1"))).toBe("daemonset.apps/agent created\n");
@@ -120,7 +120,7 @@ function scenario(program: string): void {
     await rolledOut();
   });
 
-  test("a StatefulSet's pods have names and volumes of their own; it is rolled out, scaled, taken back and restarted", async () => {
+  test("a StatefulSet's pods have stable names and volumes, and it supports rollout, scale, undo and restart", async () => {
     const rolledOut = async (): Promise<void> =>
       expect(await kubectl.print("rollout status statefulset/db --timeout=90s")).toMatch(/rolling update complete|roll out complete/);
     await kubectl.print("create -f -", storageClass);
@@ -166,7 +166,7 @@ function scenario(program: string): void {
     expect(await kubectl.print("get pvc -o name")).toBe("persistentvolumeclaim/data-db-0\npersistentvolumeclaim/data-db-1\n");
   });
 
-  test("drain leaves DaemonSets alone, and waits for a disruption budget", async () => {
+  test("drain ignores DaemonSets and waits for a disruption budget", async () => {
     await kubectl.print("create deployment front --image=nginx --replicas=2");
     await kubectl.print("rollout status deployment/front --timeout=90s");
     await kubectl.print("create poddisruptionbudget front --selector=app=front --min-available=2");

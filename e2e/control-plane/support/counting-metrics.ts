@@ -12,7 +12,7 @@ export class CountingMetrics implements Metrics {
 
   observe(): void {}
 
-  /** Sum of a counter over the samples that have these labels. */
+  /** Sum of a counter over all samples with these labels. */
   total(name: string, labels: MetricLabels = {}): number {
     const matching = this.#counts.filter(
       (sample) => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),

@@ -10,16 +10,19 @@ declare module "vitest" {
 
 let controlPlane: ControlPlane | undefined;
 
-/** Starts the control plane that the files of this level share. Without one the level fails: it never passes empty. */
+/**
+ * Starts the control plane that all files of this level share. @throws Error without a control plane, so that the level never passes
+ * without tests
+ */
 export async function setup(project: TestProject): Promise<void> {
   controlPlane = await startControlPlane({
     audit: "Request",
     flags: {
       "kube-controller-manager": {
-        // A node that falls silent is noticed in seconds; the tests' nodes renew their lease every three.
+        // A silent node is noticed within seconds; the tests' nodes renew their lease every three seconds.
         "node-monitor-period": "1s",
         "node-monitor-grace-period": "20s",
-        // Many tests bind pods to nodes that are not there, which it would take away in the middle.
+        // The pod garbage collector would delete pods that tests bind to missing nodes.
         controllers: "*,bootstrapsigner,tokencleaner,-pod-garbage-collector-controller",
       },
     },
@@ -28,7 +31,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("controlPlane", controlPlane.directory);
 }
 
-/** Ends it. */
+/** Stops the control plane. */
 export async function teardown(): Promise<void> {
   await controlPlane?.stop();
 }

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { LogFields, Logger } from "@virtual-kubelet/kube-client";
 
-/** Keeps what is logged, for a test that fails. */
+/** Keeps log records for the output of a failed test. */
 export class LogBuffer implements Logger {
   readonly lines: string[];
   readonly #bound: LogFields;

@@ -3,18 +3,18 @@ import { expect } from "vitest";
 import { Program } from "../../support/program.ts";
 import { untilAllowed } from "./cluster.ts";
 
-/** Rights that were given. */
+/** Rights that were granted. */
 export interface GivenRights {
   /** Name of the service account in kube-system; the node's user has none. */
   readonly account: string;
-  /** Takes the rights away again. */
+  /** Revokes the rights. */
   readonly undo: () => Promise<unknown>;
 }
 
 /**
- * Applies the rights that the program prints for one node, and waits until they count.
+ * Applies the rights that the program prints for one node, and waits until they are in effect.
  *
- * @param words - the program's flags; `--nodename` among them, and `--run-as=service-account` unless it is the node's user
+ * @param words - flags of the program; must include `--nodename`, and `--run-as=service-account` unless it runs as the node's user
  */
 export async function applyPrintedRights(controlPlane: ControlPlaneAccess, words: readonly string[]): Promise<GivenRights> {
   await using printing = new Program(["manifests", "rbac", ...words], { cwd: controlPlane.directory });

@@ -6,39 +6,39 @@ import { expect, onTestFailed } from "vitest";
 import { openClient } from "./cluster.ts";
 import { LogBuffer } from "./log-buffer.ts";
 
-/** How {@link startNode} starts a node. */
+/** Options of {@link startNode}. */
 export interface TestNodeOptions {
   readonly kubeconfig: KubeconfigFile;
-  /** Default: a name that no other test has. */
+  /** Default: a unique name. */
   readonly name?: string | undefined;
-  /** Default: a new one. */
+  /** Recording provider; default: a new one. */
   readonly recording?: RecordingProvider | undefined;
-  /** A provider other than a recording one. */
+  /** A provider that replaces the recording provider. */
   readonly provider?: { readonly definition: ProviderDefinition; readonly config: unknown } | undefined;
   readonly node?: Partial<NodeOptions> | undefined;
   readonly pods?: PodOptions | undefined;
-  /** Return without waiting until the node is ready. */
+  /** Whether to wait until the node is ready; default: true. */
   readonly wait?: boolean | undefined;
 }
 
-/** A virtual node in the test's own process. */
+/** A virtual node in the test's process. */
 export interface TestNode extends AsyncDisposable {
   readonly name: string;
   readonly node: VirtualNode;
   readonly recording: RecordingProvider;
-  /** Settles when the node has ended; rejects with what ended it. */
+  /** Resolves when the node has stopped; rejects with the error that ended it. */
   readonly running: Promise<void>;
   readonly log: LogBuffer;
-  /** Stops it gracefully; disposing does the same. */
+  /** Stops the node gracefully. Disposing does the same. */
   stop(): Promise<void>;
 }
 
-/** A name that is used nowhere else. */
+/** Returns a unique name. */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(3).toString("hex")}`;
 }
 
-/** Runs a node until it is disposed; returns when it is ready. Its lease is renewed every three seconds. */
+/** Starts a node, which runs until it is disposed; returns when it is ready. The lease is renewed every three seconds. */
 export async function startNode(options: TestNodeOptions): Promise<TestNode> {
   const name = options.name ?? uniqueName("node");
   const recording = options.recording ?? new RecordingProvider();
@@ -83,7 +83,7 @@ export async function readyCondition(client: KubeClient, name: string): Promise<
   return { status: ready?.status ?? "", reason: ready?.reason ?? "" };
 }
 
-/** Waits until the node's Ready condition is so. */
+/** Waits until the node's Ready condition has this status. */
 export async function nodeToBe(client: KubeClient, name: string, status: "True" | "False" | "Unknown", timeoutMs = 90_000): Promise<void> {
   await eventually(async () => expect((await readyCondition(client, name)).status).toBe(status), {
     timeoutMs,
@@ -91,12 +91,12 @@ export async function nodeToBe(client: KubeClient, name: string, status: "True" 
   });
 }
 
-/** The node as the API server has it. */
+/** Reads the Node object from the API server. */
 export async function getNode(client: KubeClient, name: string): Promise<Node> {
   return await client.get(resources.nodes, { name }, { signal: new AbortController().signal });
 }
 
-/** Deletes the node, so that the control plane looks after it no longer. */
+/** Deletes the Node object, so that the control plane stops monitoring it. */
 export async function forgetNode(controlPlane: ControlPlaneAccess, name: string): Promise<void> {
   await controlPlane.kubectl(["delete", "node", name, "--ignore-not-found", "--wait=false"]);
 }

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 
 const { signal } = new AbortController();
 
-/** A pod for a node, bound to it without the scheduler. */
+/** A pod that is bound to a node without the scheduler. */
 export function podOn(node: string, name: string, namespace: string, spec: Partial<PodSpec> = {}): Pod {
   return {
     metadata: { name, namespace },
@@ -13,7 +13,7 @@ export function podOn(node: string, name: string, namespace: string, spec: Parti
   };
 }
 
-/** A Deployment whose pods only go to the node. */
+/** A Deployment whose pods are only scheduled to the node. */
 export function deploymentOn(node: string, name: string, namespace: string, replicas: number): Deployment {
   return {
     metadata: { name, namespace },
@@ -33,7 +33,7 @@ export function deploymentOn(node: string, name: string, namespace: string, repl
   };
 }
 
-/** A namespace's pods, as a test looks at them. */
+/** Pods of a namespace, with the queries that tests need. */
 export class Pods {
   readonly #client: KubeClient;
   readonly #namespace: string;
@@ -60,7 +60,7 @@ export class Pods {
     await this.#client.delete(resources.pods, { namespace: this.#namespace, name }, { gracePeriodSeconds }, { signal });
   }
 
-  /** Waits until the pod runs and is ready. */
+  /** Waits until the pod is running and ready. */
   async running(name: string, timeoutMs = 60_000): Promise<Pod> {
     return await eventually(
       async () => {
@@ -72,7 +72,7 @@ export class Pods {
     );
   }
 
-  /** Waits until so many of the pods with the labels are ready. */
+  /** Waits until this number of pods with the labels is ready. */
   async allReady(labelSelector: string, count: number, timeoutMs = 90_000): Promise<Pod[]> {
     return await eventually(
       async () => {
@@ -84,7 +84,7 @@ export class Pods {
     );
   }
 
-  /** Waits until there is no such pod. */
+  /** Waits until the pod does not exist. */
   async gone(name: string, timeoutMs = 60_000): Promise<void> {
     await eventually(
       async () => {
@@ -104,7 +104,7 @@ export function readiness(pod: Pod): { readonly phase: string | undefined; reado
   return { phase: pod.status?.phase, ready: pod.status?.conditions?.find(({ type }) => type === "Ready")?.status };
 }
 
-/** Id of the instance that the pod's first container runs in, as the pretend back ends write it. */
+/** ID of the instance that runs the pod's first container, which pretend back ends put into the container ID. */
 export function instanceIdOf(pod: Pod): string {
   return /^pretend:\/\/([^/]+)\//.exec(pod.status?.containerStatuses?.[0]?.containerID ?? "")?.[1] ?? "";
 }

@@ -31,25 +31,25 @@ import { KubectlRunner } from "../../interop/support/kubectl-runner.ts";
 const idle = new AbortController().signal;
 const namespace = "default";
 
-/** How kubectl is started. */
+/** Options of a kubectl. */
 export interface KubectlWish {
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: the administrator. */
+  /** User; default: the administrator. */
   readonly user?: string;
 }
 
-/** A pod of the mock provider. */
+/** Options of a pod on the mock provider. */
 export interface PodWish {
   readonly node: string;
-  /** Of the mock's script, without their domain. */
+  /** Annotations of the mock's script, without their domain. */
   readonly script?: Readonly<Record<string, string>>;
-  /** Default: one, `main`, with the ports 80 and 8080. */
+  /** Default: one container `main` with the ports 80 and 8080. */
   readonly containers?: PodSpec["containers"];
 }
 
 /**
- * The embedded API server, and two nodes of the mock provider with servers of their own, which kubectl reaches through
- * it: `declared` says that it speaks WebSocket, `plain` does not.
+ * The embedded API server, and two nodes with the mock provider and their own servers, which kubectl reaches through it. The node
+ * `declared` declares that it supports WebSockets, and the node `plain` does not.
  */
 export class StreamsRig implements AsyncDisposable {
   readonly #server: ApiServer;
@@ -66,7 +66,7 @@ export class StreamsRig implements AsyncDisposable {
     this.#ends = ends;
   }
 
-  /** @param objects - what the API server begins with */
+  /** @param objects - initial objects of the API server */
   static async open(objects: readonly object[] = []): Promise<StreamsRig> {
     await using ends = new AsyncDisposableStack();
     const folder = await mkdtemp(join(tmpdir(), "vk-streams-"));
@@ -86,23 +86,23 @@ export class StreamsRig implements AsyncDisposable {
     return new StreamsRig(server, folder, metrics, ends.move());
   }
 
-  /** How many WebSockets a node has been asked for. */
+  /** Number of WebSocket requests that a node has received. */
   webSockets(node: string, subresource: "exec" | "portforward"): number {
     return this.#metrics.get(node)?.total("kubelet_websocket_streaming_requests_total", { subresource }) ?? 0;
   }
 
-  /** Where an upgrade request of a user goes. */
+  /** Returns the target of a user's upgrade request. */
   target(path: string, user: string): UpgradeTarget {
     const { certificate: cert, key } = this.#server.issueClientCertificate(user);
     return { url: `${this.#server.url}${path}`, tls: { ca: this.#server.caPem, cert, key } };
   }
 
-  /** A folder of this rig's own. */
+  /** Private folder of this rig. */
   get folder(): string {
     return this.#folder;
   }
 
-  /** Makes a pod and waits until it runs. */
+  /** Creates a pod and waits until it runs. */
   async run(name: string, { node, script = {}, containers }: PodWish): Promise<void> {
     const annotations = Object.fromEntries(Object.entries(script).map(([key, value]) => [`mock.virtual-kubelet.io/${key}`, value]));
     const main = { name: "main", image: "busybox", ports: [{ containerPort: 80 }, { containerPort: 8080 }] };
@@ -126,7 +126,7 @@ export class StreamsRig implements AsyncDisposable {
   }
 }
 
-/** A node with its server, as the program has them. */
+/** Starts a node with its server, as the program does. */
 async function startNode(
   server: ApiServer,
   { name, declaredFeatures, metrics }: { readonly name: string; readonly declaredFeatures: readonly string[]; readonly metrics: Metrics },
