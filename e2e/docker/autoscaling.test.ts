@@ -16,19 +16,19 @@ const page = join(import.meta.dirname, "../../docs/guides/docker.md");
 let proxy: EngineProxy;
 let node: DockerNode;
 
-/** As many pods as a node takes. */
+/** Maximum number of pods on a node. */
 const podsOfNode = 110;
 
-/** A summary is kept for ten seconds: who asks later has a new one measured. */
+/** Milliseconds after which a request causes a new measurement, because a summary is cached for ten seconds. */
 const keptMs = 11_000;
 
-/** metrics-server waits for so long. */
+/** Time-out of metrics-server in milliseconds. */
 const hangingMs = 10_000;
 
-/** With the most replicas of the other Deployment as many pods as a node takes. */
+/** Together with the maximum replicas of the other Deployment these pods fill the node. */
 const others = podsOfNode - 4;
 
-/** Keeps one CPU busy until somebody says otherwise. */
+/** Script that keeps one CPU busy until the file /tmp/idle exists. */
 const busy = "trap 'exit 0' TERM; while [ ! -e /tmp/idle ]; do :; done; while :; do sleep 1 & wait $!; done";
 
 function deployment(name: string, replicas: number, container: object): object {
@@ -63,7 +63,7 @@ afterAll(async () => {
   await Promise.all(ids.map((id) => api.remove(id)));
 });
 
-test("the first scrape of a node full of pods, and each later one, measures all of them without the engine", async () => {
+test("every scrape of a full node, including the first, measures all pods without the engine", async () => {
   await node.apply(JSON.stringify(deployment("other", podsOfNode, { image: "registry.k8s.io/pause:3.10" })));
   await node.say("rollout", "status", "deployment/other", "--timeout=1500s");
   const get = async (path: string): Promise<string> => {
@@ -84,15 +84,15 @@ test("the first scrape of a node full of pods, and each later one, measures all 
   for (const { path, tookMs, measuringCalls, inspections, callsForAll } of scrapes) {
     expect(tookMs, path).toBeLessThan(hangingMs);
     expect(measuringCalls, path).toBe(0);
-    // The sandbox and the container of each pod, at most.
+    // At most the sandbox and the container of each pod.
     expect(inspections, path).toBeLessThanOrEqual(2 * podsOfNode);
-    // Sizes on the disk, by one call for all of a kind.
+    // Sizes on disk, with one call for all objects of a kind.
     expect(callsForAll, path).toBeLessThanOrEqual(6);
   }
   expect(scrapes.map(({ pods }) => pods)).toContain(podsOfNode);
 }, 1_800_000);
 
-test("on a node full of pods an autoscaler makes four of one by what they use, and one again", async () => {
+test("on a full node an autoscaler scales a Deployment to four pods by their usage, and back to one", async () => {
   await node.say("scale", "deployment/other", `--replicas=${others}`);
   await eventually(async () => expect(await readyPods("other")).toHaveLength(others), patience);
   await node.startMetricsServer();

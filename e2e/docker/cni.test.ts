@@ -18,7 +18,10 @@ const machine = new NetworkNamespace(process.pid);
 let folder: string;
 let confFile: string;
 
-/** Debian's plugins: addresses of both families on a bridge, ports of the host, and a firewall that lets the pods' packets through Docker's. */
+/**
+ * CNI configuration with Debian's plugins: addresses of both families on a bridge, host ports, and rules that let pods' packets pass
+ * Docker's firewall.
+ */
 function configuration(): object {
   const ranges = [[{ subnet: "10.77.0.0/24" }], [{ subnet: "fd00:77::/64" }]];
   const ipam = { type: "host-local", dataDir: join(folder, "addresses"), ranges, routes: [{ dst: "0.0.0.0/0" }] };
@@ -38,12 +41,12 @@ const settings = (): { readonly confDir: string; readonly binDirs: readonly stri
   binDirs: ["/usr/lib/cni"],
 });
 
-/** Addresses that the plugin host-local has handed out, and not taken back. */
+/** Addresses that the plugin host-local has reserved. */
 function reserved(): string[] {
   return readdirSync(join(folder, "addresses/pods")).filter((name) => /^(10\.77\.|fd00:77:)/.test(name));
 }
 
-/** What the plugin portmap has in the firewall for a port of the host. */
+/** Firewall rules of the plugin portmap for a host port. */
 function rulesFor(hostPort: number): string[] {
   return machine
     .run("iptables-save -t nat")
@@ -63,7 +66,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("plugins connect pods: addresses of both families, probes, other pods, ports of the host; and all of it goes with the pod", async () => {
+test("plugins connect pods: addresses of both families, probes, other pods and host ports; all of it is removed with the pod", async () => {
   await using node = await EmbeddedNode.start("cni-pods", api, { cni: settings(), clusterDNS: ["10.96.0.10"] });
   const hostPort = 18_477;
   const serve = ["sh", "-c", "mkdir /tmp/www; hostname >/tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www"];
@@ -74,7 +77,7 @@ test("plugins connect pods: addresses of both families, probes, other pods, port
   const isReady = ({ conditions }: NonNullable<Pod["status"]>): void =>
     expect(conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
   const before = await node.until("web", "to be ready", isReady);
-  // A sandbox that dies is replaced, and the new one has the port.
+  // A dead sandbox is replaced, and the new sandbox has the port.
   const ids = await api.containers({ [labelNames.podName]: "web" });
   const [container] = await api.containers({ [labelNames.podName]: "web", [labelNames.container]: "web" });
   await api.json("POST", `/containers/${ids.find((id) => id !== container)}/kill`);
@@ -114,16 +117,16 @@ async function askFromOutside(hostPort: number): Promise<string> {
   }
 }
 
-/** The output of a pod's first container, past the provider's code. */
+/** Output of a pod's first container, read without the provider. */
 async function logOf(pod: string): Promise<string> {
   const [id = ""] = await api.containers({ [labelNames.podName]: pod, [labelNames.container]: "shell" });
   const { body } = await api.ask("GET", `/containers/${id}/logs?stdout=1&stderr=1`);
-  // Each frame has a header of eight bytes, which ends in no letter of a line that is looked for.
+  // Each frame has a header of eight bytes, which never ends with a character that the test looks for.
   // oxlint-disable-next-line no-control-regex -- of the frames
   return body.replaceAll(/[\u0000-\u0008\u000e-\u001f\ufffd]/g, "");
 }
 
-test("a node whose configuration goes away is not ready, and says which folder it looks in", async () => {
+test("a node without CNI configuration is not ready, and names the folder that it searches", async () => {
   await using node = await EmbeddedNode.start("cni-conf", api, { cni: settings() });
   await rm(confFile);
 
@@ -137,7 +140,7 @@ test("a node whose configuration goes away is not ready, and says which folder i
   await eventually(async () => expect(await node.ready()).toBe("True"));
 });
 
-test("what a sandbox has of the network is freed by whoever removes it, also one that died and one that somebody else removed", async () => {
+test("a sandbox's network resources are freed when it is removed, even if it died or was removed by someone else", async () => {
   const runtimeSettings = { cni: settings(), networkFolder: join(folder, "records") };
   const killed = async (id: string): Promise<void> => void (await api.json("POST", `/containers/${id}/kill`));
   await using rig = await RuntimeRig.open("cni-runtime", { settings: runtimeSettings });
@@ -145,7 +148,7 @@ test("what a sandbox has of the network is freed by whoever removes it, also one
   if (!stays || !dies || !vanishes) throw new Error("there are three");
   expect(reserved()).toHaveLength(6);
 
-  // As after a restart of the program: another runtime, which knows only what is on the disk.
+  // As after a restart of the program: a new runtime that has only the data on disk.
   await using later = await RuntimeRig.open("cni-runtime", { settings: runtimeSettings });
   expect((await later.runtime.inspectSandbox(stays.id, signal)).ips).toEqual(stays.ips);
   await killed(dies.id);
@@ -160,7 +163,7 @@ test("what a sandbox has of the network is freed by whoever removes it, also one
   await later.runtime.checkNetworks((_, why) => problems.push(why), signal);
   expect(problems).toEqual([]);
 
-  // Somebody takes the address away: CHECK finds it.
+  // The address is removed, which CHECK detects.
   const { State } = (await api.json("GET", `/containers/${stays.id}/json`)) as { State: { Pid: number } };
   new NetworkNamespace(State.Pid).run("ip -4 address flush dev eth0");
   await later.runtime.checkNetworks((_, why) => problems.push(why), signal);
@@ -171,7 +174,7 @@ test("what a sandbox has of the network is freed by whoever removes it, also one
   await later.runtime.removeSandbox(stays.id, signal);
 });
 
-test("a plugin that fails leaves nothing behind, and its words are told", async () => {
+test("a failed plugin leaves nothing behind, and its message is reported", async () => {
   const broken = join(folder, "broken.d");
   await mkdir(broken);
   const { plugins, ...rest } = configuration() as { plugins: object[] };
@@ -188,7 +191,7 @@ test("a plugin that fails leaves nothing behind, and its words are told", async 
   expect((await rig.runtime.list(rig.ownerLabels, signal)).sandboxes).toEqual([]);
 });
 
-test("a port of the host that no plugin opens is refused by name", async () => {
+test("a host port that no plugin opens is refused, and named in the error", async () => {
   const single = join(folder, "single.d");
   await mkdir(single);
   const { plugins, ...rest } = configuration() as { plugins: object[] };

@@ -40,7 +40,7 @@ await describeProvider({
         ),
       ),
   },
-  // Two cores start several containers for each pod, and other tests' besides.
+  // The time-outs allow for two cores that start several containers per pod while other tests run.
   timeouts: { startMs: 90_000, endMs: 60_000, callMs: 20_000 },
   readme: join(root, "providers/docker/README.md"),
   against: { kind: "real", name: "Docker Engine", version: engineVersion },

@@ -16,15 +16,15 @@ const signal = new AbortController().signal;
 const engine = sharedApi();
 const nodeName = "vk-crash";
 
-/** How long the slowest of what is waited for may take, in milliseconds: each kill costs a start of the program. */
+/** Time-out in milliseconds for the slowest states; each kill costs a start of the program. */
 const longMs = 600_000;
 
-/** The real program on a real engine, started again whenever it has died, with an API server in this process. */
+/** The real program on a real engine, which is restarted whenever it dies, with an API server in this process. */
 class Rig implements AsyncDisposable {
   readonly client: KubeClient;
   readonly folder: string;
   readonly proxy: EngineProxy;
-  /** How often the program was started. */
+  /** Number of starts of the program. */
   starts = 0;
   readonly #server: ApiServer;
   #program: Program | undefined;
@@ -62,13 +62,13 @@ class Rig implements AsyncDisposable {
     return new Rig(server, folder, proxy);
   }
 
-  /** Starts the program, and again each time it has died. */
+  /** Starts the program, and restarts it whenever it dies. */
   keep(): void {
     this.#isKept = true;
     this.#keeping ??= this.#run();
   }
 
-  /** Kills the program for good, until {@link keep}. */
+  /** Kills the program without a restart, until {@link keep} is called. */
   async letDie(): Promise<void> {
     this.#isKept = false;
     this.kill();
@@ -101,7 +101,7 @@ class Rig implements AsyncDisposable {
     expect(items.map(({ metadata }) => metadata?.name)).not.toContain(name);
   }
 
-  /** What a pod's containers have written to the file `journal` of its volume `shared`. */
+  /** Lines that a pod's containers have written to the file `journal` in the volume `shared`. */
   async journal(uid: string): Promise<readonly string[]> {
     const path = join(this.folder, "root/pods", uid, "volumes/kubernetes.io~empty-dir/shared/journal");
     return (await readFile(path, "utf8")).trim().split("\n");
@@ -117,22 +117,22 @@ class Rig implements AsyncDisposable {
   }
 }
 
-/** What a request changes at the engine, and of which container; `undefined` where it changes nothing. */
+/** The change that a request makes at the engine, and its container; `undefined` if it changes nothing. */
 async function stepOf(method: string, path: string, query: URLSearchParams): Promise<string | undefined> {
   const [, kind, id = "", verb = "remove"] = path.split("/");
   if (method === "GET" || method === "HEAD" || kind !== "containers") return undefined;
-  // A look at whether the engine sees our files makes nothing, and gives no name.
+  // The check whether the engine sees our files creates a container without a name, which does not count.
   if (id === "create") return query.has("name") ? `create ${nameOf(query.get("name"))}` : undefined;
   const { status, body } = await engine.ask("GET", `/containers/${id}/json`);
   return status === 200 ? `${verb} ${nameOf((JSON.parse(body) as { Name: string }).Name)}` : undefined;
 }
 
-/** The pod's name of a container, and POD of its sandbox. */
+/** Name of the container in the pod; `POD` for the sandbox. */
 function nameOf(name: string | null): string {
   return name?.split("_")[1] ?? "";
 }
 
-/** Kills the program before each step that it has not come to before. */
+/** Kills the program before each step that it reaches for the first time. */
 function killAtEachStep(rig: Rig, steps: Set<string>, phase: () => string): EngineFault {
   return async (method, path, query) => {
     const step = await stepOf(method, path, query);
@@ -150,7 +150,7 @@ const shell = (...script: readonly string[]): string[] => ["sh", "-c", script.jo
 const image = "busybox:1.37";
 
 test(
-  "killed before every step of a pod's life, the program starts each container once, and ends it",
+  "although it is killed before every step of a pod's life, the program starts each container once and ends it",
   async () => {
     await using rig = await Rig.open();
     await rig.client.create(
@@ -201,13 +201,13 @@ test(
       ["main", 0],
     ]);
     expect(statuses[0]?.state?.terminated).toMatchObject({ exitCode: 0, reason: "Completed" });
-    // A sandbox, and one container each.
+    // One sandbox, and one container of each name.
     expect(await engine.containers({ [labelNames.podUid]: uid })).toHaveLength(4);
     phase = "ends";
     await rig.client.delete(resources.pods, { namespace: "default", name: "whole" }, {}, { signal });
     await eventually(() => rig.gone("whole"), { timeoutMs: longMs, describe: "the pod to be gone" });
 
-    // Killed after the API server has forgotten the pod, the program finds what is left of it as an orphan.
+    // If the program is killed after the API server has deleted the pod, it finds the remains as an orphan.
     await eventually(
       async () => {
         expect(await engine.containers({ [labelNames.podUid]: uid })).toEqual([]);
@@ -229,7 +229,7 @@ test(
 );
 
 test(
-  "what happens while the program is dead is told when it is back: ends, messages, deletions; what runs has the same ids",
+  "ends, messages and deletions during the program's absence are handled when it is back, and running containers keep their IDs",
   async () => {
     await using rig = await Rig.open();
     rig.keep();
@@ -283,7 +283,7 @@ test(
     );
     expect(await running("runs")).toBe(before);
     expect((await rig.pod("runs")).status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);
-    // The pod may go when its containers have ended; they are removed after that.
+    // The pod may disappear when its containers have ended; the containers are removed after that.
     await eventually(async () => expect(await engine.containers({ [labelNames.podUid]: created[3]?.metadata?.uid ?? "" })).toEqual([]), {
       timeoutMs: longMs,
       describe: "nothing of the deleted pod to be left",

@@ -19,7 +19,7 @@ function container(script: string, resources: object = {}): NonNullable<Pod["spe
   return { name: "app", image, command: ["sh", "-c", `${script}${forever}`], resources };
 }
 
-/** Status and words of a condition of the node. */
+/** Status and message of a condition of the node. */
 async function condition(node: EmbeddedNode, type: string): Promise<readonly unknown[]> {
   const found = await node.condition(type);
   return [found?.status, found?.reason, found?.message];
@@ -41,7 +41,7 @@ async function processLimitOfMachine(): Promise<number> {
   return Math.min(...(await Promise.all(limits)));
 }
 
-test("pods share what is allocatable: one that takes too much is evicted, others go on, new ones wait until the condition has gone", async () => {
+test("a pod that uses too much of the allocatable memory is evicted, others continue, and new pods wait until the pressure is over", async () => {
   const group = `${controlGroupOf(api.host)}/eviction`;
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => removeControlGroups(group));
@@ -101,7 +101,7 @@ test("pods share what is allocatable: one that takes too much is evicted, others
     message: "Pod was rejected: The node had condition: [MemoryPressure]. ",
   });
 
-  // Nothing but the evicted pod's own end has made room: it is not deleted yet.
+  // The end of the evicted pod alone has freed the memory; the pod is not deleted yet.
   await eventually(async () => expect((await condition(node, "MemoryPressure"))[0]).toBe("False"), { timeoutMs: patienceMs });
   await node.create("late", { containers: [container("")] });
   await node.running("late");
@@ -109,7 +109,7 @@ test("pods share what is allocatable: one that takes too much is evicted, others
   expect((await node.pod("greedy")).status?.phase).toBe("Failed");
 });
 
-test("a pod that writes more than its limit of ephemeral storage is evicted, and one within it goes on", async () => {
+test("a pod that exceeds its limit of ephemeral storage is evicted, and a pod within its limit continues", async () => {
   await using node = await EmbeddedNode.start("docker-ephemeral", api);
   const limits = { "ephemeral-storage": "20Mi" };
   await node.create("within", { containers: [container("dd if=/dev/zero of=/file bs=1M count=10; ", { limits })] });
@@ -139,8 +139,8 @@ test("a pod that writes more than its limit of ephemeral storage is evicted, and
   expect(await node.running("within")).toMatchObject({ restartCount: 0 });
 });
 
-test("a node whose disk is full takes critical pods alone", async () => {
-  // Any disk is fuller than this.
+test("a node with a full disk accepts only critical pods", async () => {
+  // Every disk exceeds this threshold.
   await using node = await EmbeddedNode.start("docker-disk", api, { evictionHard: { "nodefs.available": "99.99%" } });
   await eventually(
     async () => expect(await condition(node, "DiskPressure")).toEqual(["True", "KubeletHasDiskPressure", "kubelet has disk pressure"]),

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const show = (path: string): Promise<string> => node.say("get", "--raw", `/api/v1/nodes/${node.name}/proxy${path}`);
 
-/** How many families Prometheus' parser finds. @throws Error with its words */
+/** Number of metric families that Prometheus' parser finds. @throws Error with the parser's message */
 async function parse(metrics: string): Promise<number> {
   const program = inject("prometheusParser");
   if (program === "") throw new Error("there is no parser: run make test LEVEL=docker, or name it in PROMETHEUS_PARSER");
@@ -48,7 +48,7 @@ test.for<[path: string, leastFamilies: number, parts: readonly string[]]>([
   ["/metrics/cadvisor", 50, ["container_spec_cpu_quota{", "container_cpu_cfs_throttled_periods_total{", "machine_cpu_cores{"]],
   ["/metrics/probes", 3, ['prober_probe_total{container="main"', "prober_probe_duration_seconds_bucket{"]],
   ["/metrics/slis", 2, ["kubernetes_healthcheck{"]],
-])("Prometheus' own parser reads %s", async ([path, leastFamilies, parts]) => {
+])("Prometheus' parser reads %s", async ([path, leastFamilies, parts]) => {
   const metrics = await eventually(
     async () => {
       const shown = await show(path);
@@ -61,7 +61,7 @@ test.for<[path: string, leastFamilies: number, parts: readonly string[]]>([
   expect(await parse(metrics)).toBeGreaterThanOrEqual(leastFamilies);
 });
 
-test("the parser finds what is wrong", async () => {
+test("the parser reports invalid metrics", async () => {
   const family = "# HELP a h\n# TYPE a gauge\n";
 
   expect(await parse(`${family}a 1\n`)).toBe(1);

@@ -15,12 +15,12 @@ const { signal } = new AbortController();
 const image = "busybox:1.37";
 const main = { name: "main", image, command: ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"] };
 
-/** Ids of a pod's containers at the engine; the sandbox is none. */
+/** IDs of a pod's containers at the engine, without the sandbox. */
 async function containersOf(api: EngineApi, uid: string, container = "main"): Promise<string[]> {
   return api.containers({ [labelNames.podUid]: uid, [labelNames.container]: container });
 }
 
-/** Ids of the pod's running containers at the engine, and of its running sandbox: what is no container. */
+/** IDs of the pod's running containers and of its running sandbox at the engine. */
 async function runningOf(
   api: EngineApi,
   uid: string,
@@ -35,8 +35,8 @@ async function sandboxOf(api: EngineApi, uid: string): Promise<string | undefine
   return (await runningOf(api, uid)).sandbox;
 }
 
-describe("what is missing", () => {
-  test("an image that cannot be had is told in a kubelet's words, and the pod runs when it can", async () => {
+describe("a missing", () => {
+  test("image is reported in a kubelet's words, and the pod runs when it is available", async () => {
     const api = sharedApi();
     await using node = await EmbeddedNode.start("missing-image", api);
     const missing = "127.0.0.1:9/team/late:1";
@@ -49,7 +49,7 @@ describe("what is missing", () => {
         message: expect.stringContaining(missing),
       });
     });
-    // Events are written apart from statuses, and may come after them.
+    // Events are written independently of statuses, and may be later.
     await eventually(async () =>
       expect((await node.events("late")).map(({ reason }) => reason)).toEqual(expect.arrayContaining(["Pulling", "Failed", "BackOff"])),
     );
@@ -61,7 +61,7 @@ describe("what is missing", () => {
     await api.ask("DELETE", `/images/${missing}`);
   });
 
-  test("a config map that is missing is named, and the pod runs when it is there", async () => {
+  test("config map is named, and the pod runs when it is created", async () => {
     await using node = await EmbeddedNode.start("missing-map", sharedApi());
     const env = [{ name: "COLOUR", valueFrom: { configMapKeyRef: { name: "colours", key: "sky" } } }];
     await node.create("waits", { containers: [{ ...main, env }] });
@@ -81,7 +81,7 @@ describe("what is missing", () => {
     await node.running("waits");
   });
 
-  test("a command that does not exist is told, and counted as a crash", async () => {
+  test("command is reported, and counts as a crash", async () => {
     await using node = await EmbeddedNode.start("missing-command", sharedApi());
     await node.create("crashes", { containers: [{ ...main, command: ["/no/such/command"] }] });
 
@@ -95,11 +95,11 @@ describe("what is missing", () => {
   });
 });
 
-describe("a pod that is deleted", () => {
+describe("a deleted pod", () => {
   const slow = { ...main, command: ["sh", "-c", "trap 'sleep 2; exit 0' TERM; while :; do sleep 0.1; done"] };
   const onPort = { containers: [{ ...slow, ports: [{ containerPort: 80, hostPort: 18_471 }] }] };
 
-  /** What its end leaves at the engine when the API server has let go of it. */
+  /** Containers and control groups of a pod that remain at the engine when the API server has removed the pod. */
   async function leftBy(node: EmbeddedNode, api: EngineApi, { metadata: { name = "", uid = "" } = {} }: Pod): Promise<string[]> {
     const isGone = (): Promise<boolean> =>
       node.pod(name).then(
@@ -115,7 +115,7 @@ describe("a pod that is deleted", () => {
     ];
   }
 
-  test("leaves the API last, and its successor has its host port and is never failed", async () => {
+  test("is removed from the API last, and its successor gets its host port and never fails", async () => {
     const api = sharedApi();
     await using node = await EmbeddedNode.start("leaves-last", api);
     for (let round = 0; round < 3; round++) {
@@ -130,7 +130,7 @@ describe("a pod that is deleted", () => {
     }
   });
 
-  test("leaves its host port to a pod that came before it was gone", async () => {
+  test("frees its host port for a pod that was created while it was ending", async () => {
     await using node = await EmbeddedNode.start("awaited", sharedApi());
     await node.create("first", { ...onPort, terminationGracePeriodSeconds: 30 });
     await node.running("first");
@@ -141,8 +141,8 @@ describe("a pod that is deleted", () => {
   });
 });
 
-describe("behind our back", () => {
-  test("a container that somebody removed is started again, in the same sandbox", async () => {
+describe("when others change the engine's containers", () => {
+  test("a removed container is started again in the same sandbox", async () => {
     const api = sharedApi();
     await using node = await EmbeddedNode.start("removed", api);
     const { metadata } = await node.create("robbed", { containers: [main] });
@@ -157,7 +157,7 @@ describe("behind our back", () => {
     expect(await sandboxOf(api, uid)).toBe(sandbox);
   });
 
-  test("a pod whose sandbox somebody stopped gets another, and its init containers run again", async () => {
+  test("a pod whose sandbox was stopped gets a new one, and its init containers run again", async () => {
     const api = sharedApi();
     await using node = await EmbeddedNode.start("stopped", api);
     const init = { name: "init", image, command: ["sh", "-c", "echo once more"] };
@@ -177,7 +177,7 @@ describe("behind our back", () => {
 });
 
 describe("the engine", () => {
-  test("is away: the node is not ready, nothing is said to have ended, and all goes on when it is back", async () => {
+  test("is unreachable: the node is not ready, nothing is reported as ended, and everything continues when it is back", async () => {
     const api = sharedApi();
     await using proxy = await EngineProxy.start(api);
     await using node = await EmbeddedNode.start("away", api, { host: proxy.host });
@@ -195,7 +195,7 @@ describe("the engine", () => {
     await eventually(async () => expect(await api.containers({ [labelNames.node]: node.name })).toEqual([]), { timeoutMs: patienceMs });
   });
 
-  test("has lost the pods' network: the node is not ready until it is there again", async () => {
+  test("has lost the pods' network: the node is not ready until the network is restored", async () => {
     const api = sharedApi();
     const network = `vk-faults-${process.pid}`;
     const make = (): Promise<unknown> => api.json("POST", "/networks/create", { Name: network });
@@ -226,7 +226,7 @@ describe("the engine", () => {
     await eventually(async () => expect(await unavailable()).toMatchObject({ status: "False" }), { timeoutMs: patienceMs });
   });
 
-  test("is started again: its containers have ended, and pods run anew once, in sandboxes of their own, on a node that stays Ready", async () => {
+  test("is restarted: its containers have ended, and each pod starts exactly once more, in a new sandbox, on a node that stays Ready", async () => {
     await using engine = await PrivateEngine.start({ hasOwnNetwork: true });
     await importImages(engine.api);
     await using node = await EmbeddedNode.start("restarted", engine.api);
@@ -256,7 +256,7 @@ describe("the engine", () => {
     expect((await node.readyCondition())?.lastTransitionTime).toBe(readySince);
   });
 
-  test("stands still and goes on, its connections open: nothing restarts, whatever probes run, and the node stays Ready", async () => {
+  test("is suspended and resumed with open connections: nothing restarts, in spite of running probes, and the node stays Ready", async () => {
     await using engine = await PrivateEngine.start({ hasOwnNetwork: true });
     await importImages(engine.api);
     await using node = await EmbeddedNode.start("still", engine.api);
@@ -276,11 +276,11 @@ describe("the engine", () => {
     expect((await node.readyCondition())?.lastTransitionTime).toBe(readySince);
   });
 
-  test("is started again with live-restore: nothing restarts, whatever probes run, and the node stays Ready", async () => {
+  test("is restarted with live-restore: nothing restarts, in spite of running probes, and the node stays Ready", async () => {
     await using engine = await PrivateEngine.start({ hasOwnNetwork: true, isLiveRestore: true });
     await importImages(engine.api);
     await using node = await EmbeddedNode.start("live", engine.api);
-    // A command of Docker 29 takes more than a second on a machine that is busy.
+    // With Docker 29 a command takes more than a second on a busy machine.
     const livenessProbe = { exec: { command: ["sh", "-c", "sleep 0.2"] }, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 1 };
     await node.create("lives", { containers: [{ ...main, livenessProbe }] });
     const before = await node.running("lives");
@@ -293,7 +293,7 @@ describe("the engine", () => {
       await new Promise((resolve) => setTimeout(resolve, 3_000));
     }
 
-    // A list after the return is what would find a change.
+    // The list after the return would reveal a change.
     await eventually(
       async () => expect((await node.pod("lives")).status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True"),
       {

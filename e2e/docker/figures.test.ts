@@ -16,7 +16,7 @@ const { signal } = new AbortController();
 const page = join(import.meta.dirname, "../../docs/guides/docker.md");
 const cgroupParent = `${controlGroupOf(inject("dockerHost"))}/figures`;
 
-/** Figures may be off by this part: the kernel updates some of them in batches for each processor. */
+/** Maximum relative error of figures, because the kernel updates some of them in batches per CPU. */
 const tolerance = 0.05;
 
 let node: EmbeddedNode;
@@ -29,14 +29,14 @@ afterAll(async () => {
   await node[Symbol.asyncDispose]();
 });
 
-/** Uses the processor beyond its limit, and has written to its layer, its log, its volume and the network. */
+/** Script that uses more CPU than its limit, and writes to its layer, its log, its volume and the network. */
 const busy = `
 head -c 3000000 /dev/zero > /tmp/layer; head -c 5000000 /dev/zero > /data/volume
 seq 1 20000
 wget -q -O - http://127.0.0.1:8080/nothing
 while :; do :; done`;
 
-test("figures of a pod under load are what control groups, /proc and the engine say", async () => {
+test("figures of a pod under load agree with control groups, /proc and the engine", async () => {
   await node.create("web", {
     volumes: [{ name: "data", emptyDir: {} }],
     containers: [
@@ -52,7 +52,7 @@ test("figures of a pod under load are what control groups, /proc and the engine 
   });
   await node.running("web");
   const pod = await node.pod("web");
-  // From outside, so that there is traffic on the pod's interface.
+  // A request from outside causes traffic on the pod's interface.
   await fetch(`http://${pod.status?.podIP}:8080/`).catch(() => undefined);
   const read = await readPodOf(pod);
   const reader = new NodeStatsReader({
@@ -60,7 +60,7 @@ test("figures of a pod under load are what control groups, /proc and the engine 
     clock: systemClock,
     getStatsSummary: (inner) => node.access.getStatsSummary(inner),
   });
-  // Sizes on the disk are measured aside.
+  // Sizes on disk are measured in the background.
   const isComplete = ({ node: { runtime }, pods: [shown] }: FullStatsSummary): boolean =>
     shown?.volume !== undefined &&
     runtime?.imageFs?.usedBytes !== undefined &&
@@ -90,7 +90,7 @@ test("figures of a pod under load are what control groups, /proc and the engine 
   ).toEqual([]);
 });
 
-test("a pod's processor time goes on when a container of it is replaced", async () => {
+test("a pod's CPU time keeps growing when one of its containers is replaced", async () => {
   await node.create("replaced", { containers: [{ name: "busy", image: "busybox:1.37", command: ["sh", "-c", "while :; do :; done"] }] });
   const { containerID = "" } = await node.running("replaced");
   const reader = new NodeStatsReader({
@@ -112,7 +112,7 @@ test("a pod's processor time goes on when a container of it is replaced", async 
   await api.ask("POST", `/containers/${containerID.replace("docker://", "")}/kill`);
   await node.running("replaced", 1);
 
-  // Its container's counter begins anew.
+  // The counter of the new container starts at 0.
   const after = await eventually(async () => {
     const measured = await measure();
     expect(measured.container).not.toBe(before.container);

@@ -10,13 +10,13 @@ import { RuntimeRig } from "./support/runtime-rig.ts";
 const never = new AbortController().signal;
 const sandboxImage = "registry.k8s.io/pause:3.10";
 
-test("when the disk is full, images that no container uses go, and the sandbox's stays", async () => {
+test("when the disk is full, unused images are removed, except the sandbox image", async () => {
   await using engine = await PrivateEngine.start({ hasOwnNetwork: true });
   await using _images = await importImages(engine.api);
   const endpoint = { kind: "unix", socketPath: engine.api.socketPath } as const;
   using connection = await connectEngine({ endpoint, clock: systemClock, logger: silentLogger });
   await using rig = await RuntimeRig.open("images", { engine: connection });
-  // Any disk is fuller than this.
+  // Every disk exceeds this threshold.
   const policy = { highThresholdPercent: 1, lowThresholdPercent: 0, minAgeMs: 0 };
   const collector = new ImageCollector({ images: rig.runtime.images, policy, clock: systemClock, logger: silentLogger });
   const held = async (): Promise<readonly string[]> =>

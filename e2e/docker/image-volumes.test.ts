@@ -15,7 +15,7 @@ const api = sharedApi();
 const { signal: never } = new AbortController();
 const image = "volume-data:1";
 
-/** Whether the engine mounts no images itself, so that their files are exported into folders. */
+/** Whether the engine cannot mount images, so that their files are exported into folders. */
 const isExporting = Number(((await api.json("GET", "/version")) as { ApiVersion: string }).ApiVersion.split(".")[1]) < 48;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
     { name: "etc/os-release", mode: 0o644, content: "ID=data\n" },
     { name: "models/v2/weights", mode: 0o640, content: "42" },
   ];
-  // A command is none of a volume's affairs, and labels are no pod's.
+  // The command must have no effect on a volume, and the labels must not be taken for a pod's.
   await importImage(api, image, {
     bytes: await busyboxFileSystem(files),
     changes: ["LABEL io.kubernetes.pod.uid=other", "VOLUME /models"],
@@ -42,7 +42,7 @@ function container(mounts: NonNullable<Container["volumeMounts"]>, more: Partial
   };
 }
 
-/** The engine as one that mounts no images itself, whichever it is. */
+/** The engine, treated as one that cannot mount images. */
 function exporting(engine: DockerEngine): DockerEngine {
   return {
     ...engine,
@@ -53,7 +53,7 @@ function exporting(engine: DockerEngine): DockerEngine {
   };
 }
 
-/** A runtime whose files of images are in a folder of the test's own. */
+/** A runtime that exports images into a folder of the test. */
 class Rig implements AsyncDisposable {
   readonly runtime: RuntimeRig;
   readonly folder: string;
@@ -68,7 +68,7 @@ class Rig implements AsyncDisposable {
     return new Rig(await RuntimeRig.open(`image-volumes-${name}`, { engine, settings: { imageFolder: folder } }), folder);
   }
 
-  /** A container that has the image at `/data`, or a part of it. @returns its id */
+  /** Runs a container with the image, or a part of it, mounted at `/data`. @returns its ID */
   async run(pod: string, subPath = ""): Promise<string> {
     const { runtime } = this.runtime;
     const { id } = await runtime.inspectImage(image, never);
@@ -83,7 +83,7 @@ class Rig implements AsyncDisposable {
     return output.trim();
   }
 
-  /** Folders with the files of images. */
+  /** Folders with exported images. */
   async folders(): Promise<string[]> {
     const boots = await readdir(this.folder);
     return (await Promise.all(boots.map((boot) => readdir(join(this.folder, boot))))).flat();
@@ -95,7 +95,7 @@ class Rig implements AsyncDisposable {
   }
 }
 
-test("containers share the files of an image, which none of them can change, and which go with the last of them", async () => {
+test("containers share the read-only files of an image, which are removed with the last container", async () => {
   await using rig = await Rig.open("shared");
   const [one, other] = await Promise.all([rig.run("one"), rig.run("other", "models/v2")]);
 
@@ -119,7 +119,7 @@ test("containers share the files of an image, which none of them can change, and
   expect(await rig.folders()).toEqual([]);
 });
 
-test("a part that is not in the image is refused, by us in the words of a container runtime, or by the engine at the start", async () => {
+test("a missing subPath is refused, by us with the message of a container runtime, or by the engine at the start", async () => {
   await using rig = await Rig.open("missing");
 
   const said = isExporting
@@ -131,7 +131,7 @@ test("a part that is not in the image is refused, by us in the words of a contai
   expect(containers.map(({ state }) => state.kind)).toEqual(isExporting ? [] : ["exited"]);
 });
 
-test("what a program that was killed has left is removed by the next, and no other node's", async () => {
+test("the program removes the remains of its killed predecessor, but nothing of another node", async () => {
   using engine = await connectShared();
   await using rig = await Rig.open("killed", exporting(engine));
   const { cluster, node } = { cluster: rig.runtime.owner.clusterId, node: rig.runtime.owner.nodeName };
@@ -149,20 +149,20 @@ test("what a program that was killed has left is removed by the next, and no oth
   await api.remove(others);
 });
 
-test("an export that is given up leaves no folder and no container", async () => {
+test("an aborted export leaves no folder and no container", async () => {
   using engine = await connectShared();
   await using rig = await Rig.open("abort", exporting(engine));
   const making = rig.run("abort").catch((error: unknown) => error);
   await expect.poll(() => rig.folders().catch(() => []), { timeout: 60_000, interval: 5 }).toHaveLength(1);
   await rig.runtime.runtime[Symbol.asyncDispose]();
 
-  // It may have been through before it was given up.
+  // The export may have been complete before it was aborted.
   await making;
   expect((await rig.folders()).filter((name) => name.startsWith("."))).toEqual([]);
   expect(await api.containers({ "virtual-kubelet.io/image-export-of": await idOf() })).toEqual([]);
 });
 
-test("a pod has an image as its volume, with a part by a variable, and a restart keeps it", async () => {
+test("a pod has an image volume, with a subPathExpr, and keeps it across a restart", async () => {
   await using node = await EmbeddedNode.start("vk-image-volume", api);
   const mounts = [
     { name: "data", mountPath: "/data" },
@@ -183,7 +183,7 @@ test("a pod has an image as its volume, with a part by a variable, and a restart
   );
 });
 
-test("a pod waits for an image that is not there in a kubelet's words, and for a part of one that has it not", async () => {
+test("a pod waits for a missing image and for a missing part of an image, with a kubelet's messages", async () => {
   await using node = await EmbeddedNode.start("vk-image-volume-waits", api);
   const missing = "registry.invalid/missing:1";
   const waits = async (name: string, source: object, subPath: string, reason: string, message: RegExp): Promise<void> => {
@@ -211,7 +211,7 @@ test("a pod waits for an image that is not there in a kubelet's words, and for a
   if (isExporting) await waits("part", { reference: image }, "gone", "CreateContainerError", /^ImageVolumeMountFailed: .*"gone"/);
   else await waits("part", { reference: image }, "gone", "CrashLoopBackOff", /^back-off \S+ restarting failed container=app /);
 
-  // Events are written apart from statuses, and may come after them.
+  // Events are written independently of statuses, and may be later.
   await eventually(async () => {
     const told = (await node.events("pull")).map(({ reason, message }) => `${reason}: ${message}`);
     expect(told).toContain(`Pulling: Pulling image "${missing}"`);

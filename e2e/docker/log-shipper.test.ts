@@ -12,11 +12,14 @@ import { LogShipper, type ShippedLine } from "./support/log-shipper.ts";
 const api = sharedApi();
 const never = new AbortController().signal;
 
-/** Lines of one round. With what the engine writes around them, two rounds are more than {@link maxSize}, and one is less: a log that is rotated has been found. */
+/**
+ * Lines per round. With the engine's overhead one round is smaller than {@link maxSize} and two rounds are larger, so the shipper finds a
+ * log before its rotation.
+ */
 const linesOfRound = 60;
 const maxSize = "20k";
 
-/** Writes a round of lines for each file that it is given, and ends after the fourth. */
+/** Script that writes a round of lines for each file that the test creates, and ends after the fourth round. */
 const writer = `
 for round in 1 2 3 4; do
   until [ -e /go/$round ]; do usleep 50000; done
@@ -30,7 +33,7 @@ function linesOf(round: number): string[] {
   return Array.from({ length: linesOfRound }, (_, line) => `round ${round} line ${line} ${"x".repeat(80)}`);
 }
 
-test("a log shipper with its stock configuration receives pods' lines, each once, across rotations and a restart", async () => {
+test("a log shipper with its stock configuration receives each line of the pods exactly once, across rotations and a restart", async () => {
   const go = mkdtempSync(join(tmpdir(), "vk-log-writer-"));
   const logs = mkdtempSync(join(tmpdir(), "vk-logs-"));
   await using cleanup = new AsyncDisposableStack();
@@ -59,7 +62,7 @@ test("a log shipper with its stock configuration receives pods' lines, each once
     stream: "stdout",
   });
 
-  /** Lets the writer write a round, and waits until it has been shipped with all before. */
+  /** Triggers a round, and waits until all lines so far are shipped. */
   const round = async (start: number, number: number): Promise<void> => {
     await writeFile(join(go, String(number)), "");
     const isOfStart = ({ restarts }: ShippedLine): boolean => restarts === String(start);
@@ -87,7 +90,7 @@ test("a log shipper with its stock configuration receives pods' lines, each once
   const shipped = await shipper.lines();
   const names = shipped.filter(({ stream }) => stream === "stdout").map(({ text: _, time: __, ...source }) => source);
   expect(new Set(names.map((name) => JSON.stringify(name)))).toEqual(new Set([of(0), of(1)].map((name) => JSON.stringify(name))));
-  // Times are those of the lines, not of their shipping.
+  // The times are those of the lines, not of their shipping.
   expect(shipped.every(({ time }) => BigInt(time) > 0n)).toBe(true);
 
   const [first = "", second = ""] = (await readdir(join(logs, "containers"))).toSorted();
@@ -98,11 +101,11 @@ test("a log shipper with its stock configuration receives pods' lines, each once
   const targets = await Promise.all([first, second].map((name) => readlink(join(logs, "containers", name))));
   const podFolder = join(logs, "pods", `default_writer_${metadata?.uid ?? ""}`);
   expect(targets.toSorted()).toEqual([0, 1].map((start) => join(podFolder, "main", `${start}.log`)));
-  // The first start's log was rotated: the link is to what was written last. Docker keeps the earlier ones, podman does not.
+  // The log of the first start was rotated, so the link points to the newest file. Docker keeps the earlier files, podman does not.
   const file = await readlink(join(podFolder, "main", "0.log"));
   const rotated = (await readdir(dirname(file))).filter((name) => name.startsWith(`${basename(file)}.`)).length;
   expect(rotated > 0).toBe(file.endsWith("-json.log"));
-  // Which of its two streams wrote last is the engine's affair.
+  // The engine determines the order of the two streams.
   expect(await readFile(join(podFolder, "main", "0.log"), "utf8")).toContain("round 4");
 
   await node.client.delete(resources.pods, { namespace: "default", name: "writer" }, {}, { signal: never });

@@ -35,7 +35,7 @@ async function volumeOf(claim: string): Promise<VolumeView> {
   return found;
 }
 
-/** What the pods of a claim have written, as it is on the disk. */
+/** Lines on disk that the pods of a claim have written. */
 async function journal(claim: string): Promise<readonly string[]> {
   const { spec } = await volumeOf(claim);
   return (await readFile(join(spec.local.path, "pgdata/journal"), "utf8")).trim().split("\n");
@@ -66,9 +66,9 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-// Each test goes on where the one before ended, as an operator's day does.
+// Each test continues from the state of the previous one.
 
-test("a StatefulSet's claim gets a folder of the node, made once its pod is scheduled", async () => {
+test("a StatefulSet's claim gets a folder of the node, which is created when the pod is scheduled", async () => {
   await node.say("rollout", "status", "statefulset/db", `--timeout=${podTimeout}`);
 
   const { metadata, spec, status } = await volumeOf("data-db-0");
@@ -83,7 +83,7 @@ test("a StatefulSet's claim gets a folder of the node, made once its pod is sche
   expect((await volumeOf("db-0-scratch")).status.phase).toBe("Bound");
 });
 
-test("the node's metrics show what is left of the claim's volume", async () => {
+test("the node's metrics show the free space of the claim's volume", async () => {
   const { spec } = await volumeOf("data-db-0");
   const { blocks, bsize } = await statfs(spec.local.path);
 
@@ -98,11 +98,11 @@ test("the node's metrics show what is left of the claim's volume", async () => {
   expect(metrics).toMatch(new RegExp(`kubelet_volume_stats_inodes_used\\${labels} [1-9]`));
 });
 
-test("what it wrote is there after its pod is deleted, and after the program is killed and its pod deleted meanwhile", async () => {
+test("its data survives the deletion of its pod, also while the program is killed", async () => {
   const scratch = (await volumeOf("db-0-scratch")).metadata.name;
   await node.say("delete", "pod", "db-0", `--timeout=${podTimeout}`);
   await eventually(async () => expect(await journal("data-db-0")).toEqual(["db-0", "db-0"]), patience);
-  // The claim of a generic ephemeral volume is its pod's own, and its folder goes with it.
+  // The claim of a generic ephemeral volume belongs to its pod, and its folder is removed with it.
   await eventually(async () => expect(await readdir(join(root, "volumes"))).not.toContain(scratch), patience);
 
   expect(await node.program.end("SIGKILL")).toBe("SIGKILL");
@@ -113,7 +113,7 @@ test("what it wrote is there after its pod is deleted, and after the program is 
   expect(await node.say("get", "pods", "-l", "app=db", "-o", "jsonpath={.items[*].status.phase}")).toBe("Running");
 });
 
-test("scaled from one to three and back, each pod has its own data, and finds it again", async () => {
+test("scaled from one to three and back, each pod has its own data and finds it again", async () => {
   await scale(3);
   expect(await Promise.all([0, 1, 2].map((index) => journal(`data-db-${index}`)))).toEqual([["db-0", "db-0", "db-0"], ["db-1"], ["db-2"]]);
   await scale(1);
@@ -126,7 +126,7 @@ test("scaled from one to three and back, each pod has its own data, and finds it
   ]);
 });
 
-test("a claim that is deleted takes its own folder with it, once its pod is gone, and no other; one whose volume is to be kept takes none", async () => {
+test("a deleted claim removes exactly its own folder after its pod is gone, or none if the volume is to be retained", async () => {
   const [first, second, third] = await Promise.all([0, 1, 2].map((index) => volumeOf(`data-db-${index}`)));
   await node.say("patch", "persistentvolume", third!.metadata.name, "-p", '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}');
   await node.say("delete", "persistentvolumeclaim", "data-db-1", "data-db-2", "--wait=false");
@@ -146,7 +146,7 @@ test("a claim that is deleted takes its own folder with it, once its pod is gone
   expect(await journal("data-db-0")).toEqual(["db-0", "db-0", "db-0"]);
 });
 
-test("a claim gets a volume of the engine by its class's driver, which keeps what is in it until the claim is deleted", async () => {
+test("a claim gets an engine volume with its class's driver, which keeps its data until the claim is deleted", async () => {
   await node.apply(await readFile(join(import.meta.dirname, "support/engine-volume.yaml"), "utf8"));
   const pod = (name: string): string => `apiVersion: v1
 kind: Pod
@@ -175,12 +175,12 @@ spec:
   expect((Volumes ?? []).map(({ Name }) => Name)).not.toContain(metadata.name);
 });
 
-test("the node's user was forbidden nothing that it did for volumes", () => {
+test("no volume request of the node's user was forbidden", () => {
   const refused = node.controlPlane
     .auditEvents()
     .filter(({ user, responseStatus }) => user.username === `system:node:${node.name}` && responseStatus?.code === 403)
     .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`)
     .filter((what) => /volume|storage/.test(what));
-  // The Node authorizer may hear of a pod later than the node, and is asked again.
+  // The Node authorizer may learn of a pod later than the node, which then repeats the request.
   expect(refused.filter((what) => !what.startsWith("get persistentvolume"))).toEqual([]);
 });

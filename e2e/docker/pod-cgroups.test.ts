@@ -38,7 +38,7 @@ interface Own {
   readonly limits?: object;
 }
 
-/** A pod of containers with these resources, and with some as a whole. */
+/** A pod whose containers have these resources, with optional pod-level resources. */
 function manifest(name: string, containers: readonly Own[], resources?: Own): string {
   const command = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"];
   const spec = {
@@ -50,7 +50,7 @@ function manifest(name: string, containers: readonly Own[], resources?: Own): st
   return JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec });
 }
 
-/** Thousandths of a CPU that it may have of each second, its share of them, and its bytes. */
+/** Limits of a control group: CPU quota in thousandths of a CPU, CPU weight, and memory in bytes. */
 async function limitsOf(path: string): Promise<{ readonly milliCpu: number; readonly weight: number; readonly bytes: number }> {
   const read = async (controller: string, file: string): Promise<string> =>
     (await readFile(join("/sys/fs/cgroup", isVersion2 ? "" : controller, path, file), "utf8")).trim();
@@ -60,7 +60,7 @@ async function limitsOf(path: string): Promise<{ readonly milliCpu: number; read
   return { milliCpu: Number(quota) / 100, weight: Number(weight), bytes: Number(bytes) };
 }
 
-/** The weight of shares, as the machine's version has it. */
+/** CPU weight of shares in the machine's version of cgroups. */
 function weightOf(shares: number): number {
   return isVersion2 ? 1 + Math.floor(((shares - 2) * 9_999) / 262_142) : shares;
 }
@@ -79,7 +79,7 @@ afterAll(async () => {
   await node[Symbol.asyncDispose]();
 });
 
-test("a pod's cgroup holds its sandbox and containers, follows changes of theirs, and is gone with it under every controller", async () => {
+test("a pod's cgroup contains its sandbox and containers, follows their changes, and is removed with the pod under every controller", async () => {
   const one = (cpu: string, memory: string): Own => ({ requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu, memory } });
   await node.apply(manifest("pair", [one("200m", "64Mi"), one("300m", "64Mi")]));
   const { metadata, status } = await runs("pair");
@@ -90,7 +90,7 @@ test("a pod's cgroup holds its sandbox and containers, follows changes of theirs
   const members = (await readdir(anywhere, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   expect(members.sort()).toEqual((await api.containers({ [labelNames.podUid]: metadata.uid })).sort());
 
-  // One grows, one shrinks: the pod's quota is never under a container's, which version 1 of cgroups refuses.
+  // One container grows and one shrinks: the pod's quota is never below a container's, which cgroups version 1 refuses.
   const resized = [one("900m", "96Mi"), one("100m", "48Mi")].map((resources, index) => ({ name: `c${index}`, resources }));
   await node.say("patch", "pod", "pair", "--subresource", "resize", "--patch", JSON.stringify({ spec: { containers: resized } }));
   const [first = ""] = status.containerStatuses.map(({ containerID }) => containerID.replace("docker://", ""));
@@ -105,7 +105,7 @@ test("a pod's cgroup holds its sandbox and containers, follows changes of theirs
   await eventually(() => expect(controlGroupFolders(group)).toEqual([]), { ...patience, describe: "the pod's cgroups to be gone" });
 });
 
-test("resources of the pod as a whole are shared by its containers, change in place, and outlast a program that is killed", async () => {
+test("pod-level resources are shared by the containers, change in place, and survive a kill of the program", async () => {
   const whole = (cpu: string, memory: string): Own => ({ requests: { cpu: "250m", memory: "32Mi" }, limits: { cpu, memory } });
   await node.apply(manifest("whole", [{}, { limits: { memory: "32Mi" } }], whole("500m", "128Mi")));
   const { metadata, status } = await runs("whole");

@@ -24,7 +24,7 @@ afterAll(async () => {
   await forgetImage(api, repo);
 });
 
-test("an image is pulled with credentials, and known by its digest and user", async () => {
+test("an image is pulled with credentials, and its digest and user are known", async () => {
   await expect(rig.runtime.inspectImage(image.name, never)).rejects.toSatisfy(isNotFound);
 
   const pulled = await rig.runtime.pullImage(image.name, [registryUser], never);
@@ -38,14 +38,14 @@ test("an image is pulled by its digest", async () => {
   expect(await rig.runtime.pullImage(image.digest, [registryUser], never)).toMatchObject({ id: image.digest });
 });
 
-test("credentials are tried one after another", async () => {
+test("several credentials are tried one after another", async () => {
   expect(await rig.runtime.pullImage(image.name, [wrong, registryUser], never)).toMatchObject({ id: image.digest });
 });
 
 test.for([
   ["no credentials", []],
   ["wrong ones", [wrong]],
-] as const)("with %s a pull is forbidden, and no password is told", async ([, credentials]) => {
+] as const)("with %s a pull is forbidden, and the error contains no password", async ([, credentials]) => {
   const error: unknown = await rig.runtime.pullImage(image.name, credentials, never).catch((reason: unknown) => reason);
 
   expect(error).toSatisfy(isForbidden);
@@ -53,12 +53,12 @@ test.for([
   expect(String(error)).not.toMatch(/wrong|registry-password/);
 });
 
-test("a tag and a repository that are not there are not found", async () => {
+test("a missing tag and a missing repository are not found", async () => {
   await expect(rig.runtime.pullImage(`${repo}:2`, [registryUser], never)).rejects.toSatisfy(isNotFound);
   await expect(rig.runtime.pullImage(`${inject("registry")}/team/other:1`, [registryUser], never)).rejects.toSatisfy(isNotFound);
 });
 
-test("many pods that want an image share one pull, and one that is aborted harms no other", async () => {
+test("many pods share one pull of an image, and the abort of one does not affect the others", async () => {
   const controller = new AbortController();
   const aborted = rig.runtime.pullImage(image.name, [registryUser], controller.signal).catch((reason: unknown) => reason);
   const others = Array.from({ length: 10 }, () => rig.runtime.pullImage(image.name, [registryUser], never));
@@ -69,7 +69,7 @@ test("many pods that want an image share one pull, and one that is aborted harms
   for (const pulled of await Promise.all(others)) expect(pulled.id).toBe(image.digest);
 });
 
-test("a container runs from what was pulled", async () => {
+test("a container runs with the pulled image", async () => {
   const { id: imageId } = await rig.runtime.pullImage(image.name, [registryUser], never);
   const pod = rig.pod("pulled", { containers: [{ name: "app", image: image.name }] });
   const sandbox = await rig.sandbox(pod);

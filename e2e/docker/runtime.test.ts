@@ -20,7 +20,7 @@ async function output(id: string, ...command: string[]): Promise<string> {
   return (await execCapture(rig.runtime, id, { command, signal: never })).output.trim();
 }
 
-test("a sandbox has an address and a name, its containers share them, and all goes with it", async () => {
+test("a sandbox has an address and a name, which its containers share, and everything is removed with it", async () => {
   const pod = rig.pod("shares");
   const sandbox = await rig.sandbox(pod, { dns: { servers: ["192.0.2.53"], searches: ["default.svc"], options: ["ndots:5"] } });
   const id = await rig.run(sandbox.id, rig.containerSpec(pod));
@@ -41,7 +41,7 @@ test("a sandbox has an address and a name, its containers share them, and all go
   await expect(rig.runtime.inspectSandbox(sandbox.id, never)).rejects.toSatisfy(isNotFound);
 });
 
-test("a container that is asked for twice is made once, and started once", async () => {
+test("a container that is requested twice is created once and started once", async () => {
   const pod = rig.pod("twice");
   const { id: sandboxId } = await rig.sandbox(pod);
   const spec = rig.containerSpec(pod, { command: ["sh", "-c", "exit 3"] });
@@ -56,7 +56,7 @@ test("a container that is asked for twice is made once, and started once", async
   expect((await rig.sandbox(pod)).id).toBe(sandboxId);
 });
 
-test("a stop waits for the container's own end, a second one shortens the grace without a second signal", async () => {
+test("a stop waits until the container ends by itself, and a second stop shortens the grace period without a second signal", async () => {
   const pod = rig.pod("stops");
   const { id: sandboxId } = await rig.sandbox(pod);
   const ending = "trap 'exit 7' TERM; echo up; while :; do sleep 1 & wait $!; done";
@@ -66,7 +66,7 @@ test("a stop waits for the container's own end, a second one shortens the grace 
     sandboxId,
     rig.containerSpec(pod, { container: { name: "stubborn", image: "busybox:1.37" }, command: ["sh", "-c", counting] }),
   );
-  // A signal that comes before the trap is set is lost on the first process of a container.
+  // The first process of a container ignores a signal that arrives before its trap is set.
   for (const id of [polite, stubborn]) await eventually(async () => expect(await logsOf(id)).toContain("up"));
 
   await rig.runtime.stopContainer(polite, { graceMs: 100_000 }, never);
@@ -91,7 +91,7 @@ async function logsOf(id: string): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-test("a command that is not there is told with the engine's words, and the container has ended", async () => {
+test("a missing command is reported with the engine's message, and the container has ended", async () => {
   const pod = rig.pod("no-command");
   const { id: sandboxId } = await rig.sandbox(pod);
   const id = await rig.runtime.createContainer(sandboxId, rig.containerSpec(pod, { command: ["/no/such/program"] }), never);
@@ -101,7 +101,7 @@ test("a command that is not there is told with the engine's words, and the conta
   expect((await rig.runtime.list(rig.ownerLabels, never)).containers.find((held) => held.id === id)?.state.kind).toBe("exited");
 });
 
-test("a container that could not join a dead sandbox is no start of its own, and is made anew in the next", async () => {
+test("a container that cannot join a dead sandbox does not count as started, and is created again in the next sandbox", async () => {
   const pod = rig.pod("dead-sandbox");
   const sandbox = await rig.sandbox(pod);
   const spec = rig.containerSpec(pod);
@@ -120,7 +120,7 @@ test("a container that could not join a dead sandbox is no start of its own, and
   expect((await rig.runtime.inspectContainer(again, never)).state.kind).toBe("running");
 });
 
-test("limits, user, capabilities, a read-only root and no new privileges are what the process finds", async () => {
+test("limits, user, capabilities, read-only root and no-new-privileges apply to the process", async () => {
   const pod = rig.pod("confined", {
     securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 3000, supplementalGroups: [4000] },
     shareProcessNamespace: true,
@@ -164,7 +164,7 @@ test("limits, user, capabilities, a read-only root and no new privileges are wha
   });
 });
 
-test("too little memory is refused as input that never works", async () => {
+test("too little memory is refused as invalid input", async () => {
   const pod = rig.pod("tiny");
   const { id: sandboxId } = await rig.sandbox(pod);
 
@@ -173,7 +173,7 @@ test("too little memory is refused as input that never works", async () => {
   );
 });
 
-test("a port of the host that is taken fails the second sandbox, which leaves nothing behind", async () => {
+test("a sandbox with a host port in use fails and leaves nothing behind", async () => {
   const ports = [{ containerPort: 80, hostPort: 31_877, hostIP: "127.0.0.1" }];
   const withPort = (name: string) => rig.pod(name, { containers: [{ name: "app", image: "busybox:1.37", ports }] });
   await rig.sandbox(withPort("port-one"));
@@ -183,7 +183,7 @@ test("a port of the host that is taken fails the second sandbox, which leaves no
   expect((await rig.runtime.list(rig.ownerLabels, never)).sandboxes).toHaveLength(before);
 });
 
-test("a pod on the host's network, process table and IPC is there", async () => {
+test("a pod can use the host's network, process table and IPC", async () => {
   const pod = rig.pod("on-host", { hostNetwork: true, hostPID: true, hostIPC: true });
   const sandbox = await rig.sandbox(pod, { hostname: "", dns: { servers: ["192.0.2.53"], searches: [], options: [] } });
   const id = await rig.run(sandbox.id, rig.containerSpec(pod));
@@ -193,7 +193,7 @@ test("a pod on the host's network, process table and IPC is there", async () => 
   expect(Number(await output(id, "sh", "-c", "echo /proc/[0-9]* | wc -w"))).toBeGreaterThan(5);
 });
 
-test("sysctls, aliases and a mount that is read-only reach the containers", async () => {
+test("sysctls, aliases and a read-only mount apply to the containers", async () => {
   const pod = rig.pod("settings", { securityContext: { sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "80" }] } });
   const sandbox = await rig.sandbox(pod, { hosts: [{ ip: "192.0.2.7", hostnames: ["seven", "7.example"] }] });
   const mounts = [{ hostPath: "/etc", containerPath: "/host:etc", isReadOnly: true }];
@@ -204,7 +204,7 @@ test("sysctls, aliases and a mount that is read-only reach the containers", asyn
   expect(await output(id, "touch", "/host:etc/x")).toContain("Read-only file system");
 });
 
-test("a folder that holds the engine's own data can be mounted", async () => {
+test("a folder with the engine's data can be mounted", async () => {
   const pod = rig.pod("above-the-engine");
   const sandbox = await rig.sandbox(pod);
   const { DockerRootDir } = (await sharedApi().json("GET", "/info")) as { DockerRootDir: string };
@@ -214,7 +214,7 @@ test("a folder that holds the engine's own data can be mounted", async () => {
   expect(await output(id, "ls", "/above")).toContain(basename(DockerRootDir));
 });
 
-test("events begin with lost, and tell of ends and removals, of our containers only", async () => {
+test("events begin with `lost`, and report ends and removals of our containers only", async () => {
   const seen: RuntimeEvent[] = [];
   const abort = new AbortController();
   const listening = (async () => {
@@ -240,7 +240,7 @@ test("events begin with lost, and tell of ends and removals, of our containers o
   expect(await listening).toEqual(new Error("enough"));
 });
 
-test("GPUs are given to one container each", async () => {
+test("each GPU is assigned to one container", async () => {
   await using gpuRig = await RuntimeRig.open("gpus", { gpus: ["GPU-a", "GPU-b"] });
   const limits = { "nvidia.com/gpu": "1" };
   const pod = gpuRig.pod("gpus", {
@@ -256,14 +256,14 @@ test("GPUs are given to one container each", async () => {
   expect(requests.flatMap((list) => (list ?? []).flatMap(({ DeviceIDs }) => DeviceIDs))).toEqual(["GPU-a", "GPU-b"]);
 });
 
-test("an image that is not there is not found, one that cannot be pulled is told apart from a name that is none", async () => {
+test("errors distinguish a missing image, one that cannot be pulled, and an invalid name", async () => {
   await expect(rig.runtime.inspectImage("no-such-image:1", never)).rejects.toSatisfy(isNotFound);
   await expect(rig.runtime.pullImage("127.0.0.1:9/no-such-image:1", [], never)).rejects.toSatisfy(isUnavailable);
   await expect(rig.runtime.pullImage("Not An Image", [], never)).rejects.toSatisfy(isInvalidInput);
   expect(await rig.runtime.inspectImage("busybox-user:1.37", never)).toMatchObject({ user: "app" });
 });
 
-test("a pod is on the network that it names by annotation", async () => {
+test("a pod is on the network that its annotation names", async () => {
   const network = `vke2e-${process.pid}`;
   const { engine } = rig;
   const made = await engine.client.createNetwork({ Name: network, IPAM: { Config: [{ Subnet: "10.213.77.0/24" }] } });
@@ -278,7 +278,7 @@ test("a pod is on the network that it names by annotation", async () => {
   }
 });
 
-test("names as long as Kubernetes lets them be are taken", async () => {
+test("names of the maximum length in Kubernetes are accepted", async () => {
   const name = "n".repeat(253);
   const pod = rig.pod(name, { containers: [{ name: "c".repeat(63), image: "busybox:1.37" }] });
   const sandbox = await rig.sandbox(pod, { hostname: "n".repeat(63) });
@@ -287,7 +287,7 @@ test("names as long as Kubernetes lets them be are taken", async () => {
   expect(await output(id, "hostname")).toBe("n".repeat(63));
 });
 
-test("what an earlier program made is found by a new one, ended or not", async () => {
+test("a new program finds running and ended containers of an earlier one", async () => {
   const pod = rig.pod("found");
   const sandbox = await rig.sandbox(pod);
   const running = await rig.run(sandbox.id, rig.containerSpec(pod));

@@ -10,7 +10,7 @@ const near = "services-1";
 let cluster: ServiceCluster;
 let node: ServiceNode;
 
-/** Serves its pod's name and the address of its caller. */
+/** Script of a server that responds with its pod's name and the caller's address. */
 const whoScript = [
   "mkdir -p /tmp/www/cgi-bin",
   `printf '#!/bin/sh\\necho "Content-Type: text/plain"\\necho\\necho "$(hostname) $REMOTE_ADDR"\\n' >/tmp/www/cgi-bin/who`,
@@ -18,7 +18,7 @@ const whoScript = [
   "exec httpd -f -p 8080 -h /tmp/www",
 ].join("; ");
 
-/** Pods that answer, as a Deployment. */
+/** A Deployment of pods that serve {@link whoScript}. */
 function servers(name: string, replicas: number, more: object = {}): object {
   const containers = [
     {
@@ -39,13 +39,13 @@ function servers(name: string, replicas: number, more: object = {}): object {
   };
 }
 
-/** A Service of those pods, on port 80. */
+/** A Service for these pods, on port 80. */
 function service(name: string, app: string, spec: object = {}): object {
   const ports = [{ name: "http", port: 80, targetPort: "http" }];
   return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { selector: { app }, ports, ...spec } };
 }
 
-/** A pod that calls. */
+/** A pod that sends requests. */
 function caller(name: string, spec: object = {}): object {
   const containers = [{ name: "shell", image: "busybox:1.37", command: ["sleep", "infinity"] }];
   const own = { containers, terminationGracePeriodSeconds: 1, nodeSelector: { "kubernetes.io/hostname": near } };
@@ -75,15 +75,15 @@ async function field(kind: string, name: string, path: string): Promise<string> 
 }
 
 /**
- * Asks a server over nc, since Debian's static wget cannot look up addresses in an image that holds nothing else.
- * @returns how it answered, or nothing within 5 seconds
+ * Script that sends a request with nc, because Debian's static wget cannot resolve names in an image without other files. It prints
+ * the response, or nothing after 5 seconds.
  */
 const request = (host: string, port: number): string => `printf 'GET /cgi-bin/who HTTP/1.0\\r\\n\\r\\n' | busybox nc -w 5 ${host} ${port}`;
 
 interface Answer {
-  /** Name of the pod that answered. */
+  /** Name of the pod that responded. */
   readonly server: string;
-  /** The caller's address, as that pod saw it. */
+  /** The caller's address as seen by that pod. */
   readonly caller: string;
 }
 
@@ -92,14 +92,14 @@ function answerIn(text: string): Answer | undefined {
   return server === undefined || caller === undefined ? undefined : { server, caller };
 }
 
-/** What answers when a pod calls; `undefined` where nothing does. */
+/** Sends a request from a pod. @returns the response; `undefined` if there is none */
 async function call(pod: string, host: string, port = 80): Promise<Answer | undefined> {
   const { code, stdout, stderr } = await cluster.kubectl.run(["exec", pod, "--", "sh", "-c", `${request(host, port)}; true`]);
   expect(code, stderr).toBe(0);
   return answerIn(stdout);
 }
 
-/** The same of a process that is no pod's, on a machine. */
+/** Sends a request from a process on a machine, outside any pod. */
 function callFrom(machine: ServiceNode["machine"], host: string, port: number): Answer | undefined {
   return answerIn(machine.run(`${request(host, port)} || true`));
 }
@@ -120,9 +120,9 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-// Each test goes on where the one before ended.
+// Each test continues from the state of the previous one.
 
-test("while the kernel hides bridged packets from iptables, calls to a Service hang, and the node says why", async () => {
+test("while the kernel hides bridged packets from iptables, requests to a Service hang, and the node reports why", async () => {
   const path = '.status.conditions[?(@.type=="ServiceRouting")]';
   const condition = JSON.parse(await field("node", node.name, path)) as object;
   expect(condition).toMatchObject({
@@ -132,7 +132,7 @@ test("while the kernel hides bridged packets from iptables, calls to a Service h
   });
   const clusterIP = await field("service", "web", ".spec.clusterIP");
   const [pod] = await podsOf("web");
-  // The bridge itself connects them.
+  // The bridge connects the pods without a Service.
   expect(await call("caller", pod?.status.podIP ?? "", 8080)).toMatchObject({ server: pod?.metadata.name });
   for (let count = 0; count < 3; count++) expect(await call("caller", clusterIP)).toBeUndefined();
 
@@ -142,7 +142,7 @@ test("while the kernel hides bridged packets from iptables, calls to a Service h
   await eventually(async () => expect(await field("node", node.name, `${path}.status`)).toBe("True"), patience);
 });
 
-test("a pod reaches pods through their Service's address, and they see the caller's own", async () => {
+test("a pod reaches pods through their Service, and they see the caller's address", async () => {
   const clusterIP = await field("service", "web", ".spec.clusterIP");
   const { status } = await podNamed("caller");
   const expected = new Set((await podsOf("web")).map(({ metadata }) => metadata.name));
@@ -156,7 +156,7 @@ test("a pod reaches pods through their Service's address, and they see the calle
   }, patience);
 });
 
-test("a pod reaches the API server by the variables it is given", async () => {
+test("a pod reaches the API server with its environment variables", async () => {
   const ask = "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 10 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT";
   const stdout = await cluster.say("exec", "caller", "--", "sh", "-c", `echo $KUBERNETES_SERVICE_HOST; ${ask}`);
 
@@ -164,7 +164,7 @@ test("a pod reaches the API server by the variables it is given", async () => {
   expect(stdout).toContain("Client sent an HTTP request to an HTTPS server");
 });
 
-test("a pod that is its Service's only one reaches itself through it", async () => {
+test("the only pod of a Service reaches itself through the Service", async () => {
   await cluster.apply(servers("alone", 1), service("alone", "alone"));
   await cluster.say("rollout", "status", "deployment/alone", `--timeout=${podTimeout}`);
   const [pod] = await podsOf("alone");
@@ -174,7 +174,7 @@ test("a pod that is its Service's only one reaches itself through it", async () 
   await eventually(async () => expect(await call(name, clusterIP)).toMatchObject({ server: name }), patience);
 });
 
-test("a headless Service has no address, and its pods are reached by their own", async () => {
+test("a headless Service has no address, and its pods are reached by their own addresses", async () => {
   await cluster.apply(service("headless", "web", { clusterIP: "None" }));
   const pods = await podsOf("web");
   const own = pods.map(({ status }) => status.podIP).toSorted();
@@ -196,7 +196,7 @@ test("a headless Service has no address, and its pods are reached by their own",
   for (const { metadata, status } of pods) expect(await call("caller", status.podIP, 8080)).toMatchObject({ server: metadata.name });
 });
 
-test("a NodePort is reached from outside, from the machine itself and from its pods", async () => {
+test("a NodePort is reachable from outside, from the machine and from its pods", async () => {
   await cluster.apply(service("outside", "web", { type: "NodePort" }));
   const port = Number(await field("service", "outside", ".spec.ports[0].nodePort"));
   const names = (await podsOf("web")).map(({ metadata }) => metadata.name);
@@ -218,7 +218,7 @@ test("a NodePort with the policy Local is reached from outside once a rule lets 
   await eventually(() => expect(callFrom(cluster.outside, node.address, port)).toMatchObject({ caller: cluster.outsideAddress }), patience);
 });
 
-test("a Service with ClientIP affinity sends a caller to one pod", async () => {
+test("a Service with ClientIP affinity sends all requests of a caller to one pod", async () => {
   await cluster.say("patch", "service", "web", "-p", JSON.stringify({ spec: { sessionAffinity: "ClientIP" } }));
   await eventually(() => expect(node.machine.run("iptables-save -t nat")).toContain("--rcheck"), patience);
   const clusterIP = await field("service", "web", ".spec.clusterIP");
@@ -230,7 +230,7 @@ test("a Service with ClientIP affinity sends a caller to one pod", async () => {
   await cluster.say("patch", "service", "web", "-p", JSON.stringify({ spec: { sessionAffinity: "None" } }));
 });
 
-test("a pod that goes is no longer called, and one that comes is", async () => {
+test("a removed pod gets no more requests, and a new pod does", async () => {
   const clusterIP = await field("service", "web", ".spec.clusterIP");
   const before = (await podsOf("web")).map(({ metadata }) => metadata.name);
   await cluster.say("rollout", "restart", "deployment/web");
@@ -242,7 +242,7 @@ test("a pod that goes is no longer called, and one that comes is", async () => {
   }, patience);
 });
 
-test("pods, their host and their own files have an address of each family", async () => {
+test("pods, their host and their hosts files have an address of each family", async () => {
   const { status } = await podNamed("caller");
   const [first, second] = status.podIPs.map(({ ip }) => ip);
 
@@ -254,7 +254,7 @@ test("pods, their host and their own files have an address of each family", asyn
   for (const ip of [first, second]) expect(hosts).toContain(`${ip}\tcaller\n`);
 });
 
-test("a Service of both families is reached by either of its addresses", async () => {
+test("a dual-stack Service is reachable by both addresses", async () => {
   await cluster.apply(service("both", "web", { type: "NodePort", ipFamilyPolicy: "RequireDualStack" }));
   const clusterIPs = JSON.parse(await field("service", "both", ".spec.clusterIPs")) as string[];
   const nodePort = Number(await field("service", "both", ".spec.ports[0].nodePort"));
@@ -271,11 +271,11 @@ describe("with a second node", () => {
   let other: ServiceNode;
   const onFar = { nodeSelector: { "kubernetes.io/hostname": far } };
 
-  /** Packets for another node's pods go to that node, and the engine lets those for its own pods in. */
+  /** Routes packets for another node's pods to that node, and lets the engine accept packets for its pods. */
   function route(from: ServiceNode, to: ServiceNode): void {
     from.machine.run(`ip route add ${to.podRange} via ${to.address}; ip -6 route add ${to.podRangeV6} via ${to.addressV6}`);
     from.machine.run(`iptables -I DOCKER-USER -d ${from.podRange} -j ACCEPT`);
-    // Engines of today guard IPv6 as well.
+    // Current engines filter IPv6 as well.
     from.machine.run(`! ip6tables -L DOCKER-USER >/dev/null 2>&1 || ip6tables -I DOCKER-USER -d ${from.podRangeV6} -j ACCEPT`);
   }
 
@@ -291,7 +291,7 @@ describe("with a second node", () => {
     await cluster.say("wait", "pod/far-caller", "--for=condition=Ready", `--timeout=${podTimeout}`);
   });
 
-  test("pods of a node whose first address is IPv6 have one as their main address, and answer probes there", async () => {
+  test("pods of a node whose first address is IPv6 have an IPv6 main address, and respond to probes there", async () => {
     const { status } = await podNamed("far-caller");
 
     expect(status.podIP).toContain(":");
@@ -299,7 +299,7 @@ describe("with a second node", () => {
     expect(status.hostIPs.map(({ ip }) => ip)).toEqual([other.addressV6, other.address]);
   });
 
-  test("without routes pods do not reach those of the other node; with routes and a rule of the engine's they do, under their own addresses", async () => {
+  test("pods reach those of the other node, under their own addresses, only with routes and a rule for the engine", async () => {
     const [server] = await podsOf("far");
     const { status } = await podNamed("caller");
     const addresses = server?.status.podIPs.map(({ ip }) => ip) ?? [];
@@ -316,14 +316,14 @@ describe("with a second node", () => {
       });
   });
 
-  test("a Service whose pods are on the other node is reached from either, by both families", async () => {
+  test("a Service with pods on the other node is reachable from both nodes, by both families", async () => {
     const names = (await podsOf("far")).map(({ metadata }) => metadata.name);
     for (const ip of JSON.parse(await field("service", "far-both", ".spec.clusterIPs")) as string[])
       for (const pod of ["caller", "far-caller"])
         await eventually(async () => expect(names).toContain((await call(pod, ip))?.server), patience);
   });
 
-  test("a NodePort of a node without its pods leads to the other one; with the policy Local the caller's address stays", async () => {
+  test("a NodePort on a node without pods of the Service leads to the other node; with the policy Local the caller's address is kept", async () => {
     await cluster.apply(service("far-port", "far", { type: "NodePort" }));
     await cluster.apply(service("far-local", "far", { type: "NodePort", externalTrafficPolicy: "Local" }));
     const [port, local] = await Promise.all(
@@ -338,7 +338,7 @@ describe("with a second node", () => {
     expect(callFrom(cluster.outside, node.address, local ?? 0)).toBeUndefined();
   });
 
-  test("where the engine has a proxy of its own for ports, a pod does not reach itself through its Service", async () => {
+  test("if the engine runs its own port proxy, a pod does not reach itself through its Service", async () => {
     await cluster.apply(servers("far-alone", 1, onFar), service("far-alone", "far-alone"));
     await cluster.say("rollout", "status", "deployment/far-alone", `--timeout=${podTimeout}`);
     const [pod] = await podsOf("far-alone");

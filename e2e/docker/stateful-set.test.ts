@@ -10,14 +10,14 @@ import type { ServiceNode } from "./support/service-node.ts";
 import { contentOf, DatabaseClient, importDatabase, type DatabaseContent } from "./support/stand-in-database.ts";
 
 const patience = { timeoutMs: 300_000, intervalMs: 250 };
-// A port of the node has room for one pod a node, so three replicas take three nodes.
+// A host port allows one pod per node, so three replicas need three nodes.
 const nodeNames = ["stateful-1", "stateful-2", "stateful-3"];
 
 let cluster: ServiceCluster;
 let nodes: ReadonlyMap<string, ServiceNode>;
-/** Every state that a pod was seen in, as lines of name, UID, phase and reason. */
+/** Every observed state of a pod, as lines with name, UID, phase and reason. */
 let seen: Running;
-/** The system's id and the acknowledged rows of each database, by pod. */
+/** System ID and acknowledged rows of each database, by pod. */
 const written = new Map<string, { readonly systemId: string; readonly rows: string[] }>();
 
 interface PodView {
@@ -43,12 +43,12 @@ function nodeOf({ spec }: PodView): ServiceNode {
   return found;
 }
 
-/** The way to a pod's database from outside of the cluster: its host port. */
+/** Client of a pod's database from outside the cluster, through its host port. */
 async function clientOf(name: string): Promise<DatabaseClient> {
   return new DatabaseClient(`${nodeOf(await podNamed(name)).address}:5432`);
 }
 
-/** What the primary's Service answers to a process of the primary's machine: kube-proxy there leads it to the pod. */
+/** Response of the primary's Service to a process on the primary's machine, where kube-proxy forwards it to the pod. */
 async function throughService(): Promise<string> {
   const { machine } = nodeOf(await podNamed("db-0"));
   const ip = await cluster.say("get", "service", "db-primary", "-o", "jsonpath={.spec.clusterIP}");
@@ -57,7 +57,7 @@ async function throughService(): Promise<string> {
   return answer.slice(answer.search(/\r?\n\r?\n/)).trimStart();
 }
 
-/** Writes a row, and remembers it once it is acknowledged. */
+/** Writes a row, and records it when it is acknowledged. */
 async function insert(name: string, value: string): Promise<void> {
   const client = await clientOf(name);
   if (!written.has(name)) written.set(name, { systemId: (await client.selectAll()).systemId, rows: [] });
@@ -65,7 +65,7 @@ async function insert(name: string, value: string): Promise<void> {
   written.get(name)?.rows.push(value);
 }
 
-/** Writes one row after the other into the primary while something happens to it. */
+/** Writes rows into the primary while the function runs. */
 async function whileWriting(happens: () => Promise<unknown>): Promise<void> {
   const client = await clientOf("db-0");
   const rows = written.get("db-0")?.rows ?? [];
@@ -84,7 +84,7 @@ async function whileWriting(happens: () => Promise<unknown>): Promise<void> {
   await writing;
 }
 
-/** Waits until as many replicas are ready, and are found to be whole from everywhere. */
+/** Waits until this number of replicas is ready, and checks their data through every path. */
 async function isWhole(replicas: number): Promise<void> {
   const names = Array.from({ length: replicas }, (_, index) => `db-${index}`);
   await eventually(
@@ -100,7 +100,7 @@ async function isWhole(replicas: number): Promise<void> {
   );
 }
 
-/** All that was acknowledged until now is there. */
+/** Expects all acknowledged rows. */
 async function expectWritten(name: string, select: () => Promise<DatabaseContent>): Promise<void> {
   const known = written.get(name);
   const before = [...(known?.rows ?? [])];
@@ -109,7 +109,7 @@ async function expectWritten(name: string, select: () => Promise<DatabaseContent
   expect(before.filter((row) => !rows.includes(row))).toEqual([]);
 }
 
-/** Every node holds its pods, each of a sandbox and a container that run, and nothing of any other. */
+/** Expects exactly a running sandbox and a running container per pod on every node. */
 async function expectNothingElse(pods: readonly PodView[]): Promise<void> {
   for (const node of nodes.values()) {
     const uids = pods.filter(({ spec }) => spec.nodeName === node.name).map(({ metadata }) => metadata.uid);
@@ -143,15 +143,15 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-// Each test goes on where the one before ended, as an operator's day does.
+// Each test continues from the state of the previous one.
 
-test("a StatefulSet with a claim, a host port and a Service runs, and is written to by either way", async () => {
+test("a StatefulSet with a claim, a host port and a Service runs, and accepts writes through both", async () => {
   await cluster.say("rollout", "status", "statefulset/db", `--timeout=${podTimeout}`);
   await insert("db-0", "first");
   await isWhole(1);
 });
 
-test("a rollout restart ends the server cleanly, and its successor has the host port and the data", async () => {
+test("a rollout restart ends the server cleanly, and its successor gets the host port and the data", async () => {
   const before = await podNamed("db-0");
   await whileWriting(async () => {
     await cluster.say("rollout", "restart", "statefulset/db");
@@ -162,11 +162,11 @@ test("a rollout restart ends the server cleanly, and its successor has the host 
   const after = await podNamed("db-0");
   expect(after.metadata.uid).not.toBe(before.metadata.uid);
   expect(await restartsOf("db-0")).toBe(0);
-  // Two servers at once on one claim, or one that was killed, would have left it interrupted.
+  // Two concurrent servers on one claim, or a killed server, would have left the database interrupted.
   expect(await cluster.say("logs", "db-0")).toBe("LOG: database system was shut down\n");
 });
 
-test("the engine is restarted: the same pod goes on, its container was started once more", async () => {
+test("after a restart of the engine the same pod continues, with one restart of its container", async () => {
   const { metadata, ...before } = await podNamed("db-0");
   const { engine } = nodeOf({ metadata, ...before });
   await whileWriting(async () => {
@@ -181,7 +181,7 @@ test("the engine is restarted: the same pod goes on, its container was started o
   expect(await restartsOf("db-0")).toBe(1);
 });
 
-test("the program is killed and started again: the server has noticed nothing", async () => {
+test("a kill and restart of the program does not affect the server", async () => {
   const before = await podNamed("db-0");
   const node = nodeOf(before);
   await whileWriting(async () => {
@@ -198,7 +198,7 @@ test("the program is killed and started again: the server has noticed nothing", 
   ]);
 });
 
-test("the machine is rebooted without a warning: the same pod goes on, its container was started once more", async () => {
+test("after a sudden reboot of the machine the same pod continues, with one restart of its container", async () => {
   const before = await podNamed("db-0");
   await whileWriting(async () => {
     await nodeOf(before).reboot();
@@ -212,7 +212,7 @@ test("the machine is rebooted without a warning: the same pod goes on, its conta
   expect(await cluster.say("logs", "db-0")).toBe("LOG: database system was interrupted\n");
 });
 
-test("scaled to three and restarted, each has a node and a database of its own; scaled to one, the others' data stays", async () => {
+test("scaled to three and restarted, each pod has its own node and database; scaled to one, the others' data is kept", async () => {
   await cluster.say("scale", "statefulset/db", "--replicas=3");
   await cluster.say("rollout", "status", "statefulset/db", `--timeout=${podTimeout}`);
   for (const name of ["db-0", "db-1", "db-2"]) await insert(name, `of-${name}`);
@@ -233,15 +233,15 @@ test("scaled to three and restarted, each has a node and a database of its own; 
   await isWhole(1);
 });
 
-test("of all pods that ever were, none has failed, and none was made in vain", () => {
+test("no pod has ever failed, and none was created unnecessarily", () => {
   const lines = seen.output.stdout
     .trimEnd()
     .split("\n")
     .map((line) => line.split(" "));
-  // A server that was told to end has succeeded at last, as with a kubelet.
+  // A server that was told to stop has succeeded in the end, as with a kubelet.
   expect(lines.filter(([, , phase = ""]) => !["Pending", "Running", "Succeeded"].includes(phase))).toEqual([]);
   const uidsOf = (name: string): number => new Set(lines.flatMap(([each, uid]) => (each === name ? [uid] : []))).size;
-  // The first, and one for each rollout; db-1 and db-2 were scaled away and back besides.
+  // The first pod, and one for each rollout; db-1 and db-2 were also scaled down and up again.
   expect(["db-0", "db-1", "db-2"].map(uidsOf)).toEqual([3, 3, 3]);
   expect(seen.child.exitCode).toBeNull();
 });

@@ -24,7 +24,7 @@ let made: string[] = [];
 
 beforeAll(async () => {
   engine = await connectShared();
-  // The first request asks for the version.
+  // The first request negotiates the version.
   await engine.apiVersion(never);
 });
 
@@ -42,7 +42,7 @@ afterAll(() => {
   engine[Symbol.dispose]();
 });
 
-/** A container that runs the script, and then on. */
+/** Starts a container that runs the script and then stays running. */
 async function run(script: string, config: object = {}): Promise<string> {
   const id = await api.run({
     Image: image,
@@ -56,7 +56,7 @@ async function run(script: string, config: object = {}): Promise<string> {
 
 const stays = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
 
-/** What a script goes on after when the test says so, by {@link tell}. */
+/** Script fragment that waits until the test calls {@link tell}. */
 function until(word: string): string {
   return `while [ ! -e /tmp/${word} ]; do sleep 0.1; done`;
 }
@@ -72,7 +72,7 @@ async function logsOf(id: string, options: Partial<ContainerLogOptions> = {}): P
   return all;
 }
 
-/** The lines without their times, each of which has to be one. */
+/** The lines without their times; each line must begin with a valid time. */
 function textsOf(log: string): string[] {
   const lines = log.split("\n").slice(0, -1);
   for (const line of lines) expect(line.slice(0, 60)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z /);
@@ -82,7 +82,7 @@ function textsOf(log: string): string[] {
 describe("logs", () => {
   const long = "x".repeat(40_000);
 
-  test.for([false, true])("long lines come whole and count as one (tty: %s)", async (tty) => {
+  test.for([false, true])("long lines arrive complete and count as one line (tty: %s)", async (tty) => {
     const id = await run(`seq 3; head -c 40000 /dev/zero | tr '\\0' x; echo; echo last; ${stays}`, { Tty: tty });
     const end = tty ? "\r" : "";
     const all = ["1", "2", "3", long, "last"].map((line) => `${line}${end}`);
@@ -92,9 +92,9 @@ describe("logs", () => {
       expect(textsOf(await logsOf(id, { tailLines }))).toEqual(all.slice(Math.max(0, all.length - tailLines)));
   });
 
-  test("both outputs are there; an ended container's log is as it was, and that of none is not found", async () => {
+  test("both outputs are present, an ended container's log is unchanged, and the log of a missing container is not found", async () => {
     const id = await run(`echo out; ${until("seen")}; echo err >&2; exit 3`);
-    // The engine reads the two apart: only what is kept already comes first.
+    // The engine reads the two outputs separately, so only output that is already stored comes first.
     await eventually(async () => expect(textsOf(await logsOf(id))).toEqual(["out"]));
     await tell(id, "seen");
     await api.json("POST", `/containers/${id}/wait`);
@@ -104,7 +104,7 @@ describe("logs", () => {
     await expect(logsOf("0".repeat(64))).rejects.toSatisfy(isNotFound);
   });
 
-  test.for([undefined, 0, 1])("a followed log goes on to the container's end (tail: %s)", async (tailLines) => {
+  test.for([undefined, 0, 1])("a followed log continues until the container's end (tail: %s)", async (tailLines) => {
     const id = await run(`echo one; echo two; ${until("more")}; until [ -e /tmp/enough ]; do echo more; sleep 0.1; done; echo end`);
     await eventually(async () => expect(textsOf(await logsOf(id))).toEqual(["one", "two"]));
     const { data } = await streams.logs(id, { follow: true, previous: false, timestamps: false, tailLines }, never);
@@ -113,7 +113,7 @@ describe("logs", () => {
       for await (const chunk of data) all += Buffer.from(chunk as Uint8Array).toString();
     })();
     reading.catch(() => undefined);
-    // What is written before it is followed, a tail of none leaves out: something has to be written until it shows.
+    // A tail of 0 omits everything written before the follow begins, so the container writes until a line appears.
     await tell(id, "more");
     await eventually(() => expect(all).toContain(" more\n"));
     await tell(id, "enough");
@@ -129,7 +129,7 @@ describe("logs", () => {
     expect(textsOf(all).at(-1)).toBe("end");
   });
 
-  test("what was written since a time is not missing", async () => {
+  test("all lines since a time are present", async () => {
     const id = await run(`echo one; sleep 1; echo two; ${stays}`);
     await eventually(async () => expect(textsOf(await logsOf(id))).toHaveLength(2));
     const [, second = ""] = (await logsOf(id)).split("\n");
@@ -139,7 +139,7 @@ describe("logs", () => {
     expect(textsOf(await logsOf(id, { sinceTime, tailLines: 1 }))).toEqual(["two"]);
   });
 
-  test("a followed log that is not wanted any more leaves nothing open", async () => {
+  test("an aborted follow leaves nothing open", async () => {
     const id = await run(`echo one; ${stays}`);
     await using _ = leakCheck();
     const controller = new AbortController();
@@ -157,7 +157,7 @@ describe("logs", () => {
 });
 
 describe("commands", () => {
-  test("outputs come apart, and the exit code is told", async () => {
+  test("outputs are separate, and the exit code is reported", async () => {
     const id = await run(stays);
     for (const [script, exitCode] of [
       ["echo out; echo err >&2; exit 3", 3],
@@ -169,7 +169,7 @@ describe("commands", () => {
     }
   });
 
-  test("megabytes of input come back to a slow reader", async () => {
+  test("megabytes of input are echoed to a slow reader", async () => {
     const id = await run(stays);
     const bytes = Buffer.alloc(8 * 1024 * 1024, "0123456789abcdef\n");
     const pieces = Array.from({ length: Math.ceil(bytes.length / 50_000) }, (_, index) =>
@@ -185,7 +185,7 @@ describe("commands", () => {
     ["/no/such", 127, "no such file"],
     ["no-such", 127, "executable file not found"],
     ["/etc/passwd", 126, "permission denied"],
-  ] as const)("the command %s cannot be started, and says why", async ([command, exitCode, why]) => {
+  ] as const)("the command %s cannot be started, and the error says why", async ([command, exitCode, why]) => {
     const id = await run(stays);
     const io = capture();
 
@@ -194,19 +194,19 @@ describe("commands", () => {
     expect(io.err()).toContain(why);
   });
 
-  test("a terminal has the size it is given", async () => {
+  test("a terminal has the requested size", async () => {
     const id = await run(stays);
     const stdin = new PassThrough();
     const io = capture({ stdin, resizes: Readable.from([{ width: 101, height: 33 }]) });
 
-    // The size is told after the start.
+    // The size is sent after the start.
     const waits = 'for i in $(seq 600); do [ "$(stty size)" = "33 101" ] && break; sleep 0.1; done';
     await streams.exec(id, ["sh", "-c", `${waits}; stty size; echo err >&2`], io, never);
 
     expect(io.out()).toContain("33 101\r\nerr\r\n");
   });
 
-  test("a command may end before its input does", async () => {
+  test("a command may end before its input", async () => {
     const id = await run(stays);
     const stdin = new PassThrough();
     stdin.write("asked\n");
@@ -217,13 +217,13 @@ describe("commands", () => {
     stdin.destroy();
   });
 
-  test("a command that closes its output is waited for", async () => {
+  test("a call waits for a command that closes its output early", async () => {
     const id = await run(stays);
 
     expect(await streams.exec(id, ["sh", "-c", "exec >&- 2>&-; sleep 1; exit 4"], capture(), never)).toEqual({ exitCode: 4 });
   });
 
-  test.for([0, 5, 20, 300])("a command whose client goes after %i ms is killed, with what it started", async (ms) => {
+  test.for([0, 5, 20, 300])("a command is killed with its children when its client disconnects after %i ms", async (ms) => {
     const id = await run(stays);
     await using _ = leakCheck();
     const controller = new AbortController();
@@ -246,7 +246,7 @@ describe("commands", () => {
     });
   });
 
-  test("a container that does not run has no commands", async () => {
+  test("commands in a stopped container are refused", async () => {
     const id = await run("exit 0");
     await api.json("POST", `/containers/${id}/wait`);
 
@@ -256,7 +256,7 @@ describe("commands", () => {
 });
 
 describe("attach", () => {
-  test("clients come and go, and the container's input stays open", async () => {
+  test("the container's input stays open when clients disconnect", async () => {
     const id = await run("exec cat", { OpenStdin: true });
     for (const word of ["first", "second"]) {
       await using _ = leakCheck();
@@ -273,7 +273,7 @@ describe("attach", () => {
     expect(await api.json("GET", `/containers/${id}/json`)).toMatchObject({ State: { Running: true } });
   });
 
-  test("with stdinOnce the input's end is the container's", async () => {
+  test("with stdinOnce the container sees the end of the client's input", async () => {
     const id = await run("exec cat", { OpenStdin: true, StdinOnce: true, AttachStdin: true });
     const io = capture({ stdin: Readable.from([Buffer.from("all of it\n")]) });
 
@@ -285,7 +285,7 @@ describe("attach", () => {
     );
   });
 
-  test("a terminal is attached to with its size, and the keys that detach are the shell's", async () => {
+  test("an attached terminal has the client's size, and the detach keys are passed to the shell", async () => {
     const id = await run("exec cat -v", { Tty: true, OpenStdin: true });
     const stdin = new PassThrough();
     const io = capture({ stdin, resizes: Readable.from([{ width: 91, height: 19 }]) });
@@ -301,7 +301,7 @@ describe("attach", () => {
     await attached;
   });
 
-  test("attach ends with the container; one that has ended is not found", async () => {
+  test("attach ends with the container, and an ended container is not found", async () => {
     const id = await run("read -r word; echo $word", { OpenStdin: true });
     const stdin = new PassThrough();
     stdin.write("bye\n");
@@ -317,7 +317,7 @@ describe("attach", () => {
 });
 
 describe("port-forward", () => {
-  /** The answer to an HTTP request, whose sender has ended before it comes. */
+  /** Response to an HTTP request whose sender ends its direction before the response arrives. */
   async function ask(id: string, port: number): Promise<string> {
     const [client, far] = duplexPair();
     const forwarding = streams.portForward(id, port, far, never);
@@ -328,20 +328,20 @@ describe("port-forward", () => {
     return answer;
   }
 
-  test.for(["127.0.0.1:8080", "[::1]:8080", "8080"])("what listens on %s inside the pod is reached", async (listen) => {
+  test.for(["127.0.0.1:8080", "[::1]:8080", "8080"])("a server on %s inside the pod is reachable", async (listen) => {
     const id = await run(`httpd -p ${listen} -h /etc; ${stays}`, { HostConfig: { Sysctls: { "net.ipv6.conf.lo.disable_ipv6": "0" } } });
     await using _ = leakCheck({ closingMs: 30_000 });
 
     await eventually(async () => expect(await ask(id, 8080)).toContain("app:x:1000"));
   });
 
-  test("what listens on the host's network is reached through a pod that is on it", async () => {
+  test("a server on the host's network is reachable through a pod on that network", async () => {
     const id = await run(`httpd -f -p 127.0.0.1:18079 -h /etc`, { HostConfig: { NetworkMode: "host" } });
 
     await eventually(async () => expect(await ask(id, 18_079)).toContain("app:x:1000"));
   });
 
-  test("who speaks first is heard", async () => {
+  test("either side can send first", async () => {
     const id = await run(`while :; do echo banner | nc -l -p 7000; done`);
     const greeted = async (): Promise<void> => {
       const [client, far] = duplexPair();
@@ -355,7 +355,7 @@ describe("port-forward", () => {
     await eventually(greeted, { timeoutMs: 100_000 });
   });
 
-  test("a port that nothing listens on is Unavailable, and a pod that is gone is not found", async () => {
+  test("a port that nothing listens on is Unavailable, and a removed pod is not found", async () => {
     const id = await run(stays);
     await using _ = leakCheck({ closingMs: 30_000 });
 
@@ -363,7 +363,7 @@ describe("port-forward", () => {
     await expect(ask("0".repeat(64), 9)).rejects.toSatisfy(isNotFound);
   });
 
-  test.for([0, 20, 60, 500])("a forward whose client goes after %i ms comes back and leaves nothing open", async (ms) => {
+  test.for([0, 20, 60, 500])("a forward returns and leaves nothing open when its client disconnects after %i ms", async (ms) => {
     const id = await run(`nc -lk -p 7000 -e cat; ${stays}`);
     await using _ = leakCheck({ closingMs: 30_000 });
     const [client, far] = duplexPair();
@@ -381,7 +381,7 @@ describe("port-forward", () => {
 });
 
 describe("figures", () => {
-  test("a container is measured, and its processor's time goes on", async () => {
+  test("a container is measured, and its CPU time grows", async () => {
     const id = await run(`head -c 1000000 /dev/zero > /tmp/file; while :; do :; done`, { HostConfig: { Memory: 64 * 1024 * 1024 } });
     const first = await streams.stats(id, never);
     const spanOf = (from: ContainerStats, to: ContainerStats): number => Date.parse(to.cpu?.time ?? "") - Date.parse(from.cpu?.time ?? "");
@@ -394,7 +394,7 @@ describe("figures", () => {
     expect(first.name).toBe("main");
     expect(Date.parse(first.startTime)).toBeGreaterThan(Date.now() - 600_000);
     const used = (second.cpu?.usageCoreNanoSeconds ?? 0) - (first.cpu?.usageCoreNanoSeconds ?? 0);
-    // It spins: some part of a core, and no more than one; the engine notes the time a moment before or after it looks.
+    // The container spins on at most one core. The engine records the time slightly before or after it measures.
     expect(used / 1e6 / spanOf(first, second)).toBeGreaterThan(0.001);
     expect(used / 1e6 / spanOf(first, second)).toBeLessThan(3);
     expect(second.memory?.workingSetBytes).toBeGreaterThan(0);
@@ -402,7 +402,7 @@ describe("figures", () => {
     await eventually(async () => expect((await streams.stats(id, never)).rootfs?.usedBytes).toBeGreaterThanOrEqual(1_000_000));
   });
 
-  test("traffic is the sandbox's", async () => {
+  test("the traffic of a pod is measured at its sandbox", async () => {
     const sandbox = await run(`httpd -p 8080 -h /etc; ${stays}`, { Labels: podLabels(pod, owner, 0) });
     const client = await run(`wget -q -O - http://$(hostname -i):8080/passwd; ${stays}`);
     await eventually(async () => expect((await streams.network(sandbox, never)).interfaces).toHaveLength(1));
@@ -410,7 +410,7 @@ describe("figures", () => {
     expect(await streams.network(client, never)).toMatchObject({ name: "eth0", rxErrors: 0, txErrors: 0 });
   });
 
-  test("what does not run is not measured", async () => {
+  test("stopped containers are not measured", async () => {
     const id = await run("exit 0");
     await api.json("POST", `/containers/${id}/wait`);
 

@@ -15,7 +15,7 @@ import { RuntimeRig } from "./support/runtime-rig.ts";
 
 const never = new AbortController().signal;
 
-/** Volumes on a folder of the test's own, and a runtime whose containers mount them. */
+/** Volumes in a private folder, and a runtime whose containers mount them. */
 class VolumesRig implements AsyncDisposable {
   readonly runtime: RuntimeRig;
   readonly manager: VolumeManager;
@@ -45,7 +45,7 @@ class VolumesRig implements AsyncDisposable {
     return new VolumesRig(await RuntimeRig.open(`volumes-${name}`), root, mounts);
   }
 
-  /** Starts the pod's containers; gives what runs a command in one. */
+  /** Starts the pod's containers. @returns a function that runs a command in a container */
   async start(pod: Pod): Promise<(container: string, script: string) => Promise<string>> {
     await this.manager.prepare(pod, never);
     const { id: sandboxId } = await this.runtime.sandbox(pod);
@@ -91,7 +91,7 @@ function container(name: string, mounts: Readonly<Record<string, string>>, more:
   return { name, image: "busybox:1.37", volumeMounts, ...more };
 }
 
-test("containers of a pod share an emptyDir and one in memory, as other users, too", async () => {
+test("containers of a pod share an emptyDir on disk and one in memory, also under different users", async () => {
   await using rig = await VolumesRig.open("shared");
   const volumes = [
     { name: "disk", emptyDir: {} },
@@ -109,7 +109,7 @@ test("containers of a pod share an emptyDir and one in memory, as other users, t
   expect(await run("one", "cp /bin/busybox /disk/echo && /disk/echo runs")).toContain("runs");
 });
 
-test("files of config maps and secrets have their modes and group, cannot be written, and follow the API server", async () => {
+test("files of config maps and secrets have their modes and group, are read-only, and follow the API server", async () => {
   await using rig = await VolumesRig.open("payload");
   rig.resolved.set("config", payloadOf({ "app.conf": "old", "deep/er": "2" }));
   rig.resolved.set("secret", payloadOf({ password: { content: Buffer.from("hush"), mode: 0o400 } }));
@@ -131,7 +131,7 @@ test("files of config maps and secrets have their modes and group, cannot be wri
   expect(await run("app", "cat /one/app.conf")).toBe("old");
 });
 
-test("a volume is mounted within another that cannot be written", async () => {
+test("a volume can be mounted inside a read-only volume", async () => {
   await using rig = await VolumesRig.open("nested");
   rig.resolved.set("config", payloadOf({ key: "value" }));
   const volumes = [
@@ -143,7 +143,7 @@ test("a volume is mounted within another that cannot be written", async () => {
   expect(await run("app", "cat /etc/app/key; touch /etc/app/var/cache/file && ls /etc/app/var/cache")).toBe("valuefile");
 });
 
-test("subPaths show folders of their volume, and a container that makes one a link gets nothing of the node", async () => {
+test("subPaths are folders of their volume, and a container cannot reach the node by replacing one with a link", async () => {
   await using rig = await VolumesRig.open("subpath");
   const volumes = [{ name: "data", emptyDir: {} }];
   const app = container("app", { "/all": "data" });
@@ -161,7 +161,7 @@ test("subPaths show folders of their volume, and a container that makes one a li
   ).rejects.toThrow('failed to prepare subPath for volumeMount "data" of container "escape"');
 });
 
-test("a folder of the node is shared below an allowed one, and links out of it are refused", async () => {
+test("a folder of the node can be shared below an allowed folder, and links that leave it are refused", async () => {
   await using rig = await VolumesRig.open("hostpath");
   await symlink("/etc", join(rig.root, "shared/link"));
   const volumes = [{ name: "data", hostPath: { path: join(rig.root, "shared/data"), type: "DirectoryOrCreate" } }];
@@ -176,7 +176,7 @@ test("a folder of the node is shared below an allowed one, and links out of it a
   await expect(rig.manager.prepare(rig.pod("link", link, [container("app", { "/data": "data" })]), never)).rejects.toThrow("leads to /etc");
 });
 
-test("a claimed folder of the node has its first pod's group, keeps what is in it when pods go, and gives nothing of the node by a link", async () => {
+test("a claimed folder of the node gets its first pod's group, keeps its data when pods are removed, and does not expose the node through links", async () => {
   await using rig = await VolumesRig.open("claimed");
   const path = join(rig.root, "disk");
   await mkdir(path);
@@ -208,11 +208,11 @@ test("a claimed folder of the node has its first pod's group, keeps what is in i
   expect(await again("app", "cat /mine/file; id -G")).toBe("kept\n1000 2000");
 });
 
-test("what a server exports is mounted for each of its pods, with what the engine is to see, and unmounted with its data left", async () => {
+test("an NFS export is mounted for each pod where the engine sees it, and unmounted with its data intact", async () => {
   const server = await realpath(await mkdtemp(join(tmpdir(), "vk-server-")));
   await using _server = { [Symbol.asyncDispose]: () => rm(server, { recursive: true, force: true }) };
   const mounted: string[] = [];
-  // No kernel of a test machine is an NFS server: another folder stands for what it exports.
+  // The test machine's kernel may not be an NFS server, so another folder replaces the export.
   const mountNfs: HostMounts["mountNfs"] = async (source, target, options) => {
     mounted.push(`${source} ${options.join(",")}`);
     execFileSync("mount", ["--bind", server, target]);
@@ -235,7 +235,7 @@ test("what a server exports is mounted for each of its pods, with what the engin
   expect(await readFile(join(server, "own/file"), "utf8")).toBe("shared\n");
 });
 
-test("a container writes its termination message to a file, though it may write nothing else", async () => {
+test("a container with a read-only root can write its termination message", async () => {
   await using rig = await VolumesRig.open("termination");
   const pod = rig.pod("termination", [], [container("app", {}, { securityContext: { runAsUser: 1000, readOnlyRootFilesystem: true } })]);
   const hostPath = await rig.manager.createTerminationLog(podRef(pod), "app", 0);
@@ -247,7 +247,7 @@ test("a container writes its termination message to a file, though it may write 
   await eventually(async () => expect(await rig.manager.terminationMessage(podRef(pod), "app", 0, never)).toBe("it is over\n"));
 });
 
-test("what a pod has on the disk goes when its containers have ended, whatever they left", async () => {
+test("a pod's files on disk are removed when its containers have ended, whatever they contain", async () => {
   await using rig = await VolumesRig.open("release");
   rig.resolved.set("secret", payloadOf({ key: "value" }));
   const volumes = [

@@ -50,9 +50,9 @@ afterAll(async () => {
   await Promise.all(ids.map((id) => api.remove(id)));
 });
 
-// Each test goes on where the one before ended, as an operator's day does.
+// Each test continues from the state of the previous one.
 
-test("a Deployment runs: addresses of its own, ready by its probes, statuses as a kubelet's", async () => {
+test("a Deployment runs: pods have their own addresses, are ready by their probes, and have a kubelet's statuses", async () => {
   await node.say("rollout", "status", "deployment/web", `--timeout=${podTimeout}`);
   const found = await pods();
 
@@ -68,7 +68,7 @@ test("a Deployment runs: addresses of its own, ready by its probes, statuses as 
   }
 });
 
-test("a Job calls it by pod IP, and its log has the answer", async () => {
+test("a Job sends a request to a pod's IP, and its log has the response", async () => {
   const { status } = await firstPod();
   await node.apply((await manifest("caller.yaml")).replace("POD_IP", status.podIP));
 
@@ -84,7 +84,7 @@ test("kubectl logs", async () => {
   expect(await node.say("logs", metadata.name, "--timestamps", "--limit-bytes=30")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/);
   expect((await node.say("logs", metadata.name, "--tail=1")).split("\n")).toHaveLength(2);
   const following = node.kubectl.start("logs", metadata.name, "-f", "--tail=1");
-  // What is written before it follows, it would not show.
+  // The output does not contain lines that were written before the follow began.
   await eventually(() => expect(following.output.stdout).toContain("\n"), patience);
   await node.say("exec", metadata.name, "--", "sh", "-c", "echo told > /proc/1/fd/1");
   await eventually(() => expect(following.output.stdout).toContain("told\n"), patience);
@@ -92,7 +92,7 @@ test("kubectl logs", async () => {
   await following.ended;
 });
 
-test("kubectl exec: input, exit codes, the files and variables it was given", async () => {
+test("kubectl exec: input, exit codes, and the container's files and variables", async () => {
   const { metadata } = await firstPod();
   const read = (...command: string[]): Promise<string> => node.say("exec", metadata.name, "--", ...command);
 
@@ -115,14 +115,14 @@ test("kubectl exec on a terminal", async () => {
   using shell = node.kubectl.onTerminal({ width: 99, height: 31 }, "exec", "-it", metadata.name, "--", "sh");
   await eventually(() => expect(shell.text()).toMatch(/[$#] /), patience);
 
-  // The size is told after the start, so the shell may be there before it.
+  // The size is sent after the start, so the shell may start before it arrives.
   await eventually(() => {
     shell.type("stty size\n");
     expect(shell.text()).toContain("31 99\r\n");
   }, patience);
 });
 
-test("kubectl cp, there and back", async () => {
+test("kubectl cp into a container and back", async () => {
   const { metadata } = await firstPod();
   const directory = node.controlPlane.directory;
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
@@ -134,7 +134,7 @@ test("kubectl cp, there and back", async () => {
   expect((await readFile(join(directory, "back"))).equals(bytes)).toBe(true);
 });
 
-test("kubectl debug with its default profile sees into a container of the pod", async () => {
+test("kubectl debug with its default profile can read the files of a container, and has CAP_SYS_PTRACE", async () => {
   const { metadata } = await firstPod();
   const script = "grep CapEff /proc/self/status; cat /proc/1/root/www/index.html && echo seen; sleep 3600";
   await node.say("debug", metadata.name, "--image=busybox:1.37", "--target=web", "--container=look", "--", "sh", "-c", script);
@@ -160,7 +160,7 @@ test("kubectl port-forward", async () => {
   await ended;
 });
 
-test("kubectl top shows what pods and node use", async () => {
+test("kubectl top shows the resource usage of pods and node", async () => {
   const { metadata } = await firstPod();
   await eventually(async () => {
     expect(await node.say("top", "pod", metadata.name, "--containers", "--no-headers")).toMatch(/\sweb\s+\d+m\s+([5-9]|[1-9]\d)Mi/);
@@ -168,7 +168,7 @@ test("kubectl top shows what pods and node use", async () => {
   }, patience);
 });
 
-test("a config map that changes is seen in the pods that run", async () => {
+test("running pods see a changed config map", async () => {
   const { status } = await firstPod();
   await node.say("patch", "configmap", "pages", "-p", JSON.stringify({ data: { "index.html": "another page\n" } }));
 
@@ -178,7 +178,7 @@ test("a config map that changes is seen in the pods that run", async () => {
   );
 });
 
-test("a container whose liveness probe fails is started again, and tells of the one before", async () => {
+test("a container whose liveness probe fails is restarted, and the previous run's log is available", async () => {
   const { metadata } = await firstPod();
   await node.say("exec", metadata.name, "--", "rm", "/shared/healthy");
 
@@ -200,7 +200,7 @@ test("a container whose liveness probe fails is started again, and tells of the 
   }, patience);
 });
 
-test("the program is killed and started again, and no container is", async () => {
+test("a kill and restart of the program restarts no container", async () => {
   const view = async (): Promise<unknown> =>
     (await pods()).map(({ metadata, status }) => [
       metadata.name,
@@ -218,7 +218,7 @@ test("the program is killed and started again, and no container is", async () =>
   expect(await view()).toEqual(before);
 });
 
-test("kubectl rollout restart brings other pods, and the old ones' containers go", async () => {
+test("kubectl rollout restart creates new pods, and the old pods' containers are removed", async () => {
   const before = (await pods()).map(({ metadata }) => metadata.uid);
   await node.say("rollout", "restart", "deployment/web");
   await node.say("rollout", "status", "deployment/web", `--timeout=${podTimeout}`);

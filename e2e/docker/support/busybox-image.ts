@@ -4,16 +4,16 @@ import { buffer } from "node:stream/consumers";
 import { pack } from "tar-stream";
 import type { EngineApi } from "./engine-api.ts";
 
-/** Where Debian's busybox-static is. */
+/** Path of Debian's busybox-static. */
 const busyboxProgram = "/bin/busybox";
 
 const passwd = "root:x:0:0:root:/root:/bin/sh\nmail:x:8:8:mail:/:/bin/false\napp:x:1000:1000:app:/home/app:/bin/sh\n";
 const group = "root:x:0:\nmail:x:8:\napp:x:1000:\nextra:x:2000:app\n";
 
-/** Stays until it is asked to end, and takes in the children of others, as a sandbox's first process has to. */
+/** Script that runs until it is told to stop and reaps orphaned processes, as the first process of a sandbox must. */
 const pause = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
 
-/** Images that tests use, and what their configuration says besides. None can be pulled here. */
+/** Images that tests use, with changes to their configuration. None can be pulled here. */
 const images: Readonly<Record<string, readonly string[]>> = {
   "busybox:1.37": ['CMD ["sh"]'],
   "registry.k8s.io/pause:3.10": [`ENTRYPOINT ["/bin/sh","-c",${JSON.stringify(pause)}]`],
@@ -28,7 +28,7 @@ export interface ImageFile {
   readonly content: Buffer | string;
 }
 
-/** A file system, as tar, that holds Busybox under all its names, three users, and what else is given. */
+/** A file system as tar with Busybox under all its names, three users, and the given files. */
 export async function busyboxFileSystem(files: readonly ImageFile[] = []): Promise<Buffer> {
   const archive = pack();
   const bytes = buffer(archive);
@@ -46,7 +46,7 @@ export async function busyboxFileSystem(files: readonly ImageFile[] = []): Promi
   return bytes;
 }
 
-/** Gives the engine the images that it does not have. @returns what removes them again */
+/** Imports the images that the engine does not have. @returns an object that removes them when disposed */
 export async function importImages(engine: EngineApi): Promise<AsyncDisposable> {
   await using made = new AsyncDisposableStack();
   let bytes: Buffer | undefined;
@@ -59,7 +59,7 @@ export async function importImages(engine: EngineApi): Promise<AsyncDisposable> 
   return made.move();
 }
 
-/** Makes an image of a file system. @throws Error with the engine's words */
+/** Creates an image from a file system. @throws Error with the engine's message */
 export async function importImage(
   engine: EngineApi,
   image: string,
@@ -75,7 +75,7 @@ export async function importImage(
   const { status, body } = await engine.ask("POST", `/images/create?${query.toString()}`, bytes);
   if (status !== 200 || body.includes('"errorDetail"')) throw new Error(`import image ${image}: ${status} ${body.trim()}`);
   if ((await engine.ask("GET", `/images/${image}/json`)).status === 200) return;
-  // podman 4.3 passes over the tag.
+  // podman 4.3 ignores the tag.
   const [id = ""] = /sha256:[0-9a-f]{64}/.exec(body) ?? [];
   const tagged = await engine.ask("POST", `/images/${id}/tag?${new URLSearchParams({ repo, tag }).toString()}`);
   if (tagged.status !== 201) throw new Error(`tag image ${image}: ${tagged.status} ${tagged.body.trim()}`);

@@ -5,12 +5,12 @@ import { connectEngine } from "../../../providers/docker/src/engine/connect-engi
 import type { DockerEngine } from "../../../providers/docker/src/engine/docker-engine.ts";
 import { EngineApi } from "./engine-api.ts";
 
-/** The engine that the level's files share, past the provider's code. */
+/** Client of the engine that all files of the level share, independent of the provider's code. */
 export function sharedApi(): EngineApi {
   return new EngineApi(inject("dockerHost"));
 }
 
-/** A connection to it, of the provider's own code. */
+/** Connects to that engine with the provider's code. */
 export function connectShared(): Promise<DockerEngine & Disposable> {
   const endpoint = { kind: "unix", socketPath: sharedApi().socketPath } as const;
   return connectEngine({ endpoint, clock: systemClock, logger: silentLogger });

@@ -11,17 +11,17 @@ import { Program } from "../../support/program.ts";
 import { controlGroupOf } from "./control-groups.ts";
 import { unmountAll } from "./mounts.ts";
 
-/** How long a pod may take to run, and to be gone, on a machine that is busy. */
+/** Time-out for the start and the removal of a pod on a busy machine. */
 export const podTimeout = "300s";
 
-/** A real control plane, with the program as its one node, on the level's engine. Disposing ends both; pods go on. */
+/** A real control plane with the program as its only node, on the level's engine. Disposing stops both; pods keep running. */
 export class DockerNode implements AsyncDisposable {
   readonly name: string;
   readonly controlPlane: ControlPlane;
   readonly kubectl: KubectlRunner;
-  /** Folder of the provider's own files. */
+  /** Folder for the provider's files. */
   readonly rootDirectory: string;
-  /** The one that runs, or ran last. */
+  /** The running or most recent program. */
   program!: Program;
   readonly #directory: string;
   readonly #kubeletPort: number;
@@ -48,7 +48,9 @@ export class DockerNode implements AsyncDisposable {
     writeFileSync(join(directory, "docker.json"), JSON.stringify(config));
   }
 
-  /** Starts all of it; returns when the node is ready. Nodes of several files may run at once: each has a name and a port of its own. */
+  /**
+   * Starts everything; returns when the node is ready. Nodes of several files can run concurrently, because each has its own name and port.
+   */
   static async start(name: string, options: DockerNodeOptions = {}): Promise<DockerNode> {
     await using resources = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-docker-node-"));
@@ -83,7 +85,7 @@ export class DockerNode implements AsyncDisposable {
     }
   }
 
-  /** Folder in which it links the logs. */
+  /** Folder with links to the containers' logs. */
   get logFolder(): string {
     return join(this.#directory, "logs");
   }
@@ -93,7 +95,7 @@ export class DockerNode implements AsyncDisposable {
     this.program = this.#start();
   }
 
-  /** Has metrics-server scrape it. */
+  /** Starts metrics-server, which scrapes the node. */
   async startMetricsServer(): Promise<void> {
     this.#resources.use(await startMetricsServer(this.controlPlane));
   }
@@ -113,7 +115,7 @@ export class DockerNode implements AsyncDisposable {
     return this.#resources.use(new Program([...words, ...more, "--health-addr", "off", "--identity", "test"], { cwd: this.#directory }));
   }
 
-  /** Runs kubectl, which has to succeed. @returns what it printed */
+  /** Runs kubectl, which must succeed. @returns its output */
   async say(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.kubectl.run(args);
     expect(code, `kubectl ${args.join(" ")}: ${stderr}${stdout}`).toBe(0);
@@ -130,13 +132,15 @@ export class DockerNode implements AsyncDisposable {
   }
 }
 
-/** What is not as usual. */
+/** Options of {@link DockerNode.start}. */
 export interface DockerNodeOptions {
-  /** Fields of the provider's configuration. */
+  /** Additional fields of the provider's configuration. */
   readonly providerConfig?: object | undefined;
-  /** Whether the program is `system:node:NAME` under the Node authorizer, with the rights that it prints; default: an administrator. */
+  /**
+   * Whether the program runs as `system:node:NAME` under the Node authorizer, with the rights that it prints; default: as an administrator.
+   */
   readonly isNodeUser?: boolean | undefined;
-  /** Whether metrics-server scrapes it from the start; default: it does. */
+  /** Whether metrics-server scrapes the node from the start; default: true. */
   readonly isScraped?: boolean | undefined;
 }
 

@@ -22,14 +22,14 @@ import { unmountAll } from "./mounts.ts";
 
 const { signal } = new AbortController();
 
-/** Milliseconds in which what is waited for has to come, on a machine that is busy. */
+/** Time-out in milliseconds for awaited states on a busy machine. */
 export const patienceMs = 180_000;
 
-/** A node of the Docker provider in this process, on an embedded API server. Disposing removes its containers, too. */
+/** A node with the Docker provider in this process, on an embedded API server. Disposing also removes its containers. */
 export class EmbeddedNode implements AsyncDisposable {
   readonly name: string;
   readonly client: KubeClient;
-  /** What its server would serve. */
+  /** Access to the node's pods, as its server would have it. */
   readonly access: NodeAccess;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -44,9 +44,9 @@ export class EmbeddedNode implements AsyncDisposable {
   }
 
   /**
-   * Starts it; returns when it is ready.
+   * Starts the node; returns when it is ready.
    *
-   * @param more - fields of the provider's configuration, such as the `host` of a proxy before the engine
+   * @param more - fields of the provider's configuration, such as the `host` of a proxy in front of the engine
    */
   static async start(name: string, api: EngineApi, more: object = {}): Promise<EmbeddedNode> {
     await using cleanup = new AsyncDisposableStack();
@@ -79,7 +79,7 @@ export class EmbeddedNode implements AsyncDisposable {
     return made;
   }
 
-  /** Makes a pod on it; its grace is two seconds. */
+  /** Creates a pod on the node, with a grace period of two seconds. */
   async create(name: string, spec: Omit<PodSpec, "nodeName">): Promise<Pod> {
     const pod = { metadata: { name, namespace: "default" }, spec: { nodeName: this.name, terminationGracePeriodSeconds: 2, ...spec } };
     return this.client.create(resources.pods, pod, { signal });
@@ -89,7 +89,7 @@ export class EmbeddedNode implements AsyncDisposable {
     return this.client.get(resources.pods, { namespace: "default", name }, { signal });
   }
 
-  /** Waits until the pod's status is so. */
+  /** Waits until the pod's status passes the check. */
   async until(name: string, what: string, check: (status: NonNullable<Pod["status"]>) => void): Promise<Pod> {
     return eventually(
       async () => {
@@ -101,7 +101,7 @@ export class EmbeddedNode implements AsyncDisposable {
     );
   }
 
-  /** Waits until the pod runs, its first container as its n-th start. */
+  /** Waits until the pod runs and its first container has this restart count. */
   async running(name: string, restartCount = 0): Promise<ContainerStatus> {
     const pod = await this.until(name, "to run", ({ phase, containerStatuses }) => {
       expect([phase, containerStatuses?.[0]?.state?.running !== undefined, containerStatuses?.[0]?.restartCount]).toEqual([

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** An answer of an engine. */
+/** Response of an engine. */
 export interface EngineApiAnswer {
   readonly status: number;
-  /** As text; pulls answer in lines of JSON. */
+  /** Body as text; pulls respond with lines of JSON. */
   readonly body: string;
 }
 
-/** A Docker engine as tests look at it: past the provider's own code. */
+/** Client of a Docker engine for tests, independent of the provider's code. */
 export class EngineApi {
   /** Such as `unix:///run/docker.sock`. */
   readonly host: string;
@@ -23,7 +23,7 @@ export class EngineApi {
     return this.host.replace(/^unix:\/\//, "");
   }
 
-  /** Asks; the body is sent as JSON, or as it is if it is bytes. */
+  /** Sends a request. A body of bytes is sent unchanged, any other as JSON. */
   async ask(method: string, path: string, body?: object | Buffer, more: Readonly<Record<string, string>> = {}): Promise<EngineApiAnswer> {
     const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
     const headers = {
@@ -38,28 +38,28 @@ export class EngineApi {
     return { status: response.statusCode ?? 0, body: await text(response) };
   }
 
-  /** Asks, and reads a good answer as JSON; an empty one is `undefined`. @throws Error with the engine's words */
+  /** Sends a request and parses a successful response as JSON; an empty body is `undefined`. @throws Error with the engine's message */
   async json(method: string, path: string, body?: object): Promise<unknown> {
     const answer = await this.ask(method, path, body);
     if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.body.trim()}`);
     return answer.body.trim() === "" ? undefined : JSON.parse(answer.body);
   }
 
-  /** Ids of all containers that have these labels. */
+  /** IDs of all containers with these labels. */
   async containers(labels: Readonly<Record<string, string>> = {}): Promise<string[]> {
     const filters = JSON.stringify({ label: Object.entries(labels).map(([key, value]) => `${key}=${value}`) });
     const found = (await this.json("GET", `/containers/json?all=1&filters=${encodeURIComponent(filters)}`)) as { Id: string }[];
     return found.map(({ Id }) => Id);
   }
 
-  /** Creates and starts a container, of the host's configuration and what else the API takes. @returns its id */
+  /** Creates and starts a container from a configuration of the API, including `HostConfig`. @returns its ID */
   async run(config: object): Promise<string> {
     const { Id } = (await this.json("POST", "/containers/create", config)) as { Id: string };
     await this.json("POST", `/containers/${Id}/start`);
     return Id;
   }
 
-  /** Removes a container, whatever it does. */
+  /** Removes a container, even if it runs. */
   async remove(id: string): Promise<void> {
     await this.ask("DELETE", `/containers/${id}?force=1&v=1`);
   }

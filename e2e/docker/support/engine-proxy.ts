@@ -7,22 +7,24 @@ import { join } from "node:path";
 import { pipeline, type Duplex } from "node:stream";
 import type { EngineApi } from "./engine-api.ts";
 
-/** What the engine would have answered. */
+/** Response in place of the engine's. */
 interface FaultAnswer {
   readonly status: number;
   readonly message: string;
 }
 
-/** What a proxy does to requests, by method, path without version, and query; `undefined` lets one through. It never rejects. */
+/** Returns the response to a request, by method, path without version, and query; `undefined` forwards the request. Must not reject. */
 export type EngineFault = (
   method: string,
   path: string,
   query: URLSearchParams,
 ) => Promise<FaultAnswer | undefined> | FaultAnswer | undefined;
 
-/** A way to an engine that can be cut, or can answer in its stead. Disposing it ends it, not the engine. */
+/**
+ * A proxy in front of an engine that can break connections or respond in place of the engine. Disposing stops the proxy, not the engine.
+ */
 export class EngineProxy implements AsyncDisposable {
-  /** For the provider, in place of the engine's own. */
+  /** Host for the provider's configuration, in place of the engine's. */
   readonly host: string;
   readonly #directory: string;
   readonly #target: string;
@@ -43,7 +45,7 @@ export class EngineProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** Cuts all connections and takes no new ones, until disposed. */
+  /** Breaks all connections and accepts no new ones until the result is disposed. */
   async cut(): Promise<AsyncDisposable> {
     await this.#close();
     return {
@@ -54,7 +56,7 @@ export class EngineProxy implements AsyncDisposable {
     };
   }
 
-  /** Answers in the engine's stead, until disposed. */
+  /** Responds in place of the engine until the result is disposed. */
   answer(fault: EngineFault): AsyncDisposable {
     this.#fault = fault;
     return {
@@ -83,7 +85,7 @@ export class EngineProxy implements AsyncDisposable {
   }
 
   #newServer(): Server {
-    // As an engine does, it leaves idle connections open: one that it closed might just be used again.
+    // Idle connections stay open, as with an engine, because a client may be about to reuse them.
     const server = createServer({ keepAliveTimeout: 0 }, (message, response) => void this.#forward(message, response));
     server.on("upgrade", (message, socket, head) => this.#join(message, socket, head));
     server.on("connection", (socket) => {
@@ -113,7 +115,7 @@ export class EngineProxy implements AsyncDisposable {
     pipeline(message, sent, () => undefined);
   }
 
-  /** What is given out of HTTP is handed on as it is, head and all. */
+  /** Forwards an upgraded connection unchanged, including its head. */
   #join({ method = "", url = "", rawHeaders }: IncomingMessage, client: Duplex, head: Buffer): void {
     const engine = connect({ path: this.#target, allowHalfOpen: true });
     const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1] ?? ""}`] : []));

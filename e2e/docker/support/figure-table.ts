@@ -1,19 +1,19 @@
 import type { FullStatsSummary } from "../../../packages/metrics/src/index.ts";
 import type { Reading } from "./kernel-figures.ts";
 
-/** A figure of the node, beside what was read before and after it was measured. */
+/** A figure of the node, with the reference values that were read before and after it was measured. */
 export interface ComparedFigure {
   readonly name: string;
-  /** Where the node shows it. */
+  /** Place where the node exposes the figure. */
   readonly shown: string;
   readonly value: number;
   readonly before: number;
   readonly after: number;
-  /** How far the value is from all that it can have been between the two readings, as a part of it. */
+  /** Relative distance of the value from the range between the two readings; 0 within the range. */
   readonly error: number;
 }
 
-/** The figures of a pod `web` with a container `busy`: name as in a {@link Reading}, where they are shown, and where in a summary. */
+/** Figures of a pod `web` with a container `busy`: name in a {@link Reading}, place where the figure is exposed, and path in a summary. */
 const figures: readonly (readonly [name: string, shown: string, path: string])[] = [
   ["container: CPU time", "`cpu.usageCoreNanoSeconds`", "container.cpu.usageCoreNanoSeconds"],
   ["container: CPU time in user space", "`container_cpu_user_seconds_total`", "container.cgroup.cpuUserNanoSeconds"],
@@ -73,7 +73,7 @@ function valueAt({ node, pods }: FullStatsSummary, path: string): number | undef
   return typeof found === "number" ? found : undefined;
 }
 
-/** Compares each figure that was read. @throws Error for one that the node does not show */
+/** Compares each figure of the readings. @throws Error for a figure that the node does not expose */
 export function compareFigures(summary: FullStatsSummary, before: Reading, after: Reading): readonly ComparedFigure[] {
   return Object.keys(before).map((name) => {
     const [, shown = "", path = ""] = figures.find(([own]) => own === name) ?? [];
@@ -86,7 +86,7 @@ export function compareFigures(summary: FullStatsSummary, before: Reading, after
   });
 }
 
-/** The figures as a table of a page. */
+/** The figures as a Markdown table. */
 export function figureTable(figures: readonly ComparedFigure[]): string {
   const rows = figures.map(({ name, shown, value, before, after, error }) => {
     const percent = error === 0 ? "0" : `${(error * 100).toFixed(2)} %`;

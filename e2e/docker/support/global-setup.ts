@@ -9,11 +9,11 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** The Docker engine that all test files share, such as `unix:///tmp/docker.sock`. */
     dockerHost: string;
-    /** An address of the machine that containers and the control plane reach, and that is no loopback address. */
+    /** A non-loopback address of the machine that containers and the control plane can reach. */
     nodeAddress: string;
-    /** The registry's `host:port`; for `registryUser`. */
+    /** `host:port` of the registry, which only `registryUser` may use. */
     registry: string;
-    /** Path of the program metrics-server. */
+    /** Path of metrics-server. */
     metricsServer: string;
     /** Path of Prometheus' parser. */
     prometheusParser: string;
@@ -27,8 +27,8 @@ declare module "vitest" {
 const resources = new AsyncDisposableStack();
 
 /**
- * Starts what the files of this level share: an engine of the tests' own, its images, a registry. `VK_TEST_DOCKER_HOST`
- * names a running engine on this machine, which is used instead. Without either the level fails: it never passes empty.
+ * Starts the private engine, its images and the registry that all files of this level share. `VK_TEST_DOCKER_HOST` can name a running
+ * engine on this machine instead. Without an engine the level fails, so that it never passes without tests.
  */
 export async function setup(project: TestProject): Promise<void> {
   const named = process.env["VK_TEST_DOCKER_HOST"];
@@ -47,12 +47,12 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("logShipper", process.env["LOG_SHIPPER"] ?? "");
 }
 
-/** Ends it all. */
+/** Stops everything. */
 export async function teardown(): Promise<void> {
   await resources.disposeAsync();
 }
 
-/** The machine's address in the network of containers. */
+/** Address of the machine in the containers' network. */
 async function gatewayOf(api: EngineApi): Promise<string> {
   const { IPAM } = (await api.json("GET", "/networks/bridge")) as { IPAM: { Config: { Gateway?: string }[] } };
   return IPAM.Config[0]?.Gateway ?? "172.17.0.1";

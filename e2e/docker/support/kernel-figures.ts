@@ -6,20 +6,20 @@ import type { EngineApi } from "./engine-api.ts";
 const root = "/sys/fs/cgroup";
 const isVersion2 = existsSync(join(root, "cgroup.controllers"));
 
-/** Figures by name, read past the provider's code. */
+/** Figures by name, read without the provider's code. */
 export type Reading = Readonly<Record<string, number>>;
 
-/** What is read: a pod of two containers, its control groups and its network. */
+/** The pod to measure: two containers, its control groups and its network. */
 export interface ReadPod {
   readonly containerId: string;
   readonly otherId: string;
   /** Path of the pod's control group. */
   readonly path: string;
-  /** Path of all pods' control group. */
+  /** Path of the control group of all pods. */
   readonly prefix: string;
   /** Folder of the pod's volume. */
   readonly volume: string;
-  /** Folder that the node's file system is measured by. */
+  /** Folder in the file system that the node measures as its own. */
   readonly rootDirectory: string;
 }
 
@@ -30,7 +30,7 @@ interface Inspected {
   readonly GraphDriver: { readonly Data: { readonly UpperDir: string } };
 }
 
-/** Reads control groups, `/proc`, the disk and what `docker system df` shows, as people would. */
+/** Reads control groups, `/proc`, the disk and the output of `docker system df`, as a user would. */
 export async function readFigures(api: EngineApi, pod: ReadPod): Promise<Reading> {
   const [main, other] = await Promise.all(
     [pod.containerId, pod.otherId].map(async (id) => (await api.json("GET", `/containers/${id}/json?size=1`)) as Inspected),
@@ -114,7 +114,7 @@ export async function readFigures(api: EngineApi, pod: ReadPod): Promise<Reading
   };
 }
 
-/** What the open files of a container's processes are. */
+/** Targets of the open files of a container's processes. */
 function openFiles(pod: string, id: string): readonly string[] {
   const pids = text(`${pod}/${id}`, "cpu", "cgroup.procs").split("\n");
   return pids.flatMap((pid) => readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)));

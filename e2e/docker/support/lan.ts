@@ -9,13 +9,13 @@ import { join } from "node:path";
 /** A command and its arguments. */
 export type Words = readonly [string, ...string[]];
 
-/** The environment of this process, with the folders in which Debian keeps ip and iptables. */
+/** Environment of this process, whose PATH includes Debian's folders for ip and iptables. */
 export const systemEnvironment: Readonly<Record<string, string | undefined>> = {
   ...process.env,
   PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin`,
 };
 
-/** A network namespace that a process holds. */
+/** The network namespace of a process. */
 export class NetworkNamespace {
   readonly #pid: number;
 
@@ -23,23 +23,23 @@ export class NetworkNamespace {
     this.#pid = pid;
   }
 
-  /** As `ip link … netns` takes it. */
+  /** Identifier for `ip link … netns`. */
   get id(): string {
     return String(this.#pid);
   }
 
-  /** The command in this namespace. Files and processes are those of the caller. */
+  /** Command line that runs the command in this network namespace, with the caller's files and processes. */
   inside(words: readonly string[]): Words {
     return ["nsenter", `--net=${this.#path}`, ...words];
   }
 
-  /** Runs a shell's script in it, which has to succeed. @returns what it printed */
+  /** Runs a shell script in the namespace, which must succeed. @returns its output */
   run(script: string): string {
     const [program, ...args] = this.inside(["sh", "-euc", script]);
     return execFileSync(program, args, { encoding: "utf8", env: { ...systemEnvironment } });
   }
 
-  /** Removes firewall rules and bridges: a kernel that starts has none. */
+  /** Removes firewall rules and bridges, as a reboot of the kernel does. */
   forgetRules(): void {
     const tables = ["nat", "filter", "mangle", "raw"].map((table) => `$each -t ${table} -F; $each -t ${table} -X`);
     const policies = ["INPUT", "FORWARD", "OUTPUT"].map((chain) => `$each -P ${chain} ACCEPT`);
@@ -47,7 +47,7 @@ export class NetworkNamespace {
     this.run("for each in $(ip -o link show type bridge | cut -d: -f2); do ip link delete $each; done");
   }
 
-  /** Whether it is another one than this process's. */
+  /** Whether the namespace differs from that of this process. */
   get isApart(): boolean {
     return readlinkSync(this.#path) !== readlinkSync("/proc/self/ns/net");
   }
@@ -57,7 +57,7 @@ export class NetworkNamespace {
   }
 }
 
-/** Number of the level's own namespace on every network. */
+/** Number of the level's namespace on every network. */
 const levelNumber = 1;
 
 interface LanParts {
@@ -68,8 +68,8 @@ interface LanParts {
 }
 
 /**
- * A network of the tests' own: network namespaces that a switch connects with each other and with the level's namespace, with IPv4 and
- * IPv6. Disposing it ends them all.
+ * A private network: a switch connects network namespaces with each other and with the level's namespace, by IPv4 and IPv6. Disposing
+ * removes them all.
  */
 export class Lan implements AsyncDisposable {
   readonly #parts: LanParts;
@@ -80,7 +80,7 @@ export class Lan implements AsyncDisposable {
     this.#hub = hub;
   }
 
-  /** @param id - 1 to 255; files that run at once need different ones */
+  /** @param id - 1 to 255; must be unique among concurrent files */
   static async start(id: number): Promise<Lan> {
     await using resources = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-lan-"));
@@ -88,24 +88,24 @@ export class Lan implements AsyncDisposable {
     const reaper = resources.use(startReaper());
     const parts = { id, directory, reaper, resources };
     const hub = await holdNamespace("switch", parts);
-    // Whatever the level's kernel settings are: a switch asks no firewall.
+    // The switch must bypass the firewall with any kernel settings of the level.
     hub.run("ip link add lan type bridge; ip link set lan up; for each in /proc/sys/net/bridge/bridge-nf-call-*; do echo 0 >$each; done");
     const lan = new Lan({ ...parts, resources: resources.move() }, hub);
     lan.#connect(levelNumber, new NetworkNamespace(process.pid), `lan${id}`);
     return lan;
   }
 
-  /** IPv4 address of whoever has this number; 1 is the level's namespace. */
+  /** IPv4 address of the machine with this number; 1 is the level's namespace. */
   address(number: number = levelNumber): string {
     return `198.18.${this.#parts.id}.${number}`;
   }
 
-  /** IPv6 address of whoever has this number. */
+  /** IPv6 address of the machine with this number. */
   addressV6(number: number = levelNumber): string {
     return `fd00:${this.#parts.id}::${number}`;
   }
 
-  /** A machine on it, with the network interface `eth0`; all that it does not know goes to the level's namespace. */
+  /** Adds a machine with the network interface `eth0`, whose default route leads to the level's namespace. */
   async join(number: number): Promise<NetworkNamespace> {
     const machine = await holdNamespace(`machine-${number}`, this.#parts);
     this.#connect(number, machine, "eth0");

@@ -4,19 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually, freePort, logTail, startProcess, startReaper } from "@virtual-kubelet/testing";
 
-/** Who may use the registry. Its password is in no way secret. */
+/** User of the registry. The password is not secret. */
 export const registryUser = { username: "puller", password: "registry-password" } as const;
 
-/** bcrypt of the password; Debian's registry takes nothing else. */
+/** bcrypt hash of the password, the only kind that Debian's registry accepts. */
 const passwordHash = "$2b$04$T8HozaWMyYJgSchAEbEcJO8zWS3CU8FmcBMMp4K2UQ1Di2qOS9.eG";
 
-/** An image registry on loopback, which engines speak plain HTTP with. */
+/** An image registry on loopback, which engines access over plain HTTP. */
 export interface LocalRegistry extends AsyncDisposable {
   /** Such as `127.0.0.1:5000`. */
   readonly host: string;
 }
 
-/** Starts Debian's docker-registry, which lets in only {@link registryUser}. */
+/** Starts Debian's docker-registry, which admits only {@link registryUser}. */
 export async function startRegistry(): Promise<LocalRegistry> {
   await using cleanup = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "vk-registry-"));

@@ -7,7 +7,7 @@ import { expect, inject } from "vitest";
 import { z } from "zod";
 
 /**
- * What the Collector's chart configures with `presets.logsCollection.enabled`; only the exporter is the test's.
+ * The configuration of the Collector's chart with `presets.logsCollection.enabled`, except for the exporter.
  * Source: opentelemetry-collector.logsCollectionConfig of opentelemetry-helm-charts charts/opentelemetry-collector/templates/_config.tpl.
  */
 const configuration = (output: string): string => `
@@ -29,7 +29,7 @@ service:
   pipelines: { logs: { receivers: [filelog], exporters: [file] } }
 `;
 
-/** A line as the shipper has understood it. */
+/** A line as parsed by the shipper. */
 export interface ShippedLine {
   readonly namespace: string;
   readonly pod: string;
@@ -59,7 +59,7 @@ const batch = z.object({
   ),
 });
 
-/** A log shipper with its stock configuration, that takes a folder for `/var/log`. Disposing ends it. */
+/** A log shipper with its stock configuration, which reads a folder in place of `/var/log`. Disposing stops it. */
 export class LogShipper implements AsyncDisposable {
   readonly #output: string;
   readonly #cleanup: AsyncDisposableStack;
@@ -69,7 +69,7 @@ export class LogShipper implements AsyncDisposable {
     this.#cleanup = cleanup;
   }
 
-  /** Starts it; returns when it looks for files. */
+  /** Starts the shipper; returns when it searches for files. */
   static async start(logFolder: string): Promise<LogShipper> {
     await using cleanup = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-log-shipper-"));
@@ -92,10 +92,10 @@ export class LogShipper implements AsyncDisposable {
     return new LogShipper(output, cleanup.move());
   }
 
-  /** What it has shipped up to now, in its order. */
+  /** Lines shipped so far, in the order of shipping. */
   async lines(): Promise<readonly ShippedLine[]> {
     const text = await readFile(this.#output, "utf8");
-    // The last line may be half written.
+    // The last line may be incomplete.
     return text.split("\n").slice(0, -1).flatMap(readBatch);
   }
 
@@ -119,7 +119,7 @@ function readBatch(json: string): ShippedLine[] {
       .map(({ timeUnixNano, body, attributes }) => ({
         ...source,
         stream: valueOf(attributes, "log.iostream"),
-        // Docker's format has each line with its end.
+        // In Docker's format each line includes its line end.
         text: body.stringValue.replace(/\n$/, ""),
         time: timeUnixNano,
       }));

@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Takes away what is mounted in a folder: volumes in memory, and the network namespace that an engine keeps so. */
+/** Unmounts everything in a folder, such as in-memory volumes and the network namespace of an engine. */
 export function unmountAll(directory: string): void {
   for (const point of mountsIn(directory).toReversed())
     try {
       execFileSync("umount", ["-l", point], { stdio: "pipe" });
     } catch (error) {
-      // What is ending may have taken it away meanwhile.
+      // A process that is ending may have unmounted it in the meantime.
       if (mountsIn(directory).includes(point)) throw error;
     }
 }

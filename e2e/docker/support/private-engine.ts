@@ -9,23 +9,23 @@ import { EngineApi } from "./engine-api.ts";
 import { systemEnvironment, type NetworkNamespace } from "./lan.ts";
 import { unmountAll } from "./mounts.ts";
 
-/** How an engine of the tests' own differs. */
+/** Options of a {@link PrivateEngine}. */
 export interface PrivateEngineOptions {
-  /** In a network of its own, beside other engines: nothing outside of it reaches its pods. */
+  /** Whether the engine has its own network, so that it can run next to other engines. Its pods are not reachable from outside. */
   readonly hasOwnNetwork?: boolean | undefined;
-  /** Network namespace that it runs in; default: the level's. */
+  /** Network namespace of the engine; default: the level's. */
   readonly namespace?: NetworkNamespace | undefined;
-  /** Flags of dockerd besides. */
+  /** Additional flags of dockerd. */
   readonly flags?: readonly string[] | undefined;
-  /** Containers outlive the daemon. */
+  /** Whether containers outlive the daemon. */
   readonly isLiveRestore?: boolean | undefined;
 }
 
-/** How long an engine may take to answer, and to end. */
+/** Time-outs in milliseconds for the start and the stop of an engine. */
 const startMs = 180_000;
 const endMs = 60_000;
 
-/** An engine of the tests' own. Disposing it removes all its containers, ends it, and removes what it kept. */
+/** A private Docker engine. Disposing removes all its containers, stops it, and removes its data. */
 export class PrivateEngine implements AsyncDisposable {
   readonly api: EngineApi;
   readonly #directory: string;
@@ -41,7 +41,7 @@ export class PrivateEngine implements AsyncDisposable {
     this.api = new EngineApi(`unix://${join(directory, "docker.sock")}`);
   }
 
-  /** Starts dockerd with a folder of its own; returns when it answers. */
+  /** Starts dockerd with a private folder; returns when it responds. */
   static async start(options: PrivateEngineOptions = {}): Promise<PrivateEngine> {
     const engine = new PrivateEngine(await mkdtemp(join(tmpdir(), "vk-docker-")), options);
     try {
@@ -53,11 +53,11 @@ export class PrivateEngine implements AsyncDisposable {
     return engine;
   }
 
-  /** Starts the daemon, anew or again: its containers are still there, though none runs. */
+  /** Starts the daemon, for the first time or again. After a restart its containers still exist, but none runs. */
   async startDaemon(): Promise<void> {
     const path = (name: string): string => join(this.#directory, name);
     const logFile = path("log");
-    // Without a file of its own the engine reads the machine's, and refuses options that stand in both.
+    // Without its own file the engine reads the machine's, and refuses options that are set in both places.
     await writeFile(path("daemon.json"), "{}");
     const words = [
       "dockerd",
@@ -66,7 +66,7 @@ export class PrivateEngine implements AsyncDisposable {
       `--data-root=${path("data")}`,
       `--exec-root=${path("exec")}`,
       `--pidfile=${path("pid")}`,
-      // Groups of our own, that can be told from others' and removed.
+      // Private control groups can be distinguished from others and removed.
       "--exec-opt=native.cgroupdriver=cgroupfs",
       `--cgroup-parent=${this.#controlGroup}`,
       "--shutdown-timeout=5",
@@ -96,18 +96,18 @@ export class PrivateEngine implements AsyncDisposable {
     if (daemon.exit !== undefined) throw new Error(`dockerd has ended:\n${await logTail(logFile)}`);
   }
 
-  /** Ends the daemon; its containers end with it. */
+  /** Stops the daemon and its containers. */
   async stopDaemon(): Promise<void> {
     await this.#process?.stop(endMs);
   }
 
-  /** The daemon stands still, until disposed: it takes connections, and answers nobody. */
+  /** Suspends the daemon until the result is disposed: it accepts connections, but does not respond. */
   hangDaemon(): Disposable {
     this.#process?.signal("SIGSTOP");
     return { [Symbol.dispose]: () => this.#process?.signal("SIGCONT") };
   }
 
-  /** Ends the daemon and all that it runs as when the machine's power fails: at once, and with what was in memory alone. Its disk stays. */
+  /** Ends the daemon and its containers like a power failure: at once, with the loss of all data in memory. Data on disk is kept. */
   async losePower(): Promise<void> {
     await this.#process?.kill();
     await eventually(
@@ -138,7 +138,7 @@ export class PrivateEngine implements AsyncDisposable {
   }
 }
 
-/** Ids of processes with the text on their command line, such as the shims of an engine in that folder. */
+/** IDs of processes whose command line contains the text, such as the shims of an engine in that folder. */
 function processesNaming(text: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -146,7 +146,7 @@ function processesNaming(text: string): number[] {
     .map(Number);
 }
 
-/** Ids of processes in a control group, and in those within it. */
+/** IDs of processes in a control group and its children. */
 function processesIn(controlGroup: string): number[] {
   const lists = controlGroupFolders(controlGroup).flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((path) =>
@@ -168,6 +168,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

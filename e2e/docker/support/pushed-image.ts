@@ -2,7 +2,7 @@ import { inject } from "vitest";
 import type { EngineApi } from "./engine-api.ts";
 import { registryUser } from "./local-registry.ts";
 
-/** An image that only the registry has. */
+/** An image that exists only in the registry. */
 export interface PushedImage {
   /** `host:port/repository:tag`. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface PushedImage {
   readonly digest: string;
 }
 
-/** Pushes a local image to the level's registry, and takes its new names away from the engine. */
+/** Pushes a local image to the level's registry, and removes its new names from the engine. */
 export async function pushImage(api: EngineApi, local: string, repository: string): Promise<PushedImage> {
   const repo = `${inject("registry")}/${repository}`;
   await api.json("POST", `/images/${local}/tag?repo=${encodeURIComponent(repo)}&tag=1`);
@@ -22,7 +22,7 @@ export async function pushImage(api: EngineApi, local: string, repository: strin
   return { name: `${repo}:1`, digest: `${repo}@${digest}` };
 }
 
-/** Takes all names of a repository away from the engine; with its last one an image is gone. */
+/** Removes all names of a repository from the engine. An image without names is deleted. */
 export async function forgetImage(api: EngineApi, repo: string): Promise<void> {
   const filters = encodeURIComponent(JSON.stringify({ reference: [repo] }));
   const found = (await api.json("GET", `/images/json?filters=${filters}`)) as { RepoTags: string[] | null; RepoDigests: string[] | null }[];

@@ -5,7 +5,7 @@ import type { DockerEngine } from "../../../providers/docker/src/engine/docker-e
 import type { DockerRuntimeSettings } from "../../../providers/docker/src/runtime-settings.ts";
 import { connectShared } from "./docker-engine.ts";
 
-/** What tests settle differently. */
+/** Options of a {@link RuntimeRig}. */
 export interface RuntimeRigOptions {
   readonly engine?: DockerEngine | undefined;
   readonly settings?: Partial<DockerRuntimeSettings>;
@@ -14,12 +14,12 @@ export interface RuntimeRigOptions {
 
 const never = new AbortController().signal;
 
-/** A runtime on the shared engine, for pods of one node of its own. Disposing it removes all its sandboxes. */
+/** A runtime on the shared engine, for the pods of a separate node. Disposing removes all its sandboxes. */
 export class RuntimeRig implements AsyncDisposable {
   readonly runtime: DockerRuntime;
   readonly engine: DockerEngine;
   readonly owner: { readonly clusterId: string; readonly nodeName: string };
-  /** Labels of all that is this rig's. */
+  /** Labels of everything that this rig owns. */
   readonly ownerLabels: Readonly<Record<string, string>>;
 
   readonly #owned: Disposable | undefined;
@@ -50,7 +50,7 @@ export class RuntimeRig implements AsyncDisposable {
     });
   }
 
-  /** A rig on the engine of the level. */
+  /** Opens a rig on the level's engine. */
   static async open(name: string, options: RuntimeRigOptions = {}): Promise<RuntimeRig> {
     if (options.engine) return new RuntimeRig(name, options.engine, options, undefined);
     const engine = await connectShared();
@@ -65,12 +65,12 @@ export class RuntimeRig implements AsyncDisposable {
     };
   }
 
-  /** What a sandbox of a pod is made from. */
+  /** Spec of a pod's sandbox. */
   sandboxSpec(pod: Pod, more: Partial<SandboxSpec> = {}): SandboxSpec {
     return { labels: podLabels(podRef(pod), this.owner, 0), hostname: pod.metadata?.name ?? "", hosts: [], pod, ...more };
   }
 
-  /** What a container of a pod is made from. It sleeps, unless told otherwise. */
+  /** Spec of a pod's container; it sleeps by default. */
   containerSpec(pod: Pod, more: Partial<ContainerSpec> & { readonly attempt?: number } = {}): ContainerSpec {
     const { attempt = 0, container = pod.spec?.containers[0] ?? { name: "app" }, ...rest } = more;
     return {
@@ -88,12 +88,12 @@ export class RuntimeRig implements AsyncDisposable {
     };
   }
 
-  /** A sandbox for a pod. */
+  /** Creates a sandbox for a pod. */
   sandbox(pod: Pod, more: Partial<SandboxSpec> = {}): Promise<RuntimeSandbox> {
     return this.runtime.createSandbox(this.sandboxSpec(pod, more), never);
   }
 
-  /** A running container in a sandbox. */
+  /** Starts a container in a sandbox. */
   async run(sandboxId: string, spec: ContainerSpec): Promise<string> {
     const id = await this.runtime.createContainer(sandboxId, spec, never);
     await this.runtime.startContainer(id, never);

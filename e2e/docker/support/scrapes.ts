@@ -3,26 +3,29 @@ import type { EngineProxy } from "./engine-proxy.ts";
 /** One scrape of a node. */
 export interface Scrape {
   readonly path: string;
-  /** Until the answer was there, through the API server. */
+  /** Duration until the response through the API server was complete. */
   readonly tookMs: number;
-  /** Pods whose processor time is in the answer. */
+  /** Number of pods whose CPU time is in the response. */
   readonly pods: number;
-  /** Calls of the engine meanwhile that measure one container. */
+  /** Engine calls during the scrape that measure one container. */
   readonly measuringCalls: number;
-  /** Calls of the engine meanwhile that ask what one container is, by whoever makes them: the node also looks after its pods. */
+  /** Engine calls during the scrape that inspect one container, including those that the node makes to manage its pods. */
   readonly inspections: number;
-  /** Calls of the engine that measure all containers, all images or the machine, until a second after the answer: they are made aside. */
+  /**
+   * Engine calls that measure all containers, all images or the machine. They run in the background, so calls within a second after the
+   * response count as well.
+   */
   readonly callsForAll: number;
 }
 
-/** How long after an answer what is measured aside has begun, in milliseconds. */
+/** Milliseconds after a response within which background measurements have started. */
 const asideMs = 1_000;
 
 /**
- * Scrapes once.
+ * Performs one scrape.
  *
- * @param proxy - the node's way to its engine
- * @param get - asks the node's server
+ * @param proxy - proxy between the node and its engine
+ * @param get - sends a request to the node's server
  */
 export async function timeScrape(proxy: EngineProxy, path: string, get: (path: string) => Promise<string>): Promise<Scrape> {
   let [measuringCalls, inspections, callsForAll] = [0, 0, 0];
@@ -49,7 +52,7 @@ function measuredPods(path: string, body: string): number {
   return body.split("\n").filter((line) => series.test(line)).length;
 }
 
-/** As a table of a page. */
+/** The scrapes as a Markdown table. */
 export function scrapeTable(scrapes: readonly Scrape[]): string {
   return [
     "| Scrape | Pods | Milliseconds | Engine calls that measure one container | that inspect one | that measure all, or the machine |",

@@ -12,24 +12,24 @@ import { unmountAll } from "./mounts.ts";
 import { PrivateEngine } from "./private-engine.ts";
 import { ServiceNode } from "./service-node.ts";
 
-/** The cluster's ranges of Services. */
+/** Address ranges of the cluster's Services. */
 const serviceRange = "10.96.0.0/16,fd00:96::/112";
 
-/** How a {@link ServiceNode} is made. */
+/** Options of {@link ServiceCluster.addNode}. */
 export interface ServiceNodeOptions {
-  /** Its number on the {@link Lan}, from 2 on. */
+  /** Number of the machine on the {@link Lan}, from 2 on. */
   readonly number: number;
-  /** Fields of the provider's configuration. */
+  /** Additional fields of the provider's configuration. */
   readonly providerConfig?: object | undefined;
-  /** Whether its main address, and that of its pods, is IPv6. */
+  /** Whether the main addresses of the node and its pods are IPv6. */
   readonly isIPv6First?: boolean | undefined;
-  /** Flags of dockerd besides those of its bridge. */
+  /** Additional flags of dockerd. */
   readonly engineFlags?: readonly string[] | undefined;
-  /** Run before the program is started. */
+  /** Called before the program is started. */
   readonly prepare?: ((machine: NetworkNamespace, engine: PrivateEngine) => Promise<void> | void) | undefined;
 }
 
-/** A real control plane in the level's network, and nodes on machines of their own, where kube-proxy runs under its own rights. */
+/** A real control plane in the level's network, and nodes on separate machines, where kube-proxy runs with its own rights. */
 export class ServiceCluster implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
   readonly kubectl: KubectlRunner;
@@ -49,7 +49,7 @@ export class ServiceCluster implements AsyncDisposable {
     this.#resources = resources;
   }
 
-  /** @param id - 1 to 99; of files that run at once each needs another */
+  /** @param id - 1 to 99; must be unique among concurrent files */
   static async start(id: number): Promise<ServiceCluster> {
     await using resources = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vk-services-"));
@@ -63,7 +63,7 @@ export class ServiceCluster implements AsyncDisposable {
       await startControlPlane({
         flags: {
           "kube-apiserver": {
-            // Nodes, and pods through the Service `kubernetes`, come from the machines.
+            // Nodes connect from the machines, as do pods through the Service `kubernetes`.
             "bind-address": "0.0.0.0",
             "advertise-address": inject("nodeAddress"),
             "endpoint-reconciler-type": "lease",
@@ -82,31 +82,31 @@ export class ServiceCluster implements AsyncDisposable {
     return new ServiceCluster({ id, lan, controlPlane, kubectl, directory, reaper, resources: resources.move() });
   }
 
-  /** Ranges of all nodes' pods, as kube-proxy takes them. */
+  /** Address ranges of all nodes' pods, in kube-proxy's format. */
   get clusterCidr(): string {
     return `${this.#range(0).replace(/\.0\/24$/, ".0/16")},${this.#rangeV6(0).replace("/64", "/48")}`;
   }
 
-  /** The level's namespace: a client that is neither a pod nor a node. */
+  /** The level's namespace, for clients that are neither pods nor nodes. */
   readonly outside: NetworkNamespace = new NetworkNamespace(process.pid);
 
-  /** Its address on the network of machines. */
+  /** Address of {@link outside} on the network of machines. */
   get outsideAddress(): string {
     return this.#lan.address();
   }
 
-  /** A machine with an engine, the program and kube-proxy; returns when the node is ready and kube-proxy has written its rules. */
+  /** Adds a machine with an engine, the program and kube-proxy; returns when the node is ready and kube-proxy has written its rules. */
   async addNode(name: string, options: ServiceNodeOptions): Promise<ServiceNode> {
     const { number, engineFlags = [], providerConfig = {}, isIPv6First = false } = options;
     const machine = await this.#lan.join(number);
     const [podRange, podRangeV6] = [this.#range(number), this.#rangeV6(number)];
     const [address, addressV6] = [this.#lan.address(number), this.#lan.addressV6(number)];
     const bridge = [`--bip=${podRange.replace(".0/24", ".1/24")}`, "--ipv6", `--fixed-cidr-v6=${podRangeV6}`, "--ip-masq=false"];
-    // Engines from 28.2 on drop what comes for a container's address from outside, unless they are told.
+    // Engines since 28.2 drop packets from outside for a container's address unless a flag allows them.
     const routing = machine.run("dockerd --help").includes("--allow-direct-routing") ? ["--allow-direct-routing"] : [];
     const engine = this.#resources.use(await PrivateEngine.start({ namespace: machine, flags: [...bridge, ...routing, ...engineFlags] }));
     this.#resources.use(await importImages(engine.api));
-    // So that pods reach the API server, and it them.
+    // Pods and the API server need this route to reach each other.
     this.outside.run(`ip route replace ${podRange} via ${address}; ip -6 route replace ${podRangeV6} via ${addressV6}`);
     await options.prepare?.(machine, engine);
     const directory = await mkdtemp(join(this.#directory, `${name}-`));
@@ -124,7 +124,7 @@ export class ServiceCluster implements AsyncDisposable {
         providerConfig,
         clusterCidr: this.clusterCidr,
         kubeconfig: this.#kubeconfig(directory, "node", this.controlPlane.kubeconfig.text),
-        // Under the rights that a cluster gives to kube-proxy.
+        // kube-proxy has the rights that clusters usually give it.
         proxyKubeconfig: this.#kubeconfig(directory, "kube-proxy", this.controlPlane.kubeconfigFor("system:kube-proxy").text),
         reaper: this.#reaper,
       }),
@@ -136,7 +136,7 @@ export class ServiceCluster implements AsyncDisposable {
     return node;
   }
 
-  /** A kubeconfig for a machine: it reaches the API server by the level's address, which the server's certificate does not have. */
+  /** Writes a kubeconfig for a machine. It uses the level's address for the API server, which is not in the server's certificate. */
   #kubeconfig(directory: string, name: string, text: string): string {
     const kubeconfig = JSON.parse(text) as { clusters: [{ cluster: Record<string, string> }] };
     const { cluster } = kubeconfig.clusters[0];
@@ -147,7 +147,7 @@ export class ServiceCluster implements AsyncDisposable {
     return path;
   }
 
-  /** Runs kubectl, which has to succeed. @returns what it printed */
+  /** Runs kubectl, which must succeed. @returns its output */
   async say(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.kubectl.run(args);
     expect(code, `kubectl ${args.join(" ")}: ${stderr}${stdout}`).toBe(0);

@@ -10,24 +10,24 @@ import { systemEnvironment, type NetworkNamespace } from "./lan.ts";
 import { unmountAll } from "./mounts.ts";
 import type { PrivateEngine } from "./private-engine.ts";
 
-/** What a {@link ServiceNode} is made of. */
+/** Parts of a {@link ServiceNode}. */
 export interface ServiceNodeParts {
   readonly name: string;
-  /** Its addresses on the `Lan`. */
+  /** Addresses on the `Lan`. */
   readonly address: string;
   readonly addressV6: string;
-  /** Ranges of its pods. */
+  /** Address ranges of the node's pods. */
   readonly podRange: string;
   readonly podRangeV6: string;
   readonly machine: NetworkNamespace;
   readonly engine: PrivateEngine;
-  /** Folder of the programs' files. */
+  /** Folder for the programs' files. */
   readonly directory: string;
-  /** Whether its main address is IPv6. */
+  /** Whether the node's main address is IPv6. */
   readonly isIPv6First: boolean;
   /** Fields of the provider's configuration. */
   readonly providerConfig: object;
-  /** Ranges of all nodes' pods, as kube-proxy takes them. */
+  /** Address ranges of all nodes' pods, in kube-proxy's format. */
   readonly clusterCidr: string;
   /** Paths of the programs' kubeconfigs. */
   readonly kubeconfig: string;
@@ -35,7 +35,7 @@ export interface ServiceNodeParts {
   readonly reaper: Reaper;
 }
 
-/** A machine with an engine, the program as its node, and kube-proxy. Disposing it ends the two; the engine is its maker's. */
+/** A machine with an engine, the program as its node, and kube-proxy. Disposing stops the program and kube-proxy, not the engine. */
 export class ServiceNode implements AsyncDisposable {
   readonly name: string;
   readonly address: string;
@@ -44,7 +44,7 @@ export class ServiceNode implements AsyncDisposable {
   readonly podRangeV6: string;
   readonly machine: NetworkNamespace;
   readonly engine: PrivateEngine;
-  /** Folder of the provider's own files. */
+  /** Folder for the provider's files. */
   readonly rootDirectory: string;
   readonly #parts: ServiceNodeParts;
   #program: Program | undefined;
@@ -71,7 +71,7 @@ export class ServiceNode implements AsyncDisposable {
     writeFileSync(this.#config, JSON.stringify(config));
   }
 
-  /** Starts the program, or starts it again. */
+  /** Starts or restarts the program. */
   startProgram(): void {
     const { name, address, addressV6, machine, directory, kubeconfig, isIPv6First } = this.#parts;
     const addresses = isIPv6First ? [addressV6, address] : [address, addressV6];
@@ -81,12 +81,14 @@ export class ServiceNode implements AsyncDisposable {
     this.#program = new Program([...words, ...more, "--identity", "test"], { cwd: directory, prefix });
   }
 
-  /** Kills the program, which can say goodbye to nobody. */
+  /** Kills the program, which gets no chance to clean up. */
   async killProgram(): Promise<void> {
     await this.#program?.end("SIGKILL");
   }
 
-  /** Starts kube-proxy; returns when it has written its rules. Its limits of connections are the kernel's of the whole machine. */
+  /**
+   * Starts kube-proxy; returns when it has written its rules. It does not set conntrack limits, because those apply to the whole machine.
+   */
   async startProxy(): Promise<void> {
     const { name, machine, directory, proxyKubeconfig, clusterCidr, reaper } = this.#parts;
     const [program, ...args] = machine.inside([
@@ -105,15 +107,15 @@ export class ServiceNode implements AsyncDisposable {
     this.#proxy = proxy;
     const hasRules = async (): Promise<void> => {
       expect(proxy.exit, await readFile(logFile, "utf8")).toBeUndefined();
-      // The Service `kubernetes` is always there.
+      // The Service `kubernetes` always exists.
       expect(machine.run("iptables-save -t nat"), await readFile(logFile, "utf8")).toContain("-d 10.96.0.1/32");
     };
     await eventually(hasRules, { timeoutMs: 180_000, intervalMs: 500, describe: `kube-proxy of ${name} to write its rules` });
   }
 
   /**
-   * The machine loses its power and is switched on: every process ends at once, and what only the kernel had is gone (mounts, control groups,
-   * interfaces, firewall rules, files below /run). All then start at the same time, as at a boot.
+   * Simulates a power failure and reboot: every process ends at once, and all kernel state is lost (mounts, control groups, interfaces,
+   * firewall rules, files below /run). Then everything starts at the same time, as at boot.
    */
   async reboot(): Promise<void> {
     const { machine, engine, directory } = this.#parts;

@@ -5,21 +5,21 @@ import type { EngineApi } from "./engine-api.ts";
 
 const image = "stand-in-database:1";
 
-/** What the server tells of its database. */
+/** Content of a database as reported by its server. */
 export interface DatabaseContent {
-  /** Made with the database, and never again. */
+  /** Created with the database and never changed. */
   readonly systemId: string;
   readonly rows: readonly string[];
 }
 
-/** Gives the engine the image of `stand-in-database.sh`. */
+/** Imports the image of `stand-in-database.sh` into the engine. */
 export async function importDatabase(engine: EngineApi): Promise<void> {
   const content = readFileSync(join(import.meta.dirname, "stand-in-database.sh"));
   const bytes = await busyboxFileSystem([{ name: "bin/database", mode: 0o755, content }]);
   await importImage(engine, image, { bytes, changes: ['CMD ["database"]', "EXPOSE 5432"] });
 }
 
-/** Such as `198.18.3.2:5432`. */
+/** Client of a database server at an address such as `198.18.3.2:5432`. */
 export class DatabaseClient {
   readonly #address: string;
 
@@ -27,7 +27,7 @@ export class DatabaseClient {
     this.#address = address;
   }
 
-  /** @param value - of letters, digits and dashes @throws Error if nobody said that the row was written; it may have been */
+  /** @param value - letters, digits and dashes @throws Error if the write is not acknowledged; the row may still have been written */
   async insert(value: string): Promise<void> {
     const answer = await this.#ask(`insert?${value}`);
     if (!/^INSERT \d+\n$/.test(answer)) throw new Error(`insert ${value}: ${answer}`);
@@ -48,7 +48,7 @@ export class DatabaseClient {
   }
 }
 
-/** @param text - the system's id, and a line `NUMBER VALUE` for each row */
+/** @param text - the system ID, and a line `NUMBER VALUE` for each row */
 export function contentOf(text: string): DatabaseContent {
   const [systemId = "", ...lines] = text.trimEnd().split("\n");
   return { systemId, rows: lines.map((line) => line.slice(line.indexOf(" ") + 1)) };
