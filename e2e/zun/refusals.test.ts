@@ -4,7 +4,7 @@ import { FakeCloud } from "./fake/fake-cloud.ts";
 import { cloudPassword } from "./fake/fake-keystone.ts";
 import { exportSchemas, startRealZun, type RealZun } from "./zun-api/start-zun-api.ts";
 
-// The fake stands for Zun in other tests: it has to refuse what Zun refuses, with the same status and code.
+// The fake replaces Zun in other tests, so it must refuse the same requests as Zun, with the same status and code.
 
 let real: RealZun;
 let fake: FakeCloud;
@@ -18,7 +18,7 @@ afterAll(async () => {
   await fake?.[Symbol.asyncDispose]();
 });
 
-/** Sends a request as it is, with a token, and returns status and code of the answer. */
+/** Sends a request unchanged, with a token, and returns status and code of the response. */
 async function ask(
   where: "real" | "fake",
   method: string,
@@ -45,7 +45,7 @@ async function ask(
 const capsule = (spec: object): object => ({ template: { kind: "capsule", metadata: { name: "ab" }, spec } });
 const nowhere = "9d5ef7a8-0a8c-4b9c-8b1e-000000000000";
 
-describe("the fake answers as Zun does", () => {
+describe("the fake gives the same responses as Zun", () => {
   test.for<[string, string, string, object?]>([
     ["a name that is too short", "POST", "/containers/", { name: "x", image: "nginx" }],
     ["an image that is missing", "POST", "/containers/", { name: "ab" }],
@@ -74,7 +74,7 @@ describe("the fake answers as Zun does", () => {
     expect(await ask("fake", method, path, body)).toEqual(await ask("real", method, path, body));
   });
 
-  test("with Zun's own schemas", () => {
+  test("with Zun's schemas", () => {
     const { schemas } = JSON.parse(readFileSync(new URL("./fake/zun-schemas.json", import.meta.url), "utf8")) as {
       readonly schemas: unknown;
     };

@@ -3,18 +3,18 @@ import type { Pod, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtu
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import { provider as definition } from "@virtual-kubelet/provider-zun";
 
-/** A provider on a cloud, and what it told. */
+/** A provider on a cloud, with its recorded updates and warnings. */
 export interface OpenedProvider extends AsyncDisposable {
   readonly provider: Provider;
   readonly updates: PodUpdate[];
   readonly events: string[];
-  /** What was wrong with objects that were skipped. */
+  /** Problems of skipped objects. */
   readonly skipped: string[];
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Makes a provider of a configuration. @param pods - those that the API server has */
+/** Creates a provider with a configuration. @param pods - pods of the API server */
 export async function openProvider(config: object, pods: readonly Pod[] = []): Promise<OpenedProvider> {
   const events: string[] = [];
   const skipped: string[] = [];
@@ -71,7 +71,7 @@ export function podOf(spec: NonNullable<Pod["spec"]>, annotations: Readonly<Reco
   };
 }
 
-/** What a pod's references come to: its plain environment, and these files in every volume. */
+/** Resolves a pod's references: its plain environment, and these files in every volume. */
 export function resolverOf(pod: Pod, files: Readonly<Record<string, string>> = {}): ResolvedPod {
   const containerOf = (name: string): NonNullable<Pod["spec"]>["containers"][number] | undefined =>
     [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find((container) => container.name === name);

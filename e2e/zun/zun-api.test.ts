@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openProvider, podOf, resolverOf, type OpenedProvider } from "./support.ts";
 import { startRealZun, type RealZun } from "./zun-api/start-zun-api.ts";
 
-// Zun's own API judges each request: token, version, schema, policy, quota, and what it asks Neutron.
+// Zun's real API checks each request: token, version, schema, policy, quota, and its own requests to Neutron.
 
 const { signal } = new AbortController();
 let zun: RealZun;
@@ -34,7 +34,7 @@ async function remove(ref: PodRef): Promise<void> {
   });
 }
 
-test("a container with all that a pod may have is taken, runs, is looked into, and is deleted", async () => {
+test("a container with all supported fields of a pod is accepted, runs, is inspected, and is deleted", async () => {
   const pod = podOf(
     {
       restartPolicy: "OnFailure",
@@ -89,7 +89,7 @@ test("a container with all that a pod may have is taken, runs, is looked into, a
   await remove(ref);
 });
 
-test("a pod on a subnet gets a port of its own, which goes with it, and a floating IP", async () => {
+test("a pod on a subnet gets its own port, which is removed with it, and a floating IP", async () => {
   const { neutron } = zun.cloud;
   const spec = { restartPolicy: "Never", containers: [{ name: "main", image: "nginx" }] } as const;
   const annotations = { "zun.virtual-kubelet.io/subnets": "private-subnet", "zun.virtual-kubelet.io/floating-ip": "true" };
@@ -112,7 +112,7 @@ test("a pod on a subnet gets a port of its own, which goes with it, and a floati
   });
 });
 
-test("a pod of several containers, with init containers, is taken as a capsule, runs, and is deleted", async () => {
+test("a pod with several containers and init containers is accepted as a capsule, runs, and is deleted", async () => {
   const ref = await create(
     podOf({
       restartPolicy: "Always",
@@ -139,7 +139,7 @@ test("a pod of several containers, with init containers, is taken as a capsule, 
   await remove(ref);
 });
 
-test("Cinder volumes, those that are there and those that are made for a pod, are taken of containers and of capsules", async () => {
+test("containers and capsules can have Cinder volumes, both existing ones and ones created for the pod", async () => {
   const { cinder } = zun.cloud;
   const [there] = cinder.volumes;
   const mounted = {
@@ -162,7 +162,7 @@ test("Cinder volumes, those that are there and those that are made for a pod, ar
   }
 });
 
-test("a command is taken as it is formed; where the websocket proxy is not reached, its address is named and not its token", async () => {
+test("a command is accepted; if the websocket proxy cannot be reached, the error has its address but not the token", async () => {
   const ref = await create(podOf({ containers: [{ name: "main", image: "nginx" }] }));
   const io = { stdin: undefined, stdout: new PassThrough(), stderr: new PassThrough(), tty: false, resizes: none() };
   const error: unknown = await opened.provider
@@ -174,7 +174,7 @@ test("a command is taken as it is formed; where the websocket proxy is not reach
   await remove(ref);
 });
 
-test("what Zun refuses comes in its words, and as the error that it is", async () => {
+test("a refusal by Zun becomes an error of the right kind with Zun's message", async () => {
   const policy = await openProvider({ ...zun.cloud.config, sendImagePullPolicy: true });
   const pod = podOf({ containers: [{ name: "main", image: "nginx", imagePullPolicy: "Always" }] });
   const forbidden: unknown = await policy.provider.createPod(pod, resolverOf(pod), signal).catch((caught: unknown) => caught);
@@ -190,7 +190,7 @@ test("what Zun refuses comes in its words, and as the error that it is", async (
   expect([isInvalidInput(unknown), String(unknown)]).toEqual([true, expect.stringMatching(/no-such-group not found/)]);
 });
 
-test("a project's quota that is used up is said to be", async () => {
+test("an exhausted quota of the project is reported as such", async () => {
   const pods: PodRef[] = [];
   let error: unknown;
   for (let count = 0; count < 10 && error === undefined; count++) {
@@ -208,10 +208,10 @@ test("a project's quota that is used up is said to be", async () => {
   for (const ref of pods) await remove(ref);
 });
 
-test("a token that Zun does not take any more is asked for anew", async () => {
+test("a new token is requested when Zun no longer accepts the old one", async () => {
   await opened.provider.ping?.(signal);
   zun.cloud.keystone.tokens.clear();
-  // keystonemiddleware keeps what it knows of a token for a while, so another one is given out.
+  // keystonemiddleware caches tokens for a while, so the test issues a new one.
   await using fresh = await openProvider(zun.cloud.config);
   await fresh.provider.ping?.(signal);
   await opened.provider.ping?.(signal);

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Stand-in for a database server. It is one as PostgreSQL is for its node: it owns $PGDATA, makes a database there only if the folder is
-# empty, answers an insert once the row is written, ends cleanly at SIGTERM, and does not start on data that is not whole.
+# Replaces a database server. Like PostgreSQL it owns $PGDATA, creates a database there only if the folder is empty, acknowledges an
+# insert after the row is written, ends cleanly on SIGTERM, and does not start with incomplete data.
 set -eu
 export PGDATA=${PGDATA:-/var/lib/data}
-control=$PGDATA/control # "rows STATE": rows that were acknowledged, and whether the server was shut down
-rows=$PGDATA/rows       # "NUMBER VALUE" in each line
+control=$PGDATA/control # "rows STATE": number of acknowledged rows, and whether the server was shut down
+rows=$PGDATA/rows       # lines of "NUMBER VALUE"
 
 lock() { until mkdir "$PGDATA/lock" 2>/dev/null; do sleep 0.05; done; }
 unlock() { rmdir "$PGDATA/lock"; }
@@ -32,11 +32,11 @@ serve() {
     write_control 0 stopped
     echo "LOG: database was created"
   fi
-  # Whoever held it has ended with the server before.
+  # The holder of the lock has ended with the previous server.
   rm -rf "$PGDATA/lock"
   [ -s "$PGDATA/PG_VERSION" ] || { echo "FATAL: $PGDATA is no database"; exit 1; }
   read -r count state <"$control"
-  # A row that was written and not acknowledged may be there, or not.
+  # A row that was written but not acknowledged may or may not exist.
   found=$(awk '$1 != NR { exit } { whole = NR } END { print whole + 0 }' "$rows")
   [ "$found" -ge "$count" ] || { echo "FATAL: $count rows were acknowledged, and $found are there"; exit 1; }
   case $state in

@@ -1,4 +1,4 @@
-/** An answer of 400 or more, in Zun's own words. Shape: recorded from zun-api 18.0.0, 2026-11. */
+/** An error response with a status of 400 or higher, in Zun's format. Shape: recorded from zun-api 18.0.0, 2026-11. */
 export class ApiFault extends Error {
   readonly status: number;
   readonly code: string;
@@ -9,19 +9,19 @@ export class ApiFault extends Error {
     this.code = code;
   }
 
-  /** As Zun writes it. */
+  /** Body in Zun's format. */
   toZunBody(): object {
     const title = this.code.replace(/^container\./, "").replaceAll("-", " ");
     return { errors: [{ request_id: "", code: this.code, status: this.status, title, detail: this.message, links: [] }] };
   }
 }
 
-/** Nothing of that name or id. */
+/** No object has that name or ID. */
 export function notFound(kind: string, ident: string): ApiFault {
   return new ApiFault(404, `container.${kind}-not-found`, `${kind[0]?.toUpperCase()}${kind.slice(1)} ${ident} could not be found.`);
 }
 
-/** The action is not for that state. */
+/** The action is not allowed in that state. */
 export function wrongState(uuid: string, action: string, status: string): ApiFault {
   return new ApiFault(409, "container.invalid-state-exception", `Cannot ${action} container ${uuid} in ${status} state`);
 }

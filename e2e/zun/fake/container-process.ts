@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Reaper } from "@virtual-kubelet/testing";
 
-/** What stands in for an image: a command of this machine. */
+/** A command of this machine that replaces an image. */
 export interface ProcessPlan {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -13,21 +13,21 @@ export interface ProcessPlan {
   readonly hasInput: boolean;
 }
 
-/** Files outside of these would harm the machine: a container here has no file system of its own. */
+/** Only paths with this prefix may be used, because a container shares the machine's file system. */
 const allowedFiles = "/tmp/suite-";
 const bridge = join(dirname(fileURLToPath(import.meta.url)), "pty_bridge.py");
 
-/** Whether commands can have terminals here. */
+/** Whether commands can have terminals on this machine. */
 export function canOpenTerminals(): boolean {
   return spawnSync("python3", ["-c", "import pty"]).status === 0;
 }
 
-/** One run of a container, as processes of this machine: its main process, and commands that are run beside it. */
+/** One run of a container as processes of this machine: its main process and additional commands. */
 export class ContainerProcess {
   readonly startedMs: number;
-  /** Lines with their times, as Docker keeps them. */
+  /** Lines with their times, as stored by Docker. */
   readonly log: { readonly timeMs: number; readonly sequence: number; readonly text: string }[] = [];
-  /** When it ended, and how. */
+  /** Time and exit code of the end; `undefined` while it runs. */
   ended: { readonly atMs: number; readonly exitCode: number } | undefined;
   readonly exited: Promise<number>;
   readonly child: ChildProcess;
@@ -69,16 +69,16 @@ export class ContainerProcess {
     });
   }
 
-  /** Signals the main process and what it began. */
+  /** Sends a signal to the main process and its children. */
   signal(name: NodeJS.Signals): void {
     try {
       if (this.child.pid !== undefined) process.kill(-this.child.pid, name);
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 
-  /** Runs a command without a terminal, to its end, or that of the container. */
+  /** Runs a command without a terminal until it or the container ends. */
   run(command: readonly string[]): Promise<{ readonly output: string; readonly exitCode: number }> {
     const cpu = this.#ownControlGroup(command);
     if (cpu !== undefined) return Promise.resolve({ output: cpu, exitCode: 0 });
@@ -94,7 +94,7 @@ export class ContainerProcess {
     });
   }
 
-  /** Runs a command on a terminal, as Docker does an exec: it does not end with its stream. */
+  /** Runs a command on a terminal. Like an exec of Docker, it does not end with its stream. */
   openTerminal(command: readonly string[]): ChildProcess {
     const child = spawn("python3", [bridge, "24", "80", ...command], {
       cwd: this.#directory,
@@ -109,7 +109,7 @@ export class ContainerProcess {
     return child;
   }
 
-  /** Removes what it left. */
+  /** Removes the run's files. */
   remove(): void {
     rmSync(this.#directory, { recursive: true, force: true });
     for (const { path } of this.#plan.files) if (path.startsWith(allowedFiles)) rmSync(path, { force: true });
@@ -132,7 +132,7 @@ export class ContainerProcess {
     for (const text of lines) this.log.push({ timeMs: Date.now(), sequence: this.#sequence++, text });
   }
 
-  /** A container sees its own control group, which a process of this machine does not. */
+  /** Simulates reading the container's own control group, which a process of this machine does not have. */
   #ownControlGroup(command: readonly string[]): string | undefined {
     if (command[0] !== "cat" || !command.some((word) => word.startsWith("/sys/fs/cgroup/"))) return undefined;
     return `usage_usec ${Math.round((Date.now() - this.startedMs) * 3)}\nuser_usec 1\nsystem_usec 1\n`;

@@ -6,8 +6,8 @@ import type { FakeContainer } from "./fake-container.ts";
 import type { FakeZun } from "./fake-zun.ts";
 
 /**
- * Zun's websocket proxy: a token and a command's number lead to a terminal. A stream that ends leaves its command running, as
- * Docker does. Source: zun 18.0.0 zun/websocket/websocketproxy.py; not recorded, for it needs a Docker host of Zun's.
+ * Zun's websocket proxy: a token and the ID of a command select a terminal. As with Docker, a command continues when its stream ends.
+ * Source: zun 18.0.0 zun/websocket/websocketproxy.py; not recorded, because it needs a Docker host managed by Zun.
  */
 export function serveExecProxy(server: Server, zun: FakeZun): AsyncDisposable {
   const terminals = new Map<string, ChildProcess>();
@@ -61,7 +61,7 @@ function runOnTerminal(
     terminal.stdout?.pause();
     stream.once("drain", () => terminal.stdout?.resume());
   });
-  // The command goes on without whoever looked on; what it writes is lost.
+  // The command continues without a client, and its output is lost.
   stream.once("close", () => terminal.stdout?.resume());
   terminal.once("close", () => {
     terminals.delete(execId);

@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { cloudProject } from "./fake-keystone.ts";
 import type { ZunAnswer, ZunCall } from "./fake-zun.ts";
 
-/** A volume, as far as Zun reads one. */
+/** Fields of a volume that Zun reads. */
 export interface FakeVolume {
   readonly id: string;
   /** GiB. */
   readonly size: number;
 }
 
-/** Cinder's volumes: Zun's API looks them up and makes them. Shapes: Cinder's API reference, v3. */
+/** Fake of Cinder, in which Zun's API finds and creates volumes. Shapes: Cinder's API reference, v3. */
 export class FakeCinder {
   readonly volumes: FakeVolume[] = [{ id: "5a1f8a3e-7b1d-4c39-9f0e-2f6a1c3b4d5e", size: 10 }];
 

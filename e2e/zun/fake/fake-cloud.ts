@@ -9,7 +9,7 @@ import { cloudPassword, FakeKeystone, unauthorized, type KeystoneAnswer } from "
 import { FakeNeutron } from "./fake-neutron.ts";
 import { FakeZun, type ZunCall } from "./fake-zun.ts";
 
-/** A request as the cloud got it, for tests that look at what was sent. */
+/** A request as received by the cloud, for tests that check requests. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -17,26 +17,26 @@ export interface SeenRequest {
   readonly body: unknown;
 }
 
-/** How the cloud misbehaves. */
+/** Faults of the cloud. */
 export interface CloudFaults {
-  /** Connections are dropped. */
+  /** All connections are dropped. */
   away?: boolean;
-  /** Lists of Zun's end in 503 after their first page, or at once. */
+  /** Zun's lists fail with 503 after their first page, or at once. */
   listsFail?: boolean;
-  /** Requests of that method and path, query included, are answered so, and not carried out. */
+  /** Requests with that method and path (including the query) get this response and are not carried out. */
   answerWith?: { readonly method: string; readonly path: RegExp; readonly status?: number; readonly body: unknown };
-  /** What answers to requests of that method and path, query included, hold in the end. */
+  /** Changes the responses to requests with that method and path (including the query). */
   alter?: { readonly method: string; readonly path: RegExp; readonly body: (answer: unknown) => unknown };
-  /** The next request of that method and path is carried out, and its answer lost. */
+  /** The next request with that method and path is carried out, and its response is lost. */
   loseAnswer?: { readonly method: string; readonly path: RegExp };
 }
 
-/** Milliseconds between two of Zun's syncs; in Zun it is a minute, unless its operator says otherwise. */
+/** Milliseconds between two syncs of Zun; Zun's default is one minute. */
 const syncMs = 500;
 
 /**
- * A cloud in this process: Keystone, Neutron and Zun, with containers that are processes of this machine. It refuses what they
- * refuse: Zun's own schemas, exported from zun 18.0.0, judge each request.
+ * A fake cloud in this process: Keystone, Neutron and Zun, with processes of this machine as containers. It refuses the same requests
+ * as they do: each is checked with Zun's schemas, exported from zun 18.0.0.
  */
 export class FakeCloud implements AsyncDisposable {
   readonly zun: FakeZun;
@@ -44,7 +44,7 @@ export class FakeCloud implements AsyncDisposable {
   readonly cinder: FakeCinder = new FakeCinder();
   readonly faults: CloudFaults = {};
   readonly seen: SeenRequest[] = [];
-  /** Zun's newest version. */
+  /** Newest API version of Zun. */
   maxVersion = "1.40";
   readonly #server: Server;
   readonly #disposables: AsyncDisposableStack;
@@ -57,9 +57,9 @@ export class FakeCloud implements AsyncDisposable {
   }
 
   /**
-   * Starts it on a free port of the loopback.
+   * Starts the cloud on a free loopback port.
    *
-   * @param containerUrl - where Zun is; default: here
+   * @param containerUrl - URL of Zun; default: the fake
    */
   static async start({ containerUrl }: { readonly containerUrl?: string } = {}): Promise<FakeCloud> {
     const disposables = new AsyncDisposableStack();
@@ -87,7 +87,7 @@ export class FakeCloud implements AsyncDisposable {
     return cloud;
   }
 
-  /** Its Keystone. */
+  /** Keystone of this cloud. */
   get keystone(): FakeKeystone {
     if (!this.#keystone) throw new Error("the cloud is not started");
     return this.#keystone;
@@ -110,7 +110,7 @@ export class FakeCloud implements AsyncDisposable {
     };
   }
 
-  /** Ends everything that runs. */
+  /** Stops all containers and servers. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#disposables[Symbol.asyncDispose]();
   }
@@ -170,7 +170,7 @@ export class FakeCloud implements AsyncDisposable {
   }
 }
 
-/** Recorded from zun-api 18.0.0, 2026-11. */
+/** Version document of the API. Recorded from zun-api 18.0.0, 2026-11. */
 function versionDocument(max: string): object {
   return {
     name: "OpenStack Zun API",

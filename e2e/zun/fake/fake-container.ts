@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { ApiFault } from "./api-fault.ts";
 import { ContainerProcess, type ProcessPlan } from "./container-process.ts";
 
-/** A request's body, which Zun's schema has taken. */
+/** Body of a request, which Zun's schema has accepted. */
 export interface ContainerBody {
   readonly name?: string;
   readonly image: string;
@@ -17,13 +17,13 @@ export interface ContainerBody {
   readonly mounts?: readonly { readonly type?: string; readonly source?: string; readonly destination: string }[] | null;
 }
 
-/** A command that is to run on a terminal. */
+/** A prepared command for a terminal. */
 export interface FakeExec {
   readonly token: string;
   readonly command: readonly string[];
 }
 
-/** Zun's word on an interval. Source: zun 18.0.0 zun/container/docker/driver.py (`format_status_detail`). */
+/** Zun's text for an interval. Source: zun 18.0.0 zun/container/docker/driver.py (`format_status_detail`). */
 function since(ms: number): string {
   const seconds = Math.floor((Date.now() - ms) / 1000);
   if (seconds < 1) return "None";
@@ -31,9 +31,9 @@ function since(ms: number): string {
 }
 
 /**
- * A container as zun-compute runs one on Docker: a row of the database, what Docker knows, and a lock that lets one action at a
- * time through. The row is behind Docker until it is looked at. Source: zun 18.0.0 zun/compute/manager.py and
- * zun/container/docker/driver.py; not recorded, for the compute side does not run here.
+ * A container as zun-compute runs it on Docker: a database row, Docker's state, and a lock that serializes actions. The row lags behind
+ * Docker until it is refreshed. Source: zun 18.0.0 zun/compute/manager.py and zun/container/docker/driver.py; not recorded, because
+ * zun-compute does not run here.
  */
 export class FakeContainer {
   readonly uuid: string = randomUUID();
@@ -63,12 +63,12 @@ export class FakeContainer {
     this.port = port;
   }
 
-  /** The process that runs, or ran last. */
+  /** The running or most recent process. */
   get process(): ContainerProcess | undefined {
     return this.#process;
   }
 
-  /** Makes and starts it, as the compute host does after the API has answered. */
+  /** Creates and starts the container, as the compute host does after the API has responded. */
   begin(): void {
     this.#do(null, async () => {
       this.taskState = "image_pulling";
@@ -81,7 +81,7 @@ export class FakeContainer {
     });
   }
 
-  /** Refreshes the row as `show` does: not while an action is under way. */
+  /** Refreshes the row like `show`, except during an action. */
   refresh(): void {
     if (this.taskState !== null) return;
     const process = this.#process;
@@ -95,7 +95,7 @@ export class FakeContainer {
     }
   }
 
-  /** Refreshes the status alone, as the periodic sync does. */
+  /** Refreshes only the status, like the periodic sync. */
   sync(): void {
     if (!this.#process) return;
     this.status = this.#process.ended ? "Stopped" : "Running";
@@ -109,7 +109,10 @@ export class FakeContainer {
     });
   }
 
-  /** `docker restart`. The API says so before the compute host has heard of it. Source: zun 18.0.0 zun/api/controllers/v1/containers.py (`reboot`). */
+  /**
+   * `docker restart`. The API sets the status before the compute host receives the request. Source: zun 18.0.0
+   * zun/api/controllers/v1/containers.py (`reboot`).
+   */
   reboot(timeoutMs: number): void {
     this.status = "Restarting";
     this.#do("container_rebooting", async () => {
@@ -121,7 +124,7 @@ export class FakeContainer {
     });
   }
 
-  /** `docker kill`: Zun calls it Stopped at once, whatever the signal. */
+  /** `docker kill`: Zun sets the status Stopped at once, for any signal. */
   kill(signal: NodeJS.Signals): void {
     this.#do("container_killing", async () => {
       this.#restarts = false;
@@ -131,7 +134,7 @@ export class FakeContainer {
     });
   }
 
-  /** `docker rm`, which refuses what runs. */
+  /** `docker rm`, which refuses a running container. */
   remove(stopFirst: boolean): void {
     if (stopFirst && this.status === "Running") this.stop(10_000);
     this.#do("container_deleting", async () => {
@@ -146,7 +149,7 @@ export class FakeContainer {
     });
   }
 
-  /** It is lost, as with its host, also while it is being made. */
+  /** Simulates the loss of the container with its host, possibly during its creation. */
   async lose(): Promise<void> {
     this.isGone = true;
     this.#restarts = false;
@@ -163,13 +166,13 @@ export class FakeContainer {
     return { execId, token };
   }
 
-  /** The process that runs. @throws ApiFault */
+  /** The running process. @throws ApiFault if there is none */
   running(): ContainerProcess {
     if (!this.#process || this.#process.ended) throw new ApiFault(409, "container.conflict", "the container does not run");
     return this.#process;
   }
 
-  /** One action at a time. Source: `@utils.synchronized(container.uuid)`. */
+  /** Runs one action at a time. Source: `@utils.synchronized(container.uuid)`. */
   #do(taskState: string | null, action: () => Promise<void>): void {
     this.#lock = this.#lock.then(async () => {
       if (this.isGone) return;

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { ZunAnswer } from "./fake-zun.ts";
 
-/** The password of every user here. */
+/** Password of every user. */
 export const cloudPassword = "secret-of-the-cloud";
 
-/** The project that every token is of. */
+/** Project of every token. */
 export const cloudProject: { readonly id: string; readonly name: string; readonly domain: object } = {
   id: "0123456789abcdef0123456789abcdef",
   name: "demo",
@@ -15,13 +15,13 @@ const user = { id: "89abcdef0123456789abcdef01234567", name: "demo", domain: { i
 /** A request to Keystone. */
 export interface KeystoneCall {
   readonly method: string;
-  /** Without the service: `/v3/auth/tokens`. */
+  /** Path within the service, such as `/v3/auth/tokens`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
 }
 
-/** An answer of Keystone's, whose headers hold the token. */
+/** A response of Keystone, whose headers can contain the token. */
 export type KeystoneAnswer = ZunAnswer & { readonly headers?: Readonly<Record<string, string>> };
 
 interface Identity {
@@ -30,19 +30,19 @@ interface Identity {
   readonly application_credential?: { readonly secret?: string };
 }
 
-/** Source: keystonemiddleware's answer. */
+/** Source: keystonemiddleware's response. */
 export const unauthorized: ZunAnswer = {
   status: 401,
   body: { error: { code: 401, title: "Unauthorized", message: "The request you have made requires authentication." } },
 };
 
-/** Keystone v3: gives tokens, and tells services whose they are. Shapes: Keystone's API reference, v3. */
+/** Fake of Keystone v3: issues tokens, and validates them for services. Shapes: Keystone's API reference, v3. */
 export class FakeKeystone {
-  /** Tokens that are good. */
+  /** Valid tokens. */
   readonly tokens: Set<string> = new Set<string>();
-  /** How long a token lives, in milliseconds. */
+  /** Lifetime of a token in milliseconds. */
   lifetimeMs = 3_600_000;
-  /** URLs of the services, and Keystone's own. */
+  /** URLs of the services, including Keystone. */
   readonly urls: { readonly container: string; readonly network: string; readonly volume: string; readonly identity: string };
 
   constructor(urls: FakeKeystone["urls"]) {

@@ -7,10 +7,10 @@ type Row = Record<string, unknown> & { readonly id: string };
 const network = "6c2dee1c-8d4c-4b39-a4b1-5d6b8f0d7d2e";
 const external = "0f6f3cf1-5d4f-4a0c-8f0e-3f0b3d7b6d10";
 
-/** What a query may hold besides a filter of this table's columns. */
+/** Query parameters that are not filters for columns of the table. */
 const ignored: ReadonlySet<string> = new Set(["fields", "tenant_id", "project_id", "limit", "marker", "sort_key", "sort_dir"]);
 
-/** What a new port has besides what was asked for. Source: Neutron's API reference, v2.0, "Create port". */
+/** Fields of a new port in addition to the requested ones. Source: Neutron's API reference, v2.0, "Create port". */
 const newPort = {
   tenant_id: cloudProject.id,
   status: "DOWN",
@@ -22,7 +22,7 @@ const newPort = {
   "binding:vif_type": "unbound",
 };
 
-/** Neutron's tables of networks, subnets, security groups, ports and floating IPs. Shapes: Neutron's API reference, v2.0. */
+/** Fake of Neutron: tables of networks, subnets, security groups, ports and floating IPs. Shapes: Neutron's API reference, v2.0. */
 export class FakeNeutron {
   readonly tables: Readonly<Record<string, Row[]>> = {
     networks: [

@@ -11,22 +11,22 @@ const { schemas } = JSON.parse(readFileSync(new URL("./zun-schemas.json", import
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
-/** One call of the API. */
+/** A call of the API. */
 export interface ZunCall {
   readonly method: string;
-  /** Without the version: `/containers/UUID/stop`. */
+  /** Path without the version, such as `/containers/UUID/stop`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** An answer of the API. */
+/** A response of the API. */
 export interface ZunAnswer {
   readonly status: number;
   readonly body?: unknown;
 }
 
-/** A capsule, with its members. */
+/** A capsule with its containers. */
 export interface FakeCapsule {
   readonly uuid: string;
   readonly createdMs: number;
@@ -55,7 +55,7 @@ interface MemberBody {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Source: zun 18.0.0 zun/common/utils.py (`VALID_STATES`). */
+/** States in which an action is allowed. Source: zun 18.0.0 zun/common/utils.py (`VALID_STATES`). */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   delete: ["Running", "Created", "Error", "Stopped", "Deleted", "Dead"],
   stop: ["Running"],
@@ -69,16 +69,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   logs: ["Created", "Error", "Paused", "Running", "Stopped", "Unknown"],
 };
 
-/** Signals that are asked for here. */
+/** Signals that the provider uses. */
 const signals: Readonly<Record<string, NodeJS.Signals>> = { SIGTERM: "SIGTERM", SIGKILL: "SIGKILL" };
 
-/** Zun's API over {@link FakeContainer}: routes, schemas and refusals as zun 18.0.0 has them. */
+/** Zun's API on top of {@link FakeContainer}: routes, schemas and refusals of zun 18.0.0. */
 export class FakeZun implements AsyncDisposable {
   readonly containers: Map<string, FakeContainer> = new Map<string, FakeContainer>();
   readonly capsules: Map<string, FakeCapsule> = new Map<string, FakeCapsule>();
   /** URL of the websocket proxy. */
   proxyUrl = "";
-  /** Containers that the project may have; beyond it Zun says that the quota is used up. */
+  /** Maximum number of containers in the project; Zun refuses more because of the quota. */
   quota = 1000;
   readonly #reaper: Reaper;
   #addresses = 0;
@@ -87,13 +87,13 @@ export class FakeZun implements AsyncDisposable {
     this.#reaper = reaper;
   }
 
-  /** Ends all containers, those of capsules too. */
+  /** Ends all containers, including those of capsules. */
   async [Symbol.asyncDispose](): Promise<void> {
     const losses = [...this.containers.values()].map((container) => container.lose());
     await Promise.all([...losses, ...[...this.capsules.values()].map((capsule) => this.#removeCapsule(capsule))]);
   }
 
-  /** What Zun's periodic sync does: of plain containers the status, of capsules nothing. */
+  /** Zun's periodic sync, which refreshes the status of plain containers and ignores capsules. */
   sync(): void {
     this.#drop();
     for (const container of this.containers.values()) container.sync();
@@ -179,7 +179,7 @@ export class FakeZun implements AsyncDisposable {
     return { status: 202, body: view };
   }
 
-  /** Init containers one after another, whatever their exit codes; then all others at once. */
+  /** Runs init containers one after another, ignoring their exit codes, and then all others at once. */
   async #runCapsule(capsule: FakeCapsule): Promise<void> {
     for (const member of capsule.initMembers) {
       member.begin();
@@ -250,7 +250,7 @@ export class FakeZun implements AsyncDisposable {
     }
   }
 
-  /** Told when a command's terminal gets another size. */
+  /** Called when the size of a command's terminal changes. */
   onResize: (execId: string, width: number, height: number) => void = () => {};
 
   async #execute(container: FakeContainer, query: ZunCall["query"]): Promise<ZunAnswer> {
@@ -297,7 +297,7 @@ export class FakeZun implements AsyncDisposable {
   }
 }
 
-/** Query and body together, as Zun's web framework takes them for an action: what is in both becomes a list. */
+/** Merges query and body of an action like Zun's web framework: a field in both becomes a list. */
 function merged(query: ZunCall["query"], body: unknown): object {
   const inBody = Object.entries((body ?? {}) as Readonly<Record<string, unknown>>);
   return { ...query, ...Object.fromEntries(inBody.map(([key, value]) => [key, key in query ? [query[key], value] : value])) };
@@ -307,7 +307,7 @@ async function until(check: () => boolean): Promise<void> {
   while (!check()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Zun's times have no zone, and are in UTC. */
+/** A time in Zun's format: UTC without a zone. */
 function zunTime(ms: number): string {
   return new Date(ms).toISOString().replace("T", " ").replace("Z", "000");
 }
@@ -318,7 +318,7 @@ function addressesOf({ address, port, process }: FakeContainer): object | null {
     : null;
 }
 
-/** Shape: recorded from zun-api 18.0.0, 2026-11; values that come from a compute host are from its source. */
+/** A container in a response. Shape: recorded from zun-api 18.0.0, 2026-11; values of the compute host come from its source code. */
 function containerView(container: FakeContainer): object {
   const { body, uuid, status, statusReason, statusDetail, taskState, createdMs } = container;
   return {
@@ -358,7 +358,7 @@ function logText({ process }: FakeContainer, { timestamps, tail = "all", since }
   let lines = process?.log ?? [];
   if (since !== undefined) lines = lines.filter(({ timeMs }) => timeMs >= Number(since) * 1000);
   if (tail !== "all") lines = lines.slice(Math.max(0, lines.length - Number(tail)));
-  // Docker's times have nine digits, and no two lines have the same.
+  // Docker's times have nine fractional digits, and every line has a different time.
   const time = (ms: number, sequence: number): string =>
     new Date(ms).toISOString().replace("Z", `${String(sequence % 1_000_000).padStart(6, "0")}Z`);
   return lines.map(({ timeMs, sequence, text }) => `${timestamps === "true" ? `${time(timeMs, sequence)} ` : ""}${text}\n`).join("");

@@ -1,9 +1,9 @@
-"""Runs a command on a terminal: standard input goes to it, its output to standard output.
+"""Runs a command on a terminal, connected to standard input and standard output.
 
 usage: pty_bridge.py ROWS COLUMNS PROGRAM [ARGUMENT...]
 
-Lines "ROWS COLUMNS" on descriptor 3 give the terminal another size. SIGTERM kills the command and all of its session's group.
-The end of standard input does nothing, as with Docker. Ends with the command's exit code.
+Lines "ROWS COLUMNS" on descriptor 3 resize the terminal. SIGTERM kills the command and the process group of its session.
+The end of standard input has no effect, as with Docker. Exits with the command's exit code.
 """
 
 import fcntl

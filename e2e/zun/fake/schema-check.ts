@@ -2,9 +2,9 @@
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * What is wrong with a value by one of Zun's own schemas, as its API says it; `undefined` if nothing is.
+ * The first problem of a value according to one of Zun's schemas, with the API's message; `undefined` if the value is valid.
  *
- * @param name - of what is checked, for the message
+ * @param name - name of the value in the message
  */
 export function schemaProblem(schema: Schema, value: unknown, name = "input"): string | undefined {
   return typeProblem(schema, value, name) ?? combinedProblem(schema, value, name) ?? shapeProblem(schema, value, name);

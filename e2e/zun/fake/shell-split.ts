@@ -1,4 +1,4 @@
-/** Splits a command line as Docker's Python client does, with `shlex.split`: quotes, double quotes, backslashes. */
+/** Splits a command line like Docker's Python client (`shlex.split`): single quotes, double quotes, backslashes. */
 export function shellSplit(text: string): string[] {
   const words: string[] = [];
   let word: string | undefined;

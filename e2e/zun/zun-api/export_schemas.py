@@ -1,4 +1,4 @@
-"""Writes Zun's own schemas of the requests that are made here, as JSON, to standard output."""
+"""Writes Zun's schemas for the requests of the provider to standard output, as JSON."""
 
 import json
 import sys

@@ -11,14 +11,14 @@ import { FakeCloud } from "../fake/fake-cloud.ts";
 const folder = dirname(fileURLToPath(import.meta.url));
 const startTimeoutMs = 180_000;
 
-/** Zun's own API in a process of its own, with a cloud around it whose Keystone and Neutron are fakes. */
+/** Zun's real API in its own process, in a cloud with fake Keystone and Neutron. */
 export interface RealZun extends AsyncDisposable {
   readonly cloud: FakeCloud;
-  /** Of the API, version included. */
+  /** URL of the API, including the version. */
   readonly url: string;
 }
 
-/** The Python that has Zun. @throws Error if the level has not been prepared */
+/** Path of the Python installation with Zun. @throws Error if the level is not prepared */
 function zunPython(): string {
   const python = process.env["ZUN_API_PYTHON"];
   if (!python) throw new Error("set ZUN_API_PYTHON, or run make e2e-zun, which installs Zun's API");
@@ -62,7 +62,7 @@ export async function startRealZun(): Promise<RealZun> {
   return { cloud, url, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
 }
 
-/** The schemas of Zun's own code, as JSON. */
+/** The schemas in Zun's code, as JSON. */
 export function exportSchemas(): unknown {
   const { status, stdout, stderr } = spawnSync(zunPython(), ["-W", "ignore", join(folder, "export_schemas.py")], { encoding: "utf8" });
   if (status !== 0) throw new Error(`export Zun's schemas: ${stderr}`);

@@ -1,10 +1,9 @@
-"""Runs Zun's own API on SQLite, with a stand-in for its scheduler and its compute hosts.
+"""Runs Zun's real API on SQLite, with a fake scheduler and fake compute hosts.
 
 usage: zun_api.py DIRECTORY PORT KEYSTONE_URL
 
-Everything between HTTP and the call to a compute host is Zun's: token check, API versions, schemas, policies, quotas, database,
-clients of Keystone and Neutron. The stand-in changes states as a compute host would, and answers what only that knows.
-Prints a line once it listens.
+Everything between HTTP and the call to a compute host is Zun's code: token check, API versions, schemas, policies, quotas, database,
+clients of Keystone and Neutron. The fake compute host changes states and answers like a real one. Prints a line when it listens.
 """
 
 import pathlib
@@ -77,7 +76,7 @@ from oslo_db.sqlalchemy import enginefacade  # noqa: E402
 from zun.db.sqlalchemy import models  # noqa: E402
 from zun.scheduler.client import query  # noqa: E402
 
-# The released migrations do not run on SQLite; the models they lead to do.
+# The released migrations do not run on SQLite, but the resulting models do.
 models.Base.metadata.create_all(enginefacade.writer.get_engine())
 
 ADDRESSES = {"6c2dee1c-8d4c-4b39-a4b1-5d6b8f0d7d2e": [{"addr": "10.88.0.5", "version": 4, "port": str(uuid.uuid4()), "subnet_id": str(uuid.uuid4()), "preserve_on_delete": False}]}
@@ -89,7 +88,7 @@ class Scheduler:
 
 
 class Compute:
-    """Does at once what a compute host does in time."""
+    """Completes at once what a compute host does asynchronously."""
 
     def __init__(self, context=None, **_kwargs):
         pass
