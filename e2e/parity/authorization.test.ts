@@ -31,7 +31,7 @@ const rule = (verbs: string, resources: string, more: object = {}): object => ({
   ...more,
 });
 
-test("who has no role may do nothing, and is told what exactly", async ({ api, core, apps }) => {
+test("a user without roles may do nothing, and each refusal names the request", async ({ api, core, apps }) => {
   const jane = asUser(api, "jane");
 
   expect(await jane("GET", `${core}/pods`)).toMatchInlineSnapshot(`
@@ -133,7 +133,7 @@ test("who has no role may do nothing, and is told what exactly", async ({ api, c
   );
 });
 
-test("who does not say who he is may see health and version, and nothing else", async ({ api, core }) => {
+test("an anonymous user may only read health and version", async ({ api, core }) => {
   using anonymous = api.anonymous();
 
   for (const path of ["/healthz", "/livez", "/readyz", "/version"]) expect((await anonymous.get(path)).status, path).toBe(200);
@@ -149,14 +149,14 @@ test("who does not say who he is may see health and version, and nothing else", 
   `);
 });
 
-test("whoever is known may look around", async ({ api }) => {
+test("every authenticated user may read discovery", async ({ api }) => {
   const jane = asUser(api, "jane");
 
   for (const path of ["/api", "/apis", "/api/v1", "/apis/apps/v1", "/openapi/v3", "/version"])
     expect((await jane("GET", path)).status, path).toBe(200);
 });
 
-test("a role in a namespace gives its verbs on its resources there", async ({ api, core, namespace }) => {
+test("a role grants its verbs on its resources in its namespace", async ({ api, core, namespace }) => {
   await grant(api, namespace, "reader", [
     rule("get list", "configmaps"),
     rule("update", "*/status"),
@@ -176,7 +176,7 @@ test("a role in a namespace gives its verbs on its resources there", async ({ ap
   expect((await reader("PUT", `${core}/pods/a`, {})).status).toBe(403);
 });
 
-test("a binding to a role that is not there gives nothing, and says so", async ({ api, core, namespace }) => {
+test("a binding to a missing role grants nothing, and the refusal says so", async ({ api, core, namespace }) => {
   await api.create(`${rbac}/namespaces/${namespace}/rolebindings`, {
     metadata: { name: "lost" },
     roleRef: { kind: "Role", name: "gone", apiGroup: "rbac.authorization.k8s.io" },
@@ -194,7 +194,7 @@ test("a binding to a role that is not there gives nothing, and says so", async (
   `);
 });
 
-test("a service account has what is bound to it, to its groups and to everybody", async ({ api, core, namespace }) => {
+test("a service account has the rights bound to it, to its groups and to all users", async ({ api, core, namespace }) => {
   const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: {} });
   using robot = api.withToken(status.token);
   await api.create(`${core}/configmaps`, configMapNamed("a"));
@@ -221,7 +221,7 @@ test("a service account has what is bound to it, to its groups and to everybody"
   await eventually(async () => expect((await robot.get(`${core}/secrets`)).status).toBe(200));
 });
 
-test("access reviews say what would be, and why", async ({ api, namespace }) => {
+test("access reviews report decisions and reasons", async ({ api, namespace }) => {
   await grant(api, namespace, "writer", [rule("*", "configmaps")]);
   const writer = asUser(api, "writer");
   const ask = async (attributes: object): Promise<unknown> =>
@@ -294,7 +294,7 @@ test("access reviews say what would be, and why", async ({ api, namespace }) => 
   `);
 });
 
-test("access reviews that make no sense are refused", async ({ api, namespace }) => {
+test("invalid access reviews are refused", async ({ api, namespace }) => {
   const post = async (review: string, spec: object, metadata: object = {}): Promise<unknown> =>
     await api.post(`${authorization}/${review}`, { metadata, spec });
 
@@ -378,7 +378,7 @@ test("access reviews that make no sense are refused", async ({ api, namespace })
   `);
 });
 
-test("everybody can ask what his rules are", async ({ api, namespace }) => {
+test("every user can list his own rules", async ({ api, namespace }) => {
   await grant(api, namespace, "lister", [rule("get", "configmaps", { resourceNames: ["a"] })]);
   const { body } = await asUser(api, "lister")("POST", `${authorization}/selfsubjectrulesreviews`, { spec: { namespace } });
   const { resourceRules, nonResourceRules, ...rest } = body.status;
@@ -407,7 +407,7 @@ test("everybody can ask what his rules are", async ({ api, namespace }) => {
   `);
 });
 
-test("a node's rules cannot all be listed", async ({ api, namespace }) => {
+test("a node's list of rules is incomplete", async ({ api, namespace }) => {
   const { body } = await asUser(api, "system:node:a", "system:nodes")("POST", `${authorization}/selfsubjectrulesreviews`, {
     spec: { namespace },
   });
@@ -416,7 +416,7 @@ test("a node's rules cannot all be listed", async ({ api, namespace }) => {
   expect(rest).toMatchInlineSnapshot(`{evaluationError: "node authorizer does not support user rule resolution", incomplete: true}`);
 });
 
-test("everybody can ask who he is", async ({ api }) => {
+test("every user can query his own identity", async ({ api }) => {
   const self = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
   expect(await asUser(api, "jane", "developers")("POST", self, {})).toMatchInlineSnapshot(`
@@ -442,7 +442,7 @@ test("everybody can ask who he is", async ({ api }) => {
   `);
 });
 
-test("only who may impersonate does", async ({ api, core, namespace }) => {
+test("only users with the right to impersonate can do so", async ({ api, core, namespace }) => {
   await grant(api, namespace, "boss", [rule("impersonate", "serviceaccounts", { resourceNames: ["default"] }), rule("get", "pods")]);
   const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: {} });
   using robot = api.withToken(status.token);

@@ -36,7 +36,7 @@ async function settle(place: Place, phase: "Succeeded" | "Failed" | undefined, c
   );
 }
 
-test("a Job's pod is the Job's own, and the Job says that it runs", async ({ api, core }) => {
+test("a Job owns its pod and counts it as active", async ({ api, core }) => {
   await api.create(`${batchOf(core)}/jobs`, jobNamed("a"));
   await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.active).toBe(1));
   const [pod] = await pods({ api, core });
@@ -157,7 +157,7 @@ test("a Job whose pods fail too often has failed", async ({ api, core }) => {
   expect(await pods({ api, core })).toHaveLength(1);
 });
 
-test("numbered pods know their number, and the Job the numbers that are done", async ({ api, core }) => {
+test("indexed pods know their index, and the Job lists completed indexes", async ({ api, core }) => {
   await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { completionMode: "Indexed", completions: 3, parallelism: 3 }));
   await eventually(async () => expect(await pods({ api, core })).toHaveLength(3));
   const pod = (await pods({ api, core })).find(({ metadata }) => metadata.annotations["batch.kubernetes.io/job-completion-index"] === "1");
@@ -217,7 +217,7 @@ test("numbered pods know their number, and the Job the numbers that are done", a
   `);
 });
 
-test("a suspended Job has no pods, and says so; resumed it has", async ({ api, core }) => {
+test("a suspended Job has no pods and the condition Suspended; a resumed Job has pods", async ({ api, core }) => {
   await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { suspend: true }));
   await settle({ api, core }, undefined, async () => expect((await jobOf({ api, core })).status.conditions).toHaveLength(1));
   expect((await jobOf({ api, core })).status).toMatchInlineSnapshot(`
@@ -298,7 +298,7 @@ test("a deadline ends a Job and its pods", async ({ api, core }) => {
   expect(await pods({ api, core })).toEqual([]);
 });
 
-test("a failure policy decides at once", async ({ api, core }) => {
+test("a pod failure policy applies at once", async ({ api, core }) => {
   const rules = [{ action: "FailJob", onPodConditions: [{ type: "example.com/broken" }] }];
   await api.create(`${batchOf(core)}/jobs`, jobNamed("a", { podFailurePolicy: { rules } }));
   await eventually(async () => expect(await pods({ api, core })).toHaveLength(1));
@@ -338,7 +338,7 @@ test("a failure policy decides at once", async ({ api, core }) => {
   `);
 });
 
-test("a Job is deleted with its pods, or without", async ({ api, core }) => {
+test("a Job is deleted with or without its pods", async ({ api, core }) => {
   const jobs = `${batchOf(core)}/jobs`;
   const podsOf = async (name: string): Promise<Awaited<ReturnType<typeof pods>>> =>
     (await pods({ api, core })).filter(({ metadata }) => metadata.labels["job-name"] === name);
@@ -372,7 +372,7 @@ test("a Job is deleted with its pods, or without", async ({ api, core }) => {
   );
 });
 
-test("a Job goes with its pods some time after its end, if it asks for it", async ({ api, core }) => {
+test("a Job with ttlSecondsAfterFinished is removed with its pods after its end", async ({ api, core }) => {
   const jobs = `${batchOf(core)}/jobs`;
   await api.create(jobs, jobNamed("a", { ttlSecondsAfterFinished: 0 }));
   await settle({ api, core }, "Succeeded", async () => {
@@ -381,7 +381,7 @@ test("a Job goes with its pods some time after its end, if it asks for it", asyn
   });
 });
 
-test("a CronJob's Job is made from its template", async ({ api, core }) => {
+test("a CronJob's Job is created from its template", async ({ api, core }) => {
   const cronJobs = `${batchOf(core)}/cronjobs`;
   await api.create(cronJobs, cronJobNamed("a", { schedule: "@every 1s" }, { suspend: true }));
   const job = await eventually(

@@ -49,7 +49,7 @@ async function certificateOf(api: Api, name: string): Promise<X509Certificate> {
   return new X509Certificate(Buffer.from(status.certificate, "base64"));
 }
 
-test("a request notes who asks, and is issued once it is approved", async ({ api, namespace }) => {
+test("a request records its user, and the certificate is issued after the approval", async ({ api, namespace }) => {
   const dana = asUser(api, "dana", "system:masters");
   const created = await dana("POST", path, {
     ...csr(namespace, "client", client, ["client auth", "digital signature"], { username: "liar", expirationSeconds: 3600 }),
@@ -114,7 +114,7 @@ test("a request notes who asks, and is issued once it is approved", async ({ api
   await api.delete(`${path}/${namespace}`);
 });
 
-test("requests that make no sense are refused", async ({ api, namespace }) => {
+test("invalid requests are refused", async ({ api, namespace }) => {
   const post = async (body: object): Promise<Answer> => await api.post(path, body);
   const broken = {
     metadata: { name: namespace },
@@ -243,7 +243,7 @@ test("requests that make no sense are refused", async ({ api, namespace }) => {
   expect([misused.status, misused.body.details.causes.length]).toEqual([422, 1]);
 });
 
-test("a decision stays, and only the approval sub-resource makes one", async ({ api, namespace }) => {
+test("a decision is final, and can only be made through the approval subresource", async ({ api, namespace }) => {
   await api.create(path, csr(namespace, "client", client, ["client auth"]));
   const { body } = await api.get(`${path}/${namespace}`);
   const approved = { type: "Approved", status: "True", reason: "a", message: "b" };
@@ -311,7 +311,7 @@ test("a decision stays, and only the approval sub-resource makes one", async ({ 
   await api.delete(`${path}/${namespace}`);
 });
 
-test("what a signer does not sign fails", async ({ api, namespace }) => {
+test("a request that its signer does not accept fails", async ({ api, namespace }) => {
   await api.create(path, csr(namespace, "client", client, ["client auth", "server auth"]));
   await decide(api, namespace, "Approved");
   const { body } = await eventually(async () => {
@@ -332,7 +332,7 @@ test("what a signer does not sign fails", async ({ api, namespace }) => {
   await api.delete(`${path}/${namespace}`);
 });
 
-test("a kubelet's client certificate is approved by right, its serving certificate never", async ({ api, namespace }) => {
+test("a kubelet's client certificate is approved automatically, its serving certificate never", async ({ api, namespace }) => {
   const node = asNode(api, "csr");
   const binding = `${namespace}-nodes`;
   await api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
@@ -389,7 +389,7 @@ test("a kubelet's client certificate is approved by right, its serving certifica
   await api.delete(`/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${binding}`);
 });
 
-test("only who may approve for a signer does", async ({ api, namespace }) => {
+test("only users with the right to approve for a signer can do so", async ({ api, namespace }) => {
   await api.create(path, csr(namespace, "client", client, ["client auth"]));
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const rules = [

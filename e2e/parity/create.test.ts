@@ -23,7 +23,7 @@ test("POST creates an object and answers 201 with it", async ({ api, core }) => 
   expect(answer.headers["cache-control"]).toBe("no-cache, private");
 });
 
-test("kind and apiVersion may be left out", async ({ api, core }) => {
+test("kind and apiVersion may be omitted", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps`, { metadata: { name: "settings" } })).toMatchInlineSnapshot(`
     201 {
       apiVersion: "v1",
@@ -39,7 +39,7 @@ test("kind and apiVersion may be left out", async ({ api, core }) => {
   `);
 });
 
-test("a name that is taken is refused with 409 AlreadyExists", async ({ api, core, apps }) => {
+test("an existing name is refused with 409 AlreadyExists", async ({ api, core, apps }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
   const deployment = {
     metadata: { name: "web" },
@@ -63,7 +63,7 @@ test("a name that is taken is refused with 409 AlreadyExists", async ({ api, cor
   `);
 });
 
-test("generateName gives a name of five random characters behind it", async ({ api, core }) => {
+test("generateName is extended with five random characters", async ({ api, core }) => {
   const answer = await api.post(`${core}/configmaps`, { metadata: { generateName: "settings-" } });
 
   expect(answer.status).toBe(201);
@@ -71,13 +71,13 @@ test("generateName gives a name of five random characters behind it", async ({ a
   expect(answer.body.metadata.name).toMatch(/^settings-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
 
-test("generateName is cut so that the name fits into 63 characters", async ({ api, core }) => {
+test("generateName is truncated so that the name has at most 63 characters", async ({ api, core }) => {
   const answer = await api.post(`${core}/configmaps`, { metadata: { generateName: "a".repeat(70) } });
 
   expect(answer.body.metadata.name).toMatch(/^a{58}[a-z0-9]{5}$/);
 });
 
-test("a name wins over generateName", async ({ api, core }) => {
+test("name takes precedence over generateName", async ({ api, core }) => {
   const answer = await api.post(`${core}/configmaps`, { metadata: { name: "settings", generateName: "other-" } });
 
   expect(answer).toMatchInlineSnapshot(`
@@ -96,7 +96,7 @@ test("a name wins over generateName", async ({ api, core }) => {
   `);
 });
 
-test("without a name and generateName it is refused", async ({ api, core }) => {
+test("an object without name and generateName is refused", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps`, { metadata: {} })).toMatchInlineSnapshot(`
     422 Failure {
       details: {
@@ -119,7 +119,7 @@ test("without a name and generateName it is refused", async ({ api, core }) => {
   `);
 });
 
-test("what only the server sets is not taken from the caller", async ({ api, core }) => {
+test("fields that only the server sets are ignored", async ({ api, core }) => {
   const answer = await api.post(`${core}/configmaps`, {
     metadata: {
       name: "settings",
@@ -150,19 +150,19 @@ test("what only the server sets is not taken from the caller", async ({ api, cor
   expect(answer.body.metadata.creationTimestamp).not.toMatch(/^2001/);
 });
 
-test("an object with a resourceVersion is not created", async ({ api, core }) => {
+test("an object with a resourceVersion is refused", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps`, { metadata: { name: "settings", resourceVersion: "5" } })).toMatchInlineSnapshot(
     `500 Failure {message: "resourceVersion should not be set on objects to be created"}`,
   );
 });
 
-test("the namespace of the object has to be the URL's", async ({ api, core }) => {
+test("the object's namespace must be that of the URL", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps`, { metadata: { name: "settings", namespace: "default" } })).toMatchInlineSnapshot(
     `400 Failure {message: "the namespace of the provided object does not match the namespace sent on the request", reason: "BadRequest"}`,
   );
 });
 
-test("in a namespace that is not there nothing is created", async ({ api }) => {
+test("nothing can be created in a missing namespace", async ({ api }) => {
   expect(await api.post("/api/v1/namespaces/nowhere/configmaps", configMapNamed("settings"))).toMatchInlineSnapshot(
     `404 Failure {details: {kind: "namespaces", name: "nowhere"}, message: 'namespaces "nowhere" not found', reason: "NotFound"}`,
   );
@@ -198,7 +198,7 @@ test("a body of another kind is refused", async ({ api, core }) => {
   `);
 });
 
-test("a body that is no JSON object is refused with 400, with the words of the server's own parser", async ({ api, core }) => {
+test("a body that is not a JSON object is refused with 400 and the message of the server's parser", async ({ api, core }) => {
   for (const text of ["", "[]", '"text"', "{", "{nonsense}"]) {
     const { status, body } = await api.post(`${core}/configmaps`, text);
 
@@ -266,7 +266,7 @@ test("a body that is neither JSON nor YAML nor protobuf is refused with 415", as
   );
 });
 
-test("a body without a content type is taken as JSON", async ({ api, core }) => {
+test("a body without a content type is read as JSON", async ({ api, core }) => {
   const answer = await api.request("POST", `${core}/configmaps`, { body: configMapNamed("a"), headers: { "content-type": "" } });
 
   expect(answer.status).toBe(201);
@@ -278,7 +278,7 @@ test("a body above 3 MiB is refused with 413", async ({ api, core }) => {
   );
 });
 
-test("unknown fields are warned of, by default and with fieldValidation=Warn", async ({ api, core }) => {
+test("unknown fields cause warnings, by default and with fieldValidation=Warn", async ({ api, core }) => {
   const body = { metadata: { name: "a", nickname: "b" }, colour: "red" };
   const byDefault = await api.post(`${core}/configmaps`, body);
   const asked = await api.post(`${core}/configmaps?fieldValidation=Warn`, { ...body, metadata: { name: "b", nickname: "b" } });
@@ -302,7 +302,7 @@ test("unknown fields are warned of, by default and with fieldValidation=Warn", a
   expect(asked.headers["warning"]).toBe(byDefault.headers["warning"]);
 });
 
-test("unknown and doubled fields are refused with fieldValidation=Strict", async ({ api, core }) => {
+test("unknown and duplicate fields are refused with fieldValidation=Strict", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps?fieldValidation=Strict`, { metadata: { name: "a", nickname: "b" }, colour: "red" }))
     .toMatchInlineSnapshot(`
     400 Failure {
@@ -326,14 +326,14 @@ test("unknown and doubled fields are refused with fieldValidation=Strict", async
   `);
 });
 
-test("unknown fields go by in silence with fieldValidation=Ignore", async ({ api, core }) => {
+test("unknown fields are ignored with fieldValidation=Ignore", async ({ api, core }) => {
   const answer = await api.post(`${core}/configmaps?fieldValidation=Ignore`, { metadata: { name: "a" }, colour: "red" });
 
   expect(answer.status).toBe(201);
   expect(answer.headers["warning"]).toBeUndefined();
 });
 
-test("a fieldValidation of another name is refused", async ({ api, core }) => {
+test("an unknown value of fieldValidation is refused", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps?fieldValidation=Loose`, configMapNamed("a"))).toMatchInlineSnapshot(`
     422 Failure {
       details: {
@@ -353,7 +353,7 @@ test("a fieldValidation of another name is refused", async ({ api, core }) => {
   `);
 });
 
-test("a dry run answers as if, and stores nothing", async ({ api, core }) => {
+test("a dry run responds normally and stores nothing", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps?dryRun=All`, configMapNamed("a"))).toMatchInlineSnapshot(`
     201 {
       apiVersion: "v1",
@@ -386,7 +386,7 @@ test("a dry run answers as if, and stores nothing", async ({ api, core }) => {
   `);
 });
 
-test("a dry run that is not All is refused", async ({ api, core }) => {
+test("a dryRun value other than All is refused", async ({ api, core }) => {
   expect(await api.post(`${core}/configmaps?dryRun=Some`, configMapNamed("a"))).toMatchInlineSnapshot(`
     422 Failure {
       details: {
@@ -400,7 +400,7 @@ test("a dry run that is not All is refused", async ({ api, core }) => {
   `);
 });
 
-test("a main write takes no status", async ({ api, core }) => {
+test("a write of the main resource ignores the status", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, { ...podNamed("web"), status: { phase: "Running", podIP: "192.168.0.1" } });
 
   expect(pod.status).toEqual({ phase: "Pending", qosClass: "BestEffort" });

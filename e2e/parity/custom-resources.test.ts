@@ -158,7 +158,7 @@ test("a definition is stored with its defaults, accepted and established", async
   await api.delete(`${crds}/widgets.${group}`);
 });
 
-test("definitions that make no sense are refused", async ({ api, namespace }) => {
+test("invalid definitions are refused", async ({ api, namespace }) => {
   const group = `${namespace}.example.com`;
   const post = async (definition: object): Promise<Answer> => await api.post(crds, definition);
   const schema = (openAPIV3Schema: object): object => widgets(group, [version("v1", { schema: { openAPIV3Schema } })]);
@@ -255,7 +255,7 @@ test("definitions that make no sense are refused", async ({ api, namespace }) =>
   ]);
 });
 
-test("a custom resource is discovered with its names, sub-resources and schema", async ({ api, namespace }) => {
+test("discovery shows a custom resource's names, subresources and schema", async ({ api, namespace }) => {
   await define(api, namespace, widgets(`${namespace}.example.com`));
   const group = `/apis/${namespace}.example.com`;
 
@@ -318,7 +318,7 @@ test("a custom resource is discovered with its names, sub-resources and schema",
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("a custom resource is pruned, filled in, and stored", async ({ api, namespace }) => {
+test("a custom resource is pruned, defaulted and stored", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const body = typed(namespace, {
     ...widget("a", { stray: 1, free: { any: [1] }, maybe: null, labels: { a: "b" }, ports: [{ port: 1, stray: 2 }], share: "50%" }),
@@ -376,7 +376,7 @@ test("a custom resource is pruned, filled in, and stored", async ({ api, namespa
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("a custom resource that its schema does not allow is refused", async ({ api, namespace }) => {
+test("a custom resource that violates its schema is refused", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const post = async (spec: object): Promise<Answer> => await api.post(path, typed(namespace, widget("a", spec)));
 
@@ -557,7 +557,7 @@ test("a custom resource that its schema does not allow is refused", async ({ api
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("a custom resource is changed by its rules", async ({ api, namespace }) => {
+test("updates of a custom resource follow the rules of its definition", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const created = await api.create(path, typed(namespace, widget("a")));
   const generation = ({ body }: Answer): unknown => body.metadata.generation;
@@ -623,7 +623,7 @@ test("a custom resource is changed by its rules", async ({ api, namespace }) => 
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("a custom resource is scaled where its definition says", async ({ api, namespace }) => {
+test("a custom resource is scaled through the paths in its definition", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   await api.create(path, typed(namespace, widget("a")));
   await api.patch("merge", `${path}/a/status`, { status: { replicas: 2, selector: "a=b" } });
@@ -649,7 +649,7 @@ test("a custom resource is scaled where its definition says", async ({ api, name
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("columns are those of the definition, else name and age", async ({ api, namespace }) => {
+test("columns come from the definition; by default they are name and age", async ({ api, namespace }) => {
   const additionalPrinterColumns = [
     { name: "Size", type: "integer", jsonPath: ".spec.size", description: "How large" },
     { name: "Color", type: "string", jsonPath: ".spec.color", priority: 1 },
@@ -681,7 +681,7 @@ test("columns are those of the definition, else name and age", async ({ api, nam
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("versions differ in nothing but their name", async ({ api, namespace }) => {
+test("versions of an object differ only in their apiVersion", async ({ api, namespace }) => {
   const definition = widgets(`${namespace}.example.com`, [version("v1beta1", { storage: false }), version("v1")]);
   const path = await define(api, namespace, definition);
   const beta = path.replace("/v1/", "/v1beta1/");
@@ -705,7 +705,7 @@ test("versions differ in nothing but their name", async ({ api, namespace }) => 
   await api.delete(`${crds}/widgets.${namespace}.example.com`);
 });
 
-test("a definition that changes changes its resources", async ({ api, namespace }) => {
+test("a changed definition applies to existing resources", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   await api.create(path, typed(namespace, widget("a")));
   const url = `${crds}/widgets.${namespace}.example.com`;
@@ -739,7 +739,7 @@ test("a definition that changes changes its resources", async ({ api, namespace 
   await api.delete(url);
 });
 
-test("with a definition its resources go, and those that are held are waited for", async ({ api, namespace }) => {
+test("deleting a definition deletes its resources, and waits for finalizers", async ({ api, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const url = `${crds}/widgets.${namespace}.example.com`;
   await api.create(path, typed(namespace, widget("a", {}, { finalizers: ["example.com/hold"] })));
@@ -775,7 +775,7 @@ test("a watch of custom resources ends with their definition", async ({ api, nam
 });
 
 // The real garbage collector discovers a new kind within half a minute.
-test("custom resources go with their namespace and with their owner", { timeout: 300_000 }, async ({ api, core, namespace }) => {
+test("custom resources are deleted with their namespace and with their owner", { timeout: 300_000 }, async ({ api, core, namespace }) => {
   const path = await define(api, namespace, widgets(`${namespace}.example.com`));
   const owner = await api.create(`${core}/configmaps`, { metadata: { name: "owner" } });
   const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: owner.metadata.uid }];

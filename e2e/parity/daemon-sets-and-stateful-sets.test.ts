@@ -189,7 +189,7 @@ test("a DaemonSet's pod is replaced when the template changes; the old revision 
   });
 });
 
-test("a DaemonSet without a node wants none", async ({ api, core, apps }) => {
+test("a DaemonSet without a matching node wants no pods", async ({ api, core, apps }) => {
   await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));
   await settle({ api, core, apps }, async () => expect((await api.get(`${apps}/daemonsets/a`)).body.status.observedGeneration).toBe(1));
 
@@ -198,7 +198,7 @@ test("a DaemonSet without a node wants none", async ({ api, core, apps }) => {
   );
 });
 
-test("the hash of a DaemonSet's revision is another one, that of a StatefulSet's the same", async ({ api, apps }) => {
+test("the hash of a DaemonSet's revision differs between the servers, that of a StatefulSet's does not", async ({ api, apps }) => {
   await api.create(`${apps}/daemonsets`, daemonSetNamed("a"));
   await api.create(`${apps}/statefulsets`, statefulSetNamed("b", { replicas: 0 }));
   const names = await eventually(async () => {
@@ -212,7 +212,7 @@ test("the hash of a DaemonSet's revision is another one, that of a StatefulSet's
   ]);
 });
 
-test("a StatefulSet's pods come in order, with names of their own", async ({ api, core, apps }) => {
+test("a StatefulSet's pods are created in order, with stable names", async ({ api, core, apps }) => {
   await api.create(`${apps}/statefulsets`, statefulSetNamed("a", { replicas: 2 }));
   await eventually(async () => expect(await items(api, `${core}/pods`)).toHaveLength(1));
   await settle({ api, core, apps }, async () => {
@@ -319,7 +319,7 @@ test("a StatefulSet's pods come in order, with names of their own", async ({ api
   `);
 });
 
-test("a StatefulSet is updated as far as its partition", async ({ api, core, apps }) => {
+test("a StatefulSet is updated down to its partition", async ({ api, core, apps }) => {
   const path = `${apps}/statefulsets/a`;
   const images = async (): Promise<string[]> =>
     (await items(api, `${core}/pods`)).map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0].image}`).toSorted();
@@ -398,7 +398,7 @@ test("a StatefulSet gives each pod its claims, and keeps them", async ({ api, co
   expect(await items(api, `${core}/persistentvolumeclaims`)).toHaveLength(1);
 });
 
-test("a StatefulSet's claims go with it if it says so", async ({ api, core, apps }) => {
+test("a StatefulSet's claims are deleted with it if its policy says so", async ({ api, core, apps }) => {
   const persistentVolumeClaimRetentionPolicy = { whenDeleted: "Delete", whenScaled: "Retain" };
   await api.create(
     `${apps}/statefulsets`,

@@ -4,7 +4,7 @@ import { test } from "./support/parity-test.ts";
 const bare = { containers: [{ name: "main", image: "main" }] };
 const unscheduled = { schedulerName: "nobody" };
 
-test("a pod of nothing but an image gets these defaults", async ({ api, core }) => {
+test("a pod with only an image gets these defaults", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, { metadata: { name: "web" }, spec: { ...bare, ...unscheduled } });
 
   expect(pod).toMatchInlineSnapshot(`
@@ -64,7 +64,7 @@ test("a pod of nothing but an image gets these defaults", async ({ api, core }) 
   `);
 });
 
-test("a pod's token volume is projected from token, authority and namespace", async ({ api, core }) => {
+test("a pod's token volume contains token, authority and namespace", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, { metadata: { name: "web" }, spec: { ...bare, ...unscheduled } });
 
   expect(pod.spec.volumes).toMatchInlineSnapshot(`
@@ -87,7 +87,7 @@ test("a pod's token volume is projected from token, authority and namespace", as
   );
 });
 
-test("automountServiceAccountToken=false keeps the token out, of the pod or of the service account", async ({ api, core }) => {
+test("automountServiceAccountToken=false on the pod or the service account prevents the token volume", async ({ api, core }) => {
   await api.create(`${core}/serviceaccounts`, { metadata: { name: "robot" }, automountServiceAccountToken: false });
   const own = await api.create(`${core}/pods`, {
     metadata: { name: "a" },
@@ -101,7 +101,7 @@ test("automountServiceAccountToken=false keeps the token out, of the pod or of t
   expect([own.spec.volumes, account.spec.volumes]).toEqual([undefined, undefined]);
 });
 
-test("the image's tag decides the pull policy", async ({ api, core }) => {
+test("the image's tag determines the pull policy", async ({ api, core }) => {
   const images = ["a", "a:latest", "a:1", "registry:5000/a", "registry:5000/a:2", `a@sha256:${"0".repeat(64)}`];
   const { spec } = await api.create(`${core}/pods`, {
     metadata: { name: "web" },
@@ -226,7 +226,7 @@ test("ports, probes, hooks, volumes and variables of a pod get these defaults", 
   `);
 });
 
-test("limits are requests where none are given, and decide the quality of service", async ({ api, core }) => {
+test("limits are the default for requests, and determine the quality of service", async ({ api, core }) => {
   const create = async (name: string, resources: object): Promise<unknown> => {
     const { spec, status } = await api.create(`${core}/pods`, {
       metadata: { name },
@@ -250,7 +250,7 @@ test("limits are requests where none are given, and decide the quality of servic
   );
 });
 
-test("a pod on the host's network has its ports on the host", async ({ api, core }) => {
+test("ports of a pod on the host's network become host ports", async ({ api, core }) => {
   const { spec } = await api.create(`${core}/pods`, {
     metadata: { name: "web" },
     spec: { ...unscheduled, hostNetwork: true, containers: [{ name: "main", image: "main", ports: [{ containerPort: 80 }] }] },
@@ -281,7 +281,7 @@ test("a priority class gives a pod its priority", async ({ api, core }) => {
   `);
 });
 
-test("a Deployment of nothing but a template gets these defaults", async ({ api, apps }) => {
+test("a Deployment with only a template gets these defaults", async ({ api, apps }) => {
   const deployment = await api.create(`${apps}/deployments`, {
     metadata: { name: "web" },
     spec: { replicas: 0, selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: bare } },
@@ -331,7 +331,7 @@ test("a Deployment of nothing but a template gets these defaults", async ({ api,
   `);
 });
 
-test("a Deployment has one replica by default, a ReplicaSet, too", async ({ api, apps }) => {
+test("a Deployment and a ReplicaSet have one replica by default", async ({ api, apps }) => {
   const spec = { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: bare } };
 
   expect((await api.create(`${apps}/deployments?dryRun=All`, { metadata: { name: "web" }, spec })).spec.replicas).toBe(1);
@@ -375,7 +375,7 @@ test("a Deployment has one replica by default, a ReplicaSet, too", async ({ api,
   `);
 });
 
-test("a ReplicaSet of no labels takes its template's", async ({ api, apps }) => {
+test("a ReplicaSet without labels gets those of its template", async ({ api, apps }) => {
   const { metadata } = await api.create(`${apps}/replicasets?dryRun=All`, {
     metadata: { name: "web" },
     spec: { replicas: 0, selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b", c: "d" } }, spec: bare } },
@@ -505,7 +505,7 @@ test("services get these defaults", async ({ api, core }) => {
   `);
 });
 
-test("a node of nothing but a name gets these defaults", async ({ api, namespace: name }) => {
+test("a node with only a name gets these defaults", async ({ api, namespace: name }) => {
   const node = await api.create("/api/v1/nodes?dryRun=All", { metadata: { name } });
 
   expect(node).toMatchInlineSnapshot(`
@@ -533,7 +533,7 @@ test("a node of nothing but a name gets these defaults", async ({ api, namespace
   `);
 });
 
-test("a node's allocatable is its capacity where it is not given", async ({ api, namespace: name }) => {
+test("a node's allocatable defaults to its capacity", async ({ api, namespace: name }) => {
   const { status } = await api.create("/api/v1/nodes?dryRun=All", { metadata: { name }, status: { capacity: { cpu: "4000m" } } });
 
   expect(status).toMatchInlineSnapshot(`
@@ -557,7 +557,7 @@ test("a node's allocatable is its capacity where it is not given", async ({ api,
   `);
 });
 
-test("secrets keep stringData as data", async ({ api, core }) => {
+test("stringData of a secret is stored as data", async ({ api, core }) => {
   expect(await api.create(`${core}/secrets`, { metadata: { name: "a" }, stringData: { a: "ä" }, data: { b: "Yg==" } }))
     .toMatchInlineSnapshot(`
     {
@@ -590,7 +590,7 @@ test("secrets keep stringData as data", async ({ api, core }) => {
   `);
 });
 
-test("config maps, service accounts, leases and events are kept as they are", async ({ api, core, namespace }) => {
+test("config maps, service accounts, leases and events are stored unchanged", async ({ api, core, namespace }) => {
   expect(await api.create(`${core}/configmaps`, { metadata: { name: "a" }, data: { a: "1" }, binaryData: { b: "Yg==" } }))
     .toMatchInlineSnapshot(`
     {
@@ -781,7 +781,7 @@ test("quantities are written in their canonical form", async ({ api, core }) => 
   `);
 });
 
-test("times are read as Kubernetes writes them, and in no other form", async ({ api, core, namespace }) => {
+test("only times in Kubernetes' format are accepted", async ({ api, core, namespace }) => {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const { spec } = await api.create(leases, { metadata: { name: "a" }, spec: { renewTime: "2026-01-01T01:00:00.123456+01:00" } });
   const event = { metadata: { name: "a" }, involvedObject: { namespace }, firstTimestamp: "2026-01-01T01:00:00.9+01:00" };

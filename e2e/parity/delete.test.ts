@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-test("DELETE answers with a Status that names what is gone; of pods and services with the object", async ({
+test("DELETE responds with a Status that names the object; for pods and services with the object itself", async ({
   api,
   core,
   apps,
@@ -72,7 +72,7 @@ test("DELETE answers with a Status that names what is gone; of pods and services
   expect((await api.delete(`${apps}/deployments/none`)).status).toBe(404);
 });
 
-test("preconditions on uid and resourceVersion are kept, or refused with 409", async ({ api, core }) => {
+test("failed preconditions on uid and resourceVersion are refused with 409", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/configmaps`, configMapNamed("settings"));
   await api.patch("merge", `${core}/configmaps/settings`, { data: { a: "1" } });
   const remove = (preconditions: object): Promise<unknown> => api.delete(`${core}/configmaps/settings`, { preconditions });
@@ -94,7 +94,7 @@ test("preconditions on uid and resourceVersion are kept, or refused with 409", a
   expect(await remove({ uid: metadata.uid })).toMatchObject({ status: 200 });
 });
 
-test("a deletion's options may be given in the query", async ({ api, core }) => {
+test("a deletion's options may be in the query", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
 
   expect((await api.delete(`${core}/pods/web?gracePeriodSeconds=7`)).body.metadata.deletionGracePeriodSeconds).toBe(7);
@@ -102,7 +102,7 @@ test("a deletion's options may be given in the query", async ({ api, core }) => 
   expect((await api.get(`${core}/pods/web`)).status).toBe(404);
 });
 
-test("an object with finalizers stays, marked, and stays at a second deletion", async ({ api, core }) => {
+test("an object with finalizers is marked and stays, also after a second deletion", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", {}, { finalizers: ["example.com/a"] }));
   const first = await api.delete(`${core}/configmaps/settings`);
 
@@ -127,7 +127,7 @@ test("an object with finalizers stays, marked, and stays at a second deletion", 
   expect((await api.get(`${core}/configmaps/settings`)).status).toBe(404);
 });
 
-test("deleting in the foreground or orphaning marks the object with a finalizer", async ({ api, core }) => {
+test("foreground deletion and orphaning add a finalizer to the object", async ({ api, core }) => {
   for (const name of ["front", "orphan"])
     await api.create(`${core}/configmaps`, configMapNamed(name, {}, { finalizers: ["example.com/a"] }));
   const front = await api.delete(`${core}/configmaps/front`, { propagationPolicy: "Foreground" });
@@ -138,14 +138,14 @@ test("deleting in the foreground or orphaning marks the object with a finalizer"
   for (const name of ["front", "orphan"]) await api.patch("merge", `${core}/configmaps/${name}`, { metadata: { finalizers: null } });
 });
 
-test("orphanDependents=false asks for 202 while the object stays", async ({ api, core }) => {
+test("with orphanDependents=false the status is 202 while the object stays", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", {}, { finalizers: ["example.com/a"] }));
 
   expect((await api.delete(`${core}/configmaps/settings`, { orphanDependents: false })).status).toBe(202);
   await api.patch("merge", `${core}/configmaps/settings`, { metadata: { finalizers: null } });
 });
 
-test("options of a deletion that make no sense are refused", async ({ api, core }) => {
+test("invalid options of a deletion are refused", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
   const remove = (options: unknown): Promise<unknown> => api.delete(`${core}/configmaps/settings`, options);
 
@@ -209,7 +209,7 @@ test("options of a deletion that make no sense are refused", async ({ api, core 
   expect((await api.get(`${core}/configmaps/settings`)).status).toBe(200);
 });
 
-test("a dry run of a deletion answers as if, and deletes nothing", async ({ api, core }) => {
+test("a dry run of a deletion responds normally and deletes nothing", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings"));
 
   expect((await api.delete(`${core}/configmaps/settings?dryRun=All`)).body.status).toBe("Success");
@@ -217,7 +217,7 @@ test("a dry run of a deletion answers as if, and deletes nothing", async ({ api,
   expect((await api.get(`${core}/configmaps/settings`)).body).toEqual(created);
 });
 
-test("a collection is deleted as far as selectors say, and answers with the list", async ({ api, core }) => {
+test("deleting a collection deletes the selected objects and responds with their list", async ({ api, core }) => {
   for (const name of "abc") await api.create(`${core}/secrets`, { metadata: { name, labels: { name } } });
   const answer = await api.delete(`${core}/secrets?labelSelector=${encodeURIComponent("name in (a,b)")}`);
 

@@ -5,7 +5,7 @@ import { perServer, test } from "./support/parity-test.ts";
 
 // One test for each row of "Known differences" in packages/embedded-apiserver/README.md.
 
-test("server-side apply is not there", async ({ api, core }) => {
+test("server-side apply is not supported", async ({ api, core }) => {
   const answer = await api.request("PATCH", `${core}/configmaps/a?fieldManager=me`, {
     body: configMapNamed("a"),
     headers: { "content-type": "application/apply-patch+yaml" },
@@ -14,7 +14,7 @@ test("server-side apply is not there", async ({ api, core }) => {
   expect(answer.status).toBe(perServer({ embedded: 415, "kube-apiserver": 201 }));
 });
 
-test("nobody's fields are managed", async ({ api, core }) => {
+test("there are no managed fields", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/configmaps`, configMapNamed("a", { a: "1" }));
 
   expect("managedFields" in metadata).toBe(perServer({ embedded: false, "kube-apiserver": true }));
@@ -44,7 +44,7 @@ test("services and the network of pods are not proxied", async ({ api, core }) =
   expect((await api.get(`${core}/pods/web/proxy`)).status).toBe(perServer({ embedded: 501, "kube-apiserver": 400 }));
 });
 
-test("a node of this machine is proxied to", async ({ api, namespace }) => {
+test("nodes on this machine can be reached through the node proxy", async ({ api, namespace }) => {
   const name = `${namespace}-local`;
   const status = { addresses: [{ type: "InternalIP", address: "127.0.0.1" }], daemonEndpoints: { kubeletEndpoint: { Port: 1 } } };
   await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name }, status });
@@ -54,7 +54,7 @@ test("a node of this machine is proxied to", async ({ api, namespace }) => {
   await api.delete(`/api/v1/nodes/${name}`);
 });
 
-test("what there is no kind of is not there", async ({ api }) => {
+test("resources of unsupported kinds are not served", async ({ api }) => {
   for (const path of absent) {
     expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
   }
@@ -109,7 +109,7 @@ test("the control plane's own components and controllers have no roles", async (
     );
 });
 
-test("what the real server makes of itself is not there", async ({ api }) => {
+test("objects that the real server creates by itself are missing", async ({ api }) => {
   for (const path of [
     "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
     "/apis/apiregistration.k8s.io/v1/apiservices",
@@ -134,7 +134,7 @@ test("quotas are not enforced", async ({ api, core }) => {
   });
 });
 
-test("OpenAPI version 2 is there, but empty", async ({ api }) => {
+test("OpenAPI version 2 is empty", async ({ api }) => {
   const { status, body } = await api.get("/openapi/v2");
 
   expect(status).toBe(200);
@@ -145,18 +145,18 @@ test("there are no metrics", async ({ api }) => {
   expect((await api.get("/metrics")).status).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
 });
 
-test("a method that Node.js does not know is no request at all", async ({ api, core }) => {
+test("a method that Node.js does not know is refused by the HTTP parser", async ({ api, core }) => {
   expect((await api.request("SPARKLE", `${core}/configmaps`)).status).toBe(perServer({ embedded: 400, "kube-apiserver": 405 }));
 });
 
-test("answers carry no ids for the audit log and for flow control", async ({ api, core }) => {
+test("responses have no IDs for the audit log and flow control", async ({ api, core }) => {
   const { headers } = await api.get(`${core}/configmaps`);
   const ours = Object.keys(headers).filter((name) => name === "audit-id" || name.startsWith("x-kubernetes-pf-"));
 
   expect(ours).toHaveLength(perServer({ embedded: 0, "kube-apiserver": 3 }));
 });
 
-test("a version of the future is refused at once", async ({ api, core }) => {
+test("a future version is refused without waiting", async ({ api, core }) => {
   const tookMs: number[] = [];
   for (let attempt = 0; attempt < 3; attempt++) {
     const startedMs = Date.now();
@@ -169,7 +169,7 @@ test("a version of the future is refused at once", async ({ api, core }) => {
   expect(Math.min(...tookMs) > 2500).toBe(perServer({ embedded: false, "kube-apiserver": true }));
 });
 
-test("the words of the JSON parser are those of Node.js", async ({ api, core }) => {
+test("JSON errors have the messages of Node.js", async ({ api, core }) => {
   const { body } = await api.post(`${core}/configmaps`, "");
 
   expect(body.message).toMatch(
@@ -177,7 +177,7 @@ test("the words of the JSON parser are those of Node.js", async ({ api, core }) 
   );
 });
 
-test("a refused strategic merge patch is quoted as the object it made", async ({ api, core }) => {
+test("the error for a refused strategic merge patch shows the resulting object", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("a"));
   const { body } = await api.patch("strategic", `${core}/configmaps/a`, { data: "text" });
 
@@ -186,7 +186,7 @@ test("a refused strategic merge patch is quoted as the object it made", async ({
   );
 });
 
-test("a refused change of a pod is shown as a difference of JSON", async ({ api, core }) => {
+test("the error for a refused change of a pod shows a difference of JSON", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
   const { body } = await api.put(`${core}/pods/web`, {
     ...pod,
@@ -196,13 +196,13 @@ test("a refused change of a pod is shown as a difference of JSON", async ({ api,
   expect(body.message).toMatch(perServer({ embedded: /\n\+ {3}"command": \[\n/, "kube-apiserver": /\n\+ {3}"Command": \[\n/ }));
 });
 
-test("columns are described in fewer words", async ({ api, core }) => {
+test("descriptions of columns are shorter", async ({ api, core }) => {
   const { body } = await api.get(`${core}/configmaps`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
 
   expect(body.columnDefinitions[0].description.length < 60).toBe(perServer({ embedded: true, "kube-apiserver": false }));
 });
 
-test("the hash in the names of ReplicaSets is another one", async ({ api, apps }) => {
+test("the hash in the names of ReplicaSets differs", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, {
     metadata: { name: "web" },
     spec: {
@@ -223,7 +223,7 @@ test("the hash in the names of ReplicaSets is another one", async ({ api, apps }
 /** Hash that kube-controller-manager v1.36.3 computes for the template above. */
 const hashOfRealServer = "7b8b74dc79";
 
-test("a token is believed no longer than it is good", async ({ api, core }) => {
+test("token reviews are not cached", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
   const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "web", uid: pod.metadata.uid };
   const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: { boundObjectRef } });

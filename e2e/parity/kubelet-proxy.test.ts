@@ -31,7 +31,7 @@ test("log options are checked before anything else", async ({ api, core }) => {
   expect(await answers(queries, (query) => api.get(`${core}/pods/none/log?${query}`))).toMatchSnapshot();
 });
 
-test("a log is of a pod that is there, and of a container that it has", async ({ api, core }) => {
+test("logs need an existing pod and one of its containers", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("one"));
   await api.create(`${core}/pods`, podNamed("two", twoContainers));
   const paths = ["none/log", "two/log", "two/log?container=other", "one/log?container=other"];
@@ -40,7 +40,7 @@ test("a log is of a pod that is there, and of a container that it has", async ({
   for (const path of ["one/log", "two/log?container=init"]) expect((await api.get(`${core}/pods/${path}`)).status).toBe(204);
 });
 
-test("exec, attach and port-forward are of a pod that has a node, and of a container that it has", async ({ api, core }) => {
+test("exec, attach and port-forward need a pod on a node and one of its containers", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("one"));
   await api.create(`${core}/pods`, podNamed("two", twoContainers));
   const paths = ["none/exec", "one/exec", "one/attach", "one/portforward", "two/exec", "two/attach?container=other", "none/portforward"];
@@ -48,7 +48,7 @@ test("exec, attach and port-forward are of a pod that has a node, and of a conta
   expect(await answers(paths, (path) => api.post(`${core}/pods/${path}`))).toMatchSnapshot();
 });
 
-test("the node must be there, and have an address", async ({ api, core, namespace }) => {
+test("the node must exist and have an address", async ({ api, core, namespace }) => {
   const nodeName = `${namespace}-node`;
   await api.create(`${core}/pods`, podNamed("away", { nodeName: "no-such-node" }));
   await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } });
@@ -61,7 +61,7 @@ test("the node must be there, and have an address", async ({ api, core, namespac
   await api.delete(`/api/v1/nodes/${nodeName}`);
 });
 
-test("below the node proxy there is a root", async ({ api, namespace }) => {
+test("the root path of the node proxy is forwarded", async ({ api, namespace }) => {
   const path = `/api/v1/nodes/${namespace}-node`;
   const status = { addresses: [{ type: "InternalIP", address: "192.0.2.1" }] };
   await api.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: `${namespace}-node` }, status });
@@ -73,7 +73,7 @@ test("below the node proxy there is a root", async ({ api, namespace }) => {
   await api.delete(path);
 });
 
-test("what is handed on takes any form, and is never a dry run", async ({ api, core }) => {
+test("forwarded requests accept any response format and cannot be dry runs", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("one"));
   const accept = { accept: "text/plain" };
 
@@ -86,7 +86,7 @@ test("what is handed on takes any form, and is never a dry run", async ({ api, c
   expect((await api.post(`${core}/pods/one/exec?dryRun=All`)).body).toMatchObject({ code: 400, message: "dryRun is not supported" });
 });
 
-test("the node proxy is of a node that is there", async ({ api }) => {
+test("the node proxy needs an existing node", async ({ api }) => {
   const paths = ["no-such-node/proxy/healthz", "no-such-node/proxy", "a:b:c:d/proxy/healthz"];
 
   expect(await answers(paths, (path) => api.get(`/api/v1/nodes/${path}`))).toMatchSnapshot();

@@ -15,7 +15,7 @@ function namesOf({ body }: Answer): string[] {
 
 const secret = (name: string): unknown => ({ metadata: { name } });
 
-test("a list has its kind, its version, and items without theirs", async ({ api, core }) => {
+test("a list has a kind and a version, and its items have neither", async ({ api, core }) => {
   await createConfigMaps(api, core, "ba");
 
   expect(await api.get(`${core}/configmaps?labelSelector=test=list`)).toMatchInlineSnapshot(`
@@ -49,7 +49,7 @@ test("a list has its kind, its version, and items without theirs", async ({ api,
   `);
 });
 
-test("a list of nothing has an empty array", async ({ api, core, apps }) => {
+test("an empty list has an empty array of items", async ({ api, core, apps }) => {
   expect(await api.get(`${core}/pods`)).toMatchInlineSnapshot(
     `200 {apiVersion: "v1", items: [], kind: "PodList", metadata: {resourceVersion: VERSION}}`,
   );
@@ -58,7 +58,7 @@ test("a list of nothing has an empty array", async ({ api, core, apps }) => {
   );
 });
 
-test("objects of all namespaces are listed at once, by namespace and name", async ({ api, core, namespace }) => {
+test("objects of all namespaces are listed in the order of namespace and name", async ({ api, core, namespace }) => {
   await createConfigMaps(api, core, "b");
   const all = await api.get("/api/v1/configmaps");
   const keys = all.body.items.map(
@@ -70,7 +70,7 @@ test("objects of all namespaces are listed at once, by namespace and name", asyn
   expect(keys).toEqual(keys.toSorted());
 });
 
-test("limit and continue give a list page by page", async ({ api, core }) => {
+test("limit and continue return a list in pages", async ({ api, core }) => {
   for (const name of "edcba") await api.create(`${core}/secrets`, secret(name));
   const first = await api.get(`${core}/secrets?limit=2`);
   const second = await api.get(`${core}/secrets?limit=2&continue=${first.body.metadata.continue}`);
@@ -81,7 +81,7 @@ test("limit and continue give a list page by page", async ({ api, core }) => {
   expect(third.body.metadata.continue).toBeUndefined();
 });
 
-test("all pages show the list as it was at the first", async ({ api, core }) => {
+test("all pages show the state of the first page", async ({ api, core }) => {
   for (const name of "abcd") await api.create(`${core}/secrets`, secret(name));
   const first = await api.get(`${core}/secrets?limit=2`);
   await api.delete(`${core}/secrets/c`);
@@ -92,7 +92,7 @@ test("all pages show the list as it was at the first", async ({ api, core }) => 
   expect(second.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
 });
 
-test("with a label selector pages do not count what remains", async ({ api, core }) => {
+test("with a label selector pages do not contain the number of remaining items", async ({ api, core }) => {
   await createConfigMaps(api, core, "abc");
   const first = await api.get(`${core}/configmaps?labelSelector=test=list&limit=2`);
 
@@ -103,13 +103,13 @@ test("with a label selector pages do not count what remains", async ({ api, core
   ]);
 });
 
-test("a limit as large as the list gives no continue token", async ({ api, core }) => {
+test("a limit of at least the size of the list returns no continue token", async ({ api, core }) => {
   for (const name of "ab") await api.create(`${core}/secrets`, secret(name));
 
   expect((await api.get(`${core}/secrets?limit=2`)).body.metadata.continue).toBeUndefined();
 });
 
-test("a continue token that is none is refused", async ({ api, core }) => {
+test("an invalid continue token is refused", async ({ api, core }) => {
   const { status, body } = await api.get(`${core}/secrets?limit=1&continue=nonsense`);
 
   expect(status).toBe(400);
@@ -119,7 +119,7 @@ test("a continue token that is none is refused", async ({ api, core }) => {
   });
 });
 
-test("a continue token together with a resourceVersion is refused", async ({ api, core }) => {
+test("a continue token with a resourceVersion is refused", async ({ api, core }) => {
   for (const name of "ab") await api.create(`${core}/secrets`, secret(name));
   const { metadata } = (await api.get(`${core}/secrets?limit=1`)).body;
 
@@ -129,7 +129,7 @@ test("a continue token together with a resourceVersion is refused", async ({ api
   expect((await api.get(`${core}/secrets?limit=1&resourceVersion=0&continue=${metadata.continue}`)).status).toBe(200);
 });
 
-test("resourceVersion 0 gives any state, and all of it whatever the limit", async ({ api, core }) => {
+test("resourceVersion 0 returns any state, and ignores the limit", async ({ api, core }) => {
   for (const name of "abc") await api.create(`${core}/secrets`, secret(name));
   await waitForCache(api, `${core}/secrets`);
   const answer = await api.get(`${core}/secrets?resourceVersion=0&limit=1`);
@@ -138,7 +138,7 @@ test("resourceVersion 0 gives any state, and all of it whatever the limit", asyn
   expect(answer.body.metadata.continue).toBeUndefined();
 });
 
-test("a list not older than a version shows what is newer", async ({ api, core }) => {
+test("a list with NotOlderThan can be newer than the version", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/secrets`, secret("a"));
   await api.create(`${core}/secrets`, secret("b"));
   await waitForCache(api, `${core}/secrets`);
@@ -151,7 +151,7 @@ test("a list not older than a version shows what is newer", async ({ api, core }
   expect(namesOf(await api.get(`${core}/secrets?resourceVersion=0&resourceVersionMatch=NotOlderThan`))).toEqual(["a", "b"]);
 });
 
-test("a list of exactly a version shows that state, and says so", async ({ api, core }) => {
+test("a list with Exact shows the state of that version, and reports the version", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/secrets`, secret("a"));
   await api.create(`${core}/secrets`, secret("b"));
   const answer = await api.get(`${core}/secrets?resourceVersion=${metadata.resourceVersion}&resourceVersionMatch=Exact`);
@@ -160,7 +160,7 @@ test("a list of exactly a version shows that state, and says so", async ({ api, 
   expect(answer.body.metadata.resourceVersion).toBe(metadata.resourceVersion);
 });
 
-test("a limit with a version means exactly that version", async ({ api, core }) => {
+test("a limit with a version means Exact", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/secrets`, secret("a"));
   await api.create(`${core}/secrets`, secret("b"));
   const answer = await api.get(`${core}/secrets?resourceVersion=${metadata.resourceVersion}&limit=5`);
@@ -168,7 +168,7 @@ test("a limit with a version means exactly that version", async ({ api, core }) 
   expect(namesOf(answer)).toEqual(["a"]);
 });
 
-test("a limit with NotOlderThan does not mean exactly", async ({ api, core }) => {
+test("a limit with NotOlderThan does not mean Exact", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/secrets`, secret("a"));
   await api.create(`${core}/secrets`, secret("b"));
   await waitForCache(api, `${core}/secrets`);
@@ -177,7 +177,7 @@ test("a limit with NotOlderThan does not mean exactly", async ({ api, core }) =>
   expect(namesOf(answer)).toEqual(["a", "b"]);
 });
 
-test("options of a list that contradict each other are refused", async ({ api, core }) => {
+test("contradictory options of a list are refused", async ({ api, core }) => {
   const list = (query: string): Promise<Answer> => api.get(`${core}/secrets?${query}`);
 
   expect(await list("resourceVersionMatch=Exact")).toMatchInlineSnapshot(`
@@ -261,7 +261,7 @@ test("options of a list that contradict each other are refused", async ({ api, c
   `);
 });
 
-test("options of a list that are of the wrong type are refused", async ({ api, core }) => {
+test("options of a list with the wrong type are refused", async ({ api, core }) => {
   expect(await api.get(`${core}/secrets?limit=many`)).toMatchInlineSnapshot(
     `400 Failure {message: 'strconv.ParseInt: parsing "many": invalid syntax', reason: "BadRequest"}`,
   );
@@ -276,7 +276,7 @@ test("options of a list that are of the wrong type are refused", async ({ api, c
   );
 });
 
-test("a list at a version of the future is 504 after a while", async ({ api, core }) => {
+test("a list at a future version fails with 504 after a while", async ({ api, core }) => {
   const answer = await api.get(`${core}/secrets?resourceVersion=999999999`);
 
   expect(answer).toMatchInlineSnapshot(`
@@ -289,7 +289,7 @@ test("a list at a version of the future is 504 after a while", async ({ api, cor
   expect(answer.headers["retry-after"]).toBe("1");
 });
 
-test("the version of a list is at least that of the last write, also of another kind", async ({ api, core }) => {
+test("the version of a list is at least that of the last write to any kind", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/configmaps`, configMapNamed("a"));
   const list = await api.get(`${core}/secrets`);
 

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-test("a namespace that is deleted is marked, and phase Terminating", async ({ api, core, namespace }) => {
+test("a deleted namespace is marked and gets the phase Terminating", async ({ api, core, namespace }) => {
   await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
   const answer = await api.delete(`/api/v1/namespaces/${namespace}`);
 
@@ -26,7 +26,7 @@ test("a namespace that is deleted is marked, and phase Terminating", async ({ ap
   await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
 });
 
-test("a namespace that ends takes nothing new, but lets what is there be changed", async ({ api, core, namespace }) => {
+test("in a terminating namespace objects can be changed but not created", async ({ api, core, namespace }) => {
   await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
   await api.delete(`/api/v1/namespaces/${namespace}`);
 
@@ -58,7 +58,7 @@ test("a namespace that ends takes nothing new, but lets what is there be changed
   await api.patch("merge", `${core}/configmaps/held`, { metadata: { finalizers: null } });
 });
 
-test("a namespace's contents go first, then the namespace", async ({ api, core, apps, namespace }) => {
+test("a namespace's contents are deleted before the namespace", async ({ api, core, apps, namespace }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
   await api.create(`${core}/pods`, podNamed("web"));
   await api.create(`${core}/services`, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } });
@@ -77,7 +77,7 @@ test("a namespace's contents go first, then the namespace", async ({ api, core, 
     expect((await api.get(path)).body.items, path).toEqual([]);
 });
 
-test("a namespace waits for finalizers of its contents, and says so in its conditions", async ({ api, core, namespace }) => {
+test("a namespace waits for finalizers of its contents, and its conditions show that", async ({ api, core, namespace }) => {
   await api.create(`${core}/configmaps`, configMapNamed("held", {}, { finalizers: ["example.com/a"] }));
   await api.delete(`/api/v1/namespaces/${namespace}`);
   const conditions = await eventually(
@@ -138,7 +138,7 @@ test("a namespace waits for finalizers of its contents, and says so in its condi
   await eventually(async () => expect((await api.get(`/api/v1/namespaces/${namespace}`)).status).toBe(404), { timeoutMs: 110_000 });
 });
 
-test("the service account and the authority's config map come back when they are deleted", async ({ api, core }) => {
+test("the service account and the authority's config map are created again when they are deleted", async ({ api, core }) => {
   const { metadata } = (await api.get(`${core}/serviceaccounts/default`)).body;
   await api.delete(`${core}/serviceaccounts/default`);
   await api.delete(`${core}/configmaps/kube-root-ca.crt`);
@@ -151,10 +151,7 @@ test("the service account and the authority's config map come back when they are
   });
 });
 
-test("without its own finalizers a namespace goes at the second deletion, for who empties it has nothing to do", async ({
-  api,
-  namespace,
-}) => {
+test("a namespace without its own finalizers is removed by the second deletion", async ({ api, namespace }) => {
   const path = `/api/v1/namespaces/${namespace}-x`;
   const created = await api.create("/api/v1/namespaces", { metadata: { name: `${namespace}-x` } });
 

@@ -24,7 +24,7 @@ async function boundPod(api: Api, core: string, node: string): Promise<{ metadat
   );
 }
 
-test("a node sees its own node only", async ({ api, namespace }) => {
+test("a node can read only its own Node object", async ({ api, namespace }) => {
   const node = asNode(api, namespace);
 
   expect(await node("GET", "/api/v1/nodes")).toMatchInlineSnapshot(`
@@ -45,7 +45,7 @@ test("a node sees its own node only", async ({ api, namespace }) => {
   expect((await node("GET", `/api/v1/nodes?fieldSelector=metadata.name%3D${namespace}`)).status).toBe(200);
 });
 
-test("a node registers itself, and may not touch what it could gain by", async ({ api, namespace }) => {
+test("a node registers itself, and may not set fields that would give it more rights", async ({ api, namespace }) => {
   const node = asNode(api, namespace);
   const path = `/api/v1/nodes/${namespace}`;
 
@@ -104,7 +104,7 @@ test("a node registers itself, and may not touch what it could gain by", async (
   await api.delete(path);
 });
 
-test("a node renews its own lease only", async ({ api, namespace }) => {
+test("a node can renew only its own lease", async ({ api, namespace }) => {
   const node = asNode(api, namespace);
 
   expect((await node("POST", leases, { metadata: { name: namespace }, spec: {} })).status).toBe(201);
@@ -139,7 +139,7 @@ test("a node renews its own lease only", async ({ api, namespace }) => {
   expect((await node("DELETE", `${leases}/${namespace}`)).status).toBe(200);
 });
 
-test("a node reads what its pods name, object by object", async ({ api, core, namespace }) => {
+test("a node can read the objects that its pods refer to, one by one", async ({ api, core, namespace }) => {
   await boundPod(api, core, namespace);
   const node = asNode(api, namespace);
   const other = asNode(api, "other");
@@ -178,7 +178,7 @@ test("a node reads what its pods name, object by object", async ({ api, core, na
   expect((await node("GET", `${core}/configmaps/kube-root-ca.crt`)).status).toBe(200);
 });
 
-test("a node sees the pods that are bound to it, and writes their status", async ({ api, core, namespace }) => {
+test("a node can read the pods that are bound to it and write their status", async ({ api, core, namespace }) => {
   const pod = await boundPod(api, core, namespace);
   const node = asNode(api, namespace);
   const other = asNode(api, "other");
@@ -247,7 +247,7 @@ test("a node sees the pods that are bound to it, and writes their status", async
   expect((await node("DELETE", `${core}/pods/web`, { gracePeriodSeconds: 0 })).status).toBe(200);
 });
 
-test("a node gets tokens for its pods only", async ({ api, core, namespace }) => {
+test("a node gets tokens only for its own pods", async ({ api, core, namespace }) => {
   const { metadata } = await boundPod(api, core, namespace);
   const node = asNode(api, namespace);
   const path = `${core}/serviceaccounts/default/token`;
@@ -300,7 +300,7 @@ test("a node gets tokens for its pods only", async ({ api, core, namespace }) =>
   `);
 });
 
-test("a node writes events and asks for reviews, and nothing else", async ({ api, core, apps, namespace }) => {
+test("a node can also write events and create reviews, and nothing else", async ({ api, core, apps, namespace }) => {
   const node = asNode(api, namespace);
 
   expect((await node("GET", "/api/v1/services")).status).toBe(200);

@@ -3,7 +3,7 @@ import type { Answer } from "./support/api.ts";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-test("a merge patch sets, replaces and, with null, removes", async ({ api, core }) => {
+test("a merge patch sets and replaces fields, and removes them with null", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1", b: "2" }, { labels: { x: "y" } }));
 
   expect(await api.patch("merge", `${core}/configmaps/settings`, { data: { b: null, c: "3" }, metadata: { labels: { x: null } } }))
@@ -23,7 +23,7 @@ test("a merge patch sets, replaces and, with null, removes", async ({ api, core 
   `);
 });
 
-test("a merge patch replaces lists whole", async ({ api, core }) => {
+test("a merge patch replaces complete lists", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", {}, { finalizers: ["example.com/a", "example.com/b"] }));
   const answer = await api.patch("merge", `${core}/configmaps/settings`, { metadata: { finalizers: ["example.com/c"] } });
 
@@ -31,7 +31,7 @@ test("a merge patch replaces lists whole", async ({ api, core }) => {
   await api.patch("merge", `${core}/configmaps/settings`, { metadata: { finalizers: null } });
 });
 
-test("a JSON patch knows add, remove, replace, move, copy and test", async ({ api, core }) => {
+test("a JSON patch supports add, remove, replace, move, copy and test", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1", b: "2" }, { annotations: { "example.com/a": "1" } }));
   const answer = await api.patch("json", `${core}/configmaps/settings`, [
     { op: "test", path: "/data/a", value: "1" },
@@ -71,7 +71,7 @@ test("a JSON patch knows add, remove, replace, move, copy and test", async ({ ap
   `);
 });
 
-test("a JSON patch counts into lists, and - is their end", async ({ api, core }) => {
+test("a JSON patch addresses list elements by index, and the end with -", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", {}, { finalizers: ["example.com/a"] }));
   const answer = await api.patch("json", `${core}/configmaps/settings`, [
     { op: "add", path: "/metadata/finalizers/-", value: "example.com/z" },
@@ -83,7 +83,7 @@ test("a JSON patch counts into lists, and - is their end", async ({ api, core })
   await api.patch("merge", `${core}/configmaps/settings`, { metadata: { finalizers: null } });
 });
 
-test("a JSON patch that does not fit is refused with 422, and nothing of it is done", async ({ api, core }) => {
+test("a JSON patch that cannot be applied is refused with 422 and has no effect", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
   const patch = (...operations: readonly unknown[]): Promise<Answer> => api.patch("json", `${core}/configmaps/settings`, operations);
 
@@ -102,7 +102,7 @@ test("a JSON patch that does not fit is refused with 422, and nothing of it is d
   expect((await api.get(`${core}/configmaps/settings`)).body).toEqual(created);
 });
 
-test("a JSON patch that is no list is refused with 400", async ({ api, core }) => {
+test("a JSON patch that is not a list is refused with 400", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
 
   expect(await api.patch("json", `${core}/configmaps/settings`, { op: "remove", path: "/data" })).toMatchInlineSnapshot(`
@@ -113,7 +113,7 @@ test("a JSON patch that is no list is refused with 400", async ({ api, core }) =
   `);
 });
 
-test("a merge or strategic patch that is no object is refused with 400", async ({ api, core }) => {
+test("a merge or strategic patch that is not an object is refused with 400", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
 
   for (const type of ["merge", "strategic"] as const) {
@@ -122,7 +122,7 @@ test("a merge or strategic patch that is no object is refused with 400", async (
   }
 });
 
-test("a patch whose result is not an object of the kind is refused", async ({ api, core }) => {
+test("a patch with an invalid result is refused", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
 
   expect(await api.patch("merge", `${core}/configmaps/settings`, { data: "text" })).toMatchInlineSnapshot(`
@@ -286,7 +286,7 @@ test("a patch of another content type is refused with 415", async ({ api, core }
   expect(answer).toMatchInlineSnapshot(`415 Failure {details: {}, message: "415: Unsupported Media Type", reason: "UnsupportedMediaType"}`);
 });
 
-test("a patch warns of unknown fields, and with fieldValidation=Strict is refused", async ({ api, core }) => {
+test("unknown fields in a patch cause warnings, and a refusal with fieldValidation=Strict", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
   const warned = await api.patch("merge", `${core}/configmaps/settings`, { colour: "red" });
 
@@ -340,7 +340,7 @@ test("a patch warns of unknown fields, and with fieldValidation=Strict is refuse
     `);
 });
 
-test("a dry run of a patch answers as if, and stores nothing", async ({ api, core }) => {
+test("a dry run of a patch responds normally and stores nothing", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
   const answer = await api.patch("merge", `${core}/configmaps/settings?dryRun=All`, { data: { a: "2" } });
 

@@ -124,7 +124,7 @@ for (const [key, sample] of Object.entries(samples)) {
   });
 }
 
-test("what must not change does not", async ({ api, namespace }) => {
+test("immutable fields cannot be changed", async ({ api, namespace }) => {
   const change = async (key: string, patch: object): Promise<Answer> => {
     const { prefix, plural } = placeOf(key);
     await api.create(`${prefix}/${plural}`, { metadata: { name: namespace }, ...samples[key] });
@@ -171,7 +171,7 @@ test("what must not change does not", async ({ api, namespace }) => {
   `);
 });
 
-test("what must be there is asked for", async ({ api, namespace }) => {
+test("required fields are enforced", async ({ api, namespace }) => {
   const post = async (path: string, body: object): Promise<Answer> => await api.post(path, { metadata: { name: namespace }, ...body });
 
   expect(await post("/apis/node.k8s.io/v1/runtimeclasses", { handler: 7 })).toMatchInlineSnapshot(`
@@ -240,7 +240,7 @@ test("what must be there is asked for", async ({ api, namespace }) => {
   expect((await post(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, { spec: {} })).status).toBe(422);
 });
 
-test("lists of plain kinds are merged by their keys", async ({ api, namespace }) => {
+test("lists are merged by their keys", async ({ api, namespace }) => {
   const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
   await api.create(path, { metadata: { name: "a" }, addressType: "IPv4", endpoints: [], ports: [{ name: "x", port: 1 }] });
   const ingresses = `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`;
@@ -252,7 +252,7 @@ test("lists of plain kinds are merged by their keys", async ({ api, namespace })
   expect(rules.body.spec.rules).toMatchInlineSnapshot(`[{host: "b.example.com"}]`);
 });
 
-test("a cluster has the two priority classes of the system", async ({ api }) => {
+test("a cluster has the two system priority classes", async ({ api }) => {
   const { items } = (await api.get("/apis/scheduling.k8s.io/v1/priorityclasses")).body;
   expect(items.filter(({ metadata }: { metadata: { name: string } }) => metadata.name.startsWith("system-"))).toMatchSnapshot("classes");
   expect(await api.delete("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")).toMatchInlineSnapshot(`
@@ -264,7 +264,7 @@ test("a cluster has the two priority classes of the system", async ({ api }) => 
   `);
 });
 
-test("a pod takes over what its classes say", async ({ api, core, namespace }) => {
+test("a pod inherits fields from its classes", async ({ api, core, namespace }) => {
   await api.create("/apis/scheduling.k8s.io/v1/priorityclasses", { metadata: { name: namespace }, value: 42, preemptionPolicy: "Never" });
   await api.create("/apis/node.k8s.io/v1/runtimeclasses", {
     metadata: { name: namespace },

@@ -4,7 +4,7 @@ import { test } from "./support/parity-test.ts";
 
 const running = { nodeName: "n1" };
 
-test("a pod on a node is marked, with the grace period of its spec, and stays", async ({ api, core }) => {
+test("a pod on a node is marked with the grace period of its spec and stays", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { ...running, terminationGracePeriodSeconds: 40 }));
   const startedMs = Date.now();
   const answer = await api.delete(`${core}/pods/web`);
@@ -62,7 +62,7 @@ test("a pod on a node is marked, with the grace period of its spec, and stays", 
   expect((await api.get(`${core}/pods/web`)).body).toEqual(answer.body);
 });
 
-test("a deletion's grace period wins over the spec's", async ({ api, core }) => {
+test("a deletion's grace period takes precedence over the spec's", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", running));
 
   expect((await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 3 })).body.metadata.deletionGracePeriodSeconds).toBe(3);
@@ -82,13 +82,13 @@ test("a second deletion shortens the grace period, never lengthens it", async ({
   expect(shorter.generation).toBe(first.generation);
 });
 
-test("a negative grace period is one second", async ({ api, core }) => {
+test("a negative grace period means one second", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", running));
 
   expect((await api.delete(`${core}/pods/web`, { gracePeriodSeconds: -5 })).body.metadata.deletionGracePeriodSeconds).toBe(1);
 });
 
-test("grace period 0 removes the pod at once, also one that is already marked", async ({ api, core }) => {
+test("grace period 0 removes the pod at once, even if it is already marked", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", running));
   await api.create(`${core}/pods`, podNamed("marked", running));
   await api.delete(`${core}/pods/marked`);
@@ -120,7 +120,7 @@ test("grace period 0 removes the pod at once, also one that is already marked", 
   expect((await api.get(`${core}/pods`)).body.items).toEqual([]);
 });
 
-test("a pod on no node is removed at once", async ({ api, core }) => {
+test("a pod without a node is removed at once", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web"));
 
   expect((await api.delete(`${core}/pods/web`)).body.metadata).toMatchInlineSnapshot(`
@@ -148,7 +148,7 @@ test("a pod that has ended is removed at once", async ({ api, core }) => {
   }
 });
 
-test("a pod with finalizers stays, whatever the grace period, until they are gone", async ({ api, core }) => {
+test("a pod with finalizers stays until they are removed, with any grace period", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", running, { finalizers: ["example.com/a"] }));
   const forced = await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 0 });
 
@@ -170,7 +170,7 @@ test("a pod with finalizers stays, whatever the grace period, until they are gon
   expect((await api.get(`${core}/pods/web`)).status).toBe(404);
 });
 
-test("a pod that is marked and has its finalizers removed waits for its node still", async ({ api, core }) => {
+test("a marked pod without finalizers still waits for its node", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", running, { finalizers: ["example.com/a"] }));
   await api.delete(`${core}/pods/web`);
   await api.patch("merge", `${core}/pods/web`, { metadata: { finalizers: null } });
@@ -193,7 +193,7 @@ test("a deletion with another pod's uid is refused with 409", async ({ api, core
   expect((await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } })).status).toBe(200);
 });
 
-test("a marked pod can still be changed, and its status, too", async ({ api, core }) => {
+test("a marked pod and its status can still be changed", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", running));
   const { deletionTimestamp } = (await api.delete(`${core}/pods/web`)).body.metadata;
 
@@ -207,7 +207,7 @@ test("a marked pod can still be changed, and its status, too", async ({ api, cor
   await api.delete(`${core}/pods/web`, { gracePeriodSeconds: 0 });
 });
 
-test("a dry run of a pod's deletion shows the mark and sets none", async ({ api, core }) => {
+test("a dry run of a pod's deletion shows the mark without setting it", async ({ api, core }) => {
   const created = await api.create(`${core}/pods`, podNamed("web", running));
   const answer = await api.delete(`${core}/pods/web`, { dryRun: ["All"] });
 

@@ -28,7 +28,7 @@ test("a binding gives a pod its node and the condition PodScheduled", async ({ a
   `);
 });
 
-test("the collection of bindings takes one, too", async ({ api, core }) => {
+test("a binding can also be created in the collection of bindings", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web"));
 
   expect(await api.post(`${core}/bindings`, { metadata: { name: "web" }, target })).toMatchInlineSnapshot(
@@ -37,7 +37,7 @@ test("the collection of bindings takes one, too", async ({ api, core }) => {
   expect((await api.get(`${core}/pods/web`)).body.spec.nodeName).toBe("n1");
 });
 
-test("a pod is bound once, and not while it is deleted, gated or of another uid", async ({ api, core }) => {
+test("a pod can be bound only once, and not while it is deleted or gated, or with another uid", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("bound", { nodeName: "n2" }));
   await api.create(`${core}/pods`, podNamed("gated", { schedulingGates: [{ name: "example.com/wait" }] }));
   await api.create(`${core}/pods`, podNamed("marked", {}, { finalizers: ["example.com/a"] }));
@@ -80,7 +80,7 @@ test("a pod is bound once, and not while it is deleted, gated or of another uid"
   await api.patch("merge", `${core}/pods/marked`, { metadata: { finalizers: null } });
 });
 
-test("a binding to nothing, or to something else than a node, is refused", async ({ api, core }) => {
+test("a binding without a target or to something other than a node is refused", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web"));
 
   expect(await api.post(`${core}/pods/web/binding`, { metadata: { name: "web" }, target: {} })).toMatchInlineSnapshot(
@@ -119,7 +119,7 @@ test("an eviction deletes the pod, with its grace period and the condition Disru
   `);
 });
 
-test("an eviction passes on its options", async ({ api, core }) => {
+test("an eviction applies its deletion options", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
   const evict = (deleteOptions: object): Promise<{ readonly status: number }> =>
     api.post(`${core}/pods/web/eviction`, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "web" }, deleteOptions });
@@ -137,7 +137,7 @@ test("an eviction passes on its options", async ({ api, core }) => {
   expect((await api.get(`${core}/pods/web`)).status).toBe(404);
 });
 
-test("an eviction of a pod that is not there, or of another name, is refused", async ({ api, core }) => {
+test("an eviction of a missing pod, or with a different name, is refused", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web"));
   const eviction = (name: string): object => ({ apiVersion: "policy/v1", kind: "Eviction", metadata: { name } });
 
@@ -155,7 +155,7 @@ test("an eviction of a pod that is not there, or of another name, is refused", a
   `);
 });
 
-test("ephemeral containers can be added, never changed or removed", async ({ api, core }) => {
+test("ephemeral containers can be added, but not changed or removed", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
   const patch = (ephemeralContainers: readonly object[]): Promise<{ readonly body: { readonly spec: unknown } }> =>
     api.patch("strategic", `${core}/pods/web/ephemeralcontainers`, { spec: { ephemeralContainers } });
@@ -326,7 +326,7 @@ test("a resize changes a container's cpu and memory, and nothing else", async ({
   await api.delete(`/api/v1/nodes/${nodeName}`);
 });
 
-test("GET of ephemeralcontainers and resize answers with the pod", async ({ api, core }) => {
+test("GET of ephemeralcontainers and resize returns the pod", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
 
   expect((await api.get(`${core}/pods/web/ephemeralcontainers`)).body).toEqual(pod);

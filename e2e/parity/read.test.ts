@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { configMapNamed, podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-test("GET answers with the object as it was created", async ({ api, core }) => {
+test("GET returns the object as it was created", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
   const answer = await api.get(`${core}/configmaps/settings`);
 
@@ -10,7 +10,7 @@ test("GET answers with the object as it was created", async ({ api, core }) => {
   expect(answer.body).toEqual(created);
 });
 
-test("an object that is not there is 404 NotFound, with its name and resource", async ({ api, core, apps }) => {
+test("a missing object is 404 NotFound, with its name and resource", async ({ api, core, apps }) => {
   expect(await api.get(`${core}/pods/none`)).toMatchInlineSnapshot(
     `404 Failure {details: {kind: "pods", name: "none"}, message: 'pods "none" not found', reason: "NotFound"}`,
   );
@@ -32,7 +32,7 @@ test("an object that is not there is 404 NotFound, with its name and resource", 
   `);
 });
 
-test("writes and deletions of what is not there are 404, too", async ({ api, core }) => {
+test("writes and deletions of missing objects are 404", async ({ api, core }) => {
   expect(await api.put(`${core}/configmaps/none`, configMapNamed("none"))).toMatchInlineSnapshot(
     `404 Failure {details: {kind: "configmaps", name: "none"}, message: 'configmaps "none" not found', reason: "NotFound"}`,
   );
@@ -50,7 +50,7 @@ test("writes and deletions of what is not there are 404, too", async ({ api, cor
   );
 });
 
-test("objects of a namespace that is not there are 404, its lists are empty", async ({ api }) => {
+test("in a missing namespace objects are 404 and lists are empty", async ({ api }) => {
   expect(await api.get("/api/v1/namespaces/nowhere/configmaps/settings")).toMatchInlineSnapshot(
     `404 Failure {details: {kind: "configmaps", name: "settings"}, message: 'configmaps "settings" not found', reason: "NotFound"}`,
   );
@@ -59,7 +59,7 @@ test("objects of a namespace that is not there are 404, its lists are empty", as
   );
 });
 
-test("a resource or subresource that does not exist is 404 of its own kind", async ({ api, core, apps }) => {
+test("an unknown resource or subresource is 404 with its own message", async ({ api, core, apps }) => {
   expect(await api.get(`${core}/wishes`)).toMatchInlineSnapshot(
     `404 Failure {details: {}, message: "the server could not find the requested resource", reason: "NotFound"}`,
   );
@@ -83,7 +83,7 @@ test("a resource or subresource that does not exist is 404 of its own kind", asy
   );
 });
 
-test("a group, version or path that does not exist is a plain 404", async ({ api }) => {
+test("an unknown group, version or path is a plain 404", async ({ api }) => {
   expect(await api.get("/apis/nothing.example.com/v1/wishes")).toMatchInlineSnapshot(`404 "404 page not found\\nDIFFERENCE"`);
   expect(await api.get("/apis/apps/v7/deployments")).toMatchInlineSnapshot(
     `404 Failure {details: {}, message: "the server could not find the requested resource", reason: "NotFound"}`,
@@ -97,7 +97,7 @@ test("a group, version or path that does not exist is a plain 404", async ({ api
   expect(await api.get("/nowhere")).toMatchInlineSnapshot(`404 "404 page not found\\nDIFFERENCE"`);
 });
 
-test("a verb that the path does not have is 405", async ({ api, core }) => {
+test("an unsupported verb is 405", async ({ api, core }) => {
   expect(await api.put(`${core}/configmaps`, configMapNamed("a"))).toMatchInlineSnapshot(
     `405 Failure {details: {}, message: "the server does not allow this method on the requested resource", reason: "MethodNotAllowed"}`,
   );
@@ -124,13 +124,13 @@ test("a verb that the path does not have is 405", async ({ api, core }) => {
   );
 });
 
-test("HEAD of an object is not a verb of the API", async ({ api, core }) => {
+test("HEAD of an object is not supported", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
 
   expect((await api.request("HEAD", `${core}/configmaps/settings`)).status).toBe(405);
 });
 
-test("a GET with a resourceVersion gives the object at least as new", async ({ api, core }) => {
+test("a GET with a resourceVersion returns an object that is at least as new", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/configmaps`, configMapNamed("settings"));
 
   expect((await api.get(`${core}/configmaps/settings?resourceVersion=${metadata.resourceVersion}`)).status).toBe(200);
@@ -140,7 +140,7 @@ test("a GET with a resourceVersion gives the object at least as new", async ({ a
   );
 });
 
-test("a GET with a resourceVersion of the future is 504 after a while", async ({ api, core }) => {
+test("a GET with a future resourceVersion fails with 504 after a while", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
   const answer = await api.get(`${core}/configmaps/settings?resourceVersion=999999999`);
 
@@ -154,7 +154,7 @@ test("a GET with a resourceVersion of the future is 504 after a while", async ({
   expect(answer.headers["retry-after"]).toBe("1");
 });
 
-test("an object can be had as nothing but its metadata", async ({ api, core }) => {
+test("an object can be read as metadata only", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }, { labels: { a: "b" } }));
   const as = (kind: string): Record<string, string> => ({ accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` });
 
@@ -197,7 +197,7 @@ test("an object can be had as nothing but its metadata", async ({ api, core }) =
   `);
 });
 
-test("a form of answer that there is none of is 406", async ({ api, core }) => {
+test("an unknown response format is 406", async ({ api, core }) => {
   const answer = await api.get(`${core}/configmaps`, { accept: "text/html" });
 
   expect(answer.status).toBe(406);
@@ -208,7 +208,7 @@ test("a form of answer that there is none of is 406", async ({ api, core }) => {
   );
 });
 
-test("without credentials, and with a wrong token, nothing is told but 401", async ({ api, core }) => {
+test("without credentials or with an invalid token every request is 401", async ({ api, core }) => {
   using anonymous = api.anonymous();
 
   expect(await anonymous.get(`${core}/pods`, { authorization: "Bearer nonsense" })).toMatchInlineSnapshot(
@@ -216,7 +216,7 @@ test("without credentials, and with a wrong token, nothing is told but 401", asy
   );
 });
 
-test("the server's version and health can be asked for without credentials", async ({ api }) => {
+test("the server's version and health can be read without credentials", async ({ api }) => {
   using anonymous = api.anonymous();
 
   expect((await anonymous.get("/version")).body).toMatchObject({ major: "1", minor: "36", gitVersion: expect.stringMatching(/^v1\.36\./) });

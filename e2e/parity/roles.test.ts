@@ -78,7 +78,7 @@ test("roles and bindings are stored with their defaults", async ({ api, namespac
   `);
 });
 
-test("roles and bindings that make no sense are refused", async ({ api, namespace }) => {
+test("invalid roles and bindings are refused", async ({ api, namespace }) => {
   const role = async (rules: readonly object[], name = "a"): Promise<unknown> =>
     await api.post(`${rbac}/namespaces/${namespace}/roles`, { metadata: { name }, rules });
   const binding = async (body: object): Promise<unknown> =>
@@ -309,7 +309,7 @@ test("the role of a binding cannot be changed", async ({ api, namespace }) => {
   expect((await api.put(`${path}/a`, { ...binding, subjects: [{ kind: "User", name: "u" }] })).status).toBe(200);
 });
 
-test("a PUT creates a role that is not there", async ({ api, namespace }) => {
+test("a PUT creates a missing role", async ({ api, namespace }) => {
   const role = { metadata: { name: "a" }, rules: [] };
 
   expect((await api.put(`${rbac}/namespaces/${namespace}/roles/a`, role)).status).toBe(201);
@@ -369,7 +369,7 @@ test("a cluster has its usual roles and bindings", async ({ api }) => {
   expect(await bodiesOf(`${path}/rolebindings`, ["system::extension-apiserver-authentication-reader"])).toMatchSnapshot("bindings");
 });
 
-test("the roles admin, edit and view are made of others", async ({ api, namespace }) => {
+test("the roles admin, edit and view are aggregated from others", async ({ api, namespace }) => {
   const rulesOf = async (name: string): Promise<unknown> => (await api.get(`${rbac}/clusterroles/${name}`)).body.rules;
   await eventually(async () => expect((await rulesOf("admin")) as unknown[]).toHaveLength(29));
   expect(await Promise.all(["admin", "edit", "view"].map(rulesOf))).toMatchSnapshot("aggregated rules");
@@ -387,7 +387,7 @@ test("the roles admin, edit and view are made of others", async ({ api, namespac
   await api.delete(`${rbac}/clusterroles/${namespace}`);
 });
 
-test("nobody gives more than he has, unless he may escalate or bind", async ({ api, namespace }) => {
+test("users cannot grant more rights than they have, unless they may escalate or bind", async ({ api, namespace }) => {
   const all = ["get", "create", "update", "patch"];
   await api.create(`${rbac}/namespaces/${namespace}/roles`, {
     metadata: { name: "granter" },

@@ -92,7 +92,7 @@ test("a ReplicaSet is scaled the same way", async ({ api, apps }) => {
   `);
 });
 
-test("a scale that makes no sense is refused", async ({ api, apps }) => {
+test("an invalid scale is refused", async ({ api, apps }) => {
   await createDeployment(api, apps);
 
   expect(await api.put(`${apps}/deployments/web/scale`, scale(-1))).toMatchInlineSnapshot(`

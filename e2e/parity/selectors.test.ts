@@ -21,7 +21,7 @@ function names({ status, body }: Answer): string {
   return body.items.map((item: { metadata: { name: string } }) => item.metadata.name).join("");
 }
 
-test("a label selector knows =, ==, !=, in, notin, exists, ! and numbers", async ({ api, core }) => {
+test("a label selector supports =, ==, !=, in, notin, exists, ! and numbers", async ({ api, core }) => {
   const select = await createSecrets(api, core);
 
   expect(await select("tier=web")).toBe("ab");
@@ -43,7 +43,7 @@ test("a label selector knows =, ==, !=, in, notin, exists, ! and numbers", async
   expect(await select("")).toBe("abcde");
 });
 
-test("a label selector that cannot be read is refused with 400", async ({ api, core }) => {
+test("an invalid label selector is refused with 400", async ({ api, core }) => {
   const refused = (selector: string): Promise<Answer> => api.get(`${core}/secrets?labelSelector=${encodeURIComponent(selector)}`);
 
   expect(await refused("a=b=c")).toMatchInlineSnapshot(
@@ -99,7 +99,7 @@ test("a label selector that cannot be read is refused with 400", async ({ api, c
   );
 });
 
-test("a field selector knows =, == and != on name and namespace of every kind", async ({ api, core, namespace }) => {
+test("a field selector supports =, == and != on name and namespace of every kind", async ({ api, core, namespace }) => {
   await createSecrets(api, core);
   const select = async (selector: string): Promise<string> =>
     names(await api.get(`${core}/secrets?fieldSelector=${encodeURIComponent(selector)}`));
@@ -114,7 +114,7 @@ test("a field selector knows =, == and != on name and namespace of every kind", 
   expect(await select("metadata.name=a,")).toBe("a");
 });
 
-test("label and field selectors hold together", async ({ api, core }) => {
+test("label and field selectors can be combined", async ({ api, core }) => {
   await createSecrets(api, core);
 
   expect(names(await api.get(`${core}/secrets?labelSelector=tier=web&fieldSelector=metadata.name!=a`))).toBe("b");
@@ -145,7 +145,7 @@ test("pods are selected by node, phase, restart policy, scheduler, service accou
   expect(await select("spec.nodeName=n1,status.phase=Pending")).toBe("");
 });
 
-test("events, secrets, nodes and namespaces have field selectors of their own", async ({ api, core, namespace }) => {
+test("events, secrets, nodes and namespaces have additional field selectors", async ({ api, core, namespace }) => {
   await api.create(`${core}/secrets`, { metadata: { name: "a" }, type: "example.com/odd" });
   await api.create(`${core}/secrets`, { metadata: { name: "b" } });
   await api.create(`${core}/events`, {
@@ -180,7 +180,7 @@ test("events, secrets, nodes and namespaces have field selectors of their own", 
   expect(await select("/api/v1/nodes?fieldSelector=spec.unschedulable=true,metadata.name=none")).toBe("");
 });
 
-test("a field that a kind does not offer is refused with 400", async ({ api, core, apps }) => {
+test("an unsupported field is refused with 400", async ({ api, core, apps }) => {
   expect(await api.get(`${core}/pods?fieldSelector=spec.priority=1`)).toMatchInlineSnapshot(
     `400 Failure {message: "field label not supported: spec.priority", reason: "BadRequest"}`,
   );
@@ -207,7 +207,7 @@ test("a field that a kind does not offer is refused with 400", async ({ api, cor
   );
 });
 
-test("a field selector that cannot be read is refused with 400", async ({ api, core }) => {
+test("an invalid field selector is refused with 400", async ({ api, core }) => {
   expect(await api.get(`${core}/pods?fieldSelector=nonsense`)).toMatchInlineSnapshot(
     `400 Failure {message: "invalid selector: 'nonsense'; can't understand 'nonsense'", reason: "BadRequest"}`,
   );

@@ -80,7 +80,7 @@ async function podIsRunning(api: Api, core: string, node: string): Promise<void>
   await eventually(async () => expect((await api.get(`${core}/pods/pod-${node}`)).body.status?.phase).toBe("Running"), soon);
 }
 
-test("two nodes that were set up from printed manifests run side by side, and neither can touch the other's Node, Lease or pods", async ({
+test("of two nodes that were set up with printed manifests, neither can change the other's Node, Lease or pods", async ({
   api,
   certificateOf,
   core,

@@ -5,7 +5,7 @@ import { test } from "./support/parity-test.ts";
 
 const container = (name: string, more: object = {}): object => ({ name, image: "main:1", ...more });
 
-test("a pod is given its service account, a token volume, tolerations and a priority", async ({ api, core }) => {
+test("a pod gets its service account, a token volume, tolerations and a priority", async ({ api, core }) => {
   const pod = await api.create(
     `${core}/pods`,
     podNamed("a", {
@@ -58,7 +58,7 @@ test("a pod is given its service account, a token volume, tolerations and a prio
   `);
 });
 
-test("tolerations for a node that is away are not added twice", async ({ api, core }) => {
+test("tolerations for an unreachable node are not added twice", async ({ api, core }) => {
   const tolerations = [{ key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 }];
   const one = await api.create(`${core}/pods`, podNamed("one", { tolerations }));
   const all = await api.create(`${core}/pods`, podNamed("all", { tolerations: [{ operator: "Exists" }] }));
@@ -72,7 +72,7 @@ test("tolerations for a node that is away are not added twice", async ({ api, co
   expect(all.spec.tolerations).toMatchInlineSnapshot(`[{operator: "Exists"}]`);
 });
 
-test("a service account says whether its token is mounted, and which secrets pull images", async ({ api, core }) => {
+test("a service account determines whether its token is mounted, and the image pull secrets", async ({ api, core }) => {
   await api.create(`${core}/serviceaccounts`, {
     metadata: { name: "robot" },
     automountServiceAccountToken: false,
@@ -95,7 +95,7 @@ test("a service account says whether its token is mounted, and which secrets pul
   expect([loud.spec.volumes.length, loud.spec.imagePullSecrets]).toMatchInlineSnapshot(`[1, [{name: "own"}]]`);
 });
 
-test("a pod of a service account that is not there is refused", async ({ api, core }) => {
+test("a pod with a missing service account is refused", async ({ api, core }) => {
   expect(await api.post(`${core}/pods`, podNamed("a", { serviceAccountName: "none" }))).toMatchInlineSnapshot(`
     403 Failure {
       details: {kind: "pods", name: "a"},
@@ -105,7 +105,7 @@ test("a pod of a service account that is not there is refused", async ({ api, co
   `);
 });
 
-test("a mirror pod may not name a service account, nor have a token", async ({ api, core }) => {
+test("a mirror pod may have neither a service account nor a token", async ({ api, core }) => {
   const annotations = { "kubernetes.io/config.mirror": "x" };
   const created = await api.create(
     `${core}/pods`,
@@ -123,7 +123,7 @@ test("a mirror pod may not name a service account, nor have a token", async ({ a
   `);
 });
 
-test("a token may be bound to a secret, and goes with it", async ({ api, core }) => {
+test("a token may be bound to a secret, and becomes invalid when the secret is deleted", async ({ api, core }) => {
   const secret = await api.create(`${core}/secrets`, { metadata: { name: "s" } });
   const boundObjectRef = { apiVersion: "v1", kind: "Secret", name: "s", uid: secret.metadata.uid };
   const { status } = await api.create(`${core}/serviceaccounts/default/token`, { spec: { boundObjectRef } });

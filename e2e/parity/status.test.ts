@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { podNamed } from "./support/objects.ts";
 import { test } from "./support/parity-test.ts";
 
-test("a main write leaves the status as it is", async ({ api, core }) => {
+test("a write of the main resource does not change the status", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
   await api.patch("merge", `${core}/pods/web/status`, { status: { phase: "Running", message: "m" } });
   const put = await api.put(`${core}/pods/web`, { ...pod, metadata: { name: "web", labels: { a: "b" } }, status: { phase: "Failed" } });
@@ -13,7 +13,7 @@ test("a main write leaves the status as it is", async ({ api, core }) => {
   expect(patched.body.status).toEqual(put.body.status);
 });
 
-test("a status write leaves spec and labels as they are", async ({ api, core }) => {
+test("a status write does not change spec and labels", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }, { labels: { a: "b" } }));
   const { status, body } = await api.put(`${core}/pods/web/status`, {
     ...pod,
@@ -29,7 +29,7 @@ test("a status write leaves spec and labels as they are", async ({ api, core }) 
   expect(body.status).toMatchInlineSnapshot(`{phase: "Running", qosClass: "BestEffort"}`);
 });
 
-test("GET of the status answers with the whole object", async ({ api, core }) => {
+test("GET of the status returns the complete object", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
 
   expect((await api.get(`${core}/pods/web/status`)).body).toEqual(pod);
@@ -42,7 +42,7 @@ test("a status write that changes nothing keeps the resourceVersion", async ({ a
   expect((await api.patch("strategic", `${core}/pods/web/status`, { status: { phase: "Running" } })).body).toEqual(first.body);
 });
 
-test("a status with what a pod's status may not have is refused", async ({ api, core }) => {
+test("a pod status with invalid fields is refused", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1", restartPolicy: "Never" }));
   const patch = (status: object): Promise<unknown> => api.patch("merge", `${core}/pods/web/status`, { status });
   const containerStatus = { name: "main", image: "main:1", imageID: "", ready: false, restartCount: 0 };
@@ -220,7 +220,7 @@ test("a status with what a pod's status may not have is refused", async ({ api, 
   `);
 });
 
-test("what a status write sets is kept: addresses, conditions, container statuses", async ({ api, core }) => {
+test("a status write stores addresses, conditions and container statuses", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
   const { body } = await api.patch("merge", `${core}/pods/web/status`, {
     status: {
@@ -276,7 +276,7 @@ test("what a status write sets is kept: addresses, conditions, container statuse
   `);
 });
 
-test("podIP alone fills podIPs, and the other way round", async ({ api, core }) => {
+test("podIP is derived from podIPs, and vice versa", async ({ api, core }) => {
   for (const name of "ab") await api.create(`${core}/pods`, podNamed(name, { nodeName: "n1" }));
 
   expect((await api.patch("merge", `${core}/pods/a/status`, { status: { podIP: "192.168.1.1" } })).body.status.podIPs).toEqual([
@@ -287,7 +287,7 @@ test("podIP alone fills podIPs, and the other way round", async ({ api, core }) 
   ).toMatchInlineSnapshot(`{phase: "Pending", podIP: "192.168.1.2", podIPs: [{ip: "192.168.1.2"}], qosClass: "BestEffort"}`);
 });
 
-test("a node's status write leaves spec, a main write leaves status", async ({ api, namespace: name }) => {
+test("a node's status write does not change the spec, and a main write does not change the status", async ({ api, namespace: name }) => {
   await api.create("/api/v1/nodes", { metadata: { name }, spec: { unschedulable: true } });
   try {
     const status = { capacity: { cpu: "4", memory: "8Gi", pods: "100" }, nodeInfo: { kubeletVersion: "v1.36.3" } };

@@ -97,7 +97,7 @@ test("containers, their ports, variables and mounts are merged by their keys", a
   `);
 });
 
-test("$patch: delete takes an element of a merged list away, $patch: replace all others", async ({ api, apps }) => {
+test("$patch: delete removes an element of a merged list, $patch: replace all others", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, template({ containers: [container("a"), container("b"), container("c")] }));
   const patch = async (containers: readonly object[]): Promise<string[]> => {
     const { body } = await api.patch("strategic", `${apps}/deployments/web`, { spec: { template: { spec: { containers } } } });
@@ -122,7 +122,7 @@ test("$patch: replace replaces an object, $patch: delete empties it", async ({ a
   expect(replaced.body.spec.template.spec.securityContext).toEqual({});
 });
 
-test("$retainKeys leaves only the named keys, as a change of strategy needs", async ({ api, apps }) => {
+test("$retainKeys keeps only the named keys, as a change of the strategy needs", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, template({ volumes: [{ name: "v", emptyDir: {} }], containers: [container("a")] }));
   const strategy = await api.patch("strategic", `${apps}/deployments/web`, {
     spec: { strategy: { $retainKeys: ["type"], type: "Recreate" } },
@@ -135,7 +135,7 @@ test("$retainKeys leaves only the named keys, as a change of strategy needs", as
   expect(volume.body.spec.template.spec.volumes).toEqual([{ name: "v", hostPath: { path: "/v", type: "" } }]);
 });
 
-test("without $retainKeys a volume ends with two sources, and is refused", async ({ api, apps }) => {
+test("without $retainKeys a volume gets two sources and is refused", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, template({ volumes: [{ name: "v", emptyDir: {} }], containers: [container("a")] }));
 
   expect(
@@ -162,7 +162,7 @@ test("without $retainKeys a volume ends with two sources, and is refused", async
   `);
 });
 
-test("$setElementOrder puts a merged list in order", async ({ api, apps }) => {
+test("$setElementOrder sorts a merged list", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, template({ containers: [container("a"), container("b")] }));
   const { body } = await api.patch("strategic", `${apps}/deployments/web`, {
     spec: {
@@ -350,7 +350,7 @@ test("an element without its merge key is refused", async ({ api, apps }) => {
   ).toMatchInlineSnapshot(`500 Failure {message: "map: map[image:b] does not contain declared merge key: name"}`);
 });
 
-test("a directive that there is none of is refused", async ({ api, apps }) => {
+test("an unknown directive is refused", async ({ api, apps }) => {
   await api.create(`${apps}/deployments`, template({ containers: [container("a")] }));
 
   expect(await api.patch("strategic", `${apps}/deployments/web`, { spec: { $patch: "dance" } })).toMatchInlineSnapshot(

@@ -76,7 +76,7 @@ test("a table is a list of rows with the metadata of each object", async ({ api,
   `);
 });
 
-test("rows hold no object with includeObject=None, and the whole one with Object", async ({ api, core }) => {
+test("rows contain no object with includeObject=None, and the complete object with Object", async ({ api, core }) => {
   const secret = await api.create(`${core}/secrets`, { metadata: { name: "a" } });
 
   expect((await tableOf(api, `${core}/secrets?includeObject=None`)).rows[0]?.object).toBeNull();
@@ -84,7 +84,7 @@ test("rows hold no object with includeObject=None, and the whole one with Object
   expect((await tableOf(api, `${core}/secrets?includeObject=Metadata`)).rows[0]?.object).toMatchObject({ kind: "PartialObjectMetadata" });
 });
 
-test("a single object makes a table of one row", async ({ api, core }) => {
+test("a single object is a table with one row", async ({ api, core }) => {
   await api.create(`${core}/secrets`, { metadata: { name: "a" } });
 
   expect(rowsOf(await tableOf(api, `${core}/secrets/a`))).toMatchInlineSnapshot(`[{Age: "string", Data: 0, Name: "a", Type: "Opaque"}]`);
@@ -470,11 +470,7 @@ test("services show type, addresses, ports and selector", async ({ api, core }) 
   `);
 });
 
-test("namespaces, config maps, secrets, service accounts, leases and events have columns of their own", async ({
-  api,
-  core,
-  namespace,
-}) => {
+test("namespaces, config maps, secrets, service accounts, leases and events have their own columns", async ({ api, core, namespace }) => {
   await api.create(`${core}/configmaps`, { metadata: { name: "a", labels: { a: "b" } }, data: { a: "" }, binaryData: { b: "" } });
   await api.create(`${core}/secrets`, { metadata: { name: "a" }, data: { a: "" } });
   await api.create(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, {
@@ -506,7 +502,7 @@ test("namespaces, config maps, secrets, service accounts, leases and events have
   }
 });
 
-test("an age is in the units that people read", async ({ api, core }) => {
+test("an age is in human-readable units", async ({ api, core }) => {
   await api.create(`${core}/secrets`, { metadata: { name: "a" } });
   const { rows } = await tableOf(api, `${core}/secrets`);
 

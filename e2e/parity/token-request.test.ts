@@ -43,7 +43,7 @@ test("a token for a service account lasts an hour, for the API server's audience
   expect(claims["kubernetes.io"].namespace).toBe(namespace);
 });
 
-test("a token can be bound to a pod and have audiences and a life of its own", async ({ api, core }) => {
+test("a token can be bound to a pod and have its own audiences and lifetime", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
   const answer = await api.post(
     `${core}/serviceaccounts/default/token`,
@@ -67,7 +67,7 @@ test("a token can be bound to a pod and have audiences and a life of its own", a
   `);
 });
 
-test("a token request that makes no sense is refused", async ({ api, core }) => {
+test("an invalid token request is refused", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web"));
   const ask = (spec: object, account = "default"): Promise<Answer> => api.post(`${core}/serviceaccounts/${account}/token`, request(spec));
 
@@ -123,7 +123,7 @@ test("a token request that makes no sense is refused", async ({ api, core }) => 
   );
 });
 
-test("a pod of another service account is not bound to", async ({ api, core }) => {
+test("a token cannot be bound to a pod with another service account", async ({ api, core }) => {
   await api.create(`${core}/serviceaccounts`, { metadata: { name: "robot" } });
   await api.create(`${core}/pods`, podNamed("web"));
 
@@ -134,7 +134,7 @@ test("a pod of another service account is not bound to", async ({ api, core }) =
   );
 });
 
-test("a token review says whose token it is, and that of a pod that is gone is worth nothing", async ({ api, core }) => {
+test("a token review returns the user, and refuses the token of a deleted pod", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web"));
   const { body } = await api.post(
     `${core}/serviceaccounts/default/token`,
@@ -173,14 +173,14 @@ test("a token review says whose token it is, and that of a pod that is gone is w
   await eventually(async () => expect((await review()).status.authenticated).not.toBe(true), { timeoutMs: 50_000, intervalMs: 500 });
 });
 
-test("a review of nonsense says that nobody is authenticated", async ({ api }) => {
+test("a review of an invalid token returns that it is not authenticated", async ({ api }) => {
   const { status, body } = await api.post("/apis/authentication.k8s.io/v1/tokenreviews", { spec: { token: "nonsense" } });
 
   expect(status).toBe(201);
   expect(body.status.authenticated).not.toBe(true);
 });
 
-test("the administrator may do everything, and a self review says so", async ({ api }) => {
+test("a self review shows that the administrator may do everything", async ({ api }) => {
   const answer = await api.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
     spec: { resourceAttributes: { verb: "delete", resource: "nodes" } },
   });

@@ -47,7 +47,7 @@ test("a PUT with an old resourceVersion is refused with 409 Conflict", async ({ 
   `);
 });
 
-test("a PUT with a resourceVersion that is none is refused", async ({ api, core }) => {
+test("a PUT with an invalid resourceVersion is refused", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
 
   expect(await api.put(`${core}/configmaps/settings`, configMapNamed("settings", {}, { resourceVersion: "new" }))).toMatchInlineSnapshot(
@@ -88,7 +88,7 @@ test("a PUT with another uid is refused with 409 Conflict", async ({ api, core, 
   `);
 });
 
-test("a PUT whose name or namespace is not the URL's is refused", async ({ api, core }) => {
+test("a PUT whose name or namespace differs from the URL is refused", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
 
   expect(await api.put(`${core}/configmaps/settings`, configMapNamed("other"))).toMatchInlineSnapshot(
@@ -102,7 +102,7 @@ test("a PUT whose name or namespace is not the URL's is refused", async ({ api, 
   );
 });
 
-test("an update leaves what belongs to the server as it is", async ({ api, core }) => {
+test("an update does not change the server's fields", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings"));
   const answer = await api.put(`${core}/configmaps/settings`, {
     metadata: { name: "settings", generation: 5, selfLink: "/x" },
@@ -116,7 +116,7 @@ test("an update leaves what belongs to the server as it is", async ({ api, core 
   });
 });
 
-test("an update that changes times of the server is refused", async ({ api, core }) => {
+test("an update that changes the server's times is refused", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
   const patch = (metadata: object): Promise<unknown> => api.patch("merge", `${core}/configmaps/settings`, { metadata });
 
@@ -171,7 +171,7 @@ test("an update that changes times of the server is refused", async ({ api, core
   `);
 });
 
-test("PUT does not create, but for kinds such as leases, services and events", async ({ api, core, namespace }) => {
+test("PUT creates objects only of kinds such as leases, services and events", async ({ api, core, namespace }) => {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
   expect((await api.put(`${core}/configmaps/none`, configMapNamed("none"))).status).toBe(404);
@@ -192,7 +192,7 @@ test("PUT does not create, but for kinds such as leases, services and events", a
   `);
 });
 
-test("immutable config maps and secrets stay as they are", async ({ api, core }) => {
+test("immutable config maps and secrets cannot be changed", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, { ...configMapNamed("settings", { a: "1" }), immutable: true });
   await api.create(`${core}/secrets`, { metadata: { name: "key" }, stringData: { a: "1" }, immutable: true });
 
@@ -241,7 +241,7 @@ test("a secret's type cannot change", async ({ api, core }) => {
   `);
 });
 
-test("of a pod's spec little can change", async ({ api, core }) => {
+test("only few fields of a pod's spec can be changed", async ({ api, core }) => {
   const pod = await api.create(`${core}/pods`, podNamed("web", { nodeName: "n1" }));
   const put = (spec: object): Promise<unknown> => api.put(`${core}/pods/web`, { ...pod, spec: { ...pod.spec, ...spec } });
 
@@ -371,7 +371,7 @@ test("generation counts changes of spec, not of metadata or status", async ({ ap
   expect((await api.patch("merge", `${core}/configmaps/kube-root-ca.crt`, { data: { a: "b" } })).body.metadata.generation).toBeUndefined();
 });
 
-test("a dry run of a PUT answers as if, and stores nothing", async ({ api, core }) => {
+test("a dry run of a PUT responds normally and stores nothing", async ({ api, core }) => {
   const created = await api.create(`${core}/configmaps`, configMapNamed("settings", { a: "1" }));
   const answer = await api.put(`${core}/configmaps/settings?dryRun=All`, configMapNamed("settings", { a: "2" }));
 
@@ -379,7 +379,7 @@ test("a dry run of a PUT answers as if, and stores nothing", async ({ api, core 
   expect((await api.get(`${core}/configmaps/settings`)).body).toEqual(created);
 });
 
-test("with the last finalizer removed, an object that waits for it goes", async ({ api, core }) => {
+test("an object that waits for its finalizers is deleted when the last one is removed", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", {}, { finalizers: ["example.com/a"] }));
   await api.delete(`${core}/configmaps/settings`);
   const answer = await api.put(`${core}/configmaps/settings`, configMapNamed("settings"));
@@ -389,7 +389,7 @@ test("with the last finalizer removed, an object that waits for it goes", async 
   expect((await api.get(`${core}/configmaps/settings`)).status).toBe(404);
 });
 
-test("to an object that is being deleted no finalizer is added", async ({ api, core }) => {
+test("no finalizer can be added to an object that is being deleted", async ({ api, core }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings", {}, { finalizers: ["example.com/a"] }));
   await api.delete(`${core}/configmaps/settings`);
 

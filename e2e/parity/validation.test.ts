@@ -19,7 +19,7 @@ function refusal({ status, body }: Answer): unknown {
 const container = (fields: object): object => podNamed("a", { containers: [{ name: "a", image: "a", ...fields }] });
 const volume = (fields: object): object => podNamed("a", { volumes: [{ name: "v", ...fields }] });
 
-test("names that are none are refused", async ({ api, core }) => {
+test("invalid names are refused", async ({ api, core }) => {
   const named = (name: string): object => configMapNamed(name);
   expect(
     await refusals(api, `${core}/configmaps`, {
@@ -44,7 +44,7 @@ test("names that are none are refused", async ({ api, core }) => {
   ).toMatchSnapshot("namespaces");
 });
 
-test("labels and annotations that are none are refused", async ({ api, core }) => {
+test("invalid labels and annotations are refused", async ({ api, core }) => {
   const labelled = (labels: object): object => configMapNamed("a", {}, { labels });
   const annotated = (annotations: object): object => configMapNamed("a", {}, { annotations });
   expect(
@@ -63,7 +63,7 @@ test("labels and annotations that are none are refused", async ({ api, core }) =
   ).toMatchSnapshot("configmaps");
 });
 
-test("finalizers and owner references that are none are refused", async ({ api, core }) => {
+test("invalid finalizers and owner references are refused", async ({ api, core }) => {
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u" };
   const owned = (...ownerReferences: readonly object[]): object => configMapNamed("a", {}, { ownerReferences });
   expect(
@@ -102,7 +102,7 @@ test("keys of config maps and secrets are file names, and data has a limit", asy
   ).toMatchSnapshot("secrets");
 });
 
-test("pods without what a pod needs are refused", async ({ api, core }) => {
+test("pods without required fields are refused", async ({ api, core }) => {
   expect(
     await refusals(api, `${core}/pods`, {
       "no spec": { metadata: { name: "a" } },
@@ -125,7 +125,7 @@ test("pods without what a pod needs are refused", async ({ api, core }) => {
   ).toMatchSnapshot("pods");
 });
 
-test("pods with wrong policies, grace, names and places are refused", async ({ api, core }) => {
+test("pods with invalid policies, grace periods, names and hosts are refused", async ({ api, core }) => {
   expect(
     await refusals(api, `${core}/pods`, {
       "restart policy": podNamed("a", { restartPolicy: "Perhaps" }),
@@ -147,7 +147,7 @@ test("pods with wrong policies, grace, names and places are refused", async ({ a
   ).toMatchSnapshot("pods");
 });
 
-test("pods with wrong tolerations, affinities and spread are refused", async ({ api, core }) => {
+test("pods with invalid tolerations, affinities and spread constraints are refused", async ({ api, core }) => {
   const tolerate = (toleration: object): object => podNamed("a", { tolerations: [toleration] });
   const spread = (constraint: object): object => podNamed("a", { topologySpreadConstraints: [constraint] });
   const node = (term: object): object =>
@@ -174,7 +174,7 @@ test("pods with wrong tolerations, affinities and spread are refused", async ({ 
   ).toMatchSnapshot("pods");
 });
 
-test("containers with wrong ports, variables, resources and probes are refused", async ({ api, core }) => {
+test("containers with invalid ports, variables, resources and probes are refused", async ({ api, core }) => {
   const env = (variable: object): object => container({ env: [variable] });
   expect(
     await refusals(api, `${core}/pods`, {
@@ -225,7 +225,7 @@ test("containers with wrong ports, variables, resources and probes are refused",
   ).toMatchSnapshot("pods");
 });
 
-test("pods with wrong volumes and mounts are refused", async ({ api, core }) => {
+test("pods with invalid volumes and mounts are refused", async ({ api, core }) => {
   const mount = (volumeMount: object): object =>
     podNamed("a", { volumes: [{ name: "v" }], containers: [{ name: "a", image: "a", volumeMounts: [volumeMount] }] });
   expect(
@@ -278,7 +278,7 @@ test("pods with wrong volumes and mounts are refused", async ({ api, core }) => 
   ).toMatchSnapshot("pods");
 });
 
-test("pods with a wrong security context are refused", async ({ api, core }) => {
+test("pods with an invalid security context are refused", async ({ api, core }) => {
   expect(
     await refusals(api, `${core}/pods`, {
       user: podNamed("a", { securityContext: { runAsUser: -1 } }),
@@ -293,7 +293,7 @@ test("pods with a wrong security context are refused", async ({ api, core }) => 
   ).toMatchSnapshot("pods");
 });
 
-test("Deployments and ReplicaSets that make no sense are refused", async ({ api, apps }) => {
+test("invalid Deployments and ReplicaSets are refused", async ({ api, apps }) => {
   const labels = { a: "b" };
   const template = { metadata: { labels }, spec: { containers: [{ name: "a", image: "a" }] } };
   const deployment = (spec: object): object => ({
@@ -342,7 +342,7 @@ test("a Deployment's selector cannot change", async ({ api, apps }) => {
   );
 });
 
-test("services that make no sense are refused", async ({ api, core }) => {
+test("invalid services are refused", async ({ api, core }) => {
   const service = (spec: object): object => ({ metadata: { name: "a" }, spec: { ports: [{ port: 80 }], ...spec } });
   expect(
     await refusals(api, `${core}/services`, {
@@ -374,7 +374,7 @@ test("services that make no sense are refused", async ({ api, core }) => {
   ).toMatchSnapshot("services");
 });
 
-test("a cluster IP and a node port have to be of the server's ranges", async ({ api, core }) => {
+test("a cluster IP and a node port must be in the server's ranges", async ({ api, core }) => {
   const service = (spec: object): object => ({ metadata: { name: "a" }, spec: { ports: [{ port: 80 }], ...spec } });
 
   expect(await api.post(`${core}/services`, service({ clusterIP: "192.168.0.1" }))).toMatchSnapshot("services");
@@ -383,7 +383,7 @@ test("a cluster IP and a node port have to be of the server's ranges", async ({ 
   );
 });
 
-test("nodes, leases, events and namespaces that make no sense are refused", async ({ api, core, namespace }) => {
+test("invalid nodes, leases, events and namespaces are refused", async ({ api, core, namespace }) => {
   const node = (fields: object): object => ({ metadata: { name: "a" }, ...fields });
   expect(
     await refusals(api, "/api/v1/nodes", {

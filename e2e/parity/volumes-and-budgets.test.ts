@@ -13,7 +13,10 @@ const uniqueName = (): string => `parity-${randomBytes(4).toString("hex")}`;
 /** The real controller retries every fifteen seconds. */
 const patience = { timeoutMs: 50_000 };
 
-test("a claim and a volume that fits are bound to each other; the volume is released when the claim goes", async ({ api, core }) => {
+test("a claim and a matching volume are bound to each other, and the volume is released when the claim is deleted", async ({
+  api,
+  core,
+}) => {
   const name = uniqueName();
   const claims = `${core}/persistentvolumeclaims`;
   await api.create(volumesPath, volumeNamed(name));
@@ -93,7 +96,7 @@ test("a claim and a volume that fits are bound to each other; the volume is rele
   }, patience);
 });
 
-test("a volume without a claim is available, and released after it", async ({ api, core }) => {
+test("a volume without a claim is available, and released after its claim", async ({ api, core }) => {
   const name = uniqueName();
   const claims = `${core}/persistentvolumeclaims`;
   await api.create(volumesPath, volumeNamed(name));
@@ -114,12 +117,12 @@ test("a volume without a claim is available, and released after it", async ({ ap
   await api.delete(`${volumesPath}/${name}`);
 });
 
-test("claims without a class get the default one, if there is one when they are created", async ({ api, core }) => {
+test("claims without a class get the default class that exists when they are created", async ({ api, core }) => {
   const { body } = await api.post(`${core}/persistentvolumeclaims`, claimNamed("a", { storageClassName: undefined }));
   expect(body.spec.storageClassName).toBeUndefined();
 });
 
-test("a class can have its claims wait for a pod", async ({ api, core }) => {
+test("claims of a class with WaitForFirstConsumer wait for a pod", async ({ api, core }) => {
   const name = uniqueName();
   await api.create(classesPath, {
     metadata: { name },
@@ -144,7 +147,7 @@ test("a class can have its claims wait for a pod", async ({ api, core }) => {
   await api.delete(`${classesPath}/${name}`);
 });
 
-test("a pod whose claims are not there is not scheduled", async ({ api, core }) => {
+test("a pod with missing claims is not scheduled", async ({ api, core }) => {
   const claimed = (name: string, claimName: string): unknown =>
     podNamed(name, { schedulerName: "default-scheduler", volumes: [{ name: "data", persistentVolumeClaim: { claimName } }] });
   const node = uniqueName();
@@ -164,7 +167,7 @@ test("a pod whose claims are not there is not scheduled", async ({ api, core }) 
   await api.delete(`/api/v1/nodes/${node}`);
 });
 
-test("a budget counts its pods, and refuses evictions that it cannot afford", async ({ api, core }) => {
+test("a budget counts its pods, and refuses evictions that would violate it", async ({ api, core }) => {
   const budgets = `${core.replace("/api/v1/", "/apis/policy/v1/")}/poddisruptionbudgets`;
   const lastTransitionTime = new Date().toISOString().replace(/\.\d+/, "");
   for (const name of ["a", "b"]) {

@@ -20,7 +20,7 @@ async function versionOf(api: Api, path: string): Promise<string> {
   return (await api.get(path)).body.metadata.resourceVersion;
 }
 
-test("a watch from a list's version tells every later change with the whole object", async ({ api, core }) => {
+test("a watch from a list's version delivers every later change with the complete object", async ({ api, core }) => {
   using watch = await api.watch(`${core}/secrets?resourceVersion=${await versionOf(api, `${core}/secrets`)}`);
   const created = await api.create(`${core}/secrets`, secret("a"));
   const patched = (await api.patch("merge", `${core}/secrets/a`, { metadata: { labels: { a: "b" } } })).body;
@@ -58,7 +58,7 @@ test("the object of a DELETED event has the version of its deletion", async ({ a
   expect(version).toBeLessThan(Number(later.metadata.resourceVersion));
 });
 
-test("a watch without a version, and one from 0, begin with what there is", async ({ api, core }) => {
+test("a watch without a version or from version 0 begins with the existing objects", async ({ api, core }) => {
   for (const name of "ba") await api.create(`${core}/secrets`, secret(name));
   for (const query of ["", "?resourceVersion=0"]) {
     await waitForCache(api, `${core}/secrets`);
@@ -70,7 +70,7 @@ test("a watch without a version, and one from 0, begin with what there is", asyn
   }
 });
 
-test("a watch from a version begins with what came after it", async ({ api, core }) => {
+test("a watch from a version begins with later changes", async ({ api, core }) => {
   const { metadata } = await api.create(`${core}/secrets`, secret("a"));
   await api.create(`${core}/secrets`, secret("b"));
   await api.delete(`${core}/secrets/a`);
@@ -79,7 +79,7 @@ test("a watch from a version begins with what came after it", async ({ api, core
   expect(await take(watch, 2)).toEqual(["ADDED b", "DELETED a"]);
 });
 
-test("a watch of all namespaces tells of this one, too", async ({ api, core, namespace }) => {
+test("a watch of all namespaces includes this one", async ({ api, core, namespace }) => {
   using watch = await api.watch(
     `/api/v1/secrets?resourceVersion=${await versionOf(api, `${core}/secrets`)}&fieldSelector=metadata.namespace=${namespace}`,
   );
@@ -88,14 +88,17 @@ test("a watch of all namespaces tells of this one, too", async ({ api, core, nam
   expect(await take(watch, 1)).toEqual(["ADDED a"]);
 });
 
-test("a watch of one object by its name tells of no other", async ({ api, core }) => {
+test("a watch of one object by name includes no others", async ({ api, core }) => {
   using watch = await api.watch(`${core}/secrets?resourceVersion=${await versionOf(api, `${core}/secrets`)}&fieldSelector=metadata.name=b`);
   for (const name of "ab") await api.create(`${core}/secrets`, secret(name));
 
   expect(await take(watch, 1)).toEqual(["ADDED b"]);
 });
 
-test("an object that begins to be selected is ADDED, one that ceases DELETED, with its new state and version", async ({ api, core }) => {
+test("an object that starts to match the selector is ADDED, and one that stops to match is DELETED, with its new state and version", async ({
+  api,
+  core,
+}) => {
   await api.create(`${core}/secrets`, secret("a"));
   using watch = await api.watch(`${core}/secrets?resourceVersion=${await versionOf(api, `${core}/secrets`)}&labelSelector=on`);
   const on = (await api.patch("merge", `${core}/secrets/a`, { metadata: { labels: { on: "1" } } })).body;
@@ -111,7 +114,7 @@ test("an object that begins to be selected is ADDED, one that ceases DELETED, wi
   expect(events[2]?.object.metadata.labels).toEqual({ on: "2" });
 });
 
-test("a pod bound to a node is ADDED for who watches the node's pods", async ({ api, core }) => {
+test("a pod that is bound to a node is ADDED in a watch of the node's pods", async ({ api, core }) => {
   using watch = await api.watch(`${core}/pods?fieldSelector=spec.nodeName=n1`);
   await api.create(`${core}/pods`, podNamed("web"));
   await api.create(`${core}/pods/web/binding`, { metadata: { name: "web" }, target: { kind: "Node", name: "n1" } });
@@ -121,7 +124,7 @@ test("a pod bound to a node is ADDED for who watches the node's pods", async ({ 
   expect([events[0], events.at(-1)]).toEqual(["ADDED web", expect.stringMatching(/^(MODIFIED|DELETED) web$/)]);
 });
 
-test("sendInitialEvents sends what there is, then a bookmark that says so", async ({ api, core }) => {
+test("sendInitialEvents sends the existing objects and then a bookmark that marks their end", async ({ api, core }) => {
   for (const name of "ab") await api.create(`${core}/secrets`, secret(name));
   using watch = await api.watch(`${core}/secrets?sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`);
 
@@ -136,7 +139,7 @@ test("sendInitialEvents sends what there is, then a bookmark that says so", asyn
   expect(await take(watch, 1)).toEqual(["ADDED c"]);
 });
 
-test("sendInitialEvents without bookmarks sends what there is and no bookmark", async ({ api, core }) => {
+test("sendInitialEvents without bookmarks sends the existing objects and no bookmark", async ({ api, core }) => {
   await api.create(`${core}/secrets`, secret("a"));
   await waitForCache(api, `${core}/secrets`);
   using watch = await api.watch(`${core}/secrets?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0`);
@@ -146,7 +149,7 @@ test("sendInitialEvents without bookmarks sends what there is and no bookmark", 
   expect(await take(watch, 1)).toEqual(["ADDED b"]);
 });
 
-test("sendInitialEvents=false sends only what comes", async ({ api, core }) => {
+test("sendInitialEvents=false sends only new changes", async ({ api, core }) => {
   await api.create(`${core}/secrets`, secret("a"));
   using watch = await api.watch(`${core}/secrets?sendInitialEvents=false&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`);
   await api.create(`${core}/secrets`, secret("b"));
@@ -154,7 +157,7 @@ test("sendInitialEvents=false sends only what comes", async ({ api, core }) => {
   expect(await take(watch, 1)).toEqual(["ADDED b"]);
 });
 
-test("options of a watch that contradict each other are refused", async ({ api, core }) => {
+test("contradictory options of a watch are refused", async ({ api, core }) => {
   expect(await api.get(`${core}/secrets?watch=true&sendInitialEvents=true`)).toMatchInlineSnapshot(`
     422 Failure {
       details: {
@@ -254,7 +257,7 @@ test("timeoutSeconds ends a watch", async ({ api, core }) => {
   expect(Date.now() - startedMs).toBeLessThan(50_000);
 });
 
-test("a watch that takes bookmarks gets one before its time-out, with no more than kind and version", async ({ api, core }) => {
+test("a watch with bookmarks gets one before its time-out, which has only a kind and a version", async ({ api, core }) => {
   await api.create(`${core}/secrets`, secret("a"));
   const version = await versionOf(api, `${core}/secrets`);
   await api.create(`${core}/secrets`, secret("b"));
@@ -273,7 +276,7 @@ test("a watch that takes bookmarks gets one before its time-out, with no more th
   expect(Number(bookmark?.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(Number(events[0]?.object.metadata.resourceVersion));
 });
 
-test("a watch can have nothing but metadata", async ({ api, core }) => {
+test("a watch can deliver metadata only", async ({ api, core }) => {
   using watch = await api.watch(`${core}/secrets`, { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" });
   await api.create(`${core}/secrets`, secret("a"));
 
@@ -302,7 +305,7 @@ test("a watch of tables describes its columns once", async ({ api, core }) => {
   expect(second?.object.columnDefinitions).toBeNull();
 });
 
-test("the old way to watch, with the path /watch, is served", async ({ api, core, namespace }) => {
+test("the deprecated path /watch is served", async ({ api, core, namespace }) => {
   await api.create(`${core}/configmaps`, configMapNamed("settings"));
   using watch = await api.watch(`/api/v1/watch/namespaces/${namespace}/configmaps?fieldSelector=metadata.name=settings`);
 

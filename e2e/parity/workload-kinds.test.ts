@@ -79,7 +79,7 @@ const cases: readonly [kind: string, at: (place: Place) => string, object: objec
   ["PodDisruptionBudget", (place) => `${policyOf(place)}/poddisruptionbudgets`, budgetNamed("a", { minAvailable: "50%" })],
 ];
 
-test.for(cases)("a %s is filled in and shown", async ([, at, object, settled = ""], { api, core, apps }) => {
+test.for(cases)("a %s is defaulted and shown", async ([, at, object, settled = ""], { api, core, apps }) => {
   const path = at({ core, apps });
   const answer = await api.post(path, object);
 
@@ -88,7 +88,7 @@ test.for(cases)("a %s is filled in and shown", async ([, at, object, settled = "
   expect(await rowOf(api, path)).toMatchSnapshot("row");
 });
 
-test("a PersistentVolume is filled in and shown", async ({ api }) => {
+test("a PersistentVolume is defaulted and shown", async ({ api }) => {
   const name = uniqueName();
   expect(await api.post("/api/v1/persistentvolumes", volumeNamed(name))).toMatchSnapshot("answer");
   expect(
@@ -99,7 +99,7 @@ test("a PersistentVolume is filled in and shown", async ({ api }) => {
   await api.delete(`/api/v1/persistentvolumes/${name}`);
 });
 
-test("a StorageClass is filled in and shown, and does not change", async ({ api }) => {
+test("a StorageClass is defaulted, shown and immutable", async ({ api }) => {
   const name = uniqueName();
   const classes = "/apis/storage.k8s.io/v1/storageclasses";
   expect(await api.post(classes, { metadata: { name }, provisioner: "example.com/a" })).toMatchSnapshot("created");
@@ -110,7 +110,7 @@ test("a StorageClass is filled in and shown, and does not change", async ({ api 
   expect(await api.delete(`${classes}/${name}`)).toMatchSnapshot("deleted");
 });
 
-test("a Job says that its pods stay when it is deleted", async ({ api, core, apps }) => {
+test("deleting a Job warns that its pods are orphaned", async ({ api, core, apps }) => {
   const jobs = `${batchOf({ core, apps })}/jobs`;
   await api.create(jobs, jobNamed("a", { suspend: true }));
   const { headers } = await api.delete(`${jobs}/a`);
@@ -122,7 +122,7 @@ test("a Job says that its pods stay when it is deleted", async ({ api, core, app
   expect((await api.delete(`${jobs}/b`, { propagationPolicy: "Background" })).headers["warning"]).toBeUndefined();
 });
 
-test("generations count changes of the spec, and the template's of a DaemonSet are counted apart", async ({ api, apps }) => {
+test("generations count changes of the spec, and a DaemonSet's changes of the template separately", async ({ api, apps }) => {
   const daemonSets = `${apps}/daemonsets`;
   await api.create(daemonSets, daemonSetNamed("a"));
   const metadataOf = async (patch: object): Promise<unknown> => {
