@@ -14,7 +14,7 @@ export function writeMeasured(
   const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
   const text = readFileSync(file, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${file}: expected the marks ${begin} and ${end}, in this order`);
+  if (from < 0 || to < from) throw new Error(`${file}: expected the markers ${begin} and ${end}, in this order`);
   writeFileSync(file, `${text.slice(0, from + begin.length)}\n\n${markdown}\n${text.slice(to)}`);
 }
 

@@ -51,7 +51,8 @@ class Agent {
       const { json, index } = await this.ask("GET", `/job/${String(job["ID"])}/allocations?index=${from}&wait=60s`);
       const [allocation] = json as { ClientStatus: string }[];
       if (allocation?.ClientStatus === "running") return;
-      if (allocation && allocation.ClientStatus !== "pending") throw new Error(`the job is ${allocation.ClientStatus} and not running`);
+      if (allocation && allocation.ClientStatus !== "pending")
+        throw new Error(`the job's allocation is ${allocation.ClientStatus}; expected running`);
       from = index;
     }
   }
@@ -61,7 +62,7 @@ class Agent {
 async function jobOfPod(agent: Agent): Promise<Job> {
   const { json } = await agent.ask("GET", "/jobs?prefix=vk-");
   const living = (json as { ID: string; Status: string }[]).find(({ Status }) => Status === "running");
-  if (!living) throw new Error("find the pod's job: no job runs whose id begins with vk-");
+  if (!living) throw new Error("find the pod's job: no running job has an ID that begins with vk-");
   const { json: job } = await agent.ask("GET", `/job/${living.ID}`);
   const { ID, Name, Datacenters, Type, TaskGroups, Constraints, NodePool, Namespace } = job as Job;
   return { ID, Name, Datacenters, Type, TaskGroups, Constraints, NodePool, Namespace };

@@ -61,7 +61,7 @@ class PodWatch implements AsyncDisposable {
     for (;;) {
       const phase = this.#pods.get(name)?.status?.phase ?? "Pending";
       if (phase === "Running") return;
-      if (phase !== "Pending") throw new Error(`pod ${name} is ${phase} and not Running`);
+      if (phase !== "Pending") throw new Error(`pod ${name} is ${phase}; expected Running`);
       await this.#changed.promise;
     }
   }

@@ -78,7 +78,7 @@ class StreamServer implements AsyncDisposable {
     const [access] = (await Promise.race([
       once(child, "message"),
       once(child, "exit").then(([code]) => {
-        throw new Error(`the server of streams (${kind}) ended with code ${String(code)} before it said where it is`);
+        throw new Error(`the stream server (${kind}) ended with code ${String(code)} before it listened`);
       }),
     ])) as [StreamServerAccess];
     return new StreamServer(child, access);

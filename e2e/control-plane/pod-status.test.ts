@@ -14,7 +14,7 @@ const hostIPs = ["192.0.2.1"];
 
 const shared = openControlPlane(inject("controlPlane"));
 const { credentials: pair } = shared.target;
-if (!pair || !("certificate" in pair)) throw new Error("the administrator is expected to have a certificate");
+if (!pair || !("certificate" in pair)) throw new Error("the administrator's credentials must be a client certificate");
 const tls = { ca: shared.caCertificate, certificate: pair.certificate, key: pair.key };
 const transport = createHttpTransport({ credentials: { server: shared.server, current: async () => ({ tls }), refresh: async () => {} } });
 const client: KubeClient = createKubeClient(transport);

@@ -145,7 +145,7 @@ test("a sandbox's network resources are freed when it is removed, even if it die
   const killed = async (id: string): Promise<void> => void (await api.json("POST", `/containers/${id}/kill`));
   await using rig = await RuntimeRig.open("cni-runtime", { settings: runtimeSettings });
   const [stays, dies, vanishes] = await Promise.all(["stays", "dies", "vanishes"].map((name) => rig.sandbox(rig.pod(name))));
-  if (!stays || !dies || !vanishes) throw new Error("there are three");
+  if (!stays || !dies || !vanishes) throw new Error("expected three pods");
   expect(reserved()).toHaveLength(6);
 
   // As after a restart of the program: a new runtime that has only the data on disk.

@@ -34,7 +34,7 @@ const show = (path: string): Promise<string> => node.say("get", "--raw", `/api/v
 /** Number of metric families that Prometheus' parser finds. @throws Error with the parser's message */
 async function parse(metrics: string): Promise<number> {
   const program = inject("prometheusParser");
-  if (program === "") throw new Error("there is no parser: run make test LEVEL=docker, or name it in PROMETHEUS_PARSER");
+  if (program === "") throw new Error("Prometheus' parser is missing: run make test LEVEL=docker, or set PROMETHEUS_PARSER to its path");
   const parser = spawn(program);
   parser.stdin.end(metrics);
   const [found, problem] = await Promise.all([text(parser.stdout), text(parser.stderr)]);

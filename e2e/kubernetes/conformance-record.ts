@@ -81,7 +81,7 @@ export const conformanceRecord: string = join(import.meta.dirname, "conformance.
 export function parseConformanceRun(text: string): ConformanceRun {
   const parsed = schema.safeParse(JSON.parse(text));
   if (parsed.success) return parsed.data;
-  throw new Error(`${conformanceRecord}: ${z.prettifyError(parsed.error)}; \`make conformance\` writes it anew`);
+  throw new Error(`${conformanceRecord}: ${z.prettifyError(parsed.error)}; run \`make conformance\` to write it again`);
 }
 
 /** The text of {@link conformanceRecord}. */

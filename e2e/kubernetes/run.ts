@@ -40,7 +40,7 @@ const { values } = parseArgs({
   },
 });
 const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
-if (nodeAddress === undefined) throw new Error("these tests need namespaces of their own: run make conformance");
+if (nodeAddress === undefined) throw new Error("these tests must run in private namespaces: run make conformance");
 
 const groups = chosenGroups();
 const policies = chosenPolicies();

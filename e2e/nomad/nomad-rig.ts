@@ -89,8 +89,8 @@ export class NomadRig implements AsyncDisposable {
         if (!secret) throw new NotFoundError(`there is no secret ${name}`);
         return secret;
       },
-      getConfigMap: () => Promise.reject(new NotFoundError("there are no config maps here")),
-      getServiceAccountToken: () => Promise.reject(new NotFoundError("there are no service accounts here")),
+      getConfigMap: () => Promise.reject(new NotFoundError("the rig has no config maps")),
+      getServiceAccountToken: () => Promise.reject(new NotFoundError("the rig has no service accounts")),
       resolvePod: (ref) => this.#resolve(ref),
       recordEvent: (_ref, event) => void this.events.push(event),
     };
@@ -201,7 +201,7 @@ export class NomadRig implements AsyncDisposable {
 
   #resolve({ uid }: PodRef): ResolvedPod {
     const pod = this.#pods.get(uid);
-    if (!pod) throw new NotFoundError(`pod ${uid} is none of this node's`);
+    if (!pod) throw new NotFoundError(`pod ${uid} is not on this node`);
     const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
     const volumes = this.#volumes;
     return {

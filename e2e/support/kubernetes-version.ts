@@ -5,7 +5,7 @@
  */
 function isSince(minor: number, version: string): boolean {
   const [, found] = /^v1\.(\d+)\./.exec(version) ?? [];
-  if (found === undefined) throw new Error(`a server says that its version is ${version}: expected v1.MINOR.PATCH`);
+  if (found === undefined) throw new Error(`the server's version is ${version}: expected v1.MINOR.PATCH`);
   return Number(found) >= minor;
 }
 

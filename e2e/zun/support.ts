@@ -23,7 +23,7 @@ export async function openProvider(config: object, pods: readonly Pod[] = []): P
   };
   const updates: PodUpdate[] = [];
   const nothing = (): never => {
-    throw new NotFoundError("there is nothing of the kind here");
+    throw new NotFoundError("the test host has no such objects");
   };
   const host: ProviderHost = {
     nodeName: "zun-e2e",

@@ -78,7 +78,7 @@ export function compareFigures(summary: FullStatsSummary, before: Reading, after
   return Object.keys(before).map((name) => {
     const [, shown = "", path = ""] = figures.find(([own]) => own === name) ?? [];
     const value = valueAt(summary, path);
-    if (value === undefined) throw new Error(`the node does not show "${name}"`);
+    if (value === undefined) throw new Error(`the node's summary has no figure "${name}"`);
     const [first, second] = [before[name] ?? NaN, after[name] ?? NaN];
     const [least, most] = [Math.min(first, second), Math.max(first, second)];
     const off = value < least ? least - value : Math.max(0, value - most);

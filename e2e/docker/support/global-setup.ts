@@ -34,7 +34,9 @@ export async function setup(project: TestProject): Promise<void> {
   const named = process.env["VK_TEST_DOCKER_HOST"];
   const ofNamespace = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
   if (named === undefined && ofNamespace === undefined)
-    throw new Error("these tests need namespaces of their own: run make test LEVEL=docker, or name an engine in VK_TEST_DOCKER_HOST");
+    throw new Error(
+      "these tests must run in private namespaces: run make test LEVEL=docker, or set VK_TEST_DOCKER_HOST to a running engine",
+    );
   const api = named === undefined ? resources.use(await PrivateEngine.start()).api : new EngineApi(named);
   resources.use(await importImages(api));
   const { host: registry } = resources.use(await startRegistry());

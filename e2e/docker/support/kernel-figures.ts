@@ -35,7 +35,7 @@ export async function readFigures(api: EngineApi, pod: ReadPod): Promise<Reading
   const [main, other] = await Promise.all(
     [pod.containerId, pod.otherId].map(async (id) => (await api.json("GET", `/containers/${id}/json?size=1`)) as Inspected),
   );
-  if (!main || !other) throw new Error("the pod has not two containers");
+  if (!main || !other) throw new Error("the pod must have two containers");
   const own = `${pod.path}/${pod.containerId}`;
   const usage = (path: string): number =>
     isVersion2 ? key(path, "", "cpu.stat", "usage_usec") * 1000 : number(path, "cpuacct", "cpuacct.usage");

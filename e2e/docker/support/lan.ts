@@ -137,7 +137,7 @@ async function holdNamespace(name: string, { directory, reaper, resources }: Lan
   const namespace = new NetworkNamespace(holder.pid);
   await eventually(
     () => {
-      if (!namespace.isApart) throw new Error("it is still the caller's");
+      if (!namespace.isApart) throw new Error(`process ${holder.pid} is still in the network namespace of the caller`);
     },
     { timeoutMs: 60_000, describe: `a network namespace for ${name}` },
   );

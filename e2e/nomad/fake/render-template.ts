@@ -30,7 +30,7 @@ function nextBlock(text: string): { start: number; end: number; path: string; in
     const inner = text.slice(open.index + open[0].length, mark.index);
     return { start: open.index, end: mark.index + mark[0].length, path: open[1] ?? "", inner };
   }
-  throw new SyntaxError(`template: a block does not end: ${text.slice(0, 80)}`);
+  throw new SyntaxError(`template: a block has no end: ${text.slice(0, 80)}`);
 }
 
 function renderInner(inner: string, items: Readonly<Record<string, string>>): Buffer {

@@ -110,7 +110,7 @@ function openReal(): OpenServer {
   const { server, caCertificate, target, kubeconfigFor } = openControlPlane(inject("controlPlane"));
   const { credentials } = target;
   if (credentials === undefined || !("certificate" in credentials))
-    throw new TypeError("the control plane's administrator has no certificate");
+    throw new TypeError("the administrator's credentials must be a client certificate");
   const api = new Api({ server, ca: caCertificate, credentials: { cert: credentials.certificate, key: credentials.key } });
   return {
     api,

@@ -21,7 +21,8 @@ export interface RealZun extends AsyncDisposable {
 /** Path of the Python installation with Zun. @throws Error if the level is not prepared */
 function zunPython(): string {
   const python = process.env["ZUN_API_PYTHON"];
-  if (!python) throw new Error("set ZUN_API_PYTHON, or run make e2e-zun, which installs Zun's API");
+  if (!python)
+    throw new Error("Zun's API is not installed: run make e2e-zun, which installs it, or set ZUN_API_PYTHON to a Python that has it");
   return python;
 }
 
@@ -50,7 +51,7 @@ export async function startRealZun(): Promise<RealZun> {
   });
   child.once("exit", (code) => listening.reject(new Error(`Zun's API ended with ${code}: ${errors}`)));
   const timer = setTimeout(
-    () => listening.reject(new Error(`Zun's API does not listen after ${startTimeoutMs} ms: ${errors}`)),
+    () => listening.reject(new Error(`Zun's API did not listen within ${startTimeoutMs} ms: ${errors}`)),
     startTimeoutMs,
   );
   try {

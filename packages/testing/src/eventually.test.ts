@@ -32,7 +32,7 @@ test("eventually says what it waited for, how long, and what the last check said
 
   const error = await waiting;
   expect(isDeadlineExceeded(error)).toBe(true);
-  expect(String(error)).toContain("waiting for three pods: not so within 200 ms");
+  expect(String(error)).toContain("waiting for three pods: not reached within 200 ms (attempts: ");
   expect(String(error)).toContain("2 of 3 pods run");
 });
 

@@ -39,9 +39,9 @@ export async function eventually<T>(check: (signal: AbortSignal) => T | Promise<
     await clock.sleep(intervalMs, signal).catch(() => undefined);
     options.signal?.throwIfAborted();
     if (deadline.signal.aborted || clock.monotonic() - startedMs >= timeoutMs) {
-      const why = last === undefined ? "the first check did not end" : messageOf(last);
+      const why = last === undefined ? "the first check did not return" : messageOf(last);
       throw new DeadlineExceededError(
-        `waiting for ${describe}: not so within ${String(timeoutMs)} ms (${String(attempts)} checks); the last one: ${why}`,
+        `waiting for ${describe}: not reached within ${String(timeoutMs)} ms (attempts: ${String(attempts)}); last failure: ${why}`,
         { cause: last },
       );
     }
