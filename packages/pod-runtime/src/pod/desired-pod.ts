@@ -1,7 +1,7 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { isSidecar } from "@virtual-kubelet/kubernetes";
+import { createHash } from "node:crypto";
 import { withPodLimits, type Resources } from "./resources.ts";
-import { specHash } from "./spec-hash.ts";
 import { wholeResources } from "./whole-resources.ts";
 
 /** The list of the spec that a container is from. A sidecar is an init container with `restartPolicy: Always`. */
@@ -52,4 +52,15 @@ export function desiredPodOf(pod: DeepReadonly<Pod>): DesiredPod {
 /** Time that the pod's containers get to end by themselves, in milliseconds. Default: 30,000. */
 export function terminationGraceMs(pod: DeepReadonly<Pod>): number {
   return (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000;
+}
+
+/**
+ * Hash of the fields whose change restarts a container. In a running pod only the image and the resources can change, and resources are
+ * changed in place.
+ */
+export function specHash(container: DeepReadonly<Container>): string {
+  return createHash("sha256")
+    .update(`${container.name}\0${container.image ?? ""}`)
+    .digest("hex")
+    .slice(0, 16);
 }

@@ -1,7 +1,7 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { describe, expect, test } from "vitest";
 import { adoptPod, endedUnheard } from "./adopt.ts";
-import { specHash } from "../pod/spec-hash.ts";
+import { specHash } from "../pod/desired-pod.ts";
 import type { RuntimeContainerState, RuntimeInventory } from "../runtime/container-runtime.ts";
 import { containerLabels, originLabels, podLabels } from "../runtime/labels.ts";
 import { podWith } from "../test-support/pod-rig.ts";

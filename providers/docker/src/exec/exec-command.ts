@@ -6,7 +6,6 @@ import { ClientOutput } from "./client-output.ts";
 import { isHostProcess, killProcessGroup } from "../engine/host-process.ts";
 import { joinStreams } from "./join-streams.ts";
 import { resizeTerminal } from "./terminal-size.ts";
-import { startFailureCode, tryStartFailure } from "./start-failure.ts";
 
 /** State of a command at the engine. */
 interface ExecState {
@@ -19,6 +18,9 @@ interface ExecState {
 
 const createdSchema = z.object({ Id: z.string() });
 const stateSchema = z.object({ Running: z.boolean(), ExitCode: z.number().nullish(), Pid: z.number().nullish() });
+
+/** Start of the message that an engine sends in place of output if a command could not be started. */
+const startFailurePrefix = "OCI runtime exec failed: ";
 
 /** Exit code of a command that was killed with its container. */
 const killedCode = 137;
@@ -136,4 +138,15 @@ async function tryExecState(engine: DockerEngine, execId: string, signal: AbortS
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/** The engine's message about a command that could not be started; `undefined` for real output. */
+function tryStartFailure(firstOutput: Buffer): string | undefined {
+  const start = firstOutput.toString("latin1", 0, startFailurePrefix.length);
+  return start === startFailurePrefix ? firstOutput.toString("utf8").trim() : undefined;
+}
+
+/** Exit code of a command that could not be started. It is a shell's, because engines differ. */
+function startFailureCode(message: string): 126 | 127 {
+  return /executable file not found|no such file or directory/i.test(message) ? 127 : 126;
 }

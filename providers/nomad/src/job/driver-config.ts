@@ -2,7 +2,6 @@ import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { parseQuantity, wholeUnits } from "@virtual-kubelet/kubernetes";
 import type { TaskLogin } from "./pull-credentials.ts";
 import { reservedCpu } from "./resources.ts";
-import { setFields } from "./set-fields.ts";
 import type { JobSettings } from "./settings.ts";
 import { escapeAll, escapeInterpolation, type TaskEnvironment } from "./task-environment.ts";
 import type { TaskVolumes } from "./task-volumes.ts";
@@ -98,4 +97,11 @@ function dockerLimits({ resources }: DeepReadonly<Container>, settings: JobSetti
   if (cpu === undefined || reserved === undefined) return {};
   const nano = (quantity: string): bigint => parseQuantity(quantity).nano;
   return nano(reserved) === nano(cpu) && wholeUnits(parseQuantity(cpu)) > 0n ? { cpu_hard_limit: true } : {};
+}
+
+/** Removes fields that have Nomad's default: `undefined`, `false` and empty lists. */
+function setFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)),
+  );
 }
