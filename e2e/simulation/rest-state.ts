@@ -95,22 +95,29 @@ function waitProblems({ metadata, status }: Pod): string[] {
   return status?.phase === "Pending" && reason === waits ? [] : [`is ${status?.phase} and waits for ${reason}, not for ${waits}`];
 }
 
+function hasExpired({ spec, status }: Pod): boolean {
+  return status?.phase === "Failed" && status.reason === "DeadlineExceeded" && spec?.activeDeadlineSeconds !== undefined;
+}
+
+/** Tells whether a pod of a workload that is made to fail has failed for the reason that its label names. */
+function failsAsAsked({ metadata, status }: Pod): boolean {
+  const fails = metadata?.labels?.[failsLabel];
+  return fails !== undefined && fails === status?.reason;
+}
+
 function endProblems(pod: Pod, held: Instance | undefined, world: RestingWorld): string[] {
   const { forgotten, hadTwoInstances, invariants, lost, program } = world;
   const { phase, reason } = pod.status ?? {};
   const uid = pod.metadata?.uid ?? "";
   // Another writer's word stands; and what is over its time has failed, however its containers ended.
   if (invariants.overwritten.has(uid)) return [];
-  if (phase === "Failed" && reason === "DeadlineExceeded" && pod.spec?.activeDeadlineSeconds !== undefined) return [];
+  if (hasExpired(pod)) return [];
   const gone = forgotten.get(uid);
   const isKnown = program?.calls.knowsEnd(uid) === true;
   // An end that only an earlier program knew of, or none, counts as a loss.
   if (!held && gone && !isKnown) return [];
   const instance = held ?? gone;
-  if (instance?.state.kind !== "ended") {
-    const fails = pod.metadata?.labels?.[failsLabel];
-    return lost.has(uid) || hadTwoInstances || (fails !== undefined && fails === reason) ? [] : [`is ${phase} for ${reason}`];
-  }
+  if (instance?.state.kind !== "ended") return lost.has(uid) || hadTwoInstances || failsAsAsked(pod) ? [] : [`is ${phase} for ${reason}`];
   const expected = instance.state.exitCode === 0 ? "Succeeded" : "Failed";
   return phase === expected ? [] : [`is ${phase}, its containers ${expected}`];
 }

@@ -165,14 +165,24 @@ export class StatusWriter {
       return "written";
     } catch (error) {
       signal.throwIfAborted();
-      // Another writer was faster, and the watch may be slow.
-      if (isConflict(error)) return this.#reread(state.ref, signal);
-      // The pod is gone or was replaced, as the watch will show; otherwise the write is retried.
-      if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
-      // A refused status must not keep a deleted pod that has ended forever.
-      if (isInvalidInput(error) && this.#countRefusal(state.ref, error) >= maxRefusals && mayRemove(pod, state, wanted)) return "written";
-      throw error;
+      return this.#afterError(state.ref, error, () => mayRemove(pod, state, wanted), signal);
     }
+  }
+
+  /** Decides what follows a failed patch. @throws the error itself if the queue's back-off is to repeat the patch */
+  async #afterError(
+    ref: PodRef,
+    error: unknown,
+    isRemovable: () => boolean,
+    signal: AbortSignal,
+  ): Promise<"written" | { requeueAfterMs: number }> {
+    // Another writer was faster, and the watch may be slow.
+    if (isConflict(error)) return this.#reread(ref, signal);
+    // The pod is gone or was replaced, as the watch will show; otherwise the write is retried.
+    if (isNotFound(error) || isOtherPod(error)) return { requeueAfterMs: replacedRetryMs };
+    // A refused status must not keep a deleted pod that has ended forever.
+    if (isInvalidInput(error) && this.#countRefusal(ref, error) >= maxRefusals && isRemovable()) return "written";
+    throw error;
   }
 
   /** Logs that the API server refused a pod's status. @returns how often it has done so */
