@@ -47,6 +47,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/cli", "cli"],
   ["e2e/embedded/client-certificates", "embedded-apiserver", "kubelet-api"],
   ["e2e/embedded/embed-a-node", "core", "mock"],
+  ["e2e/embedded/fake-kube-client", "core", "embedded-apiserver"],
   ["e2e/embedded/faults", "embedded-apiserver"],
   ["e2e/embedded/hostile-callers", "kubelet-api", "streaming"],
   ["e2e/embedded/hostile-tenant", "core", "docker", "mock", "nomad", "zun"],

@@ -712,6 +712,41 @@ describe("reports of the provider", () => {
     ]);
   });
 
+  test("that a pod is gone, one of whose containers has succeeded for good, do not run that container again", async () => {
+    await using rig = await new NodeRig().start();
+    const two = [
+      { name: "main", image: "busybox" },
+      { name: "second", image: "busybox" },
+    ];
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = { ...pod.spec, containers: two, restartPolicy: "OnFailure" }));
+    const [main, second] = running(["main", "second"]).containerStatuses ?? [];
+    if (!main || !second) throw new Error("two statuses are expected");
+    rig.provider.report(ref, { containerStatuses: [main, { ...second, state: { terminated: { exitCode: 0 } } }] });
+    await rig.settle();
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+
+    rig.provider.lose(ref);
+    await rig.settle(60_000);
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderLost" });
+    expect(rig.provider.calls.filter((call) => call === "createPod web")).toHaveLength(1);
+  });
+
+  test("that a pod is gone, one of whose containers failed and is started anew, make it again", async () => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "OnFailure" }));
+    const [main] = running(["main"]).containerStatuses ?? [];
+    if (!main) throw new Error("a status is expected");
+    rig.provider.report(ref, { containerStatuses: [{ ...main, state: { terminated: { exitCode: 1 } } }] });
+    await rig.settle();
+
+    rig.provider.lose(ref);
+    await rig.settle(60_000);
+
+    expect(rig.pod("web")?.status?.phase).not.toBe("Failed");
+    expect(rig.provider.calls.filter((call) => call === "createPod web")).toHaveLength(2);
+  });
+
   test("that a pod which may run again is gone make it again, and tell so once", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web");
@@ -1174,9 +1209,9 @@ describe("a pod's object at the API server", () => {
     const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
     const gate = Promise.withResolvers<void>();
     rig.provider.script("deletePod", () => gate.promise);
-    await rig.deletePod("web", 30);
-    await rig.settle();
+    // Deleted before its status is written: the API server itself removes a pod whose status says that it has ended.
     rig.provider.report(ref, ended(running(["main"])));
+    await rig.deletePod("web", 30);
     await rig.settle(5_000);
     expect([rig.pod("web") === undefined, removals(rig)]).toEqual([false, 0]);
     gate.resolve();

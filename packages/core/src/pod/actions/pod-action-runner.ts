@@ -40,6 +40,7 @@ import {
   isDeafDeletion,
   isOperation,
   lastGiven,
+  mayBeCreatedAgain,
   recreationDelayMs,
   runsStill,
   wasStarted,
@@ -241,7 +242,7 @@ export class PodActionRunner {
     const { providerName, registry, store } = this.#options;
     const state = registry.get(uid);
     const pod = store.get(uid);
-    if (!state || !pod || state.verdict || pod.spec?.restartPolicy === "Never" || this.#nextAction(state).kind !== "start") return;
+    if (!state || !pod || state.verdict || !mayBeCreatedAgain(pod, state.reported) || this.#nextAction(state).kind !== "start") return;
     const message = `Provider ${providerName} no longer holds the pod; it is created again once the API server confirms that it is still wanted`;
     this.#judge(state, pod, { kind: "waiting", reason: "ProviderLost", message });
   }
@@ -249,7 +250,7 @@ export class PodActionRunner {
   /** Whether the back end lost a pod that must not be started again, which is then judged lost. */
   #isLost(state: PodState, pod: DeepReadonly<Pod>): boolean {
     const message = `Provider ${this.#options.providerName} no longer holds the pod`;
-    if (pod.spec?.restartPolicy === "Never") {
+    if (!mayBeCreatedAgain(pod, state.reported)) {
       this.#judge(state, pod, { kind: "lost", reason: "ProviderLost", message });
       return true;
     }

@@ -235,6 +235,22 @@ export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderP
 }
 
 /**
+ * Whether a pod that the back end has lost may be created again. Creating it starts all of its containers, so none may have ended for good.
+ * A kubelet starts only the others, which a provider cannot do.
+ * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ */
+export function mayBeCreatedAgain(pod: DeepReadonly<Pod>, reported: ProviderPodStatus | undefined): boolean {
+  const { spec, status } = pod;
+  if (!spec || spec.restartPolicy === "Never") return false;
+  const statuses = [...(status?.containerStatuses ?? []), ...(reported?.containerStatuses ?? [])];
+  return spec.containers.every((container) =>
+    statuses.every(
+      ({ name, state }) => name !== container.name || !state?.terminated || shouldRestart(container, spec, exitCodeOf(state.terminated)),
+    ),
+  );
+}
+
+/**
  * Whether the pod has ended and no container of it can run again, according to the last report before the back end removed it. Sidecars end
  * with the containers, and with nothing left to release `endsWhenGone` no longer matters.
  */
