@@ -195,14 +195,15 @@ export class BackEnd {
     this.#setContainer(instance, restarted, { kind: "running", startedMs: this.#options.clock.monotonic() });
   }
 
-  /** Ends an instance by itself whose main containers are through; its sidecars take their time. */
+  /** Ends an instance by itself whose main containers are through; its running sidecars take their time. */
   #endIfThrough(id: string): void {
     const { chance, clock, timings } = this.#options;
     const instance = this.#instances.get(id);
     if (!instance || instance.state.kind !== "running") return;
     const isThrough = (run: ContainerRun): boolean => run.role !== "main" || (run.state.kind === "ended" && !run.state.isRestarting);
     if (!instance.containers.every(isThrough)) return;
-    const stopMs = hasSidecar(instance) ? chance.between(0, timings.stopMs) : 0;
+    const hasRunningSidecar = instance.containers.some(({ role, state }) => role === "sidecar" && state.kind === "running");
+    const stopMs = hasRunningSidecar ? chance.between(0, timings.stopMs) : 0;
     const endsMs = clock.monotonic() + stopMs;
     this.#set({ ...instance, state: { kind: "stopping", endsMs, isTold: false } }, "changed");
     this.#after(id, "end", stopMs, () => this.#end(id));

@@ -218,7 +218,7 @@ export class Invariants implements Disposable {
     this.#addresses.set(instance.podIP, instance.ref.uid);
     const live = this.#options.backEnd().of(instance.ref.uid).filter(isLive);
     if (live.length > 1) this.report("I2", `pod ${instance.ref.name} has ${live.length} live instances`);
-    if (this.#removed.has(instance.ref.uid) && !instance.isLate)
+    if (this.#removed.has(instance.ref.uid) && !instance.isLate && !this.#options.isContested())
       this.report("I2", `an instance is made for pod ${instance.ref.name}, which the program has removed while its creation was under way`);
   }
 

@@ -296,6 +296,29 @@ describe("pods that a list lacks, more than ten of them,", () => {
     expect(suspected).toMatchObject([{ message: expect.stringContaining("11 pods of this node are missing from the API server's list") }]);
   });
 
+  test("are not ended one by one while no new list shows how many are missing", async () => {
+    await using it = await started(names);
+    it.client.hidden.add("web-0");
+    await it.relist();
+    expect(it.lookUps()).toBe(1);
+    for (const name of names) {
+      it.client.hidden.add(name);
+      it.client.remove(resources.pods, name, "default");
+    }
+    const away = it.client.intercept(({ verb, resource }) => {
+      if ((verb === "list" || verb === "watch") && resource === "pods") throw new UnavailableError("the API server starts");
+    });
+    it.client.expire();
+    await it.rig.settle(60_000);
+    expect(it.ended()).toEqual([]);
+
+    away[Symbol.dispose]();
+    await it.rig.settle(300_000);
+
+    expect(it.ended()).toEqual([]);
+    expect(it.lookUps()).toBe(1);
+  });
+
   test("are forgotten if nothing of them is at the back end, since nothing is ended", async () => {
     await using it = await started([]);
     it.rig.provider.script("createPod", () => {

@@ -57,6 +57,7 @@ class Rig implements AsyncDisposable {
     this.controller = new PodController({
       ...common,
       store: this.#reflector.store,
+      isCurrent: () => this.#reflector.isCurrent,
       provider: this.provider,
       providerName: "scripted",
       limits: { capabilities },

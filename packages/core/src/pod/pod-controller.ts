@@ -46,6 +46,8 @@ export interface PodControllerOptions {
   readonly client: KubeClient;
   /** The pods bound to this node. */
   readonly store: Store<Pod>;
+  /** Whether the store follows the API server now; see {@link Reflector.isCurrent}. */
+  readonly isCurrent: () => boolean;
   readonly provider: PodLifecycleHandler & Partial<PodNotifier>;
   readonly providerName: string;
   readonly limits: ProviderLimits;

@@ -269,6 +269,7 @@ export class VirtualNode {
       ...common,
       brake,
       store: reflector.store,
+      isCurrent: () => reflector.isCurrent,
       provider,
       providerName: definition.name,
       limits: this.#limits,

@@ -30,6 +30,23 @@ describe("Reflector's first list", () => {
     expect(changes.map((change) => `${change.type} ${change.uid}`)).toEqual(["added u1", "added u2"]);
   });
 
+  test("is current until the watch breaks, and again once a watch is open", async () => {
+    const { reflector, watches, clock } = start();
+    const current = [reflector.isCurrent];
+    watches[0]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("9"));
+    await reflector.synced;
+    await clock.advance(0);
+    current.push(reflector.isCurrent);
+
+    watches[0]?.fail(new Error("connection reset"));
+    await clock.advance(0);
+    current.push(reflector.isCurrent);
+    await clock.advance(60_000);
+    current.push(reflector.isCurrent);
+
+    expect(current).toEqual([false, true, false, true]);
+  });
+
   test("goes on as a watch on the same connection", async () => {
     const { watches, clock, changes, requests } = await started();
 

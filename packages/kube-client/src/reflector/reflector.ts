@@ -58,6 +58,7 @@ export class Reflector<T extends KubernetesObject> {
   readonly #objects: ObjectStore<T>;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
+  #phase: ReflectorPhase = initialReflectorState.phase;
   #collected = new Map<string, T>();
   #tokens: PageTokens | undefined;
   #connection: WatchConnection<T> | undefined;
@@ -91,6 +92,11 @@ export class Reflector<T extends KubernetesObject> {
     return this.#lastContactMs;
   }
 
+  /** Whether the store follows the server now: the last list is complete, and the watch that continues it is open. */
+  get isCurrent(): boolean {
+    return this.#phase.kind === "watching";
+  }
+
   /**
    * Ends the wait after a failure, because the API server is known to answer again. A wait for a Retry-After
    * continues.
@@ -109,6 +115,7 @@ export class Reflector<T extends KubernetesObject> {
         this.#observe(state.phase, input, result.state.phase);
         for (const effect of result.effects) this.#apply(effect);
         state = result.state;
+        this.#phase = state.phase;
       }
       this.#synced.reject(signal.reason);
     } catch (error) {

@@ -62,6 +62,9 @@ const unreadableRetryMs = 10_000;
 /** Delay before the API server is asked again about a pod that a relist did not contain, or that it no longer wants. */
 const confirmAgainMs = 30_000;
 
+/** Interval at which a missing pod is looked at while the API server's pods are listed anew. */
+const afterListingMs = 1_000;
+
 export interface PodActionRunnerOptions extends PodEventsOptions, PodQuestionsOptions {
   readonly store: Store<Pod>;
   readonly limits: ProviderLimits;
@@ -157,7 +160,7 @@ export class PodActionRunner {
       case "wait":
         return { requeueAfterMs: action.ms };
       case "confirm":
-        return (await this.#questions.confirmGone(state, signal)) ? undefined : { requeueAfterMs: confirmAgainMs };
+        return this.#confirmGone(state, signal);
       case "inspect":
         return { requeueAfterMs: isDeafDeletion(state) ? overdueMs : lookAfterMs };
       case "forget":
@@ -178,6 +181,11 @@ export class PodActionRunner {
       default:
         return action satisfies never;
     }
+  }
+
+  async #confirmGone(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const answer = await this.#questions.confirmGone(state, signal);
+    if (answer !== "gone") return { requeueAfterMs: answer === "listing" ? afterListingMs : confirmAgainMs };
   }
 
   #expire(state: PodState, pod: DeepReadonly<Pod>): void {

@@ -16,6 +16,8 @@ export interface PodQuestionsOptions {
   readonly permits: CallPermits;
   /** Whether the number of pods missing from a relist is suspicious, so that none of them is ended. */
   readonly isMassLoss: (missing: number) => boolean;
+  /** Whether the store of pods follows the API server now. */
+  readonly isCurrent: () => boolean;
   readonly clock: Clock;
 }
 
@@ -69,14 +71,20 @@ export class PodQuestions {
     });
   }
 
-  /** Asks the API server about a pod that a relist did not contain. @returns whether it is gone */
-  async confirmGone(state: PodState, signal: AbortSignal): Promise<boolean> {
-    const { client, isMassLoss, registry } = this.#options;
+  /**
+   * Asks the API server about a pod that a relist did not contain. While the pods are listed anew, only the new list shows how many are
+   * missing, so that an answer counts only after it.
+   */
+  async confirmGone(state: PodState, signal: AbortSignal): Promise<"gone" | "unclear" | "listing"> {
+    const { client, isCurrent, isMassLoss, registry } = this.#options;
     // Without a pod at the back end nothing can be ended by mistake.
-    if (mayBeHeld(state) && isMassLoss(registry.missing)) return false;
-    if (!(await isPodGone(client, state.ref, signal))) return false;
+    const isHeld = mayBeHeld(state);
+    if (isHeld && !isCurrent()) return "listing";
+    if (isHeld && isMassLoss(registry.missing)) return "unclear";
+    if (!(await isPodGone(client, state.ref, signal))) return "unclear";
+    if (isHeld && !isCurrent()) return "listing";
     registry.onVanished(state.ref.uid);
-    return true;
+    return "gone";
   }
 
   /** Asks the API server whether it still wants the pod. */
