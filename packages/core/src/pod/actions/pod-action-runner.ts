@@ -28,7 +28,7 @@ import type { ResolvedPod } from "../../provider/resolved-pod.ts";
 import { unsupportedChanges } from "../../unsupported/unsupported-changes.ts";
 import { mountWaitingReason } from "../../volumes/mount-error.ts";
 import { PodEvents, type PodEventsOptions } from "./pod-events.ts";
-import { PodQuestions, type PodQuestionsOptions } from "./pod-questions.ts";
+import { confirmAgainMs, PodQuestions, type PodQuestionsOptions } from "./pod-questions.ts";
 import { TrackedCalls, type FailureKind } from "./tracked-calls.ts";
 import { deadlineExceeded, lookAfterMs, overdueMs } from "../state/end-deadline.ts";
 import { changedParts } from "../state/pod-changes.ts";
@@ -58,12 +58,6 @@ const missingRetryMs = 60_000;
 
 /** Delay before a pod is retried whose objects could not be read, or whose token was not issued. */
 const unreadableRetryMs = 10_000;
-
-/** Delay before the API server is asked again about a pod that a relist did not contain, or that it no longer wants. */
-const confirmAgainMs = 30_000;
-
-/** Interval at which a missing pod is looked at while the API server's pods are listed anew. */
-const afterListingMs = 1_000;
 
 export interface PodActionRunnerOptions extends PodEventsOptions, PodQuestionsOptions {
   readonly store: Store<Pod>;
@@ -160,7 +154,7 @@ export class PodActionRunner {
       case "wait":
         return { requeueAfterMs: action.ms };
       case "confirm":
-        return this.#confirmGone(state, signal);
+        return this.#questions.confirmGone(state, signal);
       case "inspect":
         return { requeueAfterMs: isDeafDeletion(state) ? overdueMs : lookAfterMs };
       case "forget":
@@ -181,11 +175,6 @@ export class PodActionRunner {
       default:
         return action satisfies never;
     }
-  }
-
-  async #confirmGone(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
-    const answer = await this.#questions.confirmGone(state, signal);
-    if (answer !== "gone") return { requeueAfterMs: answer === "listing" ? afterListingMs : confirmAgainMs };
   }
 
   #expire(state: PodState, pod: DeepReadonly<Pod>): void {

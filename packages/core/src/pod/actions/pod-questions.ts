@@ -1,6 +1,6 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { KubeClient } from "@virtual-kubelet/kube-client";
+import type { KubeClient, WorkResult } from "@virtual-kubelet/kube-client";
 import { isPodGone, podPresence, type PodPresence } from "../../api-server/pod-presence.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import { isPodNotFound } from "../../provider-calls/not-found.ts";
@@ -8,6 +8,12 @@ import type { ProviderCalls } from "../../provider-calls/provider-calls.ts";
 import type { PodRegistry } from "../state/pod-registry.ts";
 import { mayBeHeld, type PodState } from "../state/pod-state.ts";
 import { permitHoldMs, type CallPermits } from "./tracked-calls.ts";
+
+/** Delay before the API server is asked again about a pod that a relist did not contain, or that it no longer wants. */
+export const confirmAgainMs = 30_000;
+
+/** Interval at which a missing pod is looked at while the API server's pods are listed anew. */
+const listingAgainMs = 1_000;
 
 export interface PodQuestionsOptions {
   readonly client: Pick<KubeClient, "get">;
@@ -75,16 +81,15 @@ export class PodQuestions {
    * Asks the API server about a pod that a relist did not contain. While the pods are listed anew, only the new list shows how many are
    * missing, so that an answer counts only after it.
    */
-  async confirmGone(state: PodState, signal: AbortSignal): Promise<"gone" | "unclear" | "listing"> {
+  async confirmGone(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
     const { client, isCurrent, isMassLoss, registry } = this.#options;
     // Without a pod at the back end nothing can be ended by mistake.
     const isHeld = mayBeHeld(state);
-    if (isHeld && !isCurrent()) return "listing";
-    if (isHeld && isMassLoss(registry.missing)) return "unclear";
-    if (!(await isPodGone(client, state.ref, signal))) return "unclear";
-    if (isHeld && !isCurrent()) return "listing";
+    if (isHeld && !isCurrent()) return { requeueAfterMs: listingAgainMs };
+    if (isHeld && isMassLoss(registry.missing)) return { requeueAfterMs: confirmAgainMs };
+    if (!(await isPodGone(client, state.ref, signal))) return { requeueAfterMs: confirmAgainMs };
+    if (isHeld && !isCurrent()) return { requeueAfterMs: listingAgainMs };
     registry.onVanished(state.ref.uid);
-    return "gone";
   }
 
   /** Asks the API server whether it still wants the pod. */
