@@ -94,7 +94,7 @@ export async function attach(container: ProcessContainer, io: AttachIO, signal: 
   signal.throwIfAborted();
 }
 
-/** Hands the client's input on, at the command's pace. Never rejects: a command may end before its input does. */
+/** Hands the client's input on, at the command's pace. Never rejects: a command may exit before its input has ended. */
 function copyInput(
   { stdin }: AttachIO,
   target: Writable | null,

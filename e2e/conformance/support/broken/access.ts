@@ -16,7 +16,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "drops what a container writes to its standard error",
-    "what a container writes to its standard error is in its log",
+    "a container's log includes its standard error",
     /the log lacks what was written to standard error/,
     processes((provider) => ({
       createPod: (pod, resolved, signal) =>
@@ -35,7 +35,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "says that it applies tailLines, and does not",
-    "tailLines is applied exactly where it is said to be",
+    "tailLines is applied exactly if the result's applied names it",
     /tailLines=/,
     mock((provider) => ({
       async getContainerLogs(ref, container, { tailLines: _, ...options }, signal) {
@@ -46,7 +46,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "never ends a log that is not followed",
-    "what a container wrote can be read, whole",
+    "a container's log is complete and in order, while it runs and afterwards",
     /the end of a log that is not followed has not come back within 1000 ms/,
     hangingMock((provider) => ({
       async getContainerLogs(ref, container, options, signal) {
@@ -57,7 +57,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "ends a followed log before its time",
-    "a followed log holds what was and what comes",
+    "a followed log has the earlier and the new lines, and ends with the container",
     /strictly equal/,
     mock((provider) => ({
       getContainerLogs: async (ref, container, options, signal) => ({
@@ -70,7 +70,7 @@ export const accessFaults: readonly Row[] = [
   // Commands
   [
     "drops what a command writes to its standard error",
-    "a command's output and errors come apart",
+    "a command's stdout and stderr are separate, and complete before the command is reported as ended",
     /its output is "out\\n" and its errors are ""/,
     mock((provider) => ({
       runInContainer: (ref, container, command, io, signal) =>
@@ -79,7 +79,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "loses the exit code of a command",
-    "a command's exit code is told",
+    "a command's exit code is returned; after a signal it is 128 plus the signal's number",
     /exit 3/,
     mock((provider) => ({
       async runInContainer(ref, container, command, io, signal) {
@@ -90,7 +90,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "takes a command that was killed for one that ended well",
-    "a command's exit code is told",
+    "a command's exit code is returned; after a signal it is 128 plus the signal's number",
     /kill -9/,
     mock((provider) => ({
       async runInContainer(ref, container, command, io, signal) {
@@ -121,7 +121,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "ignores the abort of a command",
-    "runInContainer comes back when it is aborted",
+    "runInContainer returns when it is aborted, with the signal's reason or its result",
     /runInContainer, .* has not come back within 1000 ms/,
     hangingMock((provider) => ({
       runInContainer: (ref, container, command, io) => provider.runInContainer?.(ref, container, command, io, never) ?? forever,
@@ -129,7 +129,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "leaves a timer behind",
-    "getPods comes back when it is aborted",
+    "getPods returns when it is aborted, with the signal's reason or its result",
     /still open at the end: .*Timeout/,
     mock((provider) => ({
       getPods: (signal) => {
@@ -147,19 +147,19 @@ export const accessFaults: readonly Row[] = [
   // Figures
   [
     "tells memory in KiB",
-    "memory is told in bytes",
+    "memory is reported in bytes",
     /workingSetBytes is \d{4}(\.\d+)? of a container that holds 4194304 bytes/,
     mock(withMemory((bytes) => bytes / 1024)),
   ],
   [
     "tells memory 1,024 times too large",
-    "memory is told in bytes",
+    "memory is reported in bytes",
     /workingSetBytes is \d{10} of a container that holds 4194304 bytes/,
     mock(withMemory((bytes) => bytes * 1024)),
   ],
   [
     "measures another pod",
-    "a running pod is measured",
+    "a running pod has figures: CPU and memory of each container, by name",
     /the pod is not in the summary, which has \["another"\]/,
     mock((provider) => ({
       async getStatsSummary(signal) {
@@ -170,7 +170,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "measures processor time that falls",
-    "a container's processor time never falls",
+    "a container's CPU time never decreases, and later measurements have later times",
     /usageCoreNanoSeconds fell/,
     mock((provider) => {
       let left = 1e12;
@@ -188,7 +188,7 @@ export const accessFaults: readonly Row[] = [
   ],
   [
     "measures once, and tells that for ever",
-    "a container's processor time never falls, and time goes on",
+    "a container's CPU time never decreases, and later measurements have later times",
     /the container to be measured again: .*nothing was measured after/,
     mock((provider) => {
       let first: StatsSummary | undefined;

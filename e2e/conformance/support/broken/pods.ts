@@ -22,7 +22,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "drops the args of a container",
-    "a container's program is its command, followed by its args",
+    "a container runs its command followed by its args",
     /command \["sh"\] with its args ends with 7, and is told as/,
     processes((provider) => ({
       createPod: (pod, resolved, signal) =>
@@ -41,7 +41,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "says that it has deleted a pod that is not there",
-    "a call for a pod that is not there is answered NotFound",
+    "a call for a pod that does not exist fails with NotFound",
     /deletePod must throw NotFoundError for a pod that is not there/,
     mock((provider) => ({
       deletePod: (ref, options, signal) =>
@@ -52,13 +52,13 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "does not heed the grace",
-    "killed when its grace is over, and not before",
+    "a container that ignores the stop signal is killed when its grace period ends, and not earlier",
     /given 2 s of grace/,
     mock((provider) => ({ deletePod: (ref, _options, signal) => provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal) })),
   ],
   [
     "tells that a pod is gone while its containers still run",
-    "killed when its grace is over, and not before",
+    "a container that ignores the stop signal is killed when its grace period ends, and not earlier",
     /given 2 s of grace, and its end was told within the first/,
     mock((provider) => {
       let tell: (update: PodUpdate) => void = () => {};
@@ -76,13 +76,13 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "leaves something of a deleted pod at the back end",
-    "of pods that are deleted nothing remains at the back end",
+    "a deleted pod leaves nothing at the back end",
     /the pods are gone, and the back end still holds instance-/,
     recording(hidingDeleted),
   ],
   [
     "says that a pod ends when it is gone, and calls it gone while its containers still run",
-    "a pod that ends when it is gone has left nothing by then",
+    "a pod with endsWhenGone has left nothing behind when its end is reported",
     /its status has endsWhenGone, it is gone, and the back end still holds instance-/,
     recording((provider, host) => {
       const told = { ...provider, ...withStatus((status) => ({ ...status, endsWhenGone: true }))(provider, host) };
@@ -91,7 +91,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "lists a pod that is gone",
-    "a deleted pod ends within its grace, and is gone",
+    "a deleted pod ends within its grace period and is gone",
     /getPods lists a pod that is gone/,
     mock((provider) => {
       const known = new Map<string, ProviderPod>();
@@ -137,7 +137,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "reports a pod with another UID",
-    "what is reported of a pod carries its namespace, name and UID",
+    "every report of a pod has its namespace, name and UID",
     /getPod tells of a pod with another namespace, name or UID/,
     mock((provider) => ({
       getPod: async (ref, signal) => ({ ...(await provider.getPod(ref, signal)), ref: { ...ref, uid: ref.name } }),
@@ -145,7 +145,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "forgets who owns a pod",
-    "what was made is tagged with cluster and node",
+    "a pod at the back end is tagged with cluster and node, and has its creation time",
     /owner must be the tag/,
     mock((provider) => ({
       getPod: async (ref, signal) => ({ ...(await provider.getPod(ref, signal)), owner: { clusterId: "", nodeName: "" } }),
@@ -153,7 +153,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "leaves out when a pod was made",
-    "what was made is tagged with cluster and node",
+    "a pod at the back end is tagged with cluster and node, and has its creation time",
     /createdAt is missing/,
     mock((provider) => ({
       getPod: async (ref, signal) => ({ ...(await provider.getPod(ref, signal)), createdAt: undefined }),
@@ -162,7 +162,7 @@ export const podFaults: readonly Row[] = [
   // Idempotence and adoption
   [
     "makes a pod twice",
-    "a pod created twice is one pod",
+    "a pod that is created twice runs once",
     /made another instance|more than once/,
     mock((provider) => ({
       async createPod(pod, resolved, signal) {
@@ -175,7 +175,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "fails where a pod is deleted twice",
-    "a pod deleted twice, or thrice, is deleted",
+    "a pod can be deleted two or three times",
     /409: the pod is being deleted/,
     mock((provider) => {
       const deleted = new Set<string>();
@@ -190,7 +190,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "ends its pods when the program ends",
-    "a pod runs on while the program is away",
+    "a pod runs on while the program is stopped, and is then found with its tag, as the same instance",
     /the pod is not in the inventory after a restart of the program/,
     recording((provider) => ({
       async [Symbol.asyncDispose]() {
@@ -223,13 +223,13 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "says that a list that failed is complete",
-    "a list that lacks something says so",
+    "an incomplete list says so",
     /getPods must throw or say complete: false/,
     recording((provider) => ({ getPods: (signal) => provider.getPods(signal).catch(() => ({ pods: [], complete: true })) })),
   ],
   [
     "takes a back end that is away for one without the pod",
-    "with the back end away nothing is called gone",
+    "no pod is reported gone while the back end is unavailable, and all are found afterwards",
     /getPod answers NotFound though the back end was not reached/,
     recording((provider) => ({
       getPod: (ref, signal) =>
@@ -240,7 +240,7 @@ export const podFaults: readonly Row[] = [
   ],
   [
     "answers a ping though its back end is away",
-    "with the back end away nothing is called gone",
+    "no pod is reported gone while the back end is unavailable, and all are found afterwards",
     /ping must throw/,
     recording(() => ({ ping: async () => {} })),
   ],

@@ -65,19 +65,19 @@ export const probeFaults: readonly Row[] = [
   ],
   [
     "makes no liveness probe",
-    "a container whose liveness probe fails is started again",
+    "a container whose liveness probe fails is restarted and counted, and no other container of its pod is",
     /restartCount is 0/,
     processes(withContainers(without("livenessProbe"))),
   ],
   [
     "does not say that a container which its probe has ended did end",
-    "a container whose liveness probe fails is started again",
+    "a container whose liveness probe fails is restarted and counted, and no other container of its pod is",
     /lastState must say that it has ended/,
     processes(withStatus(mapContainers((each) => ({ ...each, lastState: {} })))),
   ],
   [
     "starts all containers of a pod again because of the probe of one",
-    "a container whose liveness probe fails is started again",
+    "a container whose liveness probe fails is restarted and counted, and no other container of its pod is",
     /container sibling must run, started true, ready true, restartCount 0, and is told as running, .* restartCount 1/,
     processes(
       withStatus((status) => {
@@ -88,7 +88,7 @@ export const probeFaults: readonly Row[] = [
   ],
   [
     "starts a container with a failed probe again, and forgets that it did",
-    "a container whose liveness probe fails is started again",
+    "a container whose liveness probe fails is restarted and counted, and no other container of its pod is",
     /restartCount fell from 1 to 0/,
     processes((provider) => {
       let hasShown = false;
@@ -102,13 +102,13 @@ export const probeFaults: readonly Row[] = [
   ],
   [
     "takes the first failure of a probe for its last",
-    "as many failures in a row as its failureThreshold",
+    "a probe fails only after failureThreshold failures in a row",
     /must run, started true, ready true, restartCount 0, and is told as terminated/,
     processes(withContainers(changed({ failureThreshold: 1 }))),
   ],
   [
     "starts a container with a failed probe again, whose policy is to restart never",
-    "a container that never restarts is ended by its liveness or startup probe",
+    "a failed liveness or startup probe ends a container under Never, which is not restarted",
     /to end: .*phase is Running/,
     processes((provider) => ({
       createPod: ({ spec, ...pod }, resolved, signal) =>
@@ -117,7 +117,7 @@ export const probeFaults: readonly Row[] = [
   ],
   [
     "lets a container run on whose startup probe has failed",
-    "a container that never restarts is ended by its liveness or startup probe",
+    "a failed liveness or startup probe ends a container under Never, which is not restarted",
     /to end: .*phase is Running/,
     processes(
       withContainers(({ startupProbe, ...rest }) => ({
@@ -128,7 +128,7 @@ export const probeFaults: readonly Row[] = [
   ],
   [
     "waits for a probe that does not answer",
-    "a probe that does not answer within its time has failed",
+    "a probe that exceeds its timeout fails",
     /to end: .*phase is Running/,
     processes(withContainers(changed({ timeoutSeconds: 3600 }))),
   ],

@@ -7,7 +7,7 @@ export const reportFaults: readonly Row[] = [
   // Status
   [
     "has no status for a container that does not run yet",
-    "from the first report on there is a status for each container",
+    "every report has a status for each container",
     /containerStatuses are of \[\], expected one for each of \[main\]/,
     mock((provider) => ({
       notifyPods: (listener) =>
@@ -18,7 +18,7 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "reports the status of another pod's container",
-    "from the first report on there is a status for each container",
+    "every report has a status for each container",
     /containerStatuses are of \[main other\], expected one for each of \[main\]/,
     mock(
       withStatus((status) => {
@@ -29,13 +29,13 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "calls a container ready before it runs",
-    "from the first report on there is a status for each container",
+    "every report has a status for each container",
     /containerStatuses of main: is ready while it waits/,
     recording(withStatus(mapContainers((container) => ({ ...container, ready: true })))),
   ],
   [
     "calls a container ready after its end",
-    "an ended pod stays as it ended",
+    "the status of an ended pod does not change any more",
     /containerStatuses of main: is ready though it has ended/,
     mock(withStatus(mapContainers((container) => (container.state?.terminated ? { ...container, ready: true } : container)))),
   ],
@@ -55,7 +55,7 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "reports a pod that has ended as running",
-    "an ended pod stays as it ended",
+    "the status of an ended pod does not change any more",
     /a pod that has ended stays as it ended|phase is Running|deep-equal/,
     mock((provider) => {
       let asked = 0;
@@ -69,7 +69,7 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "hands over its own status object",
-    "a status belongs to the core once it is handed over",
+    "a returned status belongs to the core: the provider's next one is another object",
     /what the core does to a status changes the provider's own/,
     mock((provider) => {
       let own: ProviderPodStatus | undefined;
@@ -92,7 +92,7 @@ export const reportFaults: readonly Row[] = [
   // Secrets and environment
   [
     "logs the environment",
-    "what a pod gets from a secret",
+    "the values of a pod's secrets are in no log, status, list or error",
     /in the log or in a metric's label/,
     mock((provider, { logger }) => ({
       async createPod(pod, resolved, signal) {
@@ -103,7 +103,7 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "swallows the error of a missing secret",
-    "a pod whose secret is missing is not made",
+    "a pod whose secret is missing is not created, and the error names the secret",
     /to wait for what is missing/,
     mock((provider) => ({
       createPod: (pod, resolved, signal) => provider.createPod(pod, { ...resolved, environment: async () => [] }, signal),
@@ -111,7 +111,7 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "drops a container's environment",
-    "a container has the variables its spec names",
+    "a container has the variables of its spec: plain, from secrets and config maps, and fields of the pod",
     /the container's environment lacks PLAIN=two {2}words & \$signs/,
     processes((provider) => ({
       createPod: (pod, resolved, signal) => provider.createPod(pod, { ...resolved, environment: async () => [] }, signal),
@@ -120,7 +120,7 @@ export const reportFaults: readonly Row[] = [
   // Several containers
   [
     "runs init containers in the wrong order",
-    "init containers run one after another before the others",
+    "init containers run one after another, and end before the others start",
     /the second init container began at .*, and the first ended at/,
     mock((provider) => ({
       createPod({ spec, ...pod }, resolved, signal) {
@@ -131,7 +131,7 @@ export const reportFaults: readonly Row[] = [
   ],
   [
     "does not count restarts",
-    "a container that fails is started again, and counted",
+    "a container that fails is restarted, and counted, under Always and OnFailure",
     /restartCount is 0/,
     mock(withStatus(mapContainers((container) => ({ ...container, restartCount: 0 })))),
   ],

@@ -42,7 +42,7 @@ const momentsMs = [undefined, 0, 1, 3, 10, 30] as const;
 
 /** Aborts every method before and during the call. After each check the suite looks for open resources. */
 export const abortChecks: readonly Check[] = Object.entries(calls).map(([method, call]) =>
-  check("abort", `${method} comes back when it is aborted, with the signal's reason or what it was called for`, async (rig) => {
+  check("abort", `${method} returns when it is aborted, with the signal's reason or its result`, async (rig) => {
     const ref = await rig.run();
     for (const moment of momentsMs) {
       const controller = new AbortController();

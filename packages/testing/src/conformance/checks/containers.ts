@@ -23,7 +23,7 @@ function looksInside(_options: ConformanceOptions, has: (feature: Feature) => bo
 export const containerChecks: readonly Check[] = [
   check(
     "environment",
-    "a container has the variables its spec names: plain, from secrets and config maps, and of the pod",
+    "a container has the variables of its spec: plain, from secrets and config maps, and fields of the pod",
     async (rig) => {
       const env = [
         { name: "PLAIN", value: "two  words & $signs" },
@@ -41,7 +41,7 @@ export const containerChecks: readonly Check[] = [
   ),
   check(
     "files",
-    "a container sees the files of its config maps and secrets where they are mounted",
+    "a container has the files of its config maps and secrets where they are mounted",
     async (rig) => {
       const ref = await rig.run({
         containers: [
@@ -62,7 +62,7 @@ export const containerChecks: readonly Check[] = [
     },
     looksInside,
   ),
-  check("init-containers", "init containers run one after another before the others, and then are done", async (rig) => {
+  check("init-containers", "init containers run one after another, and end before the others start", async (rig) => {
     const ref = await rig.run({
       initContainers: [
         { name: "first", program: { kind: "exit", exitCode: 0, afterSeconds: 2 } },
@@ -114,7 +114,7 @@ export const containerChecks: readonly Check[] = [
       30_000 + rig.timeouts.endMs,
     );
   }),
-  check("multiple-containers", "the containers of a pod run at once", async (rig) => {
+  check("multiple-containers", "the containers of a pod run at the same time", async (rig) => {
     const ref = await rig.run({ containers: [{ name: "a" }, { name: "b" }, { name: "c" }] });
     const { phase, containerStatuses = [] } = await rig.status(ref);
     assert.equal(phase, "Running");
@@ -123,7 +123,7 @@ export const containerChecks: readonly Check[] = [
   }),
   check(
     "multiple-containers",
-    "one container of a pod may end while others run, and the phase is that of all of them",
+    "the phase follows all containers when one ends while others run",
     async (rig) => {
       const ref = await rig.create({
         containers: [{ name: "a" }, { name: "b", program: { kind: "exit", exitCode: 0, afterSeconds: 1 } }, { name: "c" }],
@@ -138,7 +138,7 @@ export const containerChecks: readonly Check[] = [
     },
     ({ lacksInSeveral }) => lacksInSeveral?.ends,
   ),
-  check("restarts", "a container that fails is started again, and counted, under Always and OnFailure", async (rig) => {
+  check("restarts", "a container that fails is restarted, and counted, under Always and OnFailure", async (rig) => {
     for (const restartPolicy of ["Always", "OnFailure"] as const) {
       const ref = await rig.create({ restartPolicy, containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 1 } }] });
       const { phase, containerStatuses } = await rig.untilStatus(ref, "to be started again", (status) =>
@@ -148,7 +148,7 @@ export const containerChecks: readonly Check[] = [
       assert.equal(containerStatuses?.[0]?.lastState?.terminated?.exitCode, 1, "lastState must say how it ended before");
     }
   }),
-  check("restarts", "a container that ends well is done under OnFailure", async (rig) => {
+  check("restarts", "a container that exits with 0 is not restarted under OnFailure", async (rig) => {
     const ref = await rig.create({ restartPolicy: "OnFailure", containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
     const { phase, containerStatuses } = await rig.untilEnded(ref);
     assert.deepEqual([phase, containerStatuses?.[0]?.restartCount], ["Succeeded", 0]);

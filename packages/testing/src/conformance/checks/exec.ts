@@ -7,26 +7,26 @@ import { capture } from "./capture.ts";
 
 /** Commands in a container. They need `sh`, `cat`, `echo`, `rm`, `sleep`, `test`, `touch` there, and a `/tmp`. */
 export const execChecks: readonly Check[] = [
-  check("exec", "a command's output and errors come apart, and all of it before the command is said to have ended", async (rig) => {
+  check("exec", "a command's stdout and stderr are separate, and complete before the command is reported as ended", async (rig) => {
     const ref = await rig.run();
     const io = capture();
     await rig.exec(ref, ["sh", "-c", "echo out; echo err >&2"], io);
     const found = `its output is ${JSON.stringify(io.out())} and its errors are ${JSON.stringify(io.err())}`;
     assert.deepEqual([io.out(), io.err()], ["out\n", "err\n"], found);
   }),
-  check("exec", "a command gets its words as they are", async (rig) => {
+  check("exec", "a command receives its arguments unchanged", async (rig) => {
     const ref = await rig.run();
     const io = capture();
     await rig.exec(ref, ["echo", "a  b", "$HOME;", "é", "'\""], io);
     assert.equal(io.out(), "a  b $HOME; é '\"\n");
   }),
-  check("exec", "a command without input finds it ended", async (rig) => {
+  check("exec", "a command without input reads the end of input at once", async (rig) => {
     const ref = await rig.run();
     const io = capture();
     assert.equal(await rig.exec(ref, ["cat"], io), 0);
     assert.equal(io.out(), "");
   }),
-  check("exec", "commands at once do not mix", async (rig) => {
+  check("exec", "the streams of concurrent commands do not mix", async (rig) => {
     const ref = await rig.run();
     const outputs = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
@@ -40,12 +40,12 @@ export const execChecks: readonly Check[] = [
       Array.from({ length: 8 }, (_, index) => `${index}\n${index}\n`),
     );
   }),
-  check("exec", "a container and a pod that are not there are not found", async (rig) => {
+  check("exec", "a missing container and a missing pod are not found", async (rig) => {
     const ref = await rig.run();
     await assert.rejects(rig.exec(ref, ["true"], {}, "no-such-container"), (error) => isNotFound(error));
     await assert.rejects(rig.exec({ ...ref, uid: "00000000-0000-4000-8000-000000000004" }, ["true"]), (error) => isNotFound(error));
   }),
-  check("exec", "a command whose client is gone is ended, and does nothing more", async (rig) => {
+  check("exec", "a command is killed when its client disconnects", async (rig) => {
     const ref = await rig.run();
     assert.ok(rig.provider.runInContainer);
     const controller = new AbortController();
@@ -71,7 +71,7 @@ export const execChecks: readonly Check[] = [
     await rig.exec(ref, ["rm", "-f", word, late]);
     assert.ok(!isLate, "the command ran on after its client was gone");
   }),
-  check("exec-exit-code", "a command's exit code is told, and a signal's is 128 and its number", async (rig) => {
+  check("exec-exit-code", "a command's exit code is returned; after a signal it is 128 plus the signal's number", async (rig) => {
     const ref = await rig.run();
     for (const [script, code] of [
       ["exit 0", 0],
@@ -98,7 +98,7 @@ export const execChecks: readonly Check[] = [
       `the command was sent ${sent.byteLength} bytes, and read ${read.byteLength}: ${JSON.stringify(read.toString("latin1"))}`,
     );
   }),
-  check("exec-input", "megabytes come back as they went, to a reader that is slow", async (rig) => {
+  check("exec-input", "megabytes are returned unchanged to a slow reader", async (rig) => {
     const ref = await rig.run();
     const size = 4 * 1024 * 1024;
     const bytes = Buffer.alloc(size, "0123456789abcdef\n");
@@ -107,7 +107,7 @@ export const execChecks: readonly Check[] = [
     assert.equal(io.outBytes().byteLength, size);
     assert.equal(sha256(io.outBytes()), sha256(bytes));
   }),
-  check("exec-input", "a command may end before its input does", async (rig) => {
+  check("exec-input", "a command may exit before its input has ended", async (rig) => {
     const ref = await rig.run();
     const stdin = new PassThrough();
     stdin.write("asked\n");
@@ -116,7 +116,7 @@ export const execChecks: readonly Check[] = [
     assert.equal(io.out(), "asked\n");
     stdin.destroy();
   }),
-  check("exec-tty", "a terminal has the size it is given, and one output with CR LF", async (rig) => {
+  check("exec-tty", "a terminal has the requested size, and one output with CR LF", async (rig) => {
     const ref = await rig.run();
     const stdin = new PassThrough();
     const io = capture({ stdin, resizes: sizes() });

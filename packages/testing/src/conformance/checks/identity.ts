@@ -7,7 +7,7 @@ import { suiteOwner } from "../suite-host.ts";
 
 /** Identity and owner of pods. */
 export const identityChecks: readonly Check[] = [
-  check("identity", "what is reported of a pod carries its namespace, name and UID", async (rig) => {
+  check("identity", "every report of a pod has its namespace, name and UID", async (rig) => {
     const ref = await rig.run();
     const another = "tells of a pod with another namespace, name or UID";
     assert.deepEqual((await rig.provider.getPod(ref, rig.signal)).ref, ref, `getPod ${another}`);
@@ -15,7 +15,7 @@ export const identityChecks: readonly Check[] = [
     assert.deepEqual(pods.find((pod) => pod.ref.uid === ref.uid)?.ref, ref, `getPods ${another}`);
     for (const update of rig.told(ref)) assert.deepEqual(update.ref, ref, `a report ${another}`);
   }),
-  check("identity", "another UID under a pod's name is not found, and its delete leaves the pod alone", async (rig) => {
+  check("identity", "another UID under a pod's name is not found, and deleting it does not affect the pod", async (rig) => {
     const ref = await rig.run();
     const other = { ...ref, uid: "00000000-0000-4000-8000-000000000001" };
     await assert.rejects(rig.provider.getPod(other, rig.signal), (error) => isNotFound(error));
@@ -23,7 +23,7 @@ export const identityChecks: readonly Check[] = [
     await rig.delete(other, 0);
     assert.equal((await rig.status(ref)).phase, "Running");
   }),
-  check("identity", "a pod created anew under its name runs while the old one ends, and outlives it", async (rig) => {
+  check("identity", "a new pod of the same name runs while the old one ends, and outlives it", async (rig) => {
     const name = "created-anew";
     const old = await rig.runStubborn({ name });
     await rig.delete(old, 3);
@@ -34,7 +34,7 @@ export const identityChecks: readonly Check[] = [
     const { uids } = await rig.inventory();
     assert.deepEqual([uids.includes(fresh.uid), uids.includes(old.uid)], [true, false]);
   }),
-  check("ownership", "what was made is tagged with cluster and node, and says when", async (rig) => {
+  check("ownership", "a pod at the back end is tagged with cluster and node, and has its creation time", async (rig) => {
     const beforeMs = rig.clock.now();
     const ref = await rig.run();
     const { pods } = await rig.provider.getPods(rig.signal);

@@ -20,7 +20,7 @@ export const inventoryChecks: readonly Check[] = [
   }),
   check(
     "inventory",
-    "a list that lacks something says so",
+    "an incomplete list says so",
     async (rig) => {
       await Promise.all([rig.run(), rig.run()]);
       await using _broken = await rig.options.backend?.breakLists?.();
@@ -31,7 +31,7 @@ export const inventoryChecks: readonly Check[] = [
   ),
   check(
     "inventory",
-    "with the back end away nothing is called gone, and all is well when it is back",
+    "no pod is reported gone while the back end is unavailable, and all are found afterwards",
     async (rig) => {
       const ref = await rig.run();
       {
@@ -57,7 +57,7 @@ export const inventoryChecks: readonly Check[] = [
   ),
   check(
     "inventory",
-    "a pod that was lost at the back end is gone, and can be made again",
+    "a pod that the back end lost is gone, and can be created again",
     async (rig) => {
       const pod = rig.plan();
       const ref = await rig.run(pod);

@@ -25,7 +25,7 @@ export const lifecycleChecks: readonly Check[] = [
     const { uids } = await rig.inventory();
     assert.ok(uids.includes(ref.uid), "getPods does not list a pod that runs");
   }),
-  check("lifecycle", "a pod whose command ends well is Succeeded", async (rig) => {
+  check("lifecycle", "a pod whose command exits with 0 is Succeeded", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 1 } }] });
     const status = await rig.untilEnded(ref);
     assert.deepEqual([status.phase, exitCodes(status)], ["Succeeded", [0]], `it ended with 0, and is told as ${endOf(status)}`);
@@ -37,7 +37,7 @@ export const lifecycleChecks: readonly Check[] = [
   }),
   check(
     "lifecycle",
-    "a container's program is its command, followed by its args",
+    "a container runs its command followed by its args",
     async (rig) => {
       const pod = rig.plan({ containers: [{ program: { kind: "exit", exitCode: 7, afterSeconds: 0 } }] });
       const [container] = pod.spec?.containers ?? [];
@@ -51,14 +51,14 @@ export const lifecycleChecks: readonly Check[] = [
       return command.length > 1 ? undefined : "the suite's containers have no command of several words";
     },
   ),
-  check("lifecycle", "a deleted pod ends within its grace, and is gone", async (rig) => {
+  check("lifecycle", "a deleted pod ends within its grace period and is gone", async (rig) => {
     const ref = await rig.run();
     await rig.delete(ref, 30);
     await rig.untilGone(ref);
     const { uids } = await rig.inventory();
     assert.ok(!uids.includes(ref.uid), "getPods lists a pod that is gone");
   }),
-  check("lifecycle", "a container that does not end when asked is killed when its grace is over, and not before", async (rig) => {
+  check("lifecycle", "a container that ignores the stop signal is killed when its grace period ends, and not earlier", async (rig) => {
     const ref = await rig.runStubborn();
     const startedMs = rig.clock.monotonic();
     await rig.delete(ref, 2);
@@ -80,19 +80,19 @@ export const lifecycleChecks: readonly Check[] = [
     await rig.delete(ref, 0);
     await rig.untilGone(ref);
   }),
-  check("lifecycle", "a second delete with less grace shortens what is left", async (rig) => {
+  check("lifecycle", "a second delete with a shorter grace period shortens the remaining time", async (rig) => {
     const ref = await rig.runStubborn();
     await rig.delete(ref, 3600);
     await rig.delete(ref, 1);
     await rig.untilGone(ref, 1000 + rig.timeouts.endMs);
   }),
-  check("lifecycle", "a deleted pod that had ended is gone", async (rig) => {
+  check("lifecycle", "a pod that is deleted after its end is gone", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
     await rig.untilEnded(ref);
     await rig.delete(ref, 30);
     await rig.untilGone(ref);
   }),
-  check("lifecycle", "a call for a pod that is not there is answered NotFound", async (rig) => {
+  check("lifecycle", "a call for a pod that does not exist fails with NotFound", async (rig) => {
     const ref = { namespace: "conformance", name: "never-made", uid: "00000000-0000-4000-8000-000000000000" };
     for (const method of ["getPod", "getPodStatus"] as const)
       await assert.rejects(rig.provider[method](ref, rig.signal), (error) => isNotFound(error), `${method} must throw NotFoundError`);
@@ -103,7 +103,7 @@ export const lifecycleChecks: readonly Check[] = [
   }),
   check(
     "lifecycle",
-    "of pods that are deleted nothing remains at the back end",
+    "a deleted pod leaves nothing at the back end",
     async (rig) => {
       const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 0, afterSeconds: 0 } }] });
       const running = await rig.run();
@@ -122,7 +122,7 @@ export const lifecycleChecks: readonly Check[] = [
   ),
   check(
     "lifecycle",
-    "a pod that ends when it is gone has left nothing by then",
+    "a pod with endsWhenGone has left nothing behind when its end is reported",
     async (rig) => {
       const ref = await rig.runStubborn();
       const { endsWhenGone } = await rig.status(ref);
@@ -137,7 +137,7 @@ export const lifecycleChecks: readonly Check[] = [
   check("lifecycle", "the back end answers a ping", async (rig) => {
     await rig.within("ping", Promise.resolve(rig.provider.ping?.(rig.signal)));
   }),
-  check("environment", "a pod whose secret is missing is not made, and what is missing is told", async (rig) => {
+  check("environment", "a pod whose secret is missing is not created, and the error names the secret", async (rig) => {
     for (const source of ["secretKeyRef", "configMapKeyRef"] as const) {
       const env = [{ name: "MISSING", valueFrom: { [source]: { name: "not-there-0", key: "key_0" } } }];
       const pod = rig.plan({ containers: [{ env }] });
@@ -166,7 +166,7 @@ export const lifecycleChecks: readonly Check[] = [
     ];
     await rig.run({ containers: [{ env }] });
   }),
-  check("update", "a pod whose labels and annotations change goes on as it was", async (rig) => {
+  check("update", "a pod whose labels and annotations change runs on unchanged", async (rig) => {
     const ref = await rig.run();
     const before = await rig.status(ref);
     await rig.update(ref, (pod) => Object.assign(pod.metadata ?? {}, { labels: { suite: "changed" }, generation: 2 }));
@@ -181,7 +181,7 @@ export const lifecycleChecks: readonly Check[] = [
       assert.equal(podIPs?.[0]?.ip ?? podIP, podIP);
     });
   }),
-  check("node", "the node's capacity is in quantities, cpu, memory and pods among them", async (rig) => {
+  check("node", "the node's capacity consists of quantities, including cpu, memory and pods", async (rig) => {
     const description = await rig.provider.configureNode?.(rig.signal);
     const { capacity = {}, allocatable = capacity } = description ?? {};
     for (const resource of ["cpu", "memory", "pods"])

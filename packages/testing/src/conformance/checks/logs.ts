@@ -43,13 +43,13 @@ function applies({ applied = [] }: ContainerLogs, option: AppliedLogOption): boo
 
 /** A container's output: complete, in order, with correct timestamps. */
 export const logChecks: readonly Check[] = [
-  check("logs", "what a container wrote can be read, whole and in its order, while it runs and after", async (rig) => {
+  check("logs", "a container's log is complete and in order, while it runs and afterwards", async (rig) => {
     await printed(rig);
     const ended = await rig.create({ containers: [{ program: { kind: "print-and-exit", lines, exitCode: 1 } }] });
     await rig.untilEnded(ended);
     await rig.eventually(async () => assert.equal(await rig.logs(ended), text), { timeoutMs: rig.timeouts.endMs });
   }),
-  check("logs", "what a container writes to its standard error is in its log, too", async (rig) => {
+  check("logs", "a container's log includes its standard error", async (rig) => {
     const ref = await rig.run({ containers: [{ program: { kind: "print-errors", lines: ["an error"] } }] });
     await rig.eventually(async () => assert.match(await rig.logs(ref), /an error\n/, "the log lacks what was written to standard error"), {
       timeoutMs: rig.timeouts.startMs,
@@ -72,7 +72,7 @@ export const logChecks: readonly Check[] = [
     },
     ({ lacksInSeveral }, has) => (has("multiple-containers") ? lacksInSeveral?.logs : "pods have one container"),
   ),
-  check("logs", "where each line is said to begin with its time, it does", async (rig) => {
+  check("logs", "each line begins with its time if the result says so", async (rig) => {
     const beforeMs = rig.clock.now();
     const ref = await printed(rig);
     const { logs, text: all } = await raw(rig, ref, { timestamps: true });
@@ -86,7 +86,7 @@ export const logChecks: readonly Check[] = [
       last = time;
     }
   }),
-  check("logs", "tailLines is applied exactly where it is said to be, and not at all otherwise", async (rig) => {
+  check("logs", "tailLines is applied exactly if the result's applied names it", async (rig) => {
     const ref = await printed(rig);
     for (const tailLines of [0, 1, 2, 99]) {
       const { logs, text: all } = await raw(rig, ref, { tailLines });
@@ -99,7 +99,7 @@ export const logChecks: readonly Check[] = [
       assert.equal(withoutTimes(logs, all), wanted, `tailLines=${tailLines}, applied=[${String(logs.applied)}]`);
     }
   }),
-  check("logs", "sinceTime is applied exactly where it is said to be, and not at all otherwise", async (rig) => {
+  check("logs", "sinceTime is applied exactly if the result's applied names it", async (rig) => {
     const ref = await printed(rig);
     for (const [hours, isEmpty] of [
       [-1, false],
@@ -110,17 +110,17 @@ export const logChecks: readonly Check[] = [
       assert.equal(withoutTimes(logs, all), applies(logs, "sinceTime") && isEmpty ? "" : text, `sinceTime=${sinceTime}`);
     }
   }),
-  check("logs", "limitBytes is applied exactly where it is said to be, and not at all otherwise", async (rig) => {
+  check("logs", "limitBytes is applied exactly if the result's applied names it", async (rig) => {
     const ref = await printed(rig);
     const { logs, text: all } = await raw(rig, ref, { limitBytes: 10 });
     if (applies(logs, "limitBytes")) assert.equal(Buffer.byteLength(all), 10);
     else assert.equal(withoutTimes(logs, all), text);
   }),
-  check("logs", "a container that wrote nothing has an empty log or says what it is, at once", async (rig) => {
+  check("logs", "the log of a container that wrote nothing is returned at once", async (rig) => {
     const ref = await rig.run();
     await rig.logs(ref);
   }),
-  check("logs", "a container and a pod that are not there are not found", async (rig) => {
+  check("logs", "a missing container and a missing pod are not found", async (rig) => {
     const ref = await printed(rig);
     for (const [pod, container] of [
       [ref, "no-such-container"],
@@ -140,7 +140,7 @@ export const logChecks: readonly Check[] = [
         `the logs of ${container} must be refused with NotFoundError`,
       );
   }),
-  check("logs-follow", "a followed log holds what was and what comes, and ends with the container", async (rig) => {
+  check("logs-follow", "a followed log has the earlier and the new lines, and ends with the container", async (rig) => {
     const program = { kind: "print-slowly", lines: ["first", "second", "third"], everySeconds: 1 } as const;
     const ref = await rig.start({ containers: [{ program }] });
     const timeoutMs = 3000 + rig.timeouts.startMs + rig.timeouts.endMs;
@@ -148,7 +148,7 @@ export const logChecks: readonly Check[] = [
     await rig.untilEnded(ref);
     assert.equal(await rig.within("a followed log of an ended container", rig.logs(ref, { follow: true })), "first\nsecond\nthird\n");
   }),
-  check("logs-follow", "a followed log is there at once, also where nothing is written, and ends when it is aborted", async (rig) => {
+  check("logs-follow", "a followed log opens at once, even if nothing is written, and ends when it is aborted", async (rig) => {
     const ref = await rig.run();
     const controller = new AbortController();
     assert.ok(rig.provider.getContainerLogs);
@@ -168,7 +168,7 @@ export const logChecks: readonly Check[] = [
     const error = await rig.within("an aborted followed log", settled);
     assert.ok(error === undefined || error === reason, `an aborted log ends, or throws the signal's reason, and threw ${String(error)}`);
   }),
-  check("logs-follow", "who stops reading a followed log leaves nothing open", async (rig) => {
+  check("logs-follow", "a reader that stops following a log leaves nothing open", async (rig) => {
     const ref = await printed(rig);
     assert.ok(rig.provider.getContainerLogs);
     const controller = new AbortController();
@@ -182,7 +182,7 @@ export const logChecks: readonly Check[] = [
     await live?.[Symbol.asyncIterator]().return?.();
     controller.abort(new Error("the client is gone"));
   }),
-  check("logs-previous", "the instance before has its own log, and where there was none it is not found", async (rig) => {
+  check("logs-previous", "the previous instance has its own log, and is not found if there was none", async (rig) => {
     const first = await rig.run({ restartPolicy: "Always", containers: [{ program: { kind: "print", lines } }] });
     await assert.rejects(rig.logs(first, { previous: true }), (error) => isNotFound(error));
     const ref = await rig.create({

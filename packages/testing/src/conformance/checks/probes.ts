@@ -85,7 +85,7 @@ export const probeChecks: readonly Check[] = [
   ),
   check(
     "probes",
-    "until the startup probe has passed, a container is neither started nor ready, and no other probe is made",
+    "until the startup probe has passed, a container is neither started nor ready, and no other probe runs",
     async (rig) => {
       const file = newFile();
       const startupProbe = { ...asks(file), failureThreshold: 1_000 };
@@ -103,7 +103,7 @@ export const probeChecks: readonly Check[] = [
   ),
   check(
     "probes",
-    "a container whose liveness probe fails is started again, and counted, and no other container of its pod",
+    "a container whose liveness probe fails is restarted and counted, and no other container of its pod is",
     async (rig) => {
       const file = newFile();
       // The delay leaves time to restore the file before the probe ends the container again.
@@ -130,13 +130,13 @@ export const probeChecks: readonly Check[] = [
     },
     needsExec,
   ),
-  check("probes", "a probe has failed only after as many failures in a row as its failureThreshold", async (rig) => {
+  check("probes", "a probe fails only after failureThreshold failures in a row", async (rig) => {
     const livenessProbe = { ...asks(newFile()), failureThreshold: 1_000 };
     const ref = await rig.run({ containers: [{ livenessProbe }] });
     await rig.clock.sleep(heldMs, rig.signal);
     assertStanding(await rig.status(ref), isReady);
   }),
-  check("probes", "a container that never restarts is ended by its liveness or startup probe, and not started again", async (rig) => {
+  check("probes", "a failed liveness or startup probe ends a container under Never, which is not restarted", async (rig) => {
     for (const kind of ["livenessProbe", "startupProbe"] as const) {
       const ref = await rig.create({ containers: [{ [kind]: { ...asks(newFile()), failureThreshold: 1 } }] });
       const { containerStatuses } = await rig.untilEnded(ref);
@@ -147,7 +147,7 @@ export const probeChecks: readonly Check[] = [
       );
     }
   }),
-  check("probes", "a probe that does not answer within its time has failed", async (rig) => {
+  check("probes", "a probe that exceeds its timeout fails", async (rig) => {
     const livenessProbe = { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 1, exec: { command: ["sleep", "600"] } };
     const ref = await rig.create({ containers: [{ livenessProbe }] });
     await rig.untilEnded(ref);

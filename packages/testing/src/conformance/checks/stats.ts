@@ -54,7 +54,7 @@ const heldBytes = 4 * 1024 * 1024;
 
 /** Resource usage of pods. */
 export const statsChecks: readonly Check[] = [
-  check("stats", "a running pod is measured: each of its containers, by name, with its processor and memory", async (rig) => {
+  check("stats", "a running pod has figures: CPU and memory of each container, by name", async (rig) => {
     const several = rig.options.provider.capabilities.multipleContainers === true && rig.options.lacksInSeveral?.stats === undefined;
     const names = several ? ["a", "b", "c"] : ["main"];
     const ref = await rig.run({ containers: names.map((name) => ({ name })) });
@@ -72,7 +72,7 @@ export const statsChecks: readonly Check[] = [
     if (node) assert.equal(node.nodeName, rig.nodeName, "the summary is of another node");
     await checkOwnFigures(rig, ref.name, names.length);
   }),
-  check("stats", "memory is told in bytes", async (rig) => {
+  check("stats", "memory is reported in bytes", async (rig) => {
     const ref = await rig.run({ containers: [{ program: { kind: "hold-memory", bytes: heldBytes } }] });
     await rig.eventually(
       async () => {
@@ -84,7 +84,7 @@ export const statsChecks: readonly Check[] = [
       { timeoutMs: rig.timeouts.startMs, intervalMs: 200 },
     );
   }),
-  check("stats", "a container's processor time never falls, and time goes on between two measurements", async (rig) => {
+  check("stats", "a container's CPU time never decreases, and later measurements have later times", async (rig) => {
     const ref = await rig.run();
     let before = await statsOf(rig, ref.uid);
     for (let round = 0; round < 3; round++) {
@@ -105,7 +105,7 @@ export const statsChecks: readonly Check[] = [
       { timeoutMs: rig.timeouts.startMs, intervalMs: 200, describe: "the container to be measured again" },
     );
   }),
-  check("stats", "the node's processor time does not fall with a pod that goes, and the pod is not measured any more", async (rig) => {
+  check("stats", "the node's CPU time does not decrease when a pod is deleted, and the pod has no figures any more", async (rig) => {
     const ref = await rig.run();
     await statsOf(rig, ref.uid);
     const before = (await rig.provider.getStatsSummary?.(rig.signal))?.node?.cpu?.usageCoreNanoSeconds ?? 0;

@@ -8,7 +8,7 @@ import { textOf } from "../suite-host.ts";
 
 /** What statuses of pods contain, and what they must not contain. */
 export const statusChecks: readonly Check[] = [
-  check("status", "from the first report on there is a status for each container, whatever it goes through", async (rig) => {
+  check("status", "every report has a status for each container", async (rig) => {
     const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 1, afterSeconds: 0 } }] });
     const ref = await rig.create();
     const first = await rig.status(ref);
@@ -19,7 +19,7 @@ export const statusChecks: readonly Check[] = [
     await rig.untilGone(ref);
     assert.deepEqual(rig.problems(), []);
   }),
-  check("status", "an ended pod stays as it ended, whenever it is asked for", async (rig) => {
+  check("status", "the status of an ended pod does not change any more", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 5, afterSeconds: 0 } }] });
     const { phase, containerStatuses } = await rig.untilEnded(ref);
     await rig.clock.sleep(300);
@@ -27,7 +27,7 @@ export const statusChecks: readonly Check[] = [
     assert.deepEqual([later.phase, later.containerStatuses], [phase, containerStatuses]);
     assert.deepEqual((await rig.provider.getPod(ref, rig.signal)).status.containerStatuses, containerStatuses);
   }),
-  check("status", "getPod, getPodStatus and getPods say the same of a pod, while it runs and when it has ended", async (rig) => {
+  check("status", "getPod, getPodStatus and getPods agree on a pod, while it runs and after its end", async (rig) => {
     const running = await rig.run();
     const ended = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 5, afterSeconds: 0 } }] });
     await rig.untilEnded(ended);
@@ -44,7 +44,7 @@ export const statusChecks: readonly Check[] = [
         { timeoutMs: rig.timeouts.startMs },
       );
   }),
-  check("status", "getPodStatus answers while another call for the pod is under way: a status, or NotFound", async (rig) => {
+  check("status", "getPodStatus returns a status or NotFound during another call for the pod", async (rig) => {
     const pod = rig.plan();
     const ref = podRef(pod);
     await answersDuring(rig, ref, rig.create(pod));
@@ -52,13 +52,13 @@ export const statusChecks: readonly Check[] = [
     await answersDuring(rig, stubborn, rig.delete(stubborn, 2));
     await rig.untilGone(stubborn, 2000 + rig.timeouts.endMs);
   }),
-  check("status", "a status belongs to the core once it is handed over: the provider's next one is another object", async (rig) => {
+  check("status", "a returned status belongs to the core: the provider's next one is another object", async (rig) => {
     const ref = await rig.run();
     const status = await rig.status(ref);
     Object.assign(status, { phase: "Failed" });
     assert.equal((await rig.status(ref)).phase, "Running", "what the core does to a status changes the provider's own");
   }),
-  check("notifications", "a pod that starts and ends by itself is reported without being asked for", async (rig) => {
+  check("notifications", "a pod that starts and ends by itself is reported without a question", async (rig) => {
     const ref = await rig.create({ containers: [{ program: { kind: "exit", exitCode: 2, afterSeconds: 1 } }] });
     await rig.eventually(
       () => {
@@ -72,7 +72,7 @@ export const statusChecks: readonly Check[] = [
       { timeoutMs: rig.timeouts.startMs + rig.timeouts.endMs },
     );
   }),
-  check("notifications", "the end of a deleted pod is reported: its containers' or the pod's own", async (rig) => {
+  check("notifications", "the end of a deleted pod is reported, by its containers' states or as gone", async (rig) => {
     const ref = await rig.run();
     await rig.delete(ref, 5);
     await rig.eventually(
@@ -87,7 +87,7 @@ export const statusChecks: readonly Check[] = [
       { timeoutMs: rig.timeouts.endMs },
     );
   }),
-  check("notifications", "of a flood of changes the last of each pod arrives, and is what is so", async (rig) => {
+  check("notifications", "after many changes at once the last status of each pod arrives, and is true", async (rig) => {
     const count = 25;
     const refs = await Promise.all(Array.from({ length: count }, () => rig.run()));
     for (const ref of refs)
@@ -112,7 +112,7 @@ export const statusChecks: readonly Check[] = [
       { timeoutMs: rig.timeouts.endMs },
     );
   }),
-  check("notifications", "after it is disposed a provider reports nothing", async (rig) => {
+  check("notifications", "a provider reports nothing after it is disposed", async (rig) => {
     await rig.run();
     const before = rig.provider;
     await rig.restart();
@@ -129,7 +129,7 @@ export const statusChecks: readonly Check[] = [
       { timeoutMs: rig.timeouts.endMs },
     );
   }),
-  check("secrets", "what a pod gets from a secret is in no log, no status, no list and no error", async (rig) => {
+  check("secrets", "the values of a pod's secrets are in no log, status, list or error", async (rig) => {
     const shown: string[] = [];
     const env = [
       { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "confidential", key: "password" } } },

@@ -39,7 +39,7 @@ async function ask(rig: ProviderRig, ref: PodRef, port: number): Promise<string>
 export const streamChecks: readonly Check[] = [
   check(
     "attach",
-    "what is typed reaches the container, what it writes reaches the client, and the container goes on without it",
+    "input reaches the container, its output reaches the client, and the container runs on when the client leaves",
     async (rig) => {
       const ref = await rig.run({ containers: [{ program: { kind: "echo-input" }, stdin: true }] });
       for (const word of ["first", "second"]) {
@@ -69,13 +69,13 @@ export const streamChecks: readonly Check[] = [
     const attached = rig.provider.attachToContainer?.(ref, "main", capture(), rig.signal);
     await rig.within("attach to a container that has ended", Promise.resolve(attached), 5000 + rig.timeouts.startMs + rig.timeouts.endMs);
   }),
-  check("attach", "a container that is not there is not found", async (rig) => {
+  check("attach", "a missing container is not found", async (rig) => {
     const ref = await rig.run();
     await assert.rejects(Promise.resolve(rig.provider.attachToContainer?.(ref, "no-such-container", capture(), rig.signal)), (error) =>
       isNotFound(error),
     );
   }),
-  check("port-forward", "a port of a pod answers, time and again, and its answer comes after the request has ended", async (rig) => {
+  check("port-forward", "a port of a pod answers repeatedly, also after the client has ended its input", async (rig) => {
     const { ref, port } = await server(rig);
     for (let attempt = 0; attempt < 2; attempt++)
       await rig.eventually(async () => assert.match(await ask(rig, ref, port), /^HTTP\/1\.[01] 200/), { timeoutMs: rig.timeouts.callMs });
@@ -90,7 +90,7 @@ export const streamChecks: readonly Check[] = [
     );
     far.destroy();
   }),
-  check("port-forward", "a forward whose client is gone comes back, and lets go of its stream", async (rig) => {
+  check("port-forward", "a forward whose client disconnects returns and releases its stream", async (rig) => {
     const { ref, port } = await server(rig);
     const [client, far] = duplexPair();
     client.on("error", () => {});
