@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SharedBudget } from "./shared-budget.ts";
 
-test("one caller gets half, and the next one a half of what is left", () => {
+test("one caller may hold half of the budget, and the next caller half of the rest", () => {
   const budget = new SharedBudget(8);
   const [hog, other] = [budget.share("hog"), budget.share("other")];
   const takeAll = (share: typeof hog): number => {
@@ -15,7 +15,7 @@ test("one caller gets half, and the next one a half of what is left", () => {
   expect(budget.used).toBe(6);
 });
 
-test("what is given back is free for all", () => {
+test("an amount that is given back is free for every caller", () => {
   const budget = new SharedBudget(4);
   const first = budget.share("first");
   first.add(4);
@@ -26,13 +26,13 @@ test("what is given back is free for all", () => {
   expect([first.isOver, budget.used, budget.share("second").tryTake(2)]).toEqual([false, 0, true]);
 });
 
-test("two shares of one caller are one", () => {
+test("two shares of the same caller count as one", () => {
   const budget = new SharedBudget(4);
 
   expect([budget.share("a").tryTake(2), budget.share("a").tryTake(1)]).toEqual([true, false]);
 });
 
-test("however much callers take, a new one finds room for its first, and all together never hold more than there is", () => {
+test("however much callers take, a new caller finds room for its first amount, and the sum never exceeds the budget", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 1, max: 50 })), { maxLength: 200 }), (takes) => {
       const budget = new SharedBudget(100);

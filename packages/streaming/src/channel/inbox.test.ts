@@ -8,7 +8,7 @@ function inbox(limit = 1000): { readonly inbox: Inbox; readonly full: boolean[];
   return { inbox: box, full, taken, take: () => box.take((chunk) => void taken.push(chunk?.toString())) };
 }
 
-test("chunks that wait are handed over as one", () => {
+test("chunks that wait are delivered as one", () => {
   const { inbox: box, taken, take } = inbox();
   box.add(Buffer.from("a"));
   box.add(Buffer.from("b"));
@@ -18,7 +18,7 @@ test("chunks that wait are handed over as one", () => {
   expect(taken).toEqual(["ab"]);
 });
 
-test("a reader that waits gets the next chunk at once, and only that", () => {
+test("a waiting reader gets the next chunk at once, and only that chunk", () => {
   const { inbox: box, taken, take } = inbox();
   take();
 
@@ -30,7 +30,7 @@ test("a reader that waits gets the next chunk at once, and only that", () => {
   expect(taken).toEqual(["a", "b"]);
 });
 
-test("the end comes behind what waits, once", () => {
+test("the end is delivered once, after the buffered data", () => {
   const { inbox: box, taken, take } = inbox();
   box.add(Buffer.from("a"));
   box.end();
@@ -43,7 +43,7 @@ test("the end comes behind what waits, once", () => {
   expect(taken).toEqual(["a", undefined]);
 });
 
-test("it is full above its limit, and no longer once it is emptied", () => {
+test("the inbox is full above its limit, and no longer full once it is emptied", () => {
   const { inbox: box, full, take } = inbox(1000);
   box.add(Buffer.alloc(700));
   expect(full).toEqual([]);
@@ -56,14 +56,14 @@ test("it is full above its limit, and no longer once it is emptied", () => {
   expect(full).toEqual([true, false]);
 });
 
-test("many small chunks fill it sooner than their bytes would", () => {
+test("many small chunks fill the inbox sooner than their bytes alone would", () => {
   const { inbox: box, full } = inbox(10_000);
   for (let count = 0; count < 100; count++) box.add(Buffer.alloc(1));
 
   expect(full).toEqual([true]);
 });
 
-test("what is discarded is gone, and what comes is dropped", () => {
+test("discarding drops buffered chunks and all later ones", () => {
   const { inbox: box, full, taken, take } = inbox(100);
   box.add(Buffer.alloc(200));
 

@@ -5,7 +5,7 @@ function request(url: string, protocol = "v4.channel.k8s.io"): Parameters<typeof
   return { url, headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-protocol": protocol } };
 }
 
-test("ports stand in the query, several in one value or in several", () => {
+test("the query names ports, several in one parameter or in several parameters", () => {
   expect(portForwardPorts(request("/portForward/ns/p?port=80,81&port=82"))).toEqual([80, 81, 82]);
 });
 

@@ -32,11 +32,11 @@ async function connected(): Promise<Forwards & { readonly connection: PortForwar
   return { ...forwards, connection: forwards.connections[0]! };
 }
 
-test("two streams of one request are a connection to their port", async () => {
+test("two streams with the same request ID form a connection to their port", async () => {
   const { connection, clock } = await connected();
 
   expect(connection.port).toBe(80);
-  // The watch over the connection, and no more: nothing waits for a stream.
+  // Only the timer of the connection watch is left: nothing waits for a stream.
   expect(clock.pending).toBe(1);
 });
 
@@ -56,7 +56,7 @@ test.each([
   expect(peer.received).toEqual([{ kind: "rstStream", id: 1, status: 5 }]);
 });
 
-test("streams without a request id are paired by their own", async () => {
+test("streams without a request ID are paired by their stream IDs", async () => {
   const { peer, connections } = serve();
 
   peer.open(1, { streamtype: "error", port: "80" });
@@ -65,7 +65,7 @@ test("streams without a request id are paired by their own", async () => {
   await expect.poll(() => connections.length).toBe(1);
 });
 
-test("the error stream ends when the pod's side has ended, and the client may go on", async () => {
+test("the error stream ends when the pod's side has ended, and the client can continue to send", async () => {
   const { peer, connection } = await connected();
   const got: string[] = [];
   connection.stream.on("data", (chunk: Buffer) => void got.push(chunk.toString()));
@@ -81,7 +81,7 @@ test("the error stream ends when the pod's side has ended, and the client may go
   expect(connection.stream.errored).toBeNull();
 });
 
-test("a client that drops the connection once the pod's side has ended does what Go's clients do", async () => {
+test("if the client resets the stream after the pod's side has ended, as Go's clients do, that is not an error", async () => {
   const { peer, connection } = await connected();
   connection.stream.resume();
   connection.stream.end();
@@ -94,7 +94,7 @@ test("a client that drops the connection once the pod's side has ended does what
   expect(connection.stream.readableEnded).toBe(true);
 });
 
-test("a port that cannot be reached is told on the error stream, and both streams are reset", async () => {
+test("a port that cannot be reached is reported on the error stream, and both streams are reset", async () => {
   const { peer, connection } = await connected();
 
   connection.fail("error forwarding port 80 to pod p, uid : refused");
@@ -103,7 +103,7 @@ test("a port that cannot be reached is told on the error stream, and both stream
   expect(peer.text(1)).toBe("error forwarding port 80 to pod p, uid : refused");
 });
 
-test("a pair that is not complete within thirty seconds is told of, and forgotten", async () => {
+test("a pair that is incomplete after thirty seconds is reported and forgotten", async () => {
   const { peer, clock, connections } = serve();
   peer.open(1, { streamtype: "error", port: "80", requestid: "0" });
   await until(() => peer.received.length === 1);
@@ -116,7 +116,7 @@ test("a pair that is not complete within thirty seconds is told of, and forgotte
   expect(connections).toEqual([]);
 });
 
-test("a second stream of the same half is told of, and reset", async () => {
+test("a second error stream with the same request ID is reported and reset", async () => {
   const { peer } = serve();
   peer.open(1, { streamtype: "error", port: "80", requestid: "0" });
 
@@ -126,7 +126,7 @@ test("a second stream of the same half is told of, and reset", async () => {
   expect(peer.text(1)).toBe("error processing stream for request 0: error stream already assigned");
 });
 
-test("a session that ends drops its connections, and the loop over them ends", async () => {
+test("when a session ends, its connections are dropped, and the loop over them ends", async () => {
   const { peer, session, connection, clock } = await connected();
 
   peer.raw.end();

@@ -6,11 +6,11 @@ import type { TerminalSize } from "./terminal-size.ts";
 
 const cells = fc.integer({ min: 0, max: 0xffff });
 
-test("a size is written as kubectl writes it", () => {
+test("a size is encoded as kubectl encodes it", () => {
   expect(encodeSize({ width: 101, height: 33 }).toString()).toBe('{"Width":101,"Height":33}\n');
 });
 
-test("sizes are the same however their bytes are cut", () => {
+test("sizes are parsed the same however their bytes are split", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ width: cells, height: cells }), { maxLength: 5 }), fc.integer({ min: 1, max: 40 }), (sizes, step) => {
       const bytes = Buffer.concat(sizes.map(encodeSize));
@@ -23,7 +23,7 @@ test("sizes are the same however their bytes are cut", () => {
   );
 });
 
-test("what is no size is skipped, and the next one read", () => {
+test("an invalid size is skipped, and the next one is read", () => {
   const parser = new ResizeParser();
 
   expect(parser.push(Buffer.from('}{"Width":-1,"Height":2}{{"Width":70000,"Height":1}[]{"Width":1,"Height":2}'))).toEqual([
@@ -31,7 +31,7 @@ test("what is no size is skipped, and the next one read", () => {
   ]);
 });
 
-test("bytes without an end are not kept", () => {
+test("bytes of a size that never ends are not kept", () => {
   const parser = new ResizeParser();
   for (let count = 0; count < 100; count++) parser.push(Buffer.alloc(1000, "{"));
 
@@ -48,7 +48,7 @@ test("garbage never throws", () => {
   );
 });
 
-test("the last size is there for whoever looks later, and sizes nobody looked at are skipped", async () => {
+test("a late reader gets the last size, and sizes that were not read are skipped", async () => {
   const sizes = new LatestSizes();
   sizes.set({ width: 1, height: 1 });
   sizes.set({ width: 2, height: 2 });
@@ -63,7 +63,7 @@ test("the last size is there for whoever looks later, and sizes nobody looked at
   expect(await iterator.next()).toEqual({ done: true, value: undefined });
 });
 
-test("a loop over sizes ends when they do", async () => {
+test("a loop over sizes ends when the sizes end", async () => {
   const sizes = new LatestSizes();
   const seen: number[] = [];
   const loop = (async () => {

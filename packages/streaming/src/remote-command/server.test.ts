@@ -14,7 +14,7 @@ interface Accepted {
   readonly session: Promise<RemoteCommandSession>;
 }
 
-/** Accepts a request; its answer is read first, and the frames behind it are the peer's. */
+/** Accepts a request. The response is read first; the frames after it go to the peer. */
 function accept(headers: Readonly<Record<string, string>> = spdyHeaders, options: Partial<RemoteCommandServerOptions> = {}): Accepted {
   const peer = spdyPeer();
   const clock = new VirtualClock();
@@ -27,7 +27,7 @@ function accept(headers: Readonly<Record<string, string>> = spdyHeaders, options
   return { peer, clock, session };
 }
 
-/** What is answered to a request that is refused. */
+/** Response to a request that is refused. */
 async function refusalOf(headers: Readonly<Record<string, string>>): Promise<string> {
   const { peer, session } = accept(headers);
   peer.raw.removeAllListeners("data");
@@ -38,7 +38,7 @@ async function refusalOf(headers: Readonly<Record<string, string>>): Promise<str
   return text;
 }
 
-/** Takes the answer's head off the bytes, so that frames follow. */
+/** Removes the response's head from the received bytes, so that frames follow. */
 function skipAnswer(peer: SpdyPeer): Promise<string> {
   const listeners = peer.raw.listeners("data") as ((chunk: Buffer) => void)[];
   peer.raw.removeAllListeners("data");
@@ -65,7 +65,7 @@ async function started(options: Partial<RemoteCommandServerOptions> = {}, versio
   return { ...accepted, answer, session: await accepted.session };
 }
 
-test("SPDY is answered in version 4, though version 5 was offered first", async () => {
+test("SPDY is accepted with version 4, although the client offered version 5 first", async () => {
   const { answer, session } = await started();
 
   expect(answer.split("\r\n")).toEqual([
@@ -85,7 +85,7 @@ test("a request without a version is refused in a kubelet's words", async () => 
   expect(answer).toContain("unable to upgrade: header X-Stream-Protocol-Version does not exist in request with 2 headers\n");
 });
 
-test("a request with no version of ours is told which there are", async () => {
+test("a request that offers no supported version gets the list of supported versions", async () => {
   const answer = await refusalOf({ ...spdyHeaders, "x-stream-protocol-version": "v5.channel.k8s.io" });
 
   expect(answer).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
@@ -102,7 +102,7 @@ test("a request to upgrade to something else is refused", async () => {
   expect(answer).toContain("unable to upgrade: missing upgrade headers in request");
 });
 
-test("a WebSocket that offers nothing of ours is refused", async () => {
+test("a WebSocket that offers no supported protocol is refused", async () => {
   const answer = await refusalOf({ connection: "Upgrade", upgrade: "websocket", "sec-websocket-protocol": "v3.channel.k8s.io" });
 
   expect(answer).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
@@ -115,7 +115,7 @@ test("a WebSocket request that is malformed is refused", async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
 });
 
-test("the session begins when the last stream is there, and streams of unknown types do not count", async () => {
+test("the session begins when the last stream has been opened, and streams of unknown types do not count", async () => {
   const { peer, session } = accept();
   await skipAnswer(peer);
   let begun = false;
@@ -144,7 +144,7 @@ test("a second stream of a type is reset", async () => {
   expect(peer.received[1]).toEqual({ kind: "rstStream", id: 3, status: 5 });
 });
 
-test("a client that does not open its streams within thirty seconds is given up", async () => {
+test("a client that does not open its streams within thirty seconds is disconnected", async () => {
   const { peer, clock, session } = accept();
   await skipAnswer(peer);
   peer.open(1, { streamtype: "error" });
@@ -162,7 +162,7 @@ test("a client that does not open its streams within thirty seconds is given up"
   expect(peer.socket.destroyed).toBe(true);
 });
 
-test("a client that goes before its streams are there is told of", async () => {
+test("a client that disconnects before its streams are open is reported as an error", async () => {
   const { peer, session } = accept();
   await skipAnswer(peer);
 
@@ -171,7 +171,7 @@ test("a client that goes before its streams are there is told of", async () => {
   await expect(session).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
 });
 
-test("an end is told in order: outputs whole, their ends, the status, its end, a ping, a goodbye", async () => {
+test("finishing sends in this order: all output, the ends of the outputs, the status, its end, a ping, a GOAWAY", async () => {
   const { peer, session } = await started();
   session.stdout?.write("all of ");
   session.stdout?.write("it");
@@ -189,7 +189,7 @@ test("an end is told in order: outputs whole, their ends, the status, its end, a
   expect(session.signal.aborted).toBe(false);
 });
 
-test("a client that is busy for minutes when the command ends gets all of its output, and the status", async () => {
+test("a client that does not read for minutes when the command ends still gets all of the output and the status", async () => {
   const { peer, clock, session } = await started();
   peer.raw.pause();
   session.stdout?.write("all of it");
@@ -210,7 +210,7 @@ test("a client that is busy for minutes when the command ends gets all of its ou
   expect(JSON.parse(peer.text(1))).toMatchObject({ reason: "NonZeroExitCode" });
 });
 
-test("versions before the fourth say nothing of a success, and a failure in words", async () => {
+test("versions before 4 send nothing for a success, and plain text for a failure", async () => {
   const fine = await started({}, "v2.channel.k8s.io");
   const failed = await started({}, "channel.k8s.io");
 
@@ -222,7 +222,7 @@ test("versions before the fourth say nothing of a success, and a failure in word
   expect(failed.peer.text(1)).toBe("Internal error occurred: error executing command in container: gone");
 });
 
-test("a session that is dropped without a result tells a failure, never nothing", async () => {
+test("a session that is dropped without a result sends a failure", async () => {
   const { peer, session } = await started();
 
   const dropped = session[Symbol.asyncDispose]();
@@ -233,7 +233,7 @@ test("a session that is dropped without a result tells a failure, never nothing"
   expect(JSON.parse(peer.text(1))).toMatchObject({ status: "Failure", reason: "InternalError" });
 });
 
-test("a client that resets its streams, says goodbye and closes is gone, and finishing after it is harmless", async () => {
+test("a client that resets its streams, sends GOAWAY and closes is gone, and finishing afterward has no effect", async () => {
   const { peer, session } = await started();
   for (const id of [5, 1, 3]) peer.raw.write(encodeRstStream(id, 5));
   peer.raw.end();
@@ -247,7 +247,7 @@ test("a client that resets its streams, says goodbye and closes is gone, and fin
   await quiet();
 });
 
-test("standard error is dropped with a terminal, and sizes are read from the resize stream", async () => {
+test("with a terminal, standard error is dropped, and sizes are read from the resize stream", async () => {
   const { peer, session } = accept(spdyHeaders, { tty: true, stdin: true });
   await skipAnswer(peer);
   for (const [index, streamtype] of ["error", "stdin", "stdout", "resize"].entries()) peer.open(2 * index + 1, { streamtype });
@@ -262,7 +262,7 @@ test("standard error is dropped with a terminal, and sizes are read from the res
   }
 });
 
-test("with version 2 a terminal has no resize stream to wait for", async () => {
+test("with version 2, the server does not wait for a resize stream of a terminal", async () => {
   const { peer, session } = accept({ ...spdyHeaders, "x-stream-protocol-version": "v2.channel.k8s.io" }, { tty: true });
   await skipAnswer(peer);
   peer.open(1, { streamtype: "error" });
@@ -271,7 +271,7 @@ test("with version 2 a terminal has no resize stream to wait for", async () => {
   expect((await session).protocol).toBe("v2.channel.k8s.io");
 });
 
-test("input that has arrived whole is read whole, though the client has disconnected", async () => {
+test("input that has arrived completely can be read completely after the client has disconnected", async () => {
   const { peer, session } = accept(spdyHeaders, { stdin: true });
   await skipAnswer(peer);
   for (const [index, streamtype] of ["error", "stdin", "stdout", "stderr"].entries()) peer.open(2 * index + 1, { streamtype });

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import type { RemoteCommandResult } from "./result.ts";
 import { fromStatusText, toStatus } from "./status.ts";
 
-test("a success is a status too", () => {
+test("a success is encoded as a status", () => {
   expect(toStatus({ exitCode: 0 })).toEqual({ metadata: {}, status: "Success" });
 });
 
-test("an exit code stands in the cause, and in the words", () => {
+test("an exit code appears in the cause and in the message", () => {
   expect(toStatus({ exitCode: 7 })).toEqual({
     metadata: {},
     status: "Failure",
@@ -26,18 +26,18 @@ test("a failure to run is an internal error", () => {
   });
 });
 
-test.each([-1, 256, 1.5e9, Number.NaN])("the exit code %d, which is no byte, is told as 255, never as a success", (exitCode) => {
+test.each([-1, 256, 1.5e9, Number.NaN])("the exit code %d, which is not a byte, is sent as 255 and never as success", (exitCode) => {
   expect(fromStatusText(JSON.stringify(toStatus({ exitCode })))).toMatchObject({ exitCode: 255 });
 });
 
 test.each<RemoteCommandResult>([{ exitCode: 0 }, { exitCode: 3 }, { exitCode: 255 }])(
-  "the result %j comes back from its status",
+  "the result %j is the same after encoding and decoding",
   (result) => {
     expect(fromStatusText(JSON.stringify(toStatus(result)))).toMatchObject(result);
   },
 );
 
-test("a status that was received is passed on as it is", () => {
+test("a received status is passed on unchanged", () => {
   const status = { metadata: {}, status: "Failure", reason: "InternalError", message: "why", code: 500, details: { causes: [] } } as const;
   const result = fromStatusText(JSON.stringify(status));
 
@@ -45,7 +45,7 @@ test("a status that was received is passed on as it is", () => {
   expect(toStatus(result)).toEqual(status);
 });
 
-test("nothing at all is a success", () => {
+test("an empty text is a success", () => {
   expect(fromStatusText("")).toEqual({ exitCode: 0 });
 });
 
@@ -55,6 +55,6 @@ test.each([
   '{"status":"Perhaps"}',
   '{"status":"Failure","reason":"NonZeroExitCode","message":"x","details":{"causes":[{"reason":"ExitCode","message":"256"}]}}',
   '{"status":"Failure","reason":"NonZeroExitCode"}',
-])("what is no status, such as %s, is a failure", (text) => {
+])("text that is not a status, such as %s, is a failure", (text) => {
   expect(fromStatusText(text)).toMatchObject({ error: expect.stringMatching(/^error stream protocol error: /) });
 });

@@ -9,7 +9,7 @@ import { HeaderDeflater } from "./header-block.ts";
 
 const limits = resolveLimits({ maxStreams: 8, streamBufferBytes: 64 * 1024 });
 
-/** What a client may do, in numbers that are small, so that frames meet the same streams. */
+/** Actions of a client. The numbers are small, so that frames often refer to the same streams. */
 const action = fc.oneof(
   fc.record({
     kind: fc.constant("open" as const),
@@ -46,7 +46,7 @@ function bytesOf(actions: readonly Action[]): Buffer {
   return Buffer.concat(frames);
 }
 
-/** A valid conversation in which some bytes are others, cut anywhere. */
+/** A valid conversation in which some bytes are changed, split at any place. */
 const conversation = fc
   .record({
     actions: fc.array(action, { maxLength: 12 }),
@@ -60,7 +60,7 @@ const conversation = fc
     return [0, ...places].map((start, index) => bytes.subarray(start, places[index] ?? bytes.length));
   });
 
-test.each(["server", "client"] as const)("a %s survives whatever its peer says, and holds no stream or timer behind it", async (role) => {
+test.each(["server", "client"] as const)("a %s survives any input of its peer, and leaves no stream or timer behind", async (role) => {
   await fc.assert(
     fc.asyncProperty(conversation, async (chunks) => {
       const { socket, raw } = spdyPeer();
@@ -71,7 +71,7 @@ test.each(["server", "client"] as const)("a %s survives whatever its peer says, 
         clock,
         limits,
         admit: (headers) => headers.get("streamtype") !== "",
-        // Every other stream is read, the rest is left lying.
+        // Every second stream is read; the others are never read.
         onStream: (stream) => void (held++ % 2 === 0 && stream.inbox.discard()),
       });
       const opening = role === "client" ? connection.open(new Map([["streamtype", "data"]])).catch(() => undefined) : undefined;

@@ -43,7 +43,7 @@ function kinds(frames: readonly SpdyFrame[]): string[] {
   return frames.map((frame) => `${frame.kind} ${"id" in frame ? frame.id : ""}`.trim());
 }
 
-test("a stream is answered before anything is sent on it", async () => {
+test("a stream is acknowledged before anything is sent on it", async () => {
   const server = serve({ onStream: (stream) => stream.send([Buffer.from("at once")], () => undefined) });
 
   server.peer.open(1, { streamtype: "error" });
@@ -52,7 +52,7 @@ test("a stream is answered before anything is sent on it", async () => {
   expect(kinds(server.peer.received)).toEqual(["synReply 1", "data 1"]);
 });
 
-test("the answer is the constant that Go's reader takes", async () => {
+test("the SYN_REPLY is the constant that Go's reader accepts", async () => {
   const server = serve();
 
   server.peer.open(1, { streamtype: "error" });
@@ -65,7 +65,7 @@ test("the answer is the constant that Go's reader takes", async () => {
   ]);
 });
 
-test("bytes that were read with the request's head come first", async () => {
+test("bytes that were read together with the request's head are processed first", async () => {
   const peer = spdyPeer();
   const head = Buffer.from(
     "8003000100000029" + "00000001000000000000" + "78f9e3c6a7c26260606004a7b392a2d4c45c6851c29a0a0a6800000000ffff",
@@ -87,7 +87,7 @@ test("bytes that were read with the request's head come first", async () => {
   expect(connection.streamCount).toBe(1);
 });
 
-test("a stream that is not welcome is reset with CANCEL, and not answered", async () => {
+test("a stream that is not admitted is reset with CANCEL, without a SYN_REPLY", async () => {
   const server = serve({ admit: (headers) => headers.get("streamtype") !== "nonsense" });
 
   server.peer.open(1, { streamtype: "nonsense" });
@@ -96,7 +96,7 @@ test("a stream that is not welcome is reset with CANCEL, and not answered", asyn
   expect(server.peer.received).toEqual([{ kind: "rstStream", id: 1, status: 5 }]);
 });
 
-test.each([2, 1])("a stream with the id %i behind stream 3 is reset with PROTOCOL_ERROR", async (id) => {
+test.each([2, 1])("a new stream with the id %i after stream 3 is reset with PROTOCOL_ERROR", async (id) => {
   const server = serve();
   server.peer.open(3, { streamtype: "error" });
 
@@ -106,7 +106,7 @@ test.each([2, 1])("a stream with the id %i behind stream 3 is reset with PROTOCO
   expect(server.peer.received[1]).toEqual({ kind: "rstStream", id, status: 1 });
 });
 
-test("more streams than allowed are refused", async () => {
+test("streams beyond the limit are refused", async () => {
   const server = serve({ limits: resolveLimits({ maxStreams: 1 }) });
   server.peer.open(1, {});
   server.peer.open(3, {});
@@ -116,7 +116,7 @@ test("more streams than allowed are refused", async () => {
   expect(server.peer.received[1]).toEqual({ kind: "rstStream", id: 3, status: 3 });
 });
 
-test("a ping of the client is echoed, an answer to ours is not", async () => {
+test("a ping of the client is echoed; the answer to the server's own ping is not", async () => {
   const server = serve();
 
   server.peer.raw.write(encodePing(7));
@@ -126,7 +126,7 @@ test("a ping of the client is echoed, an answer to ours is not", async () => {
   expect(server.peer.received).toEqual([{ kind: "ping", id: 7 }]);
 });
 
-test("each direction of a stream ends by itself", async () => {
+test("each direction of a stream ends separately", async () => {
   const server = serve();
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -158,7 +158,7 @@ test("more than SPDY's 64 KiB window is sent without waiting for a window update
   expect(server.peer.text(1).length).toBe(1024 * 1024);
 });
 
-test("a reader that stalls holds the connection, and one that goes on frees it", async () => {
+test("a stalled reader pauses the connection, which resumes when the reader continues", async () => {
   const server = serve({ limits: resolveLimits({ streamBufferBytes: 100_000 }) });
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -175,7 +175,7 @@ test("a reader that stalls holds the connection, and one that goes on frees it",
   expect(server.peer.socket.isPaused()).toBe(false);
 });
 
-test("streams that stall hold the connection together, also if none of them is full", async () => {
+test("streams that stall pause the connection together even if none of them is full", async () => {
   const server = serve({ limits: resolveLimits({ streamBufferBytes: 10_000 }) });
   for (let index = 0; index < 40; index++) {
     server.peer.open(2 * index + 1, {});
@@ -193,7 +193,7 @@ test("streams that stall hold the connection together, also if none of them is f
   expect(server.peer.socket.isPaused()).toBe(false);
 });
 
-test("a stream that is reset while it is full holds the connection no longer once its reader is gone", async () => {
+test("a stream that is reset while it is full stops pausing the connection once its reader is gone", async () => {
   const server = serve({ limits: resolveLimits({ streamBufferBytes: 10_000 }) });
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -206,7 +206,7 @@ test("a stream that is reset while it is full holds the connection no longer onc
   expect(server.peer.socket.isPaused()).toBe(false);
 });
 
-test("a peer that is not read is pinged, for its death would not be seen otherwise", async () => {
+test("a peer that is not read is pinged, because its death would go unnoticed otherwise", async () => {
   const server = serve({ limits: resolveLimits({ streamBufferBytes: 1000 }) });
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -223,7 +223,7 @@ test("a peer that is not read is pinged, for its death would not be seen otherwi
   expect(stream?.inbox.ended).toBe(false);
 });
 
-test("a client pings, and gives up a server that says nothing for a minute", async () => {
+test("a client sends pings, and closes the connection when the server has been silent for a minute", async () => {
   const peer = spdyPeer();
   const clock = new VirtualClock();
   const connection = new SpdyConnection(peer.socket, { role: "client", clock, limits: resolveLimits(undefined), pingMs: 5_000 });
@@ -240,7 +240,7 @@ test("a client pings, and gives up a server that says nothing for a minute", asy
   });
 });
 
-test("a connection that carries nothing for four hours is closed; one that is pinged is not", async () => {
+test("a connection is closed when nothing was received for four hours; a received ping counts", async () => {
   const server = serve();
   await server.clock.advance(3 * 3_600_000);
   server.peer.raw.write(encodePing(1));
@@ -255,7 +255,7 @@ test("a connection that carries nothing for four hours is closed; one that is pi
   expect(server.clock.pending).toBe(0);
 });
 
-test("data and resets of streams that are gone are ignored", async () => {
+test("data and resets for streams that no longer exist are ignored", async () => {
   const server = serve();
   server.peer.raw.write(encodeRstStream(9, 5));
   server.peer.data(9, "late", true);
@@ -266,7 +266,7 @@ test("data and resets of streams that are gone are ignored", async () => {
   expect(server.connection.signal.aborted).toBe(false);
 });
 
-test("a stream that the peer resets is lost, and not reset in answer", async () => {
+test("a stream that the peer resets is lost, and no reset is sent back", async () => {
   const server = serve();
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -279,7 +279,7 @@ test("a stream that the peer resets is lost, and not reset in answer", async () 
   expect(kinds(server.peer.received)).toEqual(["synReply 1"]);
 });
 
-test("a stream that is destroyed here is reset with CANCEL", async () => {
+test("a stream that is destroyed locally is reset with CANCEL", async () => {
   const server = serve();
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -290,7 +290,7 @@ test("a stream that is destroyed here is reset with CANCEL", async () => {
   expect(server.peer.received[1]).toEqual({ kind: "rstStream", id: 1, status: 5 });
 });
 
-test("closing delivers what was ended, resets what is open, says goodbye, and ends the socket", async () => {
+test("closing delivers ended streams, resets open ones, sends GOAWAY, and ends the socket", async () => {
   const server = serve();
   server.peer.open(1, { streamtype: "stdout" });
   server.peer.open(3, { streamtype: "stdin" });
@@ -311,7 +311,7 @@ test("closing delivers what was ended, resets what is open, says goodbye, and en
   expect(server.clock.pending).toBe(0);
 });
 
-test("a peer that does not close behind our goodbye is cut off after ten seconds", async () => {
+test("a peer that does not close after the GOAWAY is disconnected after ten seconds", async () => {
   const server = serve();
   const closed = server.connection.close();
   await quiet();
@@ -323,7 +323,7 @@ test("a peer that does not close behind our goodbye is cut off after ten seconds
   expect(server.clock.pending).toBe(0);
 });
 
-/** A connection whose client reads nothing while ours is being closed. */
+/** A connection that is being closed while the client reads nothing. */
 async function closedUnread() {
   const server = serve();
   server.peer.open(1, { streamtype: "stdout" });
@@ -337,7 +337,7 @@ async function closedUnread() {
   return { ...server, closed };
 }
 
-/** Lets minutes pass in which the client does nothing but ping. */
+/** Lets minutes pass in which the client only sends pings. */
 async function pingFor({ peer, clock }: Pick<Server, "peer" | "clock">, minutes: number): Promise<void> {
   for (let count = 0; count < minutes * 2 && !peer.socket.destroyed; count++) {
     peer.raw.write(encodePing(2 * count + 1));
@@ -346,7 +346,7 @@ async function pingFor({ peer, clock }: Pick<Server, "peer" | "clock">, minutes:
   }
 }
 
-test("a client that reads slowly is waited for, and the socket ends once it has shown that it read everything", async () => {
+test("closing waits for a client that reads slowly, and ends the socket once the client has shown that it read everything", async () => {
   const { peer, clock, closed } = await closedUnread();
   await pingFor({ peer, clock }, 10);
   expect(peer.socket.writableEnded).toBe(false);
@@ -363,7 +363,7 @@ test("a client that reads slowly is waited for, and the socket ends once it has 
   expect(clock.pending).toBe(0);
 });
 
-test("the goodbye of a client shows as well that it has read everything", async () => {
+test("a GOAWAY from the client also shows that it has read everything", async () => {
   const { peer, closed } = await closedUnread();
   expect(peer.socket.writableEnded).toBe(false);
 
@@ -375,7 +375,7 @@ test("the goodbye of a client shows as well that it has read everything", async 
   await closed;
 });
 
-test("a client that reads nothing is cut off when it has been silent for a minute, or has only pinged for four hours", async () => {
+test("a client that reads nothing is disconnected after a minute of silence, or after four hours of pings only", async () => {
   const [silent, pinging] = await Promise.all([closedUnread(), closedUnread()]);
 
   await silent.clock.advance(59_999);
@@ -389,7 +389,7 @@ test("a client that reads nothing is cut off when it has been silent for a minut
   expect([silent.clock.pending, pinging.clock.pending]).toEqual([0, 0]);
 });
 
-test("a client that ends the connection is gone, whatever was open", async () => {
+test("when a client ends the connection, all open streams are lost", async () => {
   const server = serve();
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -402,7 +402,7 @@ test("a client that ends the connection is gone, whatever was open", async () =>
   expect(server.connection.signal.aborted).toBe(true);
 });
 
-test("a client that said goodbye is closed once its streams have ended", async () => {
+test("after a GOAWAY from the client, the connection is closed once its streams have ended", async () => {
   const server = serve();
   server.peer.open(1, {});
   const [stream] = await opened(server, 1);
@@ -417,7 +417,7 @@ test("a client that said goodbye is closed once its streams have ended", async (
   await until(() => server.connection.signal.aborted);
 });
 
-test("frames that came before the end of the connection count", async () => {
+test("frames that arrived before the end of the connection are processed", async () => {
   const [near, far] = duplexPair();
   const clock = new VirtualClock();
   const limits = resolveLimits(undefined);
@@ -439,7 +439,7 @@ test("frames that came before the end of the connection count", async () => {
   expect(text).toBe("result");
 });
 
-test("opening a stream fails when it is reset, when there is no answer, and when the connection is over", async () => {
+test("opening a stream fails if it is reset, if there is no answer, or if the connection is over", async () => {
   const peer = spdyPeer();
   const clock = new VirtualClock();
   const connection = new SpdyConnection(peer.socket, { role: "client", clock, limits: resolveLimits(undefined) });
@@ -458,7 +458,7 @@ test("opening a stream fails when it is reset, when there is no answer, and when
   expect(clock.pending).toBe(0);
 });
 
-test("a flood of pings that nobody reads the answers of is read no further", async () => {
+test("if a client floods the connection with pings and reads no answers, it is no longer read", async () => {
   const server = serve();
   server.peer.raw.pause();
   for (let count = 0; count < 20_000; count++) server.peer.raw.write(encodePing(2 * count + 1));
@@ -471,7 +471,7 @@ test("a flood of pings that nobody reads the answers of is read no further", asy
   await until(() => server.peer.received.length === 20_000);
 });
 
-test("what is no SPDY ends the connection with a goodbye that says so", async () => {
+test("bytes that are not SPDY end the connection with a GOAWAY that names a protocol error", async () => {
   const server = serve();
 
   server.peer.raw.write(Buffer.from("8002000100000000", "hex"));
@@ -482,7 +482,7 @@ test("what is no SPDY ends the connection with a goodbye that says so", async ()
   expect(server.peer.received).toEqual([{ kind: "goAway", lastGoodId: 0, status: 1 }]);
 });
 
-test("a header block that cannot be read ends the connection", async () => {
+test("a malformed header block ends the connection", async () => {
   const server = serve();
 
   server.peer.raw.write(Buffer.from("8003000100000010" + "00000001000000000000" + "deadbeefdead", "hex"));
@@ -491,7 +491,7 @@ test("a header block that cannot be read ends the connection", async () => {
   expect(server.connection.signal.reason).toMatchObject({ code: "VK_INVALID_INPUT" });
 });
 
-test("garbage never throws, and leaves nothing behind", async () => {
+test("garbage never throws, and leaves nothing open", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 6 }), async (chunks) => {
       const server = serve();
@@ -507,7 +507,7 @@ test("garbage never throws, and leaves nothing behind", async () => {
   );
 });
 
-test("hundreds of streams opened and closed leave nothing", async () => {
+test("opening and closing hundreds of streams leaves nothing open", async () => {
   const server = serve({ onStream: (stream) => duplexOf(stream).resume().end("x") });
   for (let index = 0; index < 300; index++) {
     server.peer.open(2 * index + 1, { streamtype: "data" });
@@ -538,7 +538,7 @@ function shared({ streams = 1000, bytes = 1_000_000 }: { readonly streams?: numb
   };
 }
 
-test("streams that no longer fit into what callers share are refused, and another caller's are not", async () => {
+test("streams beyond the caller's share are refused, and another caller's streams are not", async () => {
   const budgets = shared({ streams: 4 });
   const [greedy, other] = [serve({ share: budgets.share("greedy") }), serve({ share: budgets.share("other") })];
 
@@ -553,7 +553,7 @@ test("streams that no longer fit into what callers share are refused, and anothe
   expect(budgets.limits).toEqual(["maxSharedStreams"]);
 });
 
-test("a stream counts while it is open, however it ends, and a connection that ends takes all of its along", async () => {
+test("a stream counts while it is open, however it ends; when a connection ends, all of its streams stop counting", async () => {
   const budgets = shared({});
   const server = serve({ share: budgets.share("a") });
   for (const id of [1, 3, 5, 7]) server.peer.open(id, {});
@@ -570,7 +570,7 @@ test("a stream counts while it is open, however it ends, and a connection that e
   await until(() => budgets.streams.used === 0, "none is left");
 });
 
-test("a connection of a caller that holds too much is read only while nothing waits in it; another caller's is read on", async () => {
+test("a connection of a caller that exceeds its share is read only while nothing is buffered in it; another caller's is always read", async () => {
   const budgets = shared({ bytes: 20_000 });
   const [stalled, second, other] = ["greedy", "greedy", "other"].map((caller) => serve({ share: budgets.share(caller) }));
   for (const server of [stalled, second, other]) server?.peer.open(1, {});
@@ -592,7 +592,7 @@ test("a connection of a caller that holds too much is read only while nothing wa
   expect(other?.peer.socket.isPaused()).toBe(false);
 });
 
-test("a connection that was held for its caller's sake is read on once there is room", async () => {
+test("a connection that was paused because of its caller's share is read again once there is room", async () => {
   const budgets = shared({ bytes: 20_000 });
   const server = serve({ share: budgets.share("a") });
   server.peer.open(1, {});
@@ -608,7 +608,7 @@ test("a connection that was held for its caller's sake is read on once there is 
   expect(server.peer.socket.isPaused()).toBe(false);
 });
 
-test("what waits counts until it is taken or dropped, also when the connection is lost before", async () => {
+test("buffered bytes count until they are read or dropped, also when the connection is lost first", async () => {
   const budgets = shared({});
   const server = serve({ share: budgets.share("a") });
   for (const id of [1, 3]) server.peer.open(id, {});

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { FrameDecoder } from "./frame-decoder.ts";
 import { encodeDataHead, encodeGoAway, encodePing, encodeRstStream, encodeSynReply, encodeSynStream, type SpdyFrame } from "./frames.ts";
 
-/** All frames of the chunks; parts of one stream's data that follow each other are joined. */
+/** All frames of the chunks. Consecutive parts of one stream's data are joined. */
 function decode(chunks: readonly Buffer[]): SpdyFrame[] {
   const decoder = new FrameDecoder();
   const frames: SpdyFrame[] = [];
@@ -35,7 +35,7 @@ const anyFrame = fc.oneof(
   fc.tuple(id, block, fc.boolean()).map(([stream, bytes, fin]) => Buffer.concat([encodeDataHead(stream, bytes.length, fin), bytes])),
 );
 
-test("the first frame of Go's client is a SYN_STREAM", () => {
+test("the first frame of a Go client is a SYN_STREAM", () => {
   const header = "800300010000002a";
   const payload = "00000001000000000000" + "78f9e3c6a7c26260606004a7b392a2d4c45c6851c29a0a0a6800000000ffff";
   const bytes = Buffer.from(header + payload, "hex");
@@ -44,7 +44,7 @@ test("the first frame of Go's client is a SYN_STREAM", () => {
   expect(decode([bytes])).toEqual([{ kind: "synStream", id: 1, fin: false, block: Buffer.from(payload.slice(20), "hex") }]);
 });
 
-test("frames are the same however the bytes are cut", () => {
+test("frames are the same however the bytes are split", () => {
   fc.assert(
     fc.property(fc.array(anyFrame, { maxLength: 8 }), fc.array(fc.nat(5_000), { maxLength: 30 }), (frames, cuts) => {
       const bytes = Buffer.concat(frames);
@@ -54,7 +54,7 @@ test("frames are the same however the bytes are cut", () => {
   );
 });
 
-test("every kind of frame that is written is read", () => {
+test("every kind of frame that the encoder writes can be decoded", () => {
   const frames = [
     encodeSynStream(1, Buffer.from("block")),
     encodeSynReply(3, Buffer.from("reply")),
@@ -74,7 +74,7 @@ test("every kind of frame that is written is read", () => {
   ]);
 });
 
-test("data is handed out as it comes, its end with the last part", () => {
+test("data is returned as it arrives, with its end on the last part", () => {
   const decoder = new FrameDecoder();
   decoder.push(Buffer.concat([encodeDataHead(1, 6, true), Buffer.from("abc")]));
 
@@ -84,7 +84,7 @@ test("data is handed out as it comes, its end with the last part", () => {
   expect(decoder.next()).toEqual({ kind: "data", id: 1, fin: true, data: Buffer.from("def") });
 });
 
-test("settings and window updates mean nothing", () => {
+test("SETTINGS and WINDOW_UPDATE frames are ignored", () => {
   const settings = Buffer.from("800300040000000c0000000100000004000000ff", "hex");
   const windowUpdate = Buffer.from("80030009000000080000000100010000", "hex");
 
@@ -110,7 +110,7 @@ test.each([
   expect(() => decode([Buffer.from(hex, "hex")])).toThrow(/^read SPDY\/3.1: /);
 });
 
-test("garbage gives frames or a refusal, and nothing else", () => {
+test("garbage is decoded into frames or refused, and does nothing else", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 10 }), (chunks) => {
       let failure: unknown;

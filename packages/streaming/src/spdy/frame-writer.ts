@@ -47,7 +47,7 @@ export class FrameWriter {
     });
   }
 
-  /** Pings unless much data waits in the socket, whose delivery proves as much. */
+  /** Sends a ping unless much data is waiting in the socket, because the delivery of that data proves that the peer is alive. */
   pingIfIdle(): void {
     if (this.#socket.writableLength <= maxBacklogBytes) this.ping();
   }
@@ -60,7 +60,7 @@ export class FrameWriter {
     return id;
   }
 
-  /** Whether the ping is the answer to one of ours. */
+  /** Whether the ping is the answer to a ping of this side. */
   isOwnPing(id: number): boolean {
     return id % 2 === this.#nextPing % 2;
   }

@@ -18,21 +18,21 @@ const anyHeaders = fc.array(header, { maxLength: 5 }).map((entries) => {
   return new Map(entries.filter(([name]) => !forbidden.includes(name)));
 });
 
-test("the first block of Go's client names the error stream", async () => {
+test("the first block of a Go client names the error stream", async () => {
   using inflater = new HeaderInflater();
   const block = Buffer.from("78f9e3c6a7c26260606004a7b392a2d4c45c6851c29a0a0a6800000000ffff", "hex");
 
   expect(await inflate(inflater, block)).toEqual(new Map([["streamtype", "error"]]));
 });
 
-test("an empty block is sent as Go's reader needs it: stored, and behind it an empty stored block", () => {
+test("an empty block is sent as Go's reader needs it: as a stored block, followed by an empty stored block", () => {
   const deflater = new HeaderDeflater();
 
   expect(deflater.deflate(new Map()).toString("hex")).toBe("78bbe3c6a7c2" + "000400fbff00000000" + "000000ffff");
   expect(deflater.deflate(new Map()).toString("hex")).toBe("000400fbff00000000" + "000000ffff");
 });
 
-test("blocks of one connection are read in turn, and of each the three headers that mean something are kept", async () => {
+test("blocks of one connection are decoded in order, and of each block only the three headers that Kubernetes uses are kept", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyHeaders, { maxLength: 6 }), async (blocks) => {
       using inflater = new HeaderInflater();
@@ -46,7 +46,7 @@ test("blocks of one connection are read in turn, and of each the three headers t
   );
 });
 
-test("blocks of a real compressor are read, the later ones of which refer to the earlier", async () => {
+test("blocks of a real compressor, in which later blocks refer to earlier ones, are decoded", async () => {
   using inflater = new HeaderInflater();
   const deflate = createDeflate({ dictionary: headerDictionary });
   const compress = (headers: SpdyHeaders): Promise<Buffer> =>
@@ -65,7 +65,7 @@ test("blocks of a real compressor are read, the later ones of which refer to the
   }
 });
 
-test("of several values of a header the first counts", () => {
+test("if a header has several values, the first one counts", () => {
   expect(decodeHeaders(encodeHeaders(new Map([["streamtype", "error\0data"]])))).toEqual(new Map([["streamtype", "error"]]));
 });
 
@@ -74,15 +74,15 @@ test.each([
   ["a header of the connection", encodeHeaders(new Map([["connection", "close"]]))],
   ["more than a thousand headers", Buffer.from("000003e9", "hex")],
   ["a length beyond the end", Buffer.from("00000001ffffffff", "hex")],
-  ["bytes behind its headers", Buffer.from("0000000000", "hex")],
-  ["a name that is there twice", Buffer.from("00000002" + "0000000161" + "00000000" + "0000000161" + "00000000", "hex")],
+  ["bytes after its headers", Buffer.from("0000000000", "hex")],
+  ["a repeated name", Buffer.from("00000002" + "0000000161" + "00000000" + "0000000161" + "00000000", "hex")],
   ["a value of more than 256 bytes that would be kept", encodeHeaders(new Map([["requestid", "1".repeat(257)]]))],
   ["nothing", Buffer.alloc(0)],
 ])("a block with %s is refused", (_what, plain) => {
   expect(() => decodeHeaders(plain)).toThrow(/^read a SPDY header block: /);
 });
 
-test("a value that is not kept may be as long as the block, and one that is kept as 256 bytes, of several values the first", () => {
+test("a dropped value may be as long as the block; a kept one may have 256 bytes, counting only the first of several values", () => {
   const long = "x".repeat(15_000);
   const requestid = "1".repeat(256);
 
@@ -98,7 +98,7 @@ test("a value that is not kept may be as long as the block, and one that is kept
   ).toEqual(new Map([["requestid", requestid]]));
 });
 
-test.each([17 * 1024, 8 * 1024 * 1024])("a block that would grow to %i bytes is refused", async (bytes) => {
+test.each([17 * 1024, 8 * 1024 * 1024])("a block that would expand to %i bytes is refused", async (bytes) => {
   using inflater = new HeaderInflater();
   const value = Buffer.alloc(bytes, "a").toString();
   const bomb = deflateSync(encodeHeaders(new Map([["streamtype", value]])), { dictionary: headerDictionary });
@@ -109,7 +109,7 @@ test.each([17 * 1024, 8 * 1024 * 1024])("a block that would grow to %i bytes is 
   });
 });
 
-test("garbage is refused, and does no harm", async () => {
+test("garbage is refused without any other effect", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
       using inflater = new HeaderInflater();

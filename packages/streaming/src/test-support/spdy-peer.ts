@@ -3,17 +3,17 @@ import { FrameDecoder } from "../spdy/frame-decoder.ts";
 import { encodeDataHead, encodeSynStream, type SpdyFrame } from "../spdy/frames.ts";
 import { HeaderDeflater } from "../spdy/header-block.ts";
 
-/** The other end of a connection, which sends frames as it likes and keeps what it gets. */
+/** The other end of a connection, which sends any frames and records what it receives. */
 export interface SpdyPeer {
   /** The end that is tested. */
   readonly socket: Duplex;
-  /** This end's. */
+  /** The peer's own end. */
   readonly raw: Duplex;
   readonly received: SpdyFrame[];
   /** Opens a stream with the headers. */
   open(id: number, headers: Readonly<Record<string, string>>): void;
   data(id: number, text: string | Buffer, fin?: boolean): void;
-  /** All data that came on a stream. */
+  /** All data that was received on a stream. */
   text(id: number): string;
 }
 

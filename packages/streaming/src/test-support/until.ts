@@ -1,13 +1,13 @@
 import { performance } from "node:perf_hooks";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/** How long something may take that happens beside the event loop, as zlib's work does: on a busy machine, a while. */
+/** Time limit for work outside the event loop, such as zlib's. It can take long on a busy machine. */
 const patienceMs = 100_000;
 
-/** After so many turns what is waited for happens beside the event loop, and needs the processor more than it does. */
+/** After this many turns, the awaited work is assumed to run outside the event loop and to need the processor. */
 const busyTurns = 1_000;
 
-/** Waits, one turn of the event loop after the other, until the condition holds. */
+/** Waits until the condition holds, checking it at each turn of the event loop. */
 export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
   const beganMs = performance.now();
   for (let turn = 0; performance.now() - beganMs < patienceMs; turn++) {
@@ -17,7 +17,7 @@ export async function until(condition: () => boolean, what = "the condition"): P
   throw new Error(`${what} does not come true`);
 }
 
-/** Lets everything that can happen without time happen. */
+/** Runs everything that can run without the passing of time. */
 export async function quiet(turns = 50): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await setImmediate();
 }

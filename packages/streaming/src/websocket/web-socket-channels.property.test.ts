@@ -44,7 +44,7 @@ function channelsOf({ webSocket, clock }: Accepted, protocol: string): WebSocket
   });
 }
 
-/** A masked frame of a client; the mask is zero, so that it reads as it is. */
+/** A masked frame of a client. The mask is zero, so that the payload is readable. */
 function frame(opcode: number, payload: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length]), Buffer.alloc(4), payload]);
 }
@@ -63,7 +63,7 @@ const payload = fc.oneof(
 );
 
 test.each(["v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"])(
-  "whatever messages come in %s, valid or not, the connection ends with its peer and leaves nothing",
+  "whatever messages are received in %s, valid or not, the connection ends with its peer and leaves nothing open",
   async (protocol) => {
     const garbage = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
     const messages = fc.array(fc.oneof({ weight: 6, arbitrary: fc.tuple(opcode, payload).map((each) => frame(...each)) }, garbage), {
@@ -88,7 +88,7 @@ test.each(["v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"]
   },
 );
 
-test.each(["v5.channel.k8s.io", "base64.channel.k8s.io"])("a channel in %s carries its bytes, however they are cut", async (protocol) => {
+test.each(["v5.channel.k8s.io", "base64.channel.k8s.io"])("a channel in %s delivers all bytes, however split", async (protocol) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 90 }), { maxLength: 8 }), cuts, async (parts, places) => {
       const accepted = await accept(protocol);
@@ -113,7 +113,7 @@ test.each(["v5.channel.k8s.io", "base64.channel.k8s.io"])("a channel in %s carri
   );
 });
 
-test("a tunnel carries its bytes, however the messages and their bytes are cut", async () => {
+test("a tunnel delivers its bytes, however the messages and their bytes are split", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 600 }), cuts, cuts, async (sent, messageCuts, places) => {
       const { webSocket, raw } = await accept("SPDY/3.1+portforward.k8s.io");
@@ -131,7 +131,7 @@ test("a tunnel carries its bytes, however the messages and their bytes are cut",
   );
 });
 
-test("a tunnel survives whatever comes, and is over when its peer is", async () => {
+test("a tunnel survives any input, and ends when its peer ends", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(opcode, payload), { maxLength: 6 }), cuts, async (frames, places) => {
       const { webSocket, raw } = await accept("SPDY/3.1+portforward.k8s.io");

@@ -9,7 +9,7 @@ import { quiet, until } from "../test-support/until.ts";
 import { WebSocketChannels } from "./web-socket-channels.ts";
 import { acceptWebSocket } from "./web-socket-handshake.ts";
 
-/** A masked message of a client; the mask is zero, so that it reads as it is. */
+/** A masked message of a client. The mask is zero, so that the payload is readable. */
 function message(payload: Buffer, opcode = 2): Buffer {
   const head = payload.length < 126 ? Buffer.from([0x80 | opcode, 0x80 | payload.length]) : Buffer.from([0x80 | opcode, 0xfe, 0, 0]);
   if (payload.length >= 126) head.writeUInt16BE(payload.length, 2);
@@ -50,13 +50,13 @@ async function textOf(channels: WebSocketChannels, number: number): Promise<stri
   return text;
 }
 
-test("the chosen sub-protocol is echoed, also one with a slash that ws itself refuses", async () => {
+test("the chosen sub-protocol is echoed, even one with a slash, which ws itself refuses", async () => {
   const { answer } = await accepted("SPDY/3.1+portforward.k8s.io");
 
   expect(answer()).toContain("\r\nSec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io\r\n");
 });
 
-test("in version 5 ff 00 is the end of the input", async () => {
+test("in version 5, the bytes ff 00 are the end of the input", async () => {
   const { raw, channels } = await accepted("v5.channel.k8s.io");
 
   raw.write(Buffer.concat([message(Buffer.from("\0all ")), message(Buffer.from("\0of it")), message(Buffer.from([0xff, 0]))]));
@@ -107,7 +107,7 @@ test("a WebSocket ping is answered", async () => {
   await expect.poll(() => answer().endsWith("\x8a\x02hi")).toBe(true);
 });
 
-test("a client that reads slowly is waited for while it pings, until it answers the close", async () => {
+test("closing waits for a client that reads slowly and sends pings, until it answers the close", async () => {
   const { raw, channels, socket, clock, answer } = await accepted("v4.channel.k8s.io");
   raw.pause();
   channels.channel(1).send([Buffer.from("all of it")], () => undefined);
@@ -128,7 +128,7 @@ test("a client that reads slowly is waited for while it pings, until it answers 
   expect(clock.pending).toBe(0);
 });
 
-test("a client that does not answer the close is cut off when it has been silent for a minute, or has only pinged for four hours", async () => {
+test("a client that does not answer the close is disconnected after a minute of silence, or after four hours of pings only", async () => {
   const [silent, pinging] = await Promise.all([accepted("v4.channel.k8s.io"), accepted("v4.channel.k8s.io")]);
   const closed = Promise.all([silent.channels.closeWhenRead(1000), pinging.channels.closeWhenRead(1000)]);
 
@@ -145,7 +145,7 @@ test("a client that does not answer the close is cut off when it has been silent
   await closed;
 });
 
-test("what is no WebSocket ends the connection, and throws nothing", async () => {
+test("bytes that are not a WebSocket frame end the connection without an exception", async () => {
   const { raw, channels, socket, clock } = await accepted("v4.channel.k8s.io");
 
   raw.write(Buffer.alloc(100, 0xff));
@@ -166,7 +166,7 @@ test("a message larger than 32 MiB ends the connection before it is read", async
   expect(channels.signal.reason).toMatchObject({ cause: { code: "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" } });
 });
 
-test("a reader that stalls pauses the WebSocket, which is pinged meanwhile", async () => {
+test("a stalled reader pauses the WebSocket, which is pinged meanwhile", async () => {
   const { raw, socket, clock, answer } = await accepted("v4.channel.k8s.io", { streamBufferBytes: 10_000 });
   for (let count = 0; count < 40; count++) raw.write(message(Buffer.alloc(10_000)));
   await until(() => socket.isPaused());
@@ -179,7 +179,7 @@ test("a reader that stalls pauses the WebSocket, which is pinged meanwhile", asy
   expect(answer().slice(before)).toBe("\x89\x00");
 });
 
-test("a connection that carries nothing for four hours is closed", async () => {
+test("a connection without any data for four hours is closed", async () => {
   const { clock, channels } = await accepted("v4.channel.k8s.io");
 
   await clock.advance(4 * 3_600_000);
@@ -188,7 +188,7 @@ test("a connection that carries nothing for four hours is closed", async () => {
   expect(clock.pending).toBe(0);
 });
 
-/** A share of bytes, and what is told of it. */
+/** A share of a byte budget, with the names of the limits that were reported. */
 function bytesOf(budget: SharedBudget): StreamingShare & { readonly limits: string[] } {
   const limits: string[] = [];
   return {
@@ -199,14 +199,14 @@ function bytesOf(budget: SharedBudget): StreamingShare & { readonly limits: stri
   };
 }
 
-/** The head of a message of so many bytes. */
+/** Header of a message with this many bytes. */
 function headOf(bytes: number): Buffer {
   const head = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   head.writeUInt32BE(bytes, 6);
   return head;
 }
 
-test("messages that wait for a reader count for the caller, and the WebSocket is not read on while the caller holds too much", async () => {
+test("messages that wait for a reader count for the caller, and while the caller exceeds its share the WebSocket is not read", async () => {
   const budget = new SharedBudget(40_000);
   const { raw, socket, channels } = await accepted("v4.channel.k8s.io", {}, bytesOf(budget));
 
@@ -219,7 +219,7 @@ test("messages that wait for a reader count for the caller, and the WebSocket is
   expect(socket.isPaused()).toBe(false);
 });
 
-test("a message that does not come to its end counts, too, and ends its WebSocket once the caller holds too much", async () => {
+test("an incomplete message counts, too, and ends its WebSocket once the caller exceeds its share", async () => {
   const budget = new SharedBudget(1_000_000);
   const share = bytesOf(budget);
   const { raw, channels } = await accepted("v4.channel.k8s.io", {}, share);
@@ -235,7 +235,7 @@ test("a message that does not come to its end counts, too, and ends its WebSocke
   expect(share.limits[0]).toBe("maxSharedBytes");
 });
 
-test("a large message that the caller has room for arrives whole", async () => {
+test("a large message within the caller's share arrives complete", async () => {
   const budget = new SharedBudget(10_000_000);
   const { raw, channels } = await accepted("v4.channel.k8s.io", {}, bytesOf(budget));
 
@@ -249,7 +249,7 @@ test("a large message that the caller has room for arrives whole", async () => {
   expect(budget.used).toBe(0);
 });
 
-test("a message that carries SPDY may hold a megabyte, and no more", async () => {
+test("a message that carries SPDY may have at most one megabyte", async () => {
   const { raw, channels } = await accepted("SPDY/3.1+portforward.k8s.io");
 
   raw.write(headOf(1024 * 1024 + 1));
