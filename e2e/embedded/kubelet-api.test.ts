@@ -86,7 +86,7 @@ describe("logs", () => {
       [`${logs}?previous=true`, 400, 'previous terminated container "main" in pod "web" not found'],
       [`${logs}?tailLines=x`, 400, '{"message": "Unable to decode query."}'],
       [`${logs}?tailLines=-1`, 422, '{"message": "Invalid request."}'],
-      [`${logs}?timestamps=1`, 400, 'container "main" in pod "web": the provider\'s logs have no times, so --timestamps cannot be had'],
+      [`${logs}?timestamps=1`, 400, 'container "main" in pod "web": the provider\'s logs have no times, so --timestamps is not possible'],
     ];
 
     for (const [path, status, text] of table) expect(await rig.get(path), path).toMatchObject({ status, text });

@@ -20,7 +20,7 @@ function rig(options: Partial<AccessControlOptions> = {}) {
   return { asked, control: createAccessControl({ clientCa: noClientCa, ...common, ...options }) };
 }
 
-test("without a word said it is closed: known by token, allowed by the API server, nobody else", async () => {
+test("by default, callers authenticate by token, the API server authorizes them, and nobody else is admitted", async () => {
   const { asked, control } = rig();
 
   expect(await control.authenticate({ headers: {}, socket }, signal)).toBeUndefined();
@@ -30,7 +30,7 @@ test("without a word said it is closed: known by token, allowed by the API serve
   expect(asked).toEqual(["tokenreviews", "subjectaccessreviews"]);
 });
 
-test("AlwaysAllow asks nobody, and still wants to know who calls", async () => {
+test("AlwaysAllow sends no access review, but still authenticates the caller", async () => {
   const { asked, control } = rig({ authorizationMode: "AlwaysAllow" });
 
   expect(await control.authenticate({ headers: {}, socket }, signal)).toBeUndefined();
@@ -38,14 +38,14 @@ test("AlwaysAllow asks nobody, and still wants to know who calls", async () => {
   expect(asked).toEqual([]);
 });
 
-test("where tokens do not count the API server is not asked about one", async () => {
+test("if tokens are not accepted, the API server is not asked about a token", async () => {
   const { asked, control } = rig({ tokens: false });
 
   expect(await control.authenticate({ headers: { authorization: "Bearer t" }, socket }, signal)).toBeUndefined();
   expect(asked).toEqual([]);
 });
 
-test("who shows no credentials is nobody in particular, where that is allowed", async () => {
+test("a request without credentials is anonymous if that is allowed", async () => {
   const { control } = rig({ anonymous: true });
   const shown = { authorized: false, getPeerCertificate: () => ({}) as never };
 
@@ -55,7 +55,7 @@ test("who shows no credentials is nobody in particular, where that is allowed", 
   });
 });
 
-test("verdicts count for as long as they are said to", async () => {
+test("the results of reviews are cached for the configured times", async () => {
   const clock = new VirtualClock();
   const { asked, control } = rig({ clock, tokenTtlMs: 1_000, deniedTtlMs: 2_000 });
   const user = { name: "bob", groups: [] };

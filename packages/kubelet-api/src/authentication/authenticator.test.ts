@@ -31,23 +31,23 @@ function rig({ certificate, shown = certificate !== undefined, anonymous = false
   });
 }
 
-test("a certificate goes before a token, and who is known is in the group of those who are", async () => {
+test("a certificate takes precedence over a token, and every authenticated caller is in the group system:authenticated", async () => {
   const user = await rig({ certificate: { name: "ann", groups: ["ops"] } }).authenticate(withToken, signal);
 
   expect(user).toEqual({ name: "ann", groups: ["ops", "system:authenticated"] });
 });
 
-test("a certificate that does not hold is no obstacle to a token that does", async () => {
+test("an invalid certificate does not prevent authentication by a valid token", async () => {
   expect(await rig({ shown: true }).authenticate(withToken, signal)).toEqual({ name: "bob", groups: ["dev", "system:authenticated"] });
 });
 
-test("the group is not given twice", async () => {
+test("the group is not added twice", async () => {
   const user = await rig({ certificate: { name: "ann", groups: ["system:authenticated"] } }).authenticate(without, signal);
 
   expect(user?.groups).toEqual(["system:authenticated"]);
 });
 
-test("without credentials nobody is known, unless that is allowed", async () => {
+test("without credentials no caller is authenticated, unless anonymous requests are allowed", async () => {
   expect(await rig().authenticate(without, signal)).toBeUndefined();
   expect(await rig({ anonymous: true }).authenticate(without, signal)).toEqual({
     name: "system:anonymous",
@@ -55,7 +55,7 @@ test("without credentials nobody is known, unless that is allowed", async () => 
   });
 });
 
-test("credentials that do not hold are not anonymous", async () => {
+test("a request with invalid credentials is not anonymous", async () => {
   const bad = { headers: { authorization: "Bearer bad" }, socket };
 
   expect(await rig({ anonymous: true }).authenticate(bad, signal)).toBeUndefined();
@@ -63,11 +63,11 @@ test("credentials that do not hold are not anonymous", async () => {
   expect(await rig({ anonymous: true, tokens: false }).authenticate(withToken, signal)).toBeUndefined();
 });
 
-test("a token that cannot be asked about refuses the request", async () => {
+test("a request is refused if its token cannot be reviewed", async () => {
   await expect(rig({ anonymous: true, fails: true }).authenticate(withToken, signal)).rejects.toThrow("down");
 });
 
-test("a malformed token among a WebSocket's sub-protocols is nobody's", async () => {
+test("a malformed token among a WebSocket's sub-protocols authenticates nobody", async () => {
   const headers = {
     connection: "Upgrade",
     upgrade: "websocket",

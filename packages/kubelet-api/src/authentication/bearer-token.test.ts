@@ -15,13 +15,13 @@ test.each([
 
 const protocols = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString("base64url")}, v4.channel.k8s.io`;
 
-test("a WebSocket may carry it among its sub-protocols", () => {
+test("a WebSocket may carry the token among its sub-protocols", () => {
   const headers = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-protocol": protocols("abc") };
 
   expect(bearerTokenOf(headers)).toBe("abc");
 });
 
-test("what is no WebSocket carries none there", () => {
+test("sub-protocols of a request that is not a WebSocket carry no token", () => {
   expect(bearerTokenOf({ "sec-websocket-protocol": protocols("abc") })).toBeUndefined();
 });
 
@@ -33,7 +33,7 @@ test.each([
   expect(bearerTokenOf(headers)).toBe(token);
 });
 
-test("the header goes before what a WebSocket carries elsewhere", () => {
+test("the header takes precedence over the sub-protocols of a WebSocket", () => {
   const headers = {
     connection: "Upgrade",
     upgrade: "websocket",

@@ -4,7 +4,7 @@ import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 const block = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * The certificates of a PEM bundle; what stands between them is ignored.
+ * The certificates of a PEM bundle. Text between them is ignored.
  *
  * @throws InvalidInputError if there is none, or one cannot be read
  */

@@ -26,7 +26,7 @@ function rig() {
   return { clock, api, logger, ca, seen, stop, publish, start: () => ca.run(stop.signal) };
 }
 
-test("the published authority counts, and each one that comes in its place", async () => {
+test("the published CA is used, and so is each CA that replaces it", async () => {
   const { api, clock, ca, seen, publish, start, stop } = rig();
   publish(first);
   const running = start();
@@ -39,13 +39,13 @@ test("the published authority counts, and each one that comes in its place", asy
 
   expect(ca.current()).toBe(second);
   expect(seen).toEqual([first, second]);
-  // By name only: the role that every cluster has for this allows no more.
+  // Only requests by name: the Role that every cluster has does not allow others.
   expect(new Set(api.requests)).toEqual(new Set([`GET ${path}`, `GET ${collection}`]));
   stop.abort();
   await running;
 });
 
-test("what cannot be used, and a map that goes, leave the authority in place", async () => {
+test("an invalid or deleted config map leaves the CA in place", async () => {
   const { api, clock, ca, logger, publish, start } = rig();
   publish(first);
   void start();
@@ -60,7 +60,7 @@ test("what cannot be used, and a map that goes, leave the authority in place", a
   expect(logger.warnings).toEqual(["the cluster's client CA cannot be read; the previous one stays in use"]);
 });
 
-test("without the right to read it only tokens count, which is told once; the right may come later", async () => {
+test("without permission to read the config map only tokens are accepted, which is logged once; permission may be granted later", async () => {
   const { api, clock, ca, logger, publish, start } = rig();
   publish(first);
   api.override = () => ({ status: 403, body: { kind: "Status", code: 403, message: "no" } });
@@ -81,7 +81,7 @@ test("without the right to read it only tokens count, which is told once; the ri
   expect(ca.current()).toBe(first);
 });
 
-test("it says what it found, and what has changed", async () => {
+test("the log reports the first CA and each change", async () => {
   const { clock, logger, publish, start } = rig();
   publish(first);
   void start();
@@ -89,14 +89,14 @@ test("it says what it found, and what has changed", async () => {
   publish(second);
   await clock.advance(0);
 
-  // The reflector tells of its own.
+  // The reflector writes lines of its own.
   expect(logger.lines.filter((line) => line.includes("client CA"))).toEqual(["info found the client CA", "info the client CA has changed"]);
   expect(logger.fields.filter((fields) => "configMap" in fields)).toEqual(
     Array.from({ length: 2 }, () => ({ configMap: "kube-system/extension-apiserver-authentication" })),
   );
 });
 
-test("what stays the same is no change", async () => {
+test("the same content is not reported as a change", async () => {
   const { clock, seen, publish, start } = rig();
   publish(first);
   void start();
@@ -110,7 +110,7 @@ test("what stays the same is no change", async () => {
 test.each([
   ["there is none", 404, "NotFound", "it does not exist; configure a file with the CA"],
   ["the server says so", 400, "BadRequest", "what is that"],
-])("why there is no authority is told: %s", async (_what, code, reason, text) => {
+])("the log says why there is no CA: %s", async (_what, code, reason, text) => {
   const { api, ca, logger, start } = rig();
   api.override = () => ({ status: code, body: { kind: "Status", code, reason, message: "what is that" } });
   void start();
@@ -123,7 +123,7 @@ test.each([
   expect(logger.warnings).toEqual([expect.stringContaining("the cluster's client CA cannot be read: callers can authenticate")]);
 });
 
-test("a map without an authority, or with a broken one, is told of once, and again after a good one", async () => {
+test("a config map without a CA, or with an invalid one, is logged once, and again after a valid one", async () => {
   const { clock, ca, logger, publish, start } = rig();
   publish(undefined);
   void start();
@@ -145,7 +145,7 @@ test("a map without an authority, or with a broken one, is told of once, and aga
   expect(ca.current()).toBe(first);
 });
 
-test("a map that comes later is found within half a minute", async () => {
+test("a config map that is created later is found within half a minute", async () => {
   const { api, clock, ca, publish, start } = rig();
   void start();
   await ca.searched;
@@ -158,7 +158,7 @@ test("a map that comes later is found within half a minute", async () => {
   expect(ca.current()).toBe(first);
 });
 
-test("who stops it while it looks ends it without an error", async () => {
+test("aborting during the search ends it without an error", async () => {
   const { clock, ca, stop, start } = rig();
   const running = start();
   await ca.searched;
@@ -169,7 +169,7 @@ test("who stops it while it looks ends it without an error", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test("who stops it before it has looked does not wait for it", async () => {
+test("aborting before the search does not wait for it", async () => {
   const { api, ca, logger, stop, start } = rig();
   stop.abort();
   await start();

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { openClientCaFile } from "./client-ca-file.ts";
 
-/** For files, which take longer on a busy machine. */
+/** Timeout for reading files, which takes longer on a busy machine. */
 const patient = { timeout: 30_000 };
 
 let directory = "";
@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test("a file's authority counts, and another one that takes its place; what is none changes nothing", async () => {
+test("the CA in the file is used, and so is a CA that replaces it; invalid content changes nothing", async () => {
   const path = join(directory, "ca.crt");
   const [first, second] = [createCertificateAuthority("first").certificate, createCertificateAuthority("second").certificate];
   await writeFile(path, first);
@@ -49,7 +49,7 @@ test("a file's authority counts, and another one that takes its place; what is n
 test.each([
   ["is not there", undefined, "read "],
   ["holds no certificate", "nothing", "it has no PEM block CERTIFICATE"],
-  ["holds a broken one", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "certificate 1 of 1"],
+  ["holds an invalid one", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "certificate 1 of 1"],
 ])("a file that %s is refused at the start", async (_, content, message) => {
   const path = join(directory, "ca.crt");
   if (content !== undefined) await writeFile(path, content);
@@ -57,7 +57,7 @@ test.each([
   await expect(openClientCaFile({ path, clock: new VirtualClock(), logger: new RecordingLogger() })).rejects.toThrow(message);
 });
 
-test("why a bundle cannot be used is told with the number of the certificate", async () => {
+test("the error for an unusable bundle contains the number of the certificate", async () => {
   const path = join(directory, "ca.crt");
   const { certificate } = createCertificateAuthority("first");
   await writeFile(path, `${certificate}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
@@ -67,7 +67,7 @@ test("why a bundle cannot be used is told with the number of the certificate", a
   );
 });
 
-test("it is searched for once it is opened", async () => {
+test("the search is complete once the file is open", async () => {
   const path = join(directory, "ca.crt");
   await writeFile(path, createCertificateAuthority("first").certificate);
 

@@ -14,7 +14,7 @@ import { ClientCertificates } from "./client-certificate.ts";
 
 const uidAttribute = "1.3.6.1.4.1.57683.2";
 
-/** Also in the virtual clock's time. */
+/** Covers the time of the virtual clock as well. */
 const validity: Validity = { notBeforeMs: Date.UTC(2020, 0, 1), notAfterMs: Date.UTC(2049, 0, 1) };
 
 const newAuthority = (name = "test-ca", times = validity): CertificateAuthority => createCertificateAuthority(name, times);
@@ -28,7 +28,7 @@ function rig() {
   return { clock, ca, metrics, certificates: new ClientCertificates({ clientCa, clock, metrics }) };
 }
 
-/** A connection whose client showed this certificate. */
+/** A connection whose client sent this certificate. */
 function connectionWith(certificate: string | undefined, authorized: boolean): CredentialSource["socket"] {
   const shown = certificate === undefined ? {} : new X509Certificate(certificate).toLegacyObject();
   return { authorized, getPeerCertificate: () => shown as never };
@@ -45,7 +45,7 @@ function caller(
 
 const ann = { commonName: "ann" };
 
-test("common name, organizations and uid are user, groups and uid; the certificate's hash is in extra", () => {
+test("common name, organizations and UID become user, groups and UID; the certificate's hash is in extra", () => {
   const extraNames = [[uidAttribute, "u-1"]] as const;
   const { certificate } = authority.issue({ ...ann, organizations: ["dev", "ops"], extraNames, usages: ["client auth"], validity });
   const hash = createHash("sha256").update(new X509Certificate(certificate).raw).digest("hex");
@@ -60,15 +60,15 @@ test("common name, organizations and uid are user, groups and uid; the certifica
   });
 });
 
-test("of several common names the last one counts, as with Go", () => {
+test("of several common names the last one counts, as in Go", () => {
   expect(rig().certificates.authenticate(caller({ commonName: "a", extraNames: [["2.5.4.3", "b"]] }))?.name).toBe("b");
 });
 
-test("a certificate without a name is nobody's", () => {
+test("a certificate without a name authenticates nobody", () => {
   expect(rig().certificates.authenticate(caller({ organizations: ["dev"] }))).toBeUndefined();
 });
 
-test("no certificate is nobody's", () => {
+test("a request without a certificate is not authenticated", () => {
   const { certificates } = rig();
   const request = { headers: {}, socket: connectionWith(undefined, false) };
 
@@ -76,7 +76,7 @@ test("no certificate is nobody's", () => {
   expect(certificates.wasShown(request)).toBe(false);
 });
 
-test("another authority's certificate of the same name is nobody's, and was shown", () => {
+test("a certificate of another authority with the same name authenticates nobody, but counts as sent", () => {
   const { certificates } = rig();
   const request = caller(ann, { authorized: false, by: newAuthority() });
 
@@ -84,14 +84,14 @@ test("another authority's certificate of the same name is nobody's, and was show
   expect(certificates.wasShown(request)).toBe(true);
 });
 
-test("without a client CA no certificate counts, though TLS may have found it good", () => {
+test("without a client CA no certificate is accepted, even if TLS accepted it", () => {
   const { ca, certificates } = rig();
   ca.pem = undefined;
 
   expect(certificates.authenticate(caller(ann))).toBeUndefined();
 });
 
-test("an authority that is no longer the client CA loses those who are connected", () => {
+test("callers with an open connection lose access when their authority is replaced as the client CA", () => {
   const { ca, certificates } = rig();
   const request = caller(ann);
   expect(certificates.authenticate(request)?.name).toBe("ann");
@@ -101,7 +101,7 @@ test("an authority that is no longer the client CA loses those who are connected
   expect(certificates.authenticate(request)).toBeUndefined();
 });
 
-test("what TLS found good counts by the authority that it was found by, and no other", () => {
+test("a certificate that TLS verified counts only for the authority with which TLS verified it", () => {
   const { certificates } = rig();
   const [old, intermediate] = [newAuthority("old"), newAuthority("intermediate")];
   const socket = () => connectionWith(intermediate.issue({ ...ann, usages: ["client auth"], validity }).certificate, true);
@@ -111,7 +111,7 @@ test("what TLS found good counts by the authority that it was found by, and no o
   expect(certificates.authenticate({ headers: {}, socket: socket() })).toBeUndefined();
 });
 
-test("an authority that becomes the client CA gains those who are connected", () => {
+test("callers with an open connection gain access when their authority becomes the client CA", () => {
   const { ca, certificates } = rig();
   ca.pem = newAuthority("other").certificate;
   const request = caller(ann, { authorized: false });
@@ -122,13 +122,13 @@ test("an authority that becomes the client CA gains those who are connected", ()
   expect(certificates.authenticate(request)?.name).toBe("ann");
 });
 
-test("a server's certificate is nobody's, also on a connection that is older than the client CA", () => {
+test("a server certificate authenticates nobody, even on a connection that is older than the client CA", () => {
   const { certificates } = rig();
 
   expect(certificates.authenticate(caller({ ...ann, usages: ["server auth"] }, { authorized: false }))).toBeUndefined();
 });
 
-test("a certificate that expires while the connection is open counts no longer", async () => {
+test("a certificate that expires while its connection is open is no longer accepted", async () => {
   const { clock, certificates } = rig();
   const notAfterMs = clock.now() + 60_000;
   const { certificate } = authority.issue({ ...ann, usages: ["client auth"], validity: { ...validity, notAfterMs } });
@@ -140,7 +140,7 @@ test("a certificate that expires while the connection is open counts no longer",
   expect(certificates.authenticate(request)).toBeUndefined();
 });
 
-test("a user has no uid and no groups but those of the certificate", () => {
+test("a user has only the UID and the groups of the certificate", () => {
   expect(rig().certificates.authenticate(caller(ann))).toMatchObject({ name: "ann", uid: undefined, groups: [] });
   expect(
     rig().certificates.authenticate(
@@ -155,7 +155,7 @@ test("a user has no uid and no groups but those of the certificate", () => {
   ).toBe("u-1");
 });
 
-test("how long a certificate has still to go is measured, each time it counts", () => {
+test("the remaining lifetime of a certificate is measured each time it is accepted", () => {
   const { clock, metrics, certificates } = rig();
   const request = caller({ ...ann, validity: { ...validity, notAfterMs: clock.now() + 90_000 } });
 
@@ -165,7 +165,7 @@ test("how long a certificate has still to go is measured, each time it counts", 
   expect(metrics.samples).toEqual(["apiserver_client_certificate_expiration_seconds 90"]);
 });
 
-test("a certificate counts from its first moment to its last", async () => {
+test("a certificate is accepted from the start to the end of its validity, both included", async () => {
   const { clock, certificates } = rig();
   const request = caller({ ...ann, validity: { notBeforeMs: clock.now() + 60_000, notAfterMs: clock.now() + 120_000 } });
   const counts: boolean[] = [];
@@ -178,7 +178,7 @@ test("a certificate counts from its first moment to its last", async () => {
   expect(counts).toEqual([false, true, true, false]);
 });
 
-test("a certificate is read once for each connection", () => {
+test("a certificate is read once per connection", () => {
   const { certificates } = rig();
   const { socket, ...request } = caller(ann);
   let reads = 0;
@@ -195,27 +195,27 @@ test("a certificate is read once for each connection", () => {
   expect(reads).toBe(1);
 });
 
-test("a connection that is gone shows nothing", () => {
+test("a closed connection has no certificate", () => {
   const { certificates } = rig();
   const request = { headers: {}, socket: { authorized: true, getPeerCertificate: () => null as never } };
 
   expect([certificates.wasShown(request), certificates.authenticate(request)]).toEqual([false, undefined]);
 });
 
-test("what has bytes and no subject was not shown as a certificate is", () => {
+test("an object with bytes but without a subject does not count as a certificate", () => {
   const { raw } = new X509Certificate(authority.issue(ann).certificate);
   const request = { headers: {}, socket: { authorized: true, getPeerCertificate: () => ({ raw }) as never } };
 
   expect(rig().certificates.wasShown(request)).toBe(false);
 });
 
-test("on a connection that is older than the client CA a certificate without a usage is for everything", () => {
+test("on a connection that is older than the client CA, a certificate without key usages is accepted", () => {
   const { certificates } = rig();
 
   expect(certificates.authenticate(caller({ ...ann, usages: [] }, { authorized: false }))?.name).toBe("ann");
 });
 
-test("an authority is nobody's client, on a connection that is older than the client CA", () => {
+test("on a connection that is older than the client CA, the certificate of an authority is not accepted", () => {
   const { certificates } = rig();
 
   expect(
@@ -223,13 +223,13 @@ test("an authority is nobody's client, on a connection that is older than the cl
   ).toBeUndefined();
 });
 
-test("what calls itself the client CA and has not signed the certificate is not believed", () => {
+test("an authority with the client CA's name that did not sign the certificate is not trusted", () => {
   const { certificates } = rig();
 
   expect(certificates.authenticate(caller(ann, { authorized: false, by: newAuthority() }))).toBeUndefined();
 });
 
-test("on a connection that is older than the client CA, the time of that CA has to have come", () => {
+test("on a connection that is older than the client CA, that CA must be valid now", () => {
   const { clock, ca, certificates } = rig();
   const nowMs = clock.now();
   const counts = (times: Partial<Validity>): boolean => {
@@ -244,11 +244,11 @@ test("on a connection that is older than the client CA, the time of that CA has 
   expect(counts({ notAfterMs: nowMs - 1_000 })).toBe(false);
 });
 
-test("on a connection that is older than the client CA, that CA has to be an authority", () => {
+test("on a connection that is older than the client CA, that CA must be an authority", () => {
   const { ca, certificates } = rig();
   const by = newAuthority("server");
   const request = caller(ann, { authorized: false, by });
-  // Key and name are the authority's, so only that it is none tells it from the authority.
+  // Key and name are the authority's: only the missing CA flag distinguishes the certificate from it.
   ca.pem = selfSignedCertificate({ commonName: "server", validity }, by.key);
 
   expect(new X509Certificate(by.issue(ann).certificate).checkIssued(new X509Certificate(ca.pem))).toBe(true);

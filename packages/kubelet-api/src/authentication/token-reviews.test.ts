@@ -24,7 +24,7 @@ function rig(answer: (token: string) => TokenReview["status"] | Promise<never>, 
   return { clock, asked, metrics, lifetime, reviews, given: () => given };
 }
 
-test("a token's user is the one that the API server names, with all it says of them", async () => {
+test("the user of a token is the one that the API server returns, with all of its fields", async () => {
   const extra = { "authentication.kubernetes.io/pod-name": ["web"] };
   const { reviews } = rig(() => ({ authenticated: true, user: { username: "bob", uid: "u-1", groups: ["dev"], extra } }));
 
@@ -36,11 +36,11 @@ test.each([
   ["has no name", { authenticated: true, user: {} }],
   ["has an error", { error: "invalid bearer token" }],
   ["says nothing", undefined],
-])("an answer that %s is nobody", async (_, status) => {
+])("an answer that %s means no user", async (_, status) => {
   expect(await rig(() => status).reviews.authenticate("t", signal)).toBeUndefined();
 });
 
-test("good and bad verdicts count for two minutes", async () => {
+test("positive and negative results are cached for two minutes", async () => {
   const { clock, asked, reviews } = rig((token) => (token === "good" ? { authenticated: true, user: { username: "bob" } } : {}));
   const both = async () => [await reviews.authenticate("good", signal), await reviews.authenticate("bad", signal)];
 
@@ -54,7 +54,7 @@ test("good and bad verdicts count for two minutes", async () => {
   expect(asked).toEqual(["good", "bad", "good", "bad"]);
 });
 
-test("an API server that cannot be asked refuses, and is asked again the next time", async () => {
+test("if the API server cannot be asked, the request fails, and the next one asks again", async () => {
   let isDown = true;
   const { clock, reviews } = rig(() => {
     if (isDown) throw new UnavailableError("refused");
@@ -70,13 +70,13 @@ test("an API server that cannot be asked refuses, and is asked again the next ti
   expect(await reviews.authenticate("t", signal)).toMatchObject({ name: "bob" });
 });
 
-test("a user without uid and groups has none", async () => {
+test("a user without UID and groups in the answer has none", async () => {
   const { reviews } = rig(() => ({ authenticated: true, user: { username: "bob", uid: "" } }));
 
   expect(await reviews.authenticate("t", signal)).toEqual({ name: "bob", uid: undefined, groups: [], extra: undefined });
 });
 
-test("a verdict counts for as long as it is said to", async () => {
+test("a result is cached for the configured time", async () => {
   const { clock, asked, reviews } = rig(() => undefined, 5_000);
 
   await reviews.authenticate("t", signal);
@@ -89,7 +89,7 @@ test("a verdict counts for as long as it is said to", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("it is counted what was kept, what was asked for, and how that went", async () => {
+test("cache hits, requests and their results are counted", async () => {
   const { metrics, reviews } = rig((token) => {
     if (token === "bad") throw new Error("no");
     return {};
@@ -110,7 +110,7 @@ test("it is counted what was kept, what was asked for, and how that went", async
   ]);
 });
 
-test("a question ends with the program, not with who asked", async () => {
+test("a review is aborted when the program ends, not when its caller gives up", async () => {
   const { lifetime, reviews, given } = rig(() => new Promise(() => {}));
   const caller = new AbortController();
   const abandoned = reviews.authenticate("t", caller.signal);
@@ -125,7 +125,7 @@ test("a question ends with the program, not with who asked", async () => {
   expect(given()?.aborted).toBe(true);
 });
 
-test("no more than a hundred questions are under way at once", async () => {
+test("at most a hundred reviews are in progress at once", async () => {
   const { reviews } = rig(() => undefined);
   const answers = Array.from({ length: 101 }, (_, index) =>
     reviews.authenticate(`token-${index}`, signal).catch((error: unknown) => error),

@@ -39,7 +39,7 @@ function rig(
   };
 }
 
-test("the question is a kubelet's", async () => {
+test("the review has the same content as a kubelet's", async () => {
   const { asked, may } = rig(() => ({ allowed: true }));
 
   expect(await may(["proxy"], ann, "create")).toEqual({ allowed: true });
@@ -55,7 +55,7 @@ test("the question is a kubelet's", async () => {
   ]);
 });
 
-test("sub-resources are asked for from left to right, until one is allowed", async () => {
+test("sub-resources are asked for in order until one is allowed", async () => {
   const { may, subresources } = rig((subresource) => ({ allowed: subresource === "pods" }));
 
   expect(await may(["pods", "proxy"])).toEqual({ allowed: true });
@@ -65,19 +65,19 @@ test("sub-resources are asked for from left to right, until one is allowed", asy
   expect(subresources()).toEqual(["pods", "healthz"]);
 });
 
-test("where none is allowed the reason is told", async () => {
+test("if none is allowed, the decision contains the reason", async () => {
   const { may, subresources } = rig(() => ({ allowed: false, reason: "no RBAC policy matched" }));
 
   expect(await may(["pods", "proxy"])).toEqual({ allowed: false, reason: "no RBAC policy matched" });
   expect(subresources()).toEqual(["pods", "proxy"]);
 });
 
-test("a denial goes over a permission, and no answer is none", async () => {
+test("a denial takes precedence over a permission, and an empty answer is not a permission", async () => {
   expect(await rig(() => ({ allowed: true, denied: true })).may(["proxy"])).toMatchObject({ allowed: false });
   expect(await rig(() => undefined).may(["proxy"])).toMatchObject({ allowed: false });
 });
 
-test("a permission counts for five minutes, a refusal for half a minute", async () => {
+test("a permission is cached for five minutes, a refusal for half a minute", async () => {
   const { clock, may, subresources } = rig((subresource) => ({ allowed: subresource === "yes" }));
   const both = async () => {
     await may(["yes"]);
@@ -97,7 +97,7 @@ test("a permission counts for five minutes, a refusal for half a minute", async 
   expect(subresources()).toEqual(["yes", "no", "no", "yes", "no"]);
 });
 
-test("nothing of one user, verb or credential counts for another", async () => {
+test("a cached decision does not apply to another user, verb or credential", async () => {
   const { asked, may } = rig(() => ({ allowed: true }));
 
   await may(["proxy"]);
@@ -109,7 +109,7 @@ test("nothing of one user, verb or credential counts for another", async () => {
   expect(asked).toHaveLength(5);
 });
 
-test("a question above 10 kB is asked each time", async () => {
+test("a review of more than 10 kB is not cached", async () => {
   const { asked, may } = rig(() => ({ allowed: true }));
   const many: User = { ...ann, groups: Array.from({ length: 1000 }, (_, index) => `group-${index}`) };
 
@@ -119,7 +119,7 @@ test("a question above 10 kB is asked each time", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("one sub-resource that cannot be asked for refuses, though the next would be allowed", async () => {
+test("if one sub-resource cannot be asked for, the request is refused, even if the next one would be allowed", async () => {
   const { clock, may } = rig((subresource) => {
     if (subresource === "pods") throw new UnavailableError("refused");
     return { allowed: true };
@@ -132,7 +132,7 @@ test("one sub-resource that cannot be asked for refuses, though the next would b
   await expect(decision).rejects.toThrow('review the access of user "ann" to node vk: refused');
 });
 
-test("permissions and refusals count for as long as they are said to", async () => {
+test("permissions and refusals are cached for the configured times", async () => {
   const { clock, may, subresources } = rig((subresource) => ({ allowed: subresource === "yes" }), {
     allowedTtlMs: 2_000,
     deniedTtlMs: 1_000,
@@ -155,7 +155,7 @@ test("permissions and refusals count for as long as they are said to", async () 
   expect(subresources()).toEqual(["yes", "no", "no", "yes", "no"]);
 });
 
-test("an empty reason is none, and the last one that is given is told", async () => {
+test("an empty reason does not count, and the last given reason is returned", async () => {
   const reasons: Record<string, string> = { a: "first", b: "second", c: "" };
   const { may } = rig((subresource) => ({ allowed: false, reason: reasons[subresource] ?? "" }));
 
@@ -163,7 +163,7 @@ test("an empty reason is none, and the last one that is given is told", async ()
   expect(await may(["c"])).toEqual({ allowed: false, reason: undefined });
 });
 
-test("a user of whom little is known is asked about as they are", async () => {
+test("the review of a user contains only the fields that are known", async () => {
   const { asked, may } = rig(() => ({ allowed: true }));
 
   await may(["proxy"], { name: "bob", groups: [] });
@@ -171,7 +171,7 @@ test("a user of whom little is known is asked about as they are", async () => {
   expect(asked).toMatchObject([{ user: "bob", uid: undefined, groups: [], extra: undefined }]);
 });
 
-test("a question of 10,000 characters is kept, one of more is not", async () => {
+test("a review of 10,000 characters is cached, a longer one is not", async () => {
   const { asked, may } = rig(() => ({ allowed: true }));
   const question = JSON.stringify({
     user: "",
@@ -185,7 +185,7 @@ test("a question of 10,000 characters is kept, one of more is not", async () => 
   expect(asked.map(({ user }) => (user ?? "").length + question.length)).toEqual([10_000, 10_001, 10_001]);
 });
 
-test("a refusal of a long question is not kept either", async () => {
+test("the refusal of a long review is not cached either", async () => {
   const { asked, may } = rig(() => ({ allowed: false }));
 
   for (let round = 0; round < 2; round++) await may(["proxy"], { name: "x".repeat(10_000), groups: [] });
@@ -193,7 +193,7 @@ test("a refusal of a long question is not kept either", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("questions are counted by how they went", async () => {
+test("reviews are counted by their result", async () => {
   const { metrics, may } = rig(() => ({ allowed: true }));
 
   await may(["proxy"]);
@@ -204,7 +204,7 @@ test("questions are counted by how they went", async () => {
   ]);
 });
 
-test("a question ends with the program", async () => {
+test("a review is aborted when the program ends", async () => {
   const { lifetime, may, given } = rig(() => new Promise(() => {}));
   const answer = may(["proxy"]);
 
@@ -214,7 +214,7 @@ test("a question ends with the program", async () => {
   expect(given()?.aborted).toBe(true);
 });
 
-test("no more than a hundred questions are under way at once", async () => {
+test("at most a hundred reviews are in progress at once", async () => {
   const { may } = rig(() => ({ allowed: true }));
   const answers = Array.from({ length: 101 }, (_, index) => may([`sub-${index}`]).catch((error: unknown) => error));
 

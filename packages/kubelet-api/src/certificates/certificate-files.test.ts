@@ -41,7 +41,7 @@ async function rig(pair: KeyPair, keyMode = 0o600) {
   let changes = 0;
   source.onChange(() => changes++);
   void source.run(stop.signal);
-  /** Reading files takes real time, of which the fake clock knows nothing. */
+  /** Reading files takes real time, which the fake clock does not include. */
   const look = async (check: () => void): Promise<void> => {
     await clock.advance(5_000);
     await vi.waitFor(check, { timeout: 30_000 });
@@ -51,7 +51,7 @@ async function rig(pair: KeyPair, keyMode = 0o600) {
 
 const [first, second] = [await makeSelfSigned("vk", undefined, 0), await makeSelfSigned("vk", undefined, 0)];
 
-test("new files are taken up while it runs", async () => {
+test("new files are used while the program runs", async () => {
   const { source, logger, write, look, changes } = await rig(first);
   expect(source.current()).toEqual(first);
 
@@ -62,7 +62,7 @@ test("new files are taken up while it runs", async () => {
   expect(logger.fields).toEqual([{ file: join(directory, "tls.crt"), notAfter: certificateOf(second).validTo }]);
 });
 
-test("files that stay as they are change nothing, and who stops it ends it", async () => {
+test("unchanged files cause no change, and aborting ends the watch", async () => {
   const clock = new VirtualClock(0);
   const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
   await writeFile(certificateFile, first.certificate);
@@ -75,7 +75,7 @@ test("files that stay as they are change nothing, and who stops it ends it", asy
     await clock.advance(4_999);
     expect(clock.pending).toBe(1);
     await clock.advance(1);
-    // Reading takes real time; the next wait begins when it is over.
+    // Reading takes real time; the next wait begins after it.
     await vi.waitFor(() => expect(clock.pending).toBe(1), { timeout: 30_000 });
   }
 
@@ -85,7 +85,7 @@ test("files that stay as they are change nothing, and who stops it ends it", asy
   expect([logger.lines, clock.pending]).toEqual([[], 0]);
 });
 
-test("a state that stays bad is told of once", async () => {
+test("an invalid state that does not change is logged once", async () => {
   const { logger, write, look } = await rig(first);
   await rm(join(directory, "tls.key"));
   await look(() => expect(logger.warnings).toHaveLength(1));
@@ -96,7 +96,7 @@ test("a state that stays bad is told of once", async () => {
   expect(logger.fields[0]).toEqual({ file: join(directory, "tls.crt"), err: expect.stringContaining(`read ${directory}/tls.key: ENOENT`) });
 });
 
-test("a certificate whose key is yet to come changes nothing until it is there", async () => {
+test("a certificate whose key is not written yet is not used until the key is there", async () => {
   const { source, logger, write, look } = await rig(first);
 
   await write({ certificate: second.certificate });
@@ -107,14 +107,14 @@ test("a certificate whose key is yet to come changes nothing until it is there",
   await look(() => expect(source.current()).toEqual(second));
 });
 
-/** With a key that OpenSSL finds too small to serve with, though it belongs to the certificate. */
+/** A pair whose key OpenSSL considers too small, although it belongs to the certificate. */
 function tooSmall(): KeyPair {
   const key = generateKeyPairSync("ec", { namedCurve: "prime192v1" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const validity = { notBeforeMs: 0, notAfterMs: 365 * dayMs };
   return { certificate: selfSignedCertificate({ commonName: "vk", names: ["vk"], usages: ["server auth"], validity }, key), key };
 }
 
-test("a certificate that OpenSSL refuses changes nothing, and is warned of and counted once", async () => {
+test("a certificate that OpenSSL refuses is not used, and is logged and counted once", async () => {
   const { source, logger, metrics, write, look, changes } = await rig(first);
 
   await write(tooSmall());
@@ -125,7 +125,7 @@ test("a certificate that OpenSSL refuses changes nothing, and is warned of and c
   expect(metrics.samples.filter((sample) => sample.startsWith("virtual_kubelet_serving_certificate_read_errors_total"))).toHaveLength(1);
 });
 
-test("files that go and come back as they were change nothing in the end", async () => {
+test("files that disappear and return unchanged cause no change", async () => {
   const { source, logger, write, look } = await rig(first);
 
   await rm(join(directory, "tls.key"));
@@ -137,9 +137,9 @@ test("files that go and come back as they were change nothing in the end", async
 });
 
 test.each([
-  ["that is none", { certificate: "x", key: first.key }, "read a certificate and its key"],
+  ["that is not a certificate", { certificate: "x", key: first.key }, "read a certificate and its key"],
   ["whose key is too small", tooSmall(), "read a certificate and its key: error:0A00018F:SSL routines::ee key too small"],
-  ["with a chain that is none", { ...first, certificate: `${first.certificate}-----BEGIN CERTIFICATE-----\nAAAA\n` }, "read a certificate"],
+  ["with an invalid chain", { ...first, certificate: `${first.certificate}-----BEGIN CERTIFICATE-----\nAAAA\n` }, "read a certificate"],
   ["with another's key", { certificate: first.certificate, key: second.key }, "the key does not belong to the certificate"],
 ])("a certificate %s is refused at the start", async (_, pair, message) => {
   await expect(rig(pair)).rejects.toThrow(message);
@@ -150,7 +150,7 @@ test.each([
   ["that is not valid yet", -2 * dayMs, "the serving certificate is not valid yet: clients that check it refuse the node", 0],
   ["that expires within a week", 359 * dayMs, "the serving certificate is about to expire: replace the file", 1],
   ["that is valid", 200 * dayMs, undefined, 1],
-])("of a file with a certificate %s the log and a metric tell", async (_what, nowMs, message, valid) => {
+])("the log and a metric report a certificate file %s", async (_what, nowMs, message, valid) => {
   const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
   const [pair, logger, metrics] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger(), new RecordingMetrics()];
   await writeFile(certificateFile, pair.certificate);
@@ -165,7 +165,7 @@ test.each([
   expect(metrics.samples).toContain(`kubelet_certificate_manager_server_ttl_seconds ${leftSeconds}`);
 });
 
-test("a certificate that becomes older is warned of while the program runs, once a day", async () => {
+test("a certificate that is about to expire is logged once a day while the program runs", async () => {
   const [certificateFile, keyFile] = [join(directory, "a.crt"), join(directory, "a.key")];
   const [pair, logger] = [await makeSelfSigned("vk", undefined, 0), new RecordingLogger()];
   await writeFile(certificateFile, pair.certificate);
@@ -176,7 +176,7 @@ test("a certificate that becomes older is warned of while the program runs, once
   const running = source.run(ended.signal);
   expect(logger.warnings).toEqual([]);
 
-  /** Reading takes real time, of which the fake clock knows nothing. */
+  /** Reading takes real time, which the fake clock does not include. */
   const look = async (ms: number): Promise<void> => {
     await clock.advance(ms);
     await vi.waitFor(() => expect(clock.pending).toBe(1));
@@ -193,7 +193,7 @@ test("a certificate that becomes older is warned of while the program runs, once
   await running;
 });
 
-test("a key that every user of the machine can read is warned of, with the command that mends it", async () => {
+test("a key that every user of the machine can read is logged, with the command that fixes it", async () => {
   const keyFile = join(directory, "tls.key");
   const { logger } = await rig(first, 0o644);
   expect(logger.fields).toContainEqual({ file: keyFile, mode: "0644", mend: `chmod 600 ${keyFile}` });

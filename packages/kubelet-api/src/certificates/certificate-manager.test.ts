@@ -37,7 +37,7 @@ interface Given {
   readonly store?: MemoryStore;
   readonly api?: FakeApi;
   readonly clock?: VirtualClock;
-  /** Takes the place of the node's names. */
+  /** Replaces the function that returns the node's names. */
   readonly failing?: () => ServingNames | undefined;
 }
 
@@ -85,16 +85,16 @@ async function rig(given: Given = {}) {
   };
 }
 
-/** Keys are made in real time, of which the fake clock knows nothing. */
+/** Keys are created in real time, which the fake clock does not include. */
 const soon = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 5 });
 
 const requests = (api: FakeApi): CertificateSigningRequest[] => api.created as CertificateSigningRequest[];
 
-/** How often it was counted that no new certificate came. */
+/** Number of counted failures to renew the certificate. */
 const renewErrors = ({ samples }: RecordingMetrics): number =>
   samples.filter((sample) => sample === "kubelet_server_expiration_renew_errors").length;
 
-/** Signs the last request, as an approval has it signed. */
+/** Signs the last request, as happens after an approval. */
 function approve(api: FakeApi, { lifetimeMs = 100 * day, fromMs = Date.UTC(2026, 0, 1), ips = home.ips } = {}): void {
   const request = requests(api).at(-1);
   const pem = Buffer.from(request?.spec.request ?? "", "base64").toString();
@@ -112,7 +112,7 @@ function decide(api: FakeApi, status: CertificateSigningRequest["status"]): void
   api.put(collection, { ...api.get(`${collection}/${metadata?.name ?? ""}`), ...{ status } });
 }
 
-test("a certificate of its own is there at once, for name and addresses", async () => {
+test("a self-signed certificate is available at once, for the node's name and addresses", async () => {
   const { served, logger } = await rig({ bootstrap: false });
 
   expect(served().subjectAltName).toBe("DNS:vk, IP Address:10.0.0.1");
@@ -120,7 +120,7 @@ test("a certificate of its own is there at once, for name and addresses", async 
   expect(logger.warnings).toEqual([]);
 });
 
-test("the request is what the signer wants", async () => {
+test("the request has the form that the signer requires", async () => {
   const { api } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
 
@@ -130,7 +130,7 @@ test("the request is what the signer wants", async () => {
   });
 });
 
-test("an approved request's certificate comes into use without a restart", async () => {
+test("the certificate of an approved request comes into use without a restart", async () => {
   const { api, changes, served, manager, metrics, store } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
 
@@ -144,7 +144,7 @@ test("an approved request's certificate comes into use without a restart", async
   expect(metrics.samples).toContain("kubelet_certificate_manager_server_rotation_seconds 300");
 });
 
-test("nothing is asked for before the node has an address; what comes then is in the request", async () => {
+test("nothing is requested before the node has an address; the request contains the addresses that are known then", async () => {
   const { api, clock, node } = await rig({ names: undefined });
   await clock.advance(20_000);
   expect(requests(api)).toEqual([]);
@@ -155,7 +155,7 @@ test("nothing is asked for before the node has an address; what comes then is in
   await soon(() => expect(requests(api)).toHaveLength(1));
 });
 
-test("another address makes another request, and a certificate of its own until it is granted", async () => {
+test("a new address leads to a new request, and to a self-signed certificate until the request is approved", async () => {
   const { api, clock, logger, node, served, store } = await rig();
   await soon(() => expect(store.stored.pending?.names).toEqual(home));
   const moved = { dnsNames: [], ips: ["10.0.0.9"] };
@@ -169,7 +169,7 @@ test("another address makes another request, and a certificate of its own until 
   expect(logger.warnings).toEqual([]);
 });
 
-test("key, certificate and the request under way survive a restart", async () => {
+test("the key, the certificate and the pending request survive a restart", async () => {
   const before = await rig();
   await soon(() => expect(before.store.stored.pending).toBeDefined());
   await before.end();
@@ -182,7 +182,7 @@ test("key, certificate and the request under way survive a restart", async () =>
   expect(requests(api)).toHaveLength(1);
 });
 
-test("a successor is asked for before the certificate expires, and an expired one gives way to one of its own", async () => {
+test("the certificate is renewed before it expires, and an expired one is replaced by a self-signed one", async () => {
   const { api, clock, served, metrics } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
   approve(api);
@@ -205,9 +205,9 @@ test("a successor is asked for before the certificate expires, and an expired on
   expect(metrics.samples.at(-1)).toBe(`kubelet_certificate_manager_server_ttl_seconds ${(100 * day - 305_000) / 1000}`);
 });
 
-test("a request that nobody decides is told of after a quarter of an hour, stays, and is good still", async () => {
+test("a request that is not decided is logged after a quarter of an hour, stays open, and can still be approved", async () => {
   const { api, clock, logger, metrics, served } = await rig();
-  // The fake's watches never end, as a server's do.
+  // The fake's watches never end, unlike a server's.
   const warnings = () => logger.warnings.filter((line) => !line.startsWith("list or watch"));
   await soon(() => expect(requests(api)).toHaveLength(1));
 
@@ -218,7 +218,7 @@ test("a request that nobody decides is told of after a quarter of an hour, stays
   await clock.advance(800_000);
   expect(warnings()).toHaveLength(1);
   expect(requests(api)).toHaveLength(1);
-  // Twice as long each time.
+  // The delay doubles each time.
   await clock.advance(200_000);
   expect(warnings()).toHaveLength(2);
   await clock.advance(1_600_000);
@@ -235,7 +235,7 @@ test("a request that nobody decides is told of after a quarter of an hour, stays
   await soon(() => expect(served().issuer).toBe("CN=test-ca"));
 });
 
-test.each(["Denied", "Failed"])("a request that is %s is told of, and made again much later", async (type) => {
+test.each(["Denied", "Failed"])("a request that is %s is logged, and repeated much later", async (type) => {
   const { api, clock, logger, metrics, served } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
 
@@ -254,7 +254,7 @@ test.each(["Denied", "Failed"])("a request that is %s is told of, and made again
   expect(served().issuer).toBe(served().subject);
 });
 
-test("a request that somebody deletes is made again soon", async () => {
+test("a request that is deleted is soon repeated", async () => {
   const { api, clock } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
 
@@ -264,7 +264,7 @@ test("a request that somebody deletes is made again soon", async () => {
   await soon(() => expect(requests(api)).toHaveLength(2));
 });
 
-test("who is not the node is told once that approvers may refuse, and gets the certificate all the same", async () => {
+test("a requester that is not the node is warned once that approvers may refuse, and gets the certificate if it is approved", async () => {
   const api = new FakeApi();
   api.onCreate = (object) =>
     ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "system:serviceaccount:kube-system:vk" } }) as never;
@@ -276,7 +276,7 @@ test("who is not the node is told once that approvers may refuse, and gets the c
   await soon(() => expect(served().issuer).toBe("CN=test-ca"));
 });
 
-test("without the right to ask it stays with its own certificate, tells of it once, and asks ever more rarely", async () => {
+test("without permission to create requests, the self-signed certificate stays, this is logged once, and attempts become less frequent", async () => {
   const api = new FakeApi();
   const clock = new VirtualClock();
   const askedMs: number[] = [];
@@ -292,15 +292,15 @@ test("without the right to ask it stays with its own certificate, tells of it on
     expect(askedMs).toHaveLength(7);
   });
 
-  // Two seconds after the first, twice as long each time, give or take.
+  // The first retry comes after two seconds. Each delay is about twice the one before.
   expect((askedMs[6] ?? 0) - (askedMs[5] ?? 0)).toBeGreaterThan(30_000);
   expect(logger.warnings).toHaveLength(1);
 });
 
 test.each([
   ["lacks the node's address", { ips: ["10.9.9.9"] }],
-  ["is over already", { fromMs: Date.UTC(2020, 0, 1), lifetimeMs: day }],
-])("a certificate that %s is told of, and another one is asked for much later", async (_what, wish) => {
+  ["has expired already", { fromMs: Date.UTC(2020, 0, 1), lifetimeMs: day }],
+])("a certificate that %s is logged, and another one is requested much later", async (_what, wish) => {
   const { api, clock, logger, store } = await rig();
   await soon(() => expect(store.stored.pending).toBeDefined());
 
@@ -313,7 +313,7 @@ test.each([
   await soon(() => expect(requests(api)).toHaveLength(2));
 });
 
-test("a wall clock that is set back does not keep it from asking again", async () => {
+test("setting back the wall clock does not prevent further requests", async () => {
   const api = new FakeApi();
   let attempts = 0;
   api.override = (method) => {
@@ -344,7 +344,7 @@ test("a certificate for another key is refused", async () => {
   expect(served().issuer).toBe(served().subject);
 });
 
-test("what was saved and is still good is in use at once", async () => {
+test("a saved certificate that is still valid is used at once", async () => {
   const before = await rig();
   await soon(() => expect(requests(before.api)).toHaveLength(1));
   approve(before.api);
@@ -358,7 +358,7 @@ test("what was saved and is still good is in use at once", async () => {
   expect([again.changes(), requests(before.api).length]).toEqual([0, 1]);
 });
 
-test("what was saved and has expired gives way to the certificate of its own that was saved with it", async () => {
+test("a saved certificate that has expired is replaced by the self-signed certificate that was saved with it", async () => {
   const before = await rig();
   await soon(() => expect(requests(before.api)).toHaveLength(1));
   const own = before.manager.current();
@@ -370,7 +370,7 @@ test("what was saved and has expired gives way to the certificate of its own tha
   expect((await rig({ store: before.store, clock: before.clock })).manager.current()).toEqual(own);
 });
 
-test("what was saved and cannot be read is told of, and left out", async () => {
+test("a saved certificate that cannot be read is logged and ignored", async () => {
   const store = new MemoryStore();
   store.stored = { selfSigned: { certificate: "x", key: "y" }, issued: { certificate: "x", key: "y" } };
 
@@ -382,7 +382,7 @@ test("what was saved and cannot be read is told of, and left out", async () => {
   expect(store.stored.issued).toBeUndefined();
 });
 
-test("where nothing can be saved it goes on, and says so each time", async () => {
+test("if nothing can be saved, the program continues, and logs this each time", async () => {
   const store = new MemoryStore();
   store.save = () => Promise.reject(new Error("disk full"));
   const { api, logger, served } = await rig({ store });
@@ -396,7 +396,7 @@ test("where nothing can be saved it goes on, and says so each time", async () =>
   expect(logger.fields).toContainEqual({ err: "disk full" });
 });
 
-test("what it cannot find out about the node ends it", async () => {
+test("an error of the function that returns the node's names ends the manager", async () => {
   let calls = 0;
   const failing = (): ServingNames => {
     if (calls++ > 0) throw new Error("no addresses");
@@ -406,7 +406,7 @@ test("what it cannot find out about the node ends it", async () => {
   await expect((await rig({ failing })).running).rejects.toThrow("no addresses");
 });
 
-test("it says what it asks for, what comes of it, and until when that is good", async () => {
+test("the log reports the request, its result, and the end of the certificate's validity", async () => {
   const { api, logger, metrics, served } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
   await soon(() => expect(logger.lines[0]).toMatch(/^info requested a serving certificate from the cluster/));
@@ -420,7 +420,7 @@ test("it says what it asks for, what comes of it, and until when that is good", 
   expect(renewErrors(metrics)).toBe(0);
 });
 
-test("a certificate of its own that takes another's place is no rotation", async () => {
+test("a self-signed certificate that replaces another one does not count as a rotation", async () => {
   const { clock, logger, metrics, node, served } = await rig({ bootstrap: false });
   node.names = { dnsNames: [], ips: ["10.0.0.9"] };
   await clock.advance(5_000);
@@ -430,7 +430,7 @@ test("a certificate of its own that takes another's place is no rotation", async
   expect(metrics.samples.filter((sample) => sample.includes("rotation"))).toEqual([]);
 });
 
-test("without a bootstrap nobody is asked", async () => {
+test("without bootstrap no certificate is requested", async () => {
   const { api, clock } = await rig({ bootstrap: false });
 
   await clock.advance(60_000);
@@ -438,7 +438,7 @@ test("without a bootstrap nobody is asked", async () => {
   expect(api.requests).toEqual([]);
 });
 
-test("addresses that go make a request under way wait, and nothing new is asked for", async () => {
+test("while the node has no addresses, a pending request stays, and no new one is created", async () => {
   const { api, clock, node, store } = await rig();
   await soon(() => expect(store.stored.pending).toBeDefined());
   const { pending } = store.stored;
@@ -450,7 +450,7 @@ test("addresses that go make a request under way wait, and nothing new is asked 
   expect(requests(api)).toHaveLength(1);
 });
 
-test("a request that the addresses make useless again is forgotten", async () => {
+test("a pending request is forgotten when the addresses change back to those of the certificate", async () => {
   const { api, clock, node, served, store } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
   approve(api);
@@ -465,7 +465,7 @@ test("a request that the addresses make useless again is forgotten", async () =>
   await soon(() => expect(store.stored.pending).toBeUndefined());
 });
 
-test("who is not the node is told of once, however often it asks", async () => {
+test("the warning about a requester that is not the node is logged once, however often it requests", async () => {
   const api = new FakeApi();
   api.onCreate = (object) => ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "admin" } }) as never;
   const { clock, logger, node } = await rig({ api });
@@ -480,7 +480,7 @@ test("who is not the node is told of once, however often it asks", async () => {
   expect(logger.warnings).toHaveLength(1);
 });
 
-test("requests that could not be made are counted and told of, the first one aloud", async () => {
+test("failures to create a request are counted and logged, only the first as a warning", async () => {
   const [api, clock] = [new FakeApi(), new VirtualClock()];
   api.override = () => ({ status: 403, body: { kind: "Status", code: 403, message: "no" } });
   const { logger, metrics } = await rig({ api, clock });
@@ -497,7 +497,7 @@ test("requests that could not be made are counted and told of, the first one alo
   expect(renewErrors(metrics)).toBe(3);
 });
 
-test("after a request that was made the waits are short again", async () => {
+test("after a request could be created, the delays start anew", async () => {
   const [api, clock] = [new FakeApi(), new VirtualClock()];
   let failures = 6;
   api.override = (method) =>
@@ -515,7 +515,7 @@ test("after a request that was made the waits are short again", async () => {
   await soon(() => expect(requests(api)).toHaveLength(2));
 });
 
-test("a certificate that is of no use is counted, and told of with its request", async () => {
+test("a certificate that cannot be used is counted, and logged with its request", async () => {
   const { api, logger, metrics, store } = await rig();
   await soon(() => expect(store.stored.pending).toBeDefined());
 
@@ -526,7 +526,7 @@ test("a certificate that is of no use is counted, and told of with its request",
   expect(store.stored.issued).toBeDefined();
 });
 
-test("a request that somebody deletes is told of, and counted", async () => {
+test("a request that is deleted is logged and counted", async () => {
   const { api, logger, metrics } = await rig();
   await soon(() => expect(requests(api)).toHaveLength(1));
   const csr = requests(api)[0]?.metadata?.name ?? "";
@@ -538,7 +538,7 @@ test("a request that somebody deletes is told of, and counted", async () => {
   await soon(() => expect(renewErrors(metrics)).toBe(1));
 });
 
-test("what is waited for ends with it", async () => {
+test("aborting the manager ends what it waits for", async () => {
   const { clock, end, store } = await rig();
   await soon(() => expect(store.stored.pending).toBeDefined());
 

@@ -143,7 +143,7 @@ export class CertificateManager implements KeyPairSource {
       this.#notBeforeMs = clock.monotonic() + delayMs;
       metrics.count("kubelet_server_expiration_renew_errors");
       const fields = { attempt: this.#submitFailures, delayMs: Math.round(delayMs), err: messageOf(error) };
-      const message = "cannot ask the cluster for a serving certificate; the present one stays, and it is tried again";
+      const message = "cannot request a serving certificate from the cluster; the current one stays in use; will retry";
       if (this.#submitFailures === 1) logger.warn(fields, message);
       else logger.debug(fields, message);
     }

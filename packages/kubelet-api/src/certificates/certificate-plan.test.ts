@@ -14,14 +14,14 @@ function plan(given: Partial<CertificateSituation>): string {
 }
 
 describe("planCertificate", () => {
-  test("asks as soon as the node has an address", () => {
+  test("requests a certificate as soon as the node has an address", () => {
     expect(plan({ names: undefined })).toBe("rest");
     expect(plan({ names: { dnsNames: [], ips: [] } })).toBe("rest");
     expect(plan({})).toBe("request");
     expect(plan({ names: { dnsNames: ["a"], ips: [] } })).toBe("request");
   });
 
-  test("rests while the certificate is young and covers the addresses", () => {
+  test("does nothing while the certificate is recent and covers the addresses", () => {
     const issued = { certificate, rotateAtMs: 80 * day };
 
     expect(plan({ issued })).toBe("rest");
@@ -29,23 +29,23 @@ describe("planCertificate", () => {
     expect(plan({ issued, nowMs: 80 * day })).toBe("request");
   });
 
-  test("waits for the request under way as long as it is right", () => {
+  test("waits for the pending request as long as its names are right", () => {
     expect(plan({ pendingNames: names })).toBe("await");
     expect(plan({ pendingNames: names, names: undefined })).toBe("await");
     expect(plan({ pendingNames: others })).toBe("request");
   });
 
-  test("a request that has become useless is waited for no longer", () => {
+  test("does not wait for a request that has become obsolete", () => {
     expect(plan({ pendingNames: others, issued: { certificate, rotateAtMs: 80 * day } })).toBe("rest");
   });
 
-  test("keeps to the time before which nothing is to be asked", () => {
+  test("makes no request before the earliest time for one", () => {
     expect(plan({ notBeforeMs: 10 * day + 1 })).toBe("rest");
     expect(plan({ notBeforeMs: 10 * day })).toBe("request");
   });
 });
 
-test("a successor is asked for after 70 to 90 % of a certificate's life", () => {
+test("a certificate is renewed after 70 to 90 % of its lifetime", () => {
   const at = (chance: number) => rotationTimeMs(certificate, { next: () => chance, uuid: () => "" }) / day;
 
   expect(at(0)).toBeCloseTo(70);
@@ -53,6 +53,6 @@ test("a successor is asked for after 70 to 90 % of a certificate's life", () => 
   expect(at(0.999_999)).toBeCloseTo(90, 2);
 });
 
-test("a certificate is valid from its first moment to before its last", () => {
+test("a certificate is valid from the start of its validity up to, but not including, its end", () => {
   expect([-1, 0, 100 * day - 1, 100 * day].map((ms) => isValidAt(certificate, ms))).toEqual([false, true, true, false]);
 });

@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test("what is saved is there after a restart, for the node it was saved for", async () => {
+test("a saved state is loaded after a restart, for the same node only", async () => {
   const logger = new RecordingLogger();
   await (await openCertificateDirectory(directory, "vk", logger)).save(stored);
 
@@ -27,7 +27,7 @@ test("what is saved is there after a restart, for the node it was saved for", as
   expect(await (await openCertificateDirectory(directory, "vk-2", logger)).load()).toEqual({});
 });
 
-test("only the owner can read it, and nothing half written is left", async () => {
+test("only the owner can read the file, and no partially written file is left", async () => {
   const folder = join(directory, "deep", "pki");
   const store = await openCertificateDirectory(folder, "vk", new RecordingLogger());
   await store.save(stored);
@@ -66,7 +66,7 @@ test.each([
     { pending: { ...pending, madeMs: "1" } },
     { selfSigned: pair, issued: pair, pending: {} },
   ].map((content) => JSON.stringify(content)),
-])("a file that says %j counts as none, and is told of", async (text) => {
+])("a file with the content %j is ignored, which is logged", async (text) => {
   const logger = new RecordingLogger();
   await writeFile(join(directory, "vk.json"), text, { mode: 0o600 });
   const store = await openCertificateDirectory(directory, "vk", logger);
@@ -76,7 +76,7 @@ test.each([
   expect(logger.fields).toEqual([{ path: join(directory, "vk.json") }]);
 });
 
-test("keys are not written through a link that somebody has put there", async () => {
+test("keys are not written through a link that another user has created", async () => {
   const elsewhere = join(directory, "elsewhere");
   await writeFile(elsewhere, "theirs");
   await symlink(elsewhere, join(directory, "vk.json.new"));
@@ -88,7 +88,7 @@ test("keys are not written through a link that somebody has put there", async ()
   expect(await store.load()).toEqual(stored);
 });
 
-test("a directory that cannot be made is named", async () => {
+test("the error for a directory that cannot be created names it", async () => {
   await writeFile(join(directory, "file"), "");
 
   await expect(openCertificateDirectory(join(directory, "file"), "vk", new RecordingLogger())).rejects.toThrow(
@@ -96,20 +96,20 @@ test("a directory that cannot be made is named", async () => {
   );
 });
 
-test("a directory below one that takes none, such as /proc, is refused and not tried for ever", async () => {
+test("a directory below one that accepts no entries, such as /proc, is refused without endless attempts", async () => {
   await expect(openCertificateDirectory("/proc/x/y", "vk", new RecordingLogger())).rejects.toThrow(
     /^make the directory \/proc\/x\/y for certificates: .*, mkdir '\/proc/,
   );
 });
 
-test("a directory is made with the parents that it lacks, each for the owner alone", async () => {
+test("a directory is created with its missing parents, which only the owner can access", async () => {
   await openCertificateDirectory(join(directory, "a/b"), "vk", new RecordingLogger());
 
   for (const made of ["a", "a/b"]) expect((await stat(join(directory, made))).mode & 0o777).toBe(0o700);
 });
 
 test.each([[{}], [{ selfSigned: pair }], [{ issued: pair }], [{ selfSigned: pair, issued: pair, pending }]])(
-  "%j can be kept",
+  "%j can be saved",
   async (content) => {
     const logger = new RecordingLogger();
     const store = await openCertificateDirectory(directory, "vk", logger);
@@ -120,7 +120,7 @@ test.each([[{}], [{ selfSigned: pair }], [{ issued: pair }], [{ selfSigned: pair
   },
 );
 
-test("a file that cannot be read is an error, for it may hold what is in use", async () => {
+test("a file that cannot be read is an error, because it may hold certificates in use", async () => {
   await mkdir(join(directory, "vk.json"));
   const store = await openCertificateDirectory(directory, "vk", new RecordingLogger());
 
@@ -130,13 +130,13 @@ test("a file that cannot be read is an error, for it may hold what is in use", a
   });
 });
 
-test("what is kept nowhere is not there", async () => {
+test("noCertificateStore keeps nothing", async () => {
   await noCertificateStore.save(stored);
 
   expect(await noCertificateStore.load()).toEqual({});
 });
 
-test("a directory that every user of the machine can write to, and a file of keys that they can read, are warned of with what mends them", async () => {
+test("a directory that every user of the machine can write to, and a file of keys that they can read, are logged with the command that fixes them", async () => {
   const logger = new RecordingLogger();
   const file = join(directory, "vk.json");
   await (await openCertificateDirectory(directory, "vk", logger)).save(stored);

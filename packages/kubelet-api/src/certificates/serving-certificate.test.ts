@@ -3,7 +3,7 @@ import { noClientCa } from "../authentication/client-ca.ts";
 import { createServingCertificate } from "./serving-certificate.ts";
 import { Listeners } from "../listeners.ts";
 
-test("it is the pair's certificate and the client CA, and changes with each of them until nobody wants to know", async () => {
+test("it consists of the pair and the client CA, and reports changes of both until the last listener has left", async () => {
   const [pairs, authorities] = [new Listeners(), new Listeners()];
   let [certificate, ca]: [string, string | undefined] = ["a", undefined];
   const pair = { current: () => ({ certificate, key: "k" }), onChange: pairs.add.bind(pairs), run: async () => {} };
@@ -26,7 +26,7 @@ test("it is the pair's certificate and the client CA, and changes with each of t
   ]);
 });
 
-test("without a client CA there is none, and nothing to wait for", async () => {
+test("noClientCa has no CA, and its search is complete at once", async () => {
   let calls = 0;
   noClientCa.onChange(() => calls++)[Symbol.dispose]();
   await noClientCa.searched;
@@ -35,7 +35,7 @@ test("without a client CA there is none, and nothing to wait for", async () => {
   await expect(noClientCa.run(new AbortController().signal)).resolves.toBeUndefined();
 });
 
-test("one listener may be there twice, and each time ends by itself", () => {
+test("a listener can be added twice, and each registration ends separately", () => {
   const listeners = new Listeners();
   let calls = 0;
   const listener = (): void => void calls++;

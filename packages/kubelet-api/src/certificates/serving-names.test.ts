@@ -17,7 +17,7 @@ test("addresses become names by their type, sorted and once each", () => {
   expect(names).toEqual({ dnsNames: ["a.example.com", "host-1"], ips: ["10.0.0.1", "10.0.0.2", "fd00::1"] });
 });
 
-test("what does not fit its type is left out", () => {
+test("addresses that do not fit their type are left out", () => {
   const addresses = [
     { type: "InternalIP", address: "no-ip" },
     { type: "ExternalDNS", address: "10.0.0.1" },
@@ -29,7 +29,7 @@ test("what does not fit its type is left out", () => {
   expect(servingNamesOf(addresses)).toEqual({ dnsNames: [], ips: [] });
 });
 
-test("a certificate covers a part of its names, and no other", () => {
+test("a certificate covers its own names, or some of them, and no other name", () => {
   const names = { dnsNames: ["a", "b"], ips: ["10.0.0.1", "fd00::1"] };
   const validity = { notBeforeMs: Date.UTC(2026, 0, 1), notAfterMs: Date.UTC(2027, 0, 1) };
   const certificate = new X509Certificate(selfSignedCertificate({ commonName: "c", names: allNames(names), validity }, generateKey()));
@@ -46,18 +46,18 @@ test.each([
   ["ExternalIP", true, false],
   ["InternalDNS", false, true],
   ["ExternalDNS", false, true],
-])("of the type %s an address counts: %s, and a name: %s", (type, hasIp, hasName) => {
+])("an address of the type %s adds an IP: %s, and a DNS name: %s", (type, hasIp, hasName) => {
   expect(servingNamesOf([{ type, address: "10.0.0.1" }]).ips).toEqual(hasIp ? ["10.0.0.1"] : []);
   expect(servingNamesOf([{ type, address: "host" }]).dnsNames).toEqual(hasName ? ["host"] : []);
 });
 
-test("names are sorted, whatever the order of the addresses", () => {
+test("names are sorted, regardless of the order of the addresses", () => {
   const addresses = ["b", "a", "10.0.0.2", "10.0.0.1"].map((address) => ({ type: "Hostname", address }));
 
   expect(servingNamesOf(addresses)).toEqual({ dnsNames: ["a", "b"], ips: ["10.0.0.1", "10.0.0.2"] });
 });
 
-test("names are the same if all of them are", () => {
+test("two sets of names are the same only if all names are", () => {
   const names = { dnsNames: ["a"], ips: ["10.0.0.1"] };
 
   expect(sameNames(names, { dnsNames: ["a"], ips: ["10.0.0.1"] })).toBe(true);

@@ -21,7 +21,7 @@ function request(status: CertificateSigningRequest["status"]): CertificateSignin
   return { metadata: { name: "csr", uid: "u" }, spec: { request: "", signerName: "s" }, status };
 }
 
-/** How a request with this status ends, if it has. */
+/** Result of a request with this status; `open` if it is not decided. */
 async function outcomeOf(status: CertificateSigningRequest["status"]): Promise<RequestOutcome | "open"> {
   const { api, clock, deps } = rig();
   api.put(collection, request(status));
@@ -33,7 +33,7 @@ async function outcomeOf(status: CertificateSigningRequest["status"]): Promise<R
   return outcome;
 }
 
-test("a request is named by its content, and made for the signer of kubelets", async () => {
+test("the name of a request is derived from its content, and its signer is that of kubelets", async () => {
   const { api, deps } = rig();
   api.onCreate = (object) => ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "ann" } }) as never;
 
@@ -51,7 +51,7 @@ test("a request is named by its content, and made for the signer of kubelets", a
   ]);
 });
 
-test("a request that is there already is the one", async () => {
+test("a request that already exists is used", async () => {
   const { api, deps } = rig();
   api.put(collection, { metadata: { name, uid: "before" } });
   api.override = (method) => (method === "GET" ? { body: { ...type, metadata: { name, uid: "before" }, spec: {} } } : undefined);
@@ -60,7 +60,7 @@ test("a request that is there already is the one", async () => {
   expect(api.requests).toEqual([`POST ${collection}`, `GET ${collection}/${name}`]);
 });
 
-test("a request that may not be made is not looked for", async () => {
+test("if creating a request is forbidden, it is not looked for", async () => {
   const { api, deps } = rig();
   api.override = () => ({ status: 403, body: { kind: "Status", code: 403, message: "no rights" } });
 
@@ -68,7 +68,7 @@ test("a request that may not be made is not looked for", async () => {
   expect(api.requests).toEqual([`POST ${collection}`]);
 });
 
-test("a server that says little of the request names neither UID nor user", async () => {
+test("without UID and user in the server's answer, both are empty", async () => {
   const { api, deps } = rig();
   api.override = () => ({ status: 201, body: { ...type, metadata: { name }, spec: {} } });
 
@@ -81,7 +81,7 @@ const refusal = (type: string, status = "True", more: object = {}): CertificateS
 
 test.each<[string, CertificateSigningRequest["status"], RequestOutcome | "open"]>([
   ["without a status is open", undefined, "open"],
-  ["that is approved is open until its certificate is there", refusal("Approved"), "open"],
+  ["that is approved is open until its certificate is issued", refusal("Approved"), "open"],
   ["with a certificate is issued", { certificate: Buffer.from("PEM").toString("base64") }, { kind: "issued", certificate: "PEM" }],
   ["that is denied is refused", refusal("Denied"), { kind: "refused", condition: "Denied", reason: "" }],
   [
@@ -90,17 +90,17 @@ test.each<[string, CertificateSigningRequest["status"], RequestOutcome | "open"]
     { kind: "refused", condition: "Failed", reason: "SignerValidationFailure: bad usages" },
   ],
   [
-    "that is denied without a reason has its message",
+    "that is denied without a reason has the condition's message",
     refusal("Denied", "True", { message: "not you" }),
     { kind: "refused", condition: "Denied", reason: "not you" },
   ],
-  ["that is said not to be denied is open", refusal("Denied", "False"), "open"],
-  ["that is said not to have failed is open", refusal("Failed", "Unknown"), "open"],
+  ["whose condition Denied is False is open", refusal("Denied", "False"), "open"],
+  ["whose condition Failed is Unknown is open", refusal("Failed", "Unknown"), "open"],
 ])("a request %s", async (_what, status, expected) => {
   expect(await outcomeOf(status)).toEqual(expected);
 });
 
-test("a request that is not there is gone, and so is one that goes, or that is another by its UID", async () => {
+test("a request that does not exist is gone, and so is one that is deleted or replaced by one with another UID", async () => {
   const { api, clock, deps } = rig();
   expect(await requestOutcome({ name: "csr", uid: "u" }, deps, idle)).toEqual({ kind: "gone" });
   api.put(collection, request(undefined));
@@ -113,7 +113,7 @@ test("a request that is not there is gone, and so is one that goes, or that is a
   expect(await outcome).toEqual({ kind: "gone" });
 });
 
-test("who stops waiting gets their reason", async () => {
+test("aborting rejects with the signal's reason", async () => {
   const { api, clock, deps } = rig();
   api.put(collection, request(undefined));
   const stop = new AbortController();
@@ -127,7 +127,7 @@ test("who stops waiting gets their reason", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test("once it has ended nothing is watched any more", async () => {
+test("after the result nothing is watched", async () => {
   const { api, clock, deps } = rig();
   api.put(collection, request(refusal("Denied")));
 

@@ -8,7 +8,7 @@ const joined = (fill: (pieces: BytePieces) => void): string => {
   return Buffer.from(pieces.join()).toString();
 };
 
-test("pieces come in their order, with what was put in between", () => {
+test("pieces keep their order, including inserted ones", () => {
   const both = joined((pieces) => {
     pieces.take(0, 2);
     pieces.insert(Buffer.from("<>"));
@@ -21,7 +21,7 @@ test("pieces come in their order, with what was put in between", () => {
   expect(both).toBe("01<>23489!");
 });
 
-test("nothing is nothing, and a piece without bytes too", () => {
+test("no pieces, or pieces without bytes, give an empty result", () => {
   expect(joined(() => {})).toBe("");
   expect(joined((pieces) => pieces.take(3, 3))).toBe("");
   expect(
@@ -33,7 +33,7 @@ test("nothing is nothing, and a piece without bytes too", () => {
   expect(joined((pieces) => pieces.insert(Buffer.from("alone")))).toBe("alone");
 });
 
-test("what stands side by side is one piece, which is not copied", () => {
+test("adjacent pieces become one, which is not copied", () => {
   const pieces = new BytePieces(bytes);
   pieces.take(1, 3);
   pieces.take(3, 6);
@@ -44,7 +44,7 @@ test("what stands side by side is one piece, which is not copied", () => {
   expect([taken.buffer, taken.byteOffset]).toEqual([bytes.buffer, bytes.byteOffset + 1]);
 });
 
-test("what is put in after bytes does not become one with what comes behind it", () => {
+test("inserted bytes are not merged with the bytes around them", () => {
   const text = joined((pieces) => {
     pieces.insert(Buffer.from("<"));
     pieces.take(0, 1);

@@ -8,7 +8,7 @@ async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   return values;
 }
 
-test("all values come, and nothing is left behind", async () => {
+test("all values are returned, and no listener is left", async () => {
   const { signal } = new AbortController();
   let ended = 0;
   async function* source(): AsyncGenerator<number> {
@@ -23,14 +23,14 @@ test("all values come, and nothing is left behind", async () => {
   expect([ended, getEventListeners(signal, "abort")]).toEqual([1, []]);
 });
 
-test("a source without an end of its own need not have one", async () => {
+test("a source does not need a return method", async () => {
   let left = 2;
   const source = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: left-- === 0, value: left }) }) };
 
   expect(await collect(iterateUntilAborted(source as AsyncIterable<number>, new AbortController().signal))).toEqual([1, 0]);
 });
 
-test("what the source throws is thrown, also where its end throws", async () => {
+test("an error of the source is thrown, even if its return method throws as well", async () => {
   const source: AsyncIterable<number> = {
     [Symbol.asyncIterator]: () => ({
       next: () => Promise.reject(new Error("broken")),
@@ -41,7 +41,7 @@ test("what the source throws is thrown, also where its end throws", async () => 
   await expect(collect(iterateUntilAborted(source, new AbortController().signal))).rejects.toThrow("broken");
 });
 
-test("after an abort nothing more is asked for, and the source is ended", async () => {
+test("after an abort no further value is requested, and the source is ended", async () => {
   const stop = new AbortController();
   const calls: string[] = [];
   const source: AsyncIterable<number> = {
@@ -65,7 +65,7 @@ test("after an abort nothing more is asked for, and the source is ended", async 
   expect(calls).toEqual(["next", "return"]);
 });
 
-test("who has gone already begins nothing", async () => {
+test("if the signal is already aborted, nothing is started", async () => {
   let begun = 0;
   const source: AsyncIterable<number> = {
     [Symbol.asyncIterator]: () => {

@@ -4,7 +4,7 @@ import { parseLogTime } from "./log-time.ts";
 
 const nine = "2026-03-01T10:00:00.123456789Z";
 
-/** Applies it to a text that stands among others. */
+/** Calls a function with a text that is surrounded by other bytes. */
 function within<T>(text: string, run: (bytes: Uint8Array, at: number, end: number) => T): T {
   const [before, behind] = ["9Z ", "Z9 "];
   return run(Buffer.from(`${before}${text}${behind}`, "latin1"), before.length, before.length + text.length);
@@ -14,19 +14,19 @@ test.each([
   nine,
   "2026-03-01T10:00:00Z",
   "2026-03-01T10:00:00+02:00",
-  // Whether there is such a day is looked at later.
+  // Whether the date exists is checked later.
   "0000-99-99T99:99:99?",
-])("%s begins as times do", (text) => {
+])("%s begins like a time", (text) => {
   expect(within(text, beginsWithTime)).toBe(true);
 });
 
-test("what is shorter than a second and a zone begins as none", () => {
+test("text shorter than a time with whole seconds and a zone does not begin like a time", () => {
   expect(within("2026-03-01T10:00:00", beginsWithTime)).toBe(false);
   expect(within("", beginsWithTime)).toBe(false);
   expect(beginsWithTime(Buffer.from("x2026-03-01T10:00:00"), 1, 20)).toBe(false);
 });
 
-test("what has something else in any of a time's places begins as none", () => {
+test("a wrong character at any position of a time is detected", () => {
   const text = "2026-03-01T10:00:00Z";
   for (let index = 0; index < 19; index++)
     for (const other of ["/", ":", "-", "T", "x", "5"]) {
@@ -38,7 +38,7 @@ test("what has something else in any of a time's places begins as none", () => {
   for (const digit of ["0", "9"]) expect(within(`${digit}${text.slice(1)}`, beginsWithTime)).toBe(true);
 });
 
-test("nine digits of a second, in UTC, are as logs show them; all else is not", () => {
+test("UTC times with nine fractional digits are recognized, and no others", () => {
   expect(within(nine, hasNineDigits)).toBe(true);
   for (const other of [
     "2026-03-01T10:00:00.12345678Z",
@@ -57,18 +57,18 @@ test.each([
   ["2026-03-01T10:00:00+02:00", "2026-03-01T10:00:00.000000000+02:00"],
   ["2026-03-01T10:00:00.25-11:30", "2026-03-01T10:00:00.250000000-11:30"],
   ["2026-03-01T10:00:00?", "2026-03-01T10:00:00?"],
-])("%s has nine digits as %s", (time, expected) => {
+])("%s with nine fractional digits is %s", (time, expected) => {
   expect(withNineDigits(time)).toBe(expected);
 });
 
-test("text is what stands in its place, byte by byte", () => {
+test("text is read from its position, byte by byte", () => {
   const bytes = Buffer.from("..é..", "latin1").subarray(1);
 
   expect(textOf(bytes, 1, 2)).toBe("é");
   expect(within(nine, textOf)).toBe(nine);
 });
 
-test("times are told apart to the nanosecond, however they are written", () => {
+test("times are compared to the nanosecond, in every notation", () => {
   const since = parseLogTime(nine);
   if (!since) throw new Error("no time");
   const filter = new LineTimeFilter(since);

@@ -28,7 +28,7 @@ export function hasNineDigits(bytes: Uint8Array, at: number, end: number): boole
   return end - at === 30 && bytes[at + wholeSeconds] === dot && bytes[end - 1] === zulu;
 }
 
-/** Converts a time to UTC with nine fractional digits. */
+/** Writes a time with nine fractional digits, in its own zone. Text without a zone is returned unchanged. */
 export function withNineDigits(time: string): string {
   const zone = time.slice(wholeSeconds).search(/[Z+-]/) + wholeSeconds;
   if (zone < wholeSeconds) return time;

@@ -22,7 +22,7 @@ async function read(
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** Cuts a text into chunks of these sizes, over and over. */
+/** Splits a text into chunks of these sizes, repeated as necessary. */
 function cut(text: string, sizes: readonly number[]): Buffer[] {
   const bytes = Buffer.from(text, "latin1");
   const chunks: Buffer[] = [];
@@ -34,14 +34,14 @@ function cut(text: string, sizes: readonly number[]): Buffer[] {
   return chunks;
 }
 
-test("without options the bytes are the container's, text or not", async () => {
+test("without options the container's bytes are passed on unchanged, even if they are not text", async () => {
   const bytes = Buffer.from([0, 255, 10, 0xc3, 0x28, 13, 10, 128]);
 
   expect(await read({ data: chunksOf(bytes) })).toBe(bytes.toString("latin1"));
   expect(await read({ data: chunksOf("a\n", "b") })).toBe("a\nb");
 });
 
-test("with follow, what is written from now on comes after what there is", async () => {
+test("with follow, new output comes after the existing output", async () => {
   const logs = (): ContainerLogs => ({ data: chunksOf("old\n"), live: chunksOf("new\n") });
 
   expect(await read(logs, { follow: true })).toBe("old\nnew\n");
@@ -56,15 +56,15 @@ describe("tailLines", () => {
     [2, "b\nc"],
     [3, "a\nb\nc"],
     [4, "a\nb\nc"],
-  ])("%i of three lines, of which the last one has no end", async (tailLines, expected) => {
+  ])("the last %i lines are taken from three lines, of which the last has no newline", async (tailLines, expected) => {
     expect(await read({ data: chunksOf("a\nb", "\nc") }, { tailLines })).toBe(expected);
   });
 
-  test("is left to a back end that has done it", async () => {
+  test("is not applied again if the back end has applied it", async () => {
     expect(await read({ data: chunksOf("a\nb\n"), applied: ["tailLines"] }, { tailLines: 1 })).toBe("a\nb\n");
   });
 
-  test("reads a tail a second time that is too large to be held", async () => {
+  test("reads the log a second time if the tail does not fit in memory", async () => {
     let opened = 0;
     const lines = Array.from({ length: 100 }, (_, index) => `${String(index).padStart(3, "0")}${"x".repeat(100)}\n`);
     const logs = (): ContainerLogs => {
@@ -76,7 +76,7 @@ describe("tailLines", () => {
     expect(opened).toBe(2);
   });
 
-  test("holds little of a log that is much larger than its tail", async () => {
+  test("needs little memory for a log that is much larger than its tail", async () => {
     let opened = 0;
     const line = `${"x".repeat(1000)}\n`;
     const logs = (): ContainerLogs => {
@@ -88,7 +88,7 @@ describe("tailLines", () => {
     expect(opened).toBe(1);
   });
 
-  test("is what tail(1) says, however the log is cut and whether it is held or not", async () => {
+  test("agrees with tail(1), however the log is split and whether the tail fits in memory or not", async () => {
     const text = fc.string({ unit: fc.constantFrom("a", "bb", "\n", "\r"), maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(
@@ -116,31 +116,31 @@ describe("times", () => {
     ),
   });
 
-  test("are taken off if nobody wants them", async () => {
+  test("are removed unless they are requested", async () => {
     expect(await read(logs)).toBe("one\n\nthree\nfour");
   });
 
-  test("have nine digits of a second if somebody does", async () => {
+  test("have nine fractional digits if they are requested", async () => {
     expect(await read(logs, { timestamps: true })).toBe(
       "2026-03-01T10:00:00.100000000Z one\n2026-03-01T10:00:01.000000000Z \n2026-03-01T10:00:02.123456789Z three\n2026-03-01T12:00:03.500000000+02:00 four",
     );
   });
 
-  test("decide what is since a time, and the same time counts", async () => {
+  test("select the lines since a time, including that time", async () => {
     expect(await read(logs, { sinceTime: "2026-03-01T10:00:01Z" })).toBe("\nthree\nfour");
     expect(await read(logs, { sinceTime: "2026-03-01T10:00:02.123456790Z" })).toBe("four");
     expect(await read(logs, { sinceTime: "2026-03-01T10:00:04Z" })).toBe("");
   });
 
-  test("do not count where the back end has looked at them", async () => {
+  test("do not filter if the back end has filtered already", async () => {
     expect(await read({ ...logs(), applied: ["sinceTime"] }, { sinceTime: "2026-03-01T11:00:00Z" })).toBe("one\n\nthree\nfour");
   });
 
-  test("take lines away after the tail was counted", async () => {
+  test("filter after the tail was taken", async () => {
     expect(await read(logs, { tailLines: 3, sinceTime: "2026-03-01T10:00:02Z" })).toBe("three\nfour");
   });
 
-  test("that are missing at a line leave it to the line before", async () => {
+  test("that are missing on a line are taken from the line before", async () => {
     const data = (): ContainerLogs => ({
       timestamps: true,
       data: chunksOf("no time\n2026-03-01T10:00:00Z kept\n  at stack\n2026-03-01T09:00:00Z old\n  at old stack\n"),
@@ -150,7 +150,7 @@ describe("times", () => {
     expect(await read(data, { sinceTime: "2026-03-01T10:00:00Z" })).toBe("kept\n  at stack\n");
   });
 
-  test("are told to be missing where they are wanted", () => {
+  test("cause an error if they are requested but missing", () => {
     const bare: ContainerLogs = { data: chunksOf() };
 
     expect(missingTimes(bare, { ...nothing, timestamps: true })).toMatch(/no times.*--timestamps/);
@@ -160,7 +160,7 @@ describe("times", () => {
     expect(missingTimes(bare, nothing)).toBeUndefined();
   });
 
-  test("come off and stay on however the log is cut", async () => {
+  test("are removed or kept correctly, however the log is split", async () => {
     const line = fc.record({
       time: fc.constantFrom("2026-03-01T10:00:00Z", "2026-03-01T10:00:01.5Z", "2026-03-01T10:00:02.123456789Z"),
       text: fc.string({ unit: fc.constantFrom("a", " ", "é", "\r", "x".repeat(50)), maxLength: 5 }),
@@ -185,7 +185,7 @@ describe("times", () => {
 });
 
 describe("limitBytes", () => {
-  test("cuts within a line, times counted", async () => {
+  test("cuts in the middle of a line, and counts requested times", async () => {
     const data = (): ContainerLogs => ({ timestamps: true, data: chunksOf("2026-03-01T10:00:00Z one\n", "2026-03-01T10:00:00Z two\n") });
 
     expect(await read(data, { limitBytes: 6 })).toBe("one\ntw");
@@ -197,7 +197,7 @@ describe("limitBytes", () => {
     expect(await read({ data: chunksOf("one\ntwo\nthree\n") }, { tailLines: 2, limitBytes: 5 })).toBe("two\nt");
   });
 
-  test("is left to a back end that has done it", async () => {
+  test("is not applied again if the back end has applied it", async () => {
     expect(await read({ data: chunksOf("12345"), applied: ["limitBytes"] }, { limitBytes: 2 })).toBe("12345");
   });
 
@@ -216,14 +216,14 @@ describe("limitBytes", () => {
   });
 });
 
-test("a line of 10 MiB goes through, and its time comes off", async () => {
+test("the time is removed even from a line of 10 MiB", async () => {
   const long = "y".repeat(10 * 1024 * 1024);
   const data = chunksOf(...cut(`2026-03-01T10:00:00Z ${long}\n2026-03-01T10:00:01Z end\n`, [65_536]));
 
   expect((await read({ timestamps: true, data })) === `${long}\nend\n`).toBe(true);
 });
 
-test("nothing is read before somebody reads", async () => {
+test("nothing is read from the provider before the client reads", async () => {
   let produced = 0;
   async function* counting(): AsyncGenerator<string> {
     while (true) yield `${produced++}\n`;
@@ -237,7 +237,7 @@ test("nothing is read before somebody reads", async () => {
   await body.return();
 });
 
-test("a log that never says anything is left when the client goes", async () => {
+test("a log without output ends when its client disconnects", async () => {
   const stop = new AbortController();
   const reason = new Error("the client is gone");
   const silent: AsyncIterable<string> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) };
@@ -251,7 +251,7 @@ test("a log that never says anything is left when the client goes", async () => 
   await expect(next).rejects.toBe(reason);
 });
 
-describe("what is no time", () => {
+describe("text that is not a time", () => {
   const since = "2026-03-01T10:00:00Z";
   const kept = `${since} kept\n`;
   const old = "2026-03-01T09:00:00Z old\n";
@@ -265,32 +265,32 @@ describe("what is no time", () => {
     "2026-13-01T10:00:00Z text\n",
     "\n",
     " \n",
-  ])("%j goes the way of the line before", async (line) => {
+  ])("%j is treated like the line before", async (line) => {
     const text = line.replace(/^2026-13-01T10:00:00Z /, "");
     expect(await passed(kept + line + old)).toBe(`kept\n${text}`);
     expect(await passed(old + line + kept)).toBe("kept\n");
   });
 
-  test("is left where it is if the times are wanted, and has none", async () => {
+  test("is kept as text when times are requested, and gets no time of its own", async () => {
     expect(await passed(`${kept}at stack\n`, true)).toBe("2026-03-01T10:00:00.000000000Z kept\nat stack\n");
   });
 });
 
-test("a line that is nothing but its time is an empty one", async () => {
+test("a line that consists only of its time is empty", async () => {
   const data = (): ContainerLogs => ({ timestamps: true, data: chunksOf("2026-03-01T10:00:00Z\n2026-03-01T10:00:01.123456789Z\nx") });
 
   expect(await read(data)).toBe("\n\nx");
   expect(await read(data, { timestamps: true })).toBe("2026-03-01T10:00:00.000000000Z \n2026-03-01T10:00:01.123456789Z \nx");
 });
 
-test("the beginning of a time at the end of all is shown as it is, unless what comes before it is not", async () => {
+test("an incomplete time at the end of the log is shown if the line before is shown", async () => {
   const ending = (time: string): ContainerLogs => ({ timestamps: true, data: chunksOf(`${time} line\n2026-03-01T10`, ":00:0") });
 
   expect(await read(ending("2026-03-01T10:00:00Z"), { sinceTime: "2026-03-01T10:00:00Z" })).toBe("line\n2026-03-01T10:00:0");
   expect(await read(ending("2026-03-01T09:00:00Z"), { sinceTime: "2026-03-01T10:00:00Z" })).toBe("");
 });
 
-test("a first word of 40 characters is no time, and is not held back", async () => {
+test("a first word of 40 characters is not a time, and is passed on at once", async () => {
   const word = "w".repeat(40);
   const body = applyLogOptions(
     {
@@ -307,7 +307,7 @@ test("a first word of 40 characters is no time, and is not held back", async () 
   expect(Buffer.from((await body.next()).value ?? []).toString()).toBe(word);
 });
 
-test("a limit that is met exactly ends the log", async () => {
+test("a limit that is reached exactly ends the log", async () => {
   let asked = 0;
   async function* counting(): AsyncGenerator<string> {
     while (true) {
@@ -320,7 +320,7 @@ test("a limit that is met exactly ends the log", async () => {
   expect(asked).toBe(2);
 });
 
-test("pieces without bytes are not passed on", async () => {
+test("empty chunks are not passed on", async () => {
   const chunks: Uint8Array[] = [];
   const body = { signal: idle, reopen: () => Promise.reject(new Error("not asked for")) };
   for await (const chunk of applyLogOptions({ data: chunksOf("", "a", "") }, nothing, body)) chunks.push(chunk);
@@ -328,7 +328,7 @@ test("pieces without bytes are not passed on", async () => {
   expect(chunks.map(({ length }) => length)).toEqual([1]);
 });
 
-test("16 MiB of a tail are held", async () => {
+test("a tail of 16 MiB is kept in memory", async () => {
   const block = Buffer.alloc(1024 * 1024 - 128, "x");
   const read16 = async (blocks: number): Promise<number> => {
     let opened = 0;

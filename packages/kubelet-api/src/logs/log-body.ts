@@ -21,9 +21,9 @@ export interface LogBodyOptions {
 /** Explains why the options cannot be applied to these logs; `undefined` if they can. */
 export function missingTimes(logs: ContainerLogs, options: ContainerLogOptions): string | undefined {
   if (logs.timestamps === true) return undefined;
-  if (options.timestamps) return "the provider's logs have no times, so --timestamps cannot be had";
+  if (options.timestamps) return "the provider's logs have no times, so --timestamps is not possible";
   if (options.sinceTime === undefined || isApplied(logs, "sinceTime")) return undefined;
-  return "the provider's logs have no times, so --since and --since-time cannot be had";
+  return "the provider's logs have no times, so --since and --since-time are not possible";
 }
 
 /**

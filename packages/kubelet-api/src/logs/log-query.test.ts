@@ -15,11 +15,11 @@ function refusal(query: string): { status: number; text: string } | undefined {
   }
 }
 
-test("an empty query wants all of the current output, and no more", () => {
+test("an empty query requests all of the current output without further options", () => {
   expect(parseLogQuery("", now)).toEqual({ follow: false, previous: false, timestamps: false });
 });
 
-test("reads all that kubectl can ask for", () => {
+test("all parameters of kubectl are parsed", () => {
   expect(
     parseLogQuery("follow=true&previous=true&timestamps=true&tailLines=10&limitBytes=2048&sinceTime=2026-03-01T10%3A00%3A00Z", now),
   ).toEqual({ follow: true, previous: true, timestamps: true, tailLines: 10, limitBytes: 2048, sinceTime: "2026-03-01T10:00:00Z" });
@@ -42,21 +42,21 @@ test("sinceSeconds is a time from now", () => {
   expect(parseLogQuery("sinceSeconds=90", now).sinceTime).toBe("2026-03-01T11:58:30.500000000Z");
 });
 
-test("more seconds than there were since 1970 are all logs there are", () => {
+test("a number of seconds that leads to a time before 1970 selects the whole log", () => {
   expect(parseLogQuery("sinceSeconds=9000000000000000000", now).sinceTime).toBe("1970-01-01T00:00:00.000000000Z");
 });
 
-test("the old name tail wins over tailLines, and all is no limit", () => {
+test("the old parameter tail takes precedence over tailLines, and its value all means no limit", () => {
   expect(parseLogQuery("tail=5&tailLines=10", now).tailLines).toBe(5);
   expect(parseLogQuery("tail=all&tailLines=10", now).tailLines).toBeUndefined();
   expect(parseLogQuery("tail=&tailLines=10", now).tailLines).toBe(10);
 });
 
-test("stream=All is what one gets anyway", () => {
+test("stream=All is the same as the default", () => {
   expect(refusal("stream=All&tailLines=3")).toBeUndefined();
 });
 
-describe("what cannot be read is a 400", () => {
+describe("a malformed value is a 400", () => {
   test.each([
     "tailLines=ten",
     "tailLines=",
@@ -72,7 +72,7 @@ describe("what cannot be read is a 400", () => {
   });
 });
 
-describe("what cannot be is a 422", () => {
+describe("an invalid value or combination is a 422", () => {
   test.each([
     "tailLines=-1",
     "limitBytes=0",
@@ -86,14 +86,14 @@ describe("what cannot be is a 422", () => {
   });
 });
 
-test("one stream of the two is refused in a kubelet's words", () => {
+test("a request for only one of the two streams is refused in a kubelet's words", () => {
   expect(refusal("stream=Stdout")).toEqual({
     status: 400,
     text: 'unable to return the given log stream: "Stdout". Please enable PodLogsQuerySplitStreams feature gate in kubelet',
   });
 });
 
-test("whatever the query is, it is refused or makes options that hold", () => {
+test("every query is refused or becomes valid options", () => {
   const names = fc.constantFrom("tailLines", "limitBytes", "sinceSeconds", "sinceTime", "follow", "tail", "stream", "%", "x");
   const values = fc.oneof(
     fc.string({ maxLength: 12 }),
@@ -134,11 +134,11 @@ test.each([
   "tailLines=x7",
   "tailLines=7x",
   "limitBytes=00000000000000000001",
-])("%s cannot be read", (query) => {
+])("%s is malformed", (query) => {
   expect(refusal(query)).toMatchObject({ status: 400 });
 });
 
-test("both streams may be asked for with a tail, and each of them only without", () => {
+test("a tail can be combined with both streams, but not with one of them", () => {
   expect(refusal("stream=Stderr")).toMatchObject({ status: 400, text: expect.stringContaining('"Stderr"') });
   expect(refusal("stream=Stderr&tailLines=1")).toMatchObject({ status: 422 });
   expect(refusal("stream=")).toMatchObject({ status: 422 });

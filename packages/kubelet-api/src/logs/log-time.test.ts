@@ -34,16 +34,16 @@ test.each([
   "2026-03-01T10:00:60Z",
   "2026-03-01T10:00:00+24:00",
   "2026-03-01T10:00:00+00:60",
-])("%j is no time", (text) => {
+])("%j is not a time", (text) => {
   expect(parseLogTime(text)).toBeUndefined();
 });
 
-test("a time is shown in UTC with nine digits of a second", () => {
+test("a time is formatted in UTC with nine fractional digits", () => {
   expect(formatLogTime({ seconds: 1_772_359_200, nanos: 5 })).toBe("2026-03-01T10:00:00.000000005Z");
   expect(formatLogTime({ seconds: 0, nanos: 999_999_999 })).toBe("1970-01-01T00:00:00.999999999Z");
 });
 
-test("a time is before another one by its seconds, then by its nanoseconds", () => {
+test("times are compared by their seconds, then by their nanoseconds", () => {
   const time = { seconds: 5, nanos: 5 };
 
   expect(isBefore(time, time)).toBe(false);

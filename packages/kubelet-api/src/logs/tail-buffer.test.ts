@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { SharedBudget } from "@virtual-kubelet/streaming";
 import { LineSkipper, TailBuffer } from "./tail-buffer.ts";
 
-/** What a buffer has of these chunks. */
+/** A buffer to which these chunks were added. */
 function tailOf(wanted: number, chunks: readonly string[], maxBytes = 1_000_000): TailBuffer {
   const tail = new TailBuffer(wanted, maxBytes);
   for (const chunk of chunks) tail.push(Buffer.from(chunk));
@@ -28,17 +28,17 @@ test.each([
   expect([textsOf(tail.take()), tail.lines, tail.overflowed]).toEqual([expected, lines, false]);
 });
 
-test("a chunk costs its bytes and what keeping it does", () => {
+test("a chunk counts with its bytes and its memory overhead", () => {
   expect(tailOf(1, ["x".repeat(872)], 1_000).overflowed).toBe(false);
   expect(tailOf(1, ["x".repeat(873)], 1_000).overflowed).toBe(true);
   expect(tailOf(9, ["x", "x"], 257).overflowed).toBe(true);
   expect(tailOf(9, ["x", "x"], 258).overflowed).toBe(false);
 });
 
-test("chunks without a wanted line cost nothing any more", () => {
+test("chunks without a wanted line no longer count", () => {
   const line = `${"x".repeat(99)}\n`;
 
-  // Three are kept, for the first of them may begin within a wanted line.
+  // Three are kept, because a wanted line may begin in the middle of the first one.
   expect(
     tailOf(
       2,
@@ -55,13 +55,13 @@ test("chunks without a wanted line cost nothing any more", () => {
   ).toBe(true);
 });
 
-test("what does not fit in is counted, and not kept", () => {
+test("if the lines do not fit, they are counted but not kept", () => {
   const tail = tailOf(5, [...Array.from({ length: 10 }, (_, index) => `${index}\n`), "end"], 300);
 
   expect([tail.overflowed, tail.take(), tail.lines]).toEqual([true, [], 11]);
 });
 
-test("a long log is gone through as a short one is", () => {
+test("the tail and the number of lines are right for logs of any length", () => {
   const chunks = Array.from({ length: 5_000 }, (_, index) => `line ${index}\n`);
 
   for (const count of [1_023, 1_024, 1_025, 1_030, 2_050, 3_000, 5_000]) {
@@ -84,19 +84,19 @@ test.each([
   [2, ["a", "a\n", "b\nc\n"], ["", "", "c\n"]],
   [2, ["a\nb\n", "c"], ["", "c"]],
   [3, ["a\n", "b\n"], ["", ""]],
-])("all but the first %i lines of %j are %j", (lines, chunks, expected) => {
+])("all except the first %i lines of %j are %j", (lines, chunks, expected) => {
   const skip = new LineSkipper(lines);
 
   expect(textsOf(chunks.map((chunk) => skip.push(Buffer.from(chunk))))).toEqual(expected);
 });
 
-test("a log that overflows late keeps nothing either", () => {
+test("a log that exceeds the limit only at its end keeps nothing either", () => {
   const tail = tailOf(2_000, [...Array.from({ length: 3_000 }, () => "x\n"), `${"y".repeat(1_000_000)}\n`], 600_000);
 
   expect([tail.overflowed, tail.take(), tail.lines]).toEqual([true, [], 3_001]);
 });
 
-test("of one caller's tails, those that are more than half of what there is for all are not kept, until others are let go", () => {
+test("tails of one caller beyond half of the common budget are not kept until others are released", () => {
   const budget = new SharedBudget(4_000);
   const open = (): TailBuffer => {
     const tail = new TailBuffer(100, 1_000_000, budget.share("tenant"));

@@ -21,7 +21,7 @@ function rig({ capacity = 10, maxPending = 10 } = {}) {
   return { clock, asked, cache, ask };
 }
 
-test("an answer counts for as long as it says, and no longer", async () => {
+test("an answer is cached for the time that it specifies, and no longer", async () => {
   const { clock, asked, ask } = rig();
 
   expect(await ask("a")).toBe("a!");
@@ -34,7 +34,7 @@ test("an answer counts for as long as it says, and no longer", async () => {
   expect(asked).toEqual(["a", "a"]);
 });
 
-test("the wall clock has no say in that", async () => {
+test("changes of the wall clock do not affect the cache", async () => {
   const { clock, asked, ask } = rig();
   await ask("a");
 
@@ -45,7 +45,7 @@ test("the wall clock has no say in that", async () => {
   expect(asked).toEqual(["a", "a"]);
 });
 
-test("equal questions that come together are one", async () => {
+test("concurrent calls for the same key share one request", async () => {
   const { asked, ask } = rig();
 
   expect(await Promise.all([ask("a"), ask("a"), ask("b")])).toEqual(["a!", "a!", "b!"]);
@@ -53,7 +53,7 @@ test("equal questions that come together are one", async () => {
   expect(asked).toEqual(["a", "b"]);
 });
 
-test("what is not to be kept is asked for each time", async () => {
+test("an answer that must not be cached is requested each time", async () => {
   const { asked, ask, cache } = rig();
 
   await ask("a", 0);
@@ -63,7 +63,7 @@ test("what is not to be kept is asked for each time", async () => {
   expect(cache.size).toBe(0);
 });
 
-test("what counts for a millisecond is kept for one", async () => {
+test("an answer with a lifetime of one millisecond is cached for one", async () => {
   const { asked, ask } = rig();
 
   await ask("a", 1);
@@ -72,7 +72,7 @@ test("what counts for a millisecond is kept for one", async () => {
   expect(asked).toEqual(["a"]);
 });
 
-test("an error is for those who wait for it, and is not kept", async () => {
+test("an error is passed to all waiting callers, and is not cached", async () => {
   const { ask, cache } = rig();
   const fail = () => cache.get("a", () => Promise.reject(new Error("down")), signal);
 
@@ -81,7 +81,7 @@ test("an error is for those who wait for it, and is not kept", async () => {
   expect(await ask("a")).toBe("a!");
 });
 
-test("of too many answers those go that nobody has asked for the longest", async () => {
+test("if there are too many answers, the least recently used ones are evicted", async () => {
   const { asked, ask, cache } = rig({ capacity: 2 });
 
   for (const key of ["a", "b", "a", "c", "a", "b"]) await ask(key);
@@ -90,7 +90,7 @@ test("of too many answers those go that nobody has asked for the longest", async
   expect(cache.size).toBe(2);
 });
 
-test("too many questions under way are refused at once", async () => {
+test("a call beyond the limit of calls in progress is refused at once", async () => {
   const { cache } = rig({ maxPending: 1 });
   const never = new Promise<never>(() => {});
   void cache.get("a", () => never, signal);
@@ -98,7 +98,7 @@ test("too many questions under way are refused at once", async () => {
   await expect(cache.get("b", () => never, signal)).rejects.toThrow("1 reviews are in progress already");
 });
 
-test("who gives up gets their reason, and the answer is kept for the next one", async () => {
+test("a caller that gives up gets its signal's reason, and the answer is still cached for the next one", async () => {
   const { cache } = rig();
   const gate = Promise.withResolvers<{ answer: string; ttlMs: number }>();
   const gone = new AbortController();
@@ -111,7 +111,7 @@ test("who gives up gets their reason, and the answer is kept for the next one", 
   expect(await cache.get("a", () => Promise.reject(new Error("asked again")), signal)).toBe("late");
 });
 
-test("it is known whether an answer is there and counts", async () => {
+test("has() reports whether an unexpired answer is cached", async () => {
   const { clock, ask, cache } = rig();
   expect(cache.has("a")).toBe(false);
 
@@ -125,7 +125,7 @@ test("it is known whether an answer is there and counts", async () => {
   expect(cache.size).toBe(1);
 });
 
-test("an answer that no longer counts gives way before others do", async () => {
+test("an expired answer is evicted before others", async () => {
   const { clock, asked, ask, cache } = rig({ capacity: 2 });
   await ask("a", 500);
   await ask("b", 5_000);
@@ -139,7 +139,7 @@ test("an answer that no longer counts gives way before others do", async () => {
   expect(asked).toEqual(["a", "b", "c"]);
 });
 
-test("a question that has failed makes room for another one", async () => {
+test("a failed call makes room for another one", async () => {
   const { cache, ask } = rig({ maxPending: 1 });
 
   await expect(cache.get("a", () => Promise.reject(new Error("down")), signal)).rejects.toThrow("down");
@@ -147,7 +147,7 @@ test("a question that has failed makes room for another one", async () => {
   expect(await ask("b")).toBe("b!");
 });
 
-test("who has given up already asks for nothing, whatever is kept", async () => {
+test("a call with an aborted signal requests nothing, whatever is cached", async () => {
   const { asked, ask, cache } = rig();
   await ask("a");
   const gone = AbortSignal.abort(new Error("gone"));

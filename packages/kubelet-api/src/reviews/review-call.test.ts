@@ -17,7 +17,7 @@ function rig(call: (signal: AbortSignal) => Promise<string>, random: Random = ne
   return { clock, metrics, stop, times, answer };
 }
 
-test("an API server that is away is asked five times within some seconds", async () => {
+test("if the API server is unreachable, it is asked five times within a few seconds", async () => {
   const { clock, times, answer } = rig(() => Promise.reject(new UnavailableError("refused")));
 
   await clock.advance(10_000);
@@ -31,7 +31,7 @@ test("an API server that is away is asked five times within some seconds", async
   }
 });
 
-test("one that comes back is believed", async () => {
+test("an answer after failed attempts is returned", async () => {
   const answers = [new UnavailableError("refused"), undefined];
   const { clock, answer } = rig(async () => {
     const error = answers.shift();
@@ -44,7 +44,7 @@ test("one that comes back is believed", async () => {
   expect(await answer).toBe("yes");
 });
 
-test("what cannot be asked for is not asked again, and is unavailable to the caller", async () => {
+test("a call that the API server refuses is not repeated, and is reported as unavailable", async () => {
   const { times, answer } = rig(() => Promise.reject(new ForbiddenError("no create of tokenreviews")));
 
   const error: unknown = await answer.catch((caught: unknown) => caught);
@@ -53,7 +53,7 @@ test("what cannot be asked for is not asked again, and is unavailable to the cal
   expect(times).toHaveLength(1);
 });
 
-test("a try that hangs is given up after ten seconds", async () => {
+test("an attempt without an answer ends after ten seconds", async () => {
   const { clock, times, answer } = rig(
     (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
   );
@@ -64,7 +64,7 @@ test("a try that hangs is given up after ten seconds", async () => {
   expect(times).toHaveLength(5);
 });
 
-test("an abort ends the wait between tries", async () => {
+test("an abort ends the wait between two attempts", async () => {
   const { clock, stop, answer } = rig(() => Promise.reject(new UnavailableError("refused")));
   await clock.advance(100);
 
@@ -77,7 +77,7 @@ test("an abort ends the wait between tries", async () => {
 test.each([
   [0, [500, 750, 1125, 1687.5]],
   [1, [600, 900, 1350, 2025]],
-])("with the chance %d the waits are %j ms", async (chance, expected) => {
+])("with the random number %d the delays are %j ms", async (chance, expected) => {
   const { clock, times } = rig(() => Promise.reject(new UnavailableError("refused")), { next: () => chance, uuid: () => "" });
 
   await clock.advance(10_000);
@@ -86,7 +86,7 @@ test.each([
   expect(waits).toEqual(expected);
 });
 
-test("each try is counted and timed, by the API server's code", async () => {
+test("each attempt is counted and timed, by the API server's status code", async () => {
   const failure = new ForbiddenError("no", { cause: { kind: "Status", code: 403 } });
   const { metrics, answer } = rig(() => Promise.reject(failure));
   await answer.catch(() => {});
@@ -100,7 +100,7 @@ test("each try is counted and timed, by the API server's code", async () => {
   expect(metrics.samples[0]).toMatch(/^apiserver_delegated_authz_request_total\{code="(403|<error>)"\}$/);
 });
 
-test("how long a try takes is measured in seconds", async () => {
+test("the duration of an attempt is measured in seconds", async () => {
   const { clock, metrics } = rig((signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))));
 
   await clock.advance(9_999);
@@ -113,7 +113,7 @@ test("how long a try takes is measured in seconds", async () => {
   ]);
 });
 
-test("what is asked for ends with an abort while it is under way, and its time is not waited for", async () => {
+test("an abort ends the attempt in progress without waiting for its timeout", async () => {
   const { clock, stop, answer } = rig(
     (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new UnavailableError("cut off")))),
   );
@@ -125,7 +125,7 @@ test("what is asked for ends with an abort while it is under way, and its time i
   expect(clock.pending).toBe(0);
 });
 
-test("a try that is answered leaves no timer behind", async () => {
+test("an attempt that was answered leaves no timer", async () => {
   const { clock, answer } = rig(async () => "yes");
 
   await answer;
@@ -133,7 +133,7 @@ test("a try that is answered leaves no timer behind", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test("nothing is asked for any more once it is over", async () => {
+test("after an abort no further attempt is made", async () => {
   const { clock, stop, times, answer } = rig(() => Promise.reject(new UnavailableError("refused")));
   stop.abort(new Error("stopping"));
   await clock.advance(0);
@@ -142,7 +142,7 @@ test("nothing is asked for any more once it is over", async () => {
   expect(times.length).toBeLessThanOrEqual(1);
 });
 
-test("what was given up is not told as a failure, whatever it failed with", async () => {
+test("after an abort the error is the signal's reason, whatever the attempt failed with", async () => {
   const { clock, stop, answer } = rig(
     (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new ForbiddenError("cut off")))),
   );

@@ -24,16 +24,16 @@ test.each([
   expect(subresourcesOf(path.split("/"))).toEqual(expected);
 });
 
-test("a method is its verb, and one without a verb is the empty one", () => {
+test("each HTTP method has its verb; a method without one has an empty verb", () => {
   const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].map((method) => verbOf(method, ["pods"]));
 
   expect(verbs).toEqual(["get", "create", "update", "patch", "delete", "", ""]);
 });
 
-test.each(["exec", "attach", "run", "portForward"])("%s is create by any method", (root) => {
+test.each(["exec", "attach", "run", "portForward"])("%s needs create with every method", (root) => {
   expect(["GET", "POST", "HEAD"].map((method) => verbOf(method, [root, "a", "b", "c"]))).toEqual(["create", "create", "create"]);
 });
 
-test.each(["", "exe", "execs", "Exec", "containerLogs", "portforward"])("%j is what its method says", (root) => {
+test.each(["", "exe", "execs", "Exec", "containerLogs", "portforward"])("%j needs the verb of its method", (root) => {
   expect(["GET", "POST"].map((method) => verbOf(method, [root]))).toEqual(["get", "create"]);
 });

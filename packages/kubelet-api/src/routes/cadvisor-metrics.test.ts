@@ -49,7 +49,7 @@ test("containers, pods and the node have cAdvisor's labels", () => {
     expect(text).toContain(`${line}\n`);
 });
 
-test("what was not measured is left out", () => {
+test("values that were not measured are left out", () => {
   const families = cadvisorMetrics({ node: { nodeName: "n1", startTime: time }, pods: [{ podRef, startTime: time, containers: [] }] }, [
     pod,
   ]);
@@ -62,7 +62,7 @@ const nodeLabels = { container: "", id: "/", image: "", name: "", namespace: "",
 const podLabels = { ...nodeLabels, id: "/kubepods/podu1", namespace: "default", pod: "web" };
 const mainLabels = { ...podLabels, container: "main", id: "/kubepods/podu1/main", image: "busybox" };
 
-test("every figure has a family of its own, in cAdvisor's words", () => {
+test("every value has its own metric family, with cAdvisor's name and help text", () => {
   const memory = { time, usageBytes: 1, workingSetBytes: 2, rssBytes: 3, pageFaults: 4, majorPageFaults: 5 };
   const cpu = { time, usageCoreNanoSeconds: 6_000_000_000 };
   const rootfs = { time, usedBytes: 7, capacityBytes: 8, inodesFree: 9, inodes: 10 };
@@ -109,7 +109,7 @@ test("every figure has a family of its own, in cAdvisor's words", () => {
   ]);
 });
 
-test("the node has its own figures, of each of its interfaces", () => {
+test("the node has its own values, with traffic for each of its interfaces", () => {
   const network = { time, name: "eth0", rxBytes: 1, interfaces: [{ name: "eth1", rxBytes: 2 }, { rxBytes: 3 }, { name: "eth3" }] };
   const memory = { time: "2026-03-01T10:00:00.900Z", usageBytes: 4 };
 
@@ -124,7 +124,7 @@ test("the node has its own figures, of each of its interfaces", () => {
   expect(samples.get("container_start_time_seconds")).toEqual([{ labels: nodeLabels, value: stamp / 1000 }]);
 });
 
-test("a time that cannot be read is none, and so is a start that never was", () => {
+test("an unreadable timestamp is left out, and so is a start time of 1970", () => {
   const families = cadvisorMetrics(
     { node: { nodeName: "n1", startTime: "1970-01-01T00:00:00Z", cpu: { time: "soon", usageCoreNanoSeconds: 0 } }, pods: [] },
     [],
@@ -136,7 +136,7 @@ test("a time that cannot be read is none, and so is a start that never was", () 
   ]);
 });
 
-test("a container of a pod that the node does not know has no more than its name", () => {
+test("a container of a pod that the node does not know has only its name", () => {
   const containers = [{ name: "main", startTime: time }];
 
   const [family] = cadvisorMetrics({ node: { nodeName: "n1", startTime: "" }, pods: [{ podRef, startTime: "", containers }] }, []);
@@ -144,13 +144,13 @@ test("a container of a pod that the node does not know has no more than its name
   expect(family?.samples).toEqual([{ labels: { ...mainLabels, image: "" }, value: stamp / 1000 }]);
 });
 
-test("an incomplete summary is an error of the scrape", () => {
-  const families = cadvisorMetrics({ node: { nodeName: "n1", startTime: "" }, pods: [], incomplete: "the measurement goes on" }, []);
+test("an incomplete summary sets the scrape error", () => {
+  const families = cadvisorMetrics({ node: { nodeName: "n1", startTime: "" }, pods: [], incomplete: "the measurement is in progress" }, []);
 
   expect(families).toMatchObject([{ name: "container_scrape_error", samples: [{ value: 1 }] }]);
 });
 
-/** Figures of a control group, each with another value. */
+/** Values of a control group, all different. */
 const cgroup = {
   time,
   path: "/vkpods/burstable/podu1/abc",
@@ -183,7 +183,7 @@ function valuesOf(summary: Parameters<typeof cadvisorMetrics>[0]): Readonly<Reco
   return Object.fromEntries(families.map(({ name, samples }) => [name, samples.map(({ value }) => value)]));
 }
 
-test("what a control group counts is shown, its limits without a time, and its path is the id", () => {
+test("the values of a control group are shown, limits have no timestamp, and the group's path is the id", () => {
   const container = { name: "main", startTime: "", cpu: { time, psi }, memory: { time, psi }, io: { time, psi }, cgroup };
   const summary = { node: { nodeName: "n1", startTime: "" }, pods: [{ podRef, startTime: "", containers: [container] }] };
 
@@ -230,7 +230,7 @@ test("what a control group counts is shown, its limits without a time, and its p
   expect(of("container_fs_reads_total")).toEqual({ labels: { ...labels, device: "/dev/sda" }, value: 18, timestampMs: stamp });
 });
 
-test("a container without a CPU quota is never throttled, and has no figures of that", () => {
+test("a container without a CPU quota has no throttling metrics", () => {
   const { cpuQuotaMicros: _, ...unlimited } = cgroup;
   const names = Object.keys(
     valuesOf({
@@ -243,7 +243,7 @@ test("a container without a CPU quota is never throttled, and has no figures of 
   expect(names).toContain("container_spec_cpu_period");
 });
 
-test("packets are counted by interface", () => {
+test("packets are counted per interface", () => {
   const network = { time, name: "eth0", rxBytes: 1, rxPackets: 2, rxDropped: 3, txPackets: 4, txDropped: 5 };
 
   expect(valuesOf({ node: { nodeName: "n1", startTime: "", network }, pods: [] })).toMatchObject({
@@ -254,7 +254,7 @@ test("packets are counted by interface", () => {
   });
 });
 
-test("the machine is shown with its ids", () => {
+test("the machine is shown with its IDs", () => {
   const ids = { machineID: "m", systemUUID: "s", bootID: "b" };
   const machine = {
     time,

@@ -9,7 +9,7 @@ import { testSlots } from "../test-support/test-budgets.ts";
 import { containerLogsRoute } from "./container-logs.ts";
 import { NodeDirectory } from "./served-node.ts";
 
-/** The route, on a provider that answers so. */
+/** The route, for a provider that answers with this function. */
 function route(getContainerLogs: (options: ContainerLogOptions, signal: AbortSignal) => ContainerLogs, slots = testSlots(1)) {
   const provider = {
     getContainerLogs: async (_pod: unknown, _container: string, options: ContainerLogOptions, signal: AbortSignal) =>
@@ -35,7 +35,7 @@ async function textOf({ body }: ContentAnswer): Promise<string> {
   return text;
 }
 
-test("the provider is told what is wanted, and what it leaves is done", async () => {
+test("the provider gets the log options, and the server applies those that the provider does not", async () => {
   const asked: ContainerLogOptions[] = [];
   const handler = route((options) => {
     asked.push(options);
@@ -46,7 +46,7 @@ test("the provider is told what is wanted, and what it leaves is done", async ()
   expect(asked).toEqual([{ follow: false, previous: false, timestamps: false, tailLines: 1, limitBytes: 10 }]);
 });
 
-test("what a log holds is let go of when the answer is over, also if nobody ever read it", async () => {
+test("the resources of a log are released after the answer, even if nobody reads it", async () => {
   const signals: AbortSignal[] = [];
   const handler = route((_options, signal) => {
     signals.push(signal);
@@ -62,7 +62,7 @@ test("what a log holds is let go of when the answer is over, also if nobody ever
   expect(content(await handler(fakeRequest()))).toMatchObject({ status: 200 });
 });
 
-test("a refusal holds nothing", async () => {
+test("a refused request holds no resources", async () => {
   const signals: AbortSignal[] = [];
   const handler = route((_options, signal) => {
     signals.push(signal);
@@ -80,7 +80,7 @@ test.each([
   [new UnavailableError("the back end is away"), 500, "the back end is away"],
   [new Error("broken pipe"), 500, "broken pipe"],
   [new QuotaExceededError("too many"), 429, "too many"],
-])("%o comes as %i, so that the API server hands its text on where it can", async (error, status, message) => {
+])("%o is answered with %i, so that the API server passes its text on where possible", async (error, status, message) => {
   const handler = route(() => {
     throw error;
   });
@@ -102,20 +102,20 @@ test.each([
   [{ pod: "db" }, 'pod "db" does not exist'],
   [{ namespace: "other" }, 'pod "web" does not exist'],
   [{ container: "side" }, 'container "side" not found in pod "web"'],
-])("%j is not there", async (other, message) => {
+])("%j is not found", async (other, message) => {
   const params = { namespace: "default", pod: "web", container: "main", ...other };
 
   await expect(Promise.resolve(route(() => ({ data: lines() }))(fakeRequest({ params })))).rejects.toMatchObject({ status: 404, message });
 });
 
-test("a pod that has no UID yet is not there", async () => {
+test("a pod without a UID is not found", async () => {
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod({ metadata: { namespace: "default", name: "web" } })] })]);
   const handler = containerLogsRoute({ directory, clock: new VirtualClock(), slots: testSlots(1) });
 
   await expect(Promise.resolve(handler(fakeRequest()))).rejects.toMatchObject({ status: 404 });
 });
 
-test("a container that has no log to show is told of in a kubelet's words", async () => {
+test("a container without a log is refused in a kubelet's words", async () => {
   const handler = route(() => ({ data: lines() }));
 
   await expect(Promise.resolve(handler(fakeRequest({ query: "previous=1" })))).rejects.toMatchObject({
@@ -123,11 +123,11 @@ test("a container that has no log to show is told of in a kubelet's words", asyn
     message: 'previous terminated container "main" in pod "web" not found',
   });
   await expect(Promise.resolve(handler(fakeRequest({ query: "timestamps=1" })))).rejects.toMatchObject({
-    message: 'container "main" in pod "web": the provider\'s logs have no times, so --timestamps cannot be had',
+    message: 'container "main" in pod "web": the provider\'s logs have no times, so --timestamps is not possible',
   });
 });
 
-test("seconds count from now, by the wall clock", async () => {
+test("sinceSeconds counts back from now, by the wall clock", async () => {
   const asked: ContainerLogOptions[] = [];
   const handler = route((options) => {
     asked.push(options);
@@ -139,7 +139,7 @@ test("seconds count from now, by the wall clock", async () => {
   expect(asked).toMatchObject([{ sinceTime: "2025-12-31T23:59:00.000000000Z" }]);
 });
 
-test("a log that breaks off says why behind what came before, unless nobody reads it any more", async () => {
+test("if a log fails, the error text follows the output, unless the client has disconnected", async () => {
   async function* breaking(): AsyncGenerator<string> {
     yield "before\n";
     throw new Error("the back end is away");
@@ -153,7 +153,7 @@ test("a log that breaks off says why behind what came before, unless nobody read
   expect(await textOf(answer)).toBe("");
 });
 
-test("a tail that is too large to be held is asked for once more", async () => {
+test("a tail that does not fit in memory is requested from the provider a second time", async () => {
   let opened = 0;
   const provider = {
     getContainerLogs: async (): Promise<ContainerLogs> => {

@@ -4,7 +4,7 @@ import { HealthChecks, kubeletChecks } from "./health.ts";
 
 const logWorks = (): undefined => undefined;
 
-test("the check of the log says what is so, and is not there where that cannot be told", async () => {
+test("the log check reports the problem of the log, and is absent if the log cannot be checked", async () => {
   let problem: string | undefined = "write EPIPE";
   const checks = new HealthChecks(kubeletChecks([fakeNode()], () => problem));
   const log = fakeRequest({ params: { check: "log" } });
@@ -16,7 +16,7 @@ test("the check of the log says what is so, and is not there where that cannot b
   expect(() => new HealthChecks(kubeletChecks([fakeNode()])).one(log)).toThrow("404");
 });
 
-test("all is well", async () => {
+test("healthy checks give ok", async () => {
   const checks = new HealthChecks(kubeletChecks([fakeNode()], logWorks));
 
   expect(await checks.all(fakeRequest())).toMatchObject({ status: 200, body: "ok" });
@@ -27,7 +27,7 @@ test("all is well", async () => {
   expect(await checks.one(fakeRequest({ params: { check: "syncloop" } }))).toMatchObject({ status: 200, body: "ok" });
 });
 
-test("a node that does not work fails the check, which says so only where it is asked for by name", async () => {
+test("if a node does not work its check fails, and the problem is shown only when the check is requested by name", async () => {
   const checks = new HealthChecks(kubeletChecks([fakeNode(), fakeNode({ name: "n2", problem: () => "no contact for 1m" })], logWorks));
 
   expect(await checks.all(fakeRequest())).toMatchObject({
@@ -40,7 +40,7 @@ test("a node that does not work fails the check, which says so only where it is 
   });
 });
 
-test("checks can be left out, and one that is not there is told of", async () => {
+test("checks can be excluded, and an unknown one is reported", async () => {
   const checks = new HealthChecks(kubeletChecks([fakeNode({ problem: () => "down" })], logWorks));
 
   expect(await checks.all(fakeRequest({ query: "exclude=syncloop&exclude=nonsense&verbose=1" }))).toMatchObject({
@@ -49,7 +49,7 @@ test("checks can be left out, and one that is not there is told of", async () =>
   });
 });
 
-test("how the checks went is counted", async () => {
+test("the results of the checks are counted", async () => {
   const checks = new HealthChecks(kubeletChecks([fakeNode({ problem: () => "down" })], logWorks));
   await checks.all(fakeRequest({ query: "exclude=log&exclude=ping" }));
   await checks.one(fakeRequest({ params: { check: "ping" } }));
@@ -76,13 +76,13 @@ test("how the checks went is counted", async () => {
   );
 });
 
-test("a check that is not there is 404", () => {
+test("an unknown check is 404", () => {
   const checks = new HealthChecks([]);
 
   expect(() => checks.one(fakeRequest({ params: { check: "x" } }))).toThrow("404: Page Not Found");
 });
 
-test("of several problems all are told, by their nodes; of a node alone without its name", async () => {
+test("all problems are listed with their nodes; a single node is not named", async () => {
   const syncloop = async (...problems: (string | undefined)[]): Promise<unknown> => {
     const nodes = problems.map((problem, index) => fakeNode({ name: `n${index + 1}`, problem: () => problem }));
     return new HealthChecks(kubeletChecks(nodes)).one(fakeRequest({ params: { check: "syncloop" } }));
@@ -93,7 +93,7 @@ test("of several problems all are told, by their nodes; of a node alone without 
   expect(await syncloop(undefined, undefined)).toMatchObject({ status: 200 });
 });
 
-test("several checks that are not there are told of, also where another one fails", async () => {
+test("several unknown checks are reported even if another check fails", async () => {
   const checks = new HealthChecks([{ name: "disk", problem: () => "full" }]);
 
   expect(await checks.all(fakeRequest({ query: "exclude=a&exclude=b" }))).toMatchObject({
@@ -102,7 +102,7 @@ test("several checks that are not there are told of, also where another one fail
   });
 });
 
-test("a check that comes after one that fails does not make up for it", async () => {
+test("a healthy check after a failing one does not hide the failure", async () => {
   const checks = new HealthChecks([
     { name: "disk", problem: () => "full" },
     { name: "ping", problem: () => undefined },

@@ -19,7 +19,7 @@ test("the pods are those bound to the node, with their status", async () => {
   expect(bodyOf(await listPods(fakeRequest({ node: fakeNode() })))).toEqual(list([]));
 });
 
-test("running pods are those with a container that runs, and name no other", async () => {
+test("running pods are those with a running container, and list only running containers", async () => {
   const ref = (name: string): ProviderPod["ref"] => ({ namespace: "default", name, uid: name });
   const pods = [
     { ref: ref("ended"), owner, status: { containerStatuses: [status("a", { terminated: { exitCode: 0 } })] } },
@@ -35,7 +35,7 @@ test("running pods are those with a container that runs, and name no other", asy
   expect(answer).not.toHaveProperty("headers.warning");
 });
 
-test("a list that may lack some says so", async () => {
+test("a list that may be incomplete has a warning", async () => {
   const node = fakeNode({ getPods: async () => ({ pods: [], complete: false }) });
 
   expect(await listRunningPods(fakeRequest({ node }))).toMatchObject({
@@ -43,11 +43,11 @@ test("a list that may lack some says so", async () => {
   });
 });
 
-test("on a port of several nodes the path has to name one", () => {
+test("if several nodes share the port, the path must name one", () => {
   expect(() => listPods(fakeRequest({ path: "/pods" }))).toThrow("ask for /nodes/NAME/pods");
 });
 
-test("init and ephemeral containers that run are named as well, behind the others", async () => {
+test("running init and ephemeral containers are listed after the others", async () => {
   const running = (name: string): object => status(name, { running: {} });
   const pod = {
     ref: { namespace: "default", name: "web", uid: "u1" },

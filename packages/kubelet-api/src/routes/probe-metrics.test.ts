@@ -5,7 +5,7 @@ import { probeMetrics } from "./probe-metrics.ts";
 
 const { signal } = new AbortController();
 
-test("the probes of all nodes are shown as one, and those of a provider that makes none are not", async () => {
+test("the probes of all nodes are shown together; providers without probes add nothing", async () => {
   const counted = (pod: string): readonly MetricFamily[] => [
     { name: "prober_probe_total", help: "h", type: "counter", samples: [{ labels: { pod }, value: 1 }] },
   ];

@@ -18,19 +18,19 @@ test.each([
   expect(refusalOf(error)).toMatchObject({ status, message, headers });
 });
 
-test("that the back end refuses our credentials is not the client's fault", () => {
+test("if the back end rejects this program's credentials, the client gets a 500", () => {
   expect(refusalOf(new errdefs.UnauthorizedError("token expired"))).toMatchObject({ status: 500 });
   expect(refusalOf(new errdefs.ForbiddenError("no rights"))).toMatchObject({ status: 500 });
 });
 
-test("a refusal stays as it is", () => {
+test("a Refusal is returned unchanged", () => {
   const refusal = new Refusal(418, "teapot");
 
   expect(refusalOf(refusal)).toBe(refusal);
 });
 
 test.each([new errdefs.NotFoundError("none"), new errdefs.UnauthorizedError("token expired")])(
-  "of %o the cause is kept, and nobody is asked to come again",
+  "the cause of %o is kept, and there is no retry-after",
   (error) => {
     expect(refusalOf(error)).toMatchObject({ cause: error, headers: {} });
   },
@@ -40,6 +40,6 @@ test.each([
   [0, "0"],
   [1_000, "1"],
   [1_001, "2"],
-])("a wait of %i ms is one of %s whole seconds", (retryAfterMs, seconds) => {
+])("a delay of %i ms becomes %s whole seconds", (retryAfterMs, seconds) => {
   expect(refusalOf(new errdefs.UnavailableError("busy", { retryAfterMs })).headers).toEqual({ "retry-after": seconds });
 });

@@ -118,18 +118,18 @@ test.each([
   ["POST", "/logs/", "GET"],
   ["POST", "/debug/pprof/heap", "GET"],
   ["GET", "/debug/flags/v", "PUT"],
-])("%s %s is 405, which says that it takes %s", async (method, path, allow) => {
+])("%s %s is 405, and the answer lists the allowed methods: %s", async (method, path, allow) => {
   expect(await server.get(path, { method })).toMatchObject({ status: 405, headers: { allow } });
 });
 
-test("without metrics of its own the program has none to show", async () => {
+test("without metrics of its own the program shows none", async () => {
   await using bare = await TestServer.open();
 
   expect(await bare.get("/metrics")).toMatchObject({ status: 200, text: "" });
   expect((await bare.get("/healthz?verbose")).text).toBe("[+]ping ok\n[+]syncloop ok\nhealthz check passed\n");
 });
 
-test("/metrics/probes says when the server began, and nothing else", async () => {
+test("/metrics/probes contains the start time of the server, and nothing else", async () => {
   expect(await server.get("/metrics/probes")).toMatchObject({
     headers: { "content-type": figures },
     text:
@@ -138,7 +138,7 @@ test("/metrics/probes says when the server began, and nothing else", async () =>
   });
 });
 
-test("/configz says what is true of the server", async () => {
+test("/configz shows the effective settings of the server", async () => {
   const answer = await server.get("/configz");
 
   expect(answer.headers["content-type"]).toBe("application/json");
@@ -168,7 +168,7 @@ test("/configz says what is true of the server", async () => {
   });
 });
 
-test("/configz says what was set", async () => {
+test("/configz shows configured settings", async () => {
   const tls = { minVersion: "VersionTLS13", cipherSuites: ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"] } as const;
   await using set = await TestServer.open({ tls, limits: { streaming: { idleMs: 90_500 } } });
 
@@ -177,12 +177,12 @@ test("/configz says what was set", async () => {
   });
 });
 
-test("/configz says that only TLS 1.3 is spoken where no suite of TLS 1.2 was chosen", async () => {
+test("if no suite of TLS 1.2 is configured, /configz shows TLS 1.3 as the minimum", async () => {
   await using set = await TestServer.open({ tls: { minVersion: "VersionTLS12", cipherSuites: ["TLS_AES_128_GCM_SHA256"] } });
 
   expect(JSON.parse((await set.get("/configz")).text)).toMatchObject({ kubeletconfig: { tlsMinVersion: "VersionTLS13" } });
 });
 
-test("what is text is not to be taken for anything else", async () => {
+test("a text answer has the header x-content-type-options: nosniff", async () => {
   expect((await server.get("/healthz/ping")).headers["x-content-type-options"]).toBe("nosniff");
 });

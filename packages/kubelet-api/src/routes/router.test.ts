@@ -24,7 +24,7 @@ function refusalOf(method: string, path: string): Refusal | undefined {
   }
 }
 
-test("a route is found by the number of parts, and names them", () => {
+test("a route is matched by its number of segments, and its variables are returned", () => {
   expect(router.match("POST", ["exec", "default", "web", "main"])).toEqual({
     handler: exec,
     params: { namespace: "default", pod: "web", container: "main" },
@@ -32,21 +32,21 @@ test("a route is found by the number of parts, and names them", () => {
   expect(router.match("GET", ["exec", "default", "web", "u1", "main"])).toMatchObject({ handler: execByUid, params: { uid: "u1" } });
 });
 
-test("a rest takes any number of parts, none too", () => {
+test("a final variable matches any number of segments, including none", () => {
   expect(router.match("GET", ["logs"])).toEqual({ handler: files, params: { path: "" } });
   expect(router.match("GET", ["logs", "a", "b"])).toEqual({ handler: files, params: { path: "a/b" } });
 });
 
-test("a route without methods takes any", () => {
+test("a route without methods accepts every method", () => {
   expect(router.match("OPTIONS", ["healthz"]).handler).toBe(exec);
 });
 
-test("a path that no route has is 404 in a kubelet's words, in other case too", () => {
+test("a path without a route is 404 in a kubelet's words, also if only the letter case differs", () => {
   for (const path of ["", "exec", "exec/a/b", "EXEC/a/b/c", "exec/a/b/c/d/e", "healthz/x"])
     expect(refusalOf("GET", path), path).toMatchObject({ status: 404, message: "404: Page Not Found" });
 });
 
-test("a method that a route does not take is 405, and says which it takes", () => {
+test("a method that the route does not accept is 405, and the answer lists those that it accepts", () => {
   expect(refusalOf("DELETE", "exec/a/b/c")).toMatchObject({
     status: 405,
     message: "405: Method Not Allowed",
@@ -54,7 +54,7 @@ test("a method that a route does not take is 405, and says which it takes", () =
   });
 });
 
-test("whatever is asked for, a route is found or the answer is 404 or 405", () => {
+test("for every request there is a route, or the answer is 404 or 405", () => {
   const part = fc.oneof(fc.constantFrom("exec", "logs", "healthz", "__proto__", "constructor", ""), fc.string({ maxLength: 5 }));
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), fc.constantFrom("GET", "HEAD", "TRACE", ""), (parts, method) => {
@@ -64,7 +64,7 @@ test("whatever is asked for, a route is found or the answer is 404 or 405", () =
   );
 });
 
-test("the first route that fits answers, and routes of other methods do not stand in its way", () => {
+test("the first matching route answers, and routes for other methods do not prevent that", () => {
   const [get, post, rest] = [() => text("get"), () => text("post"), () => text("rest")];
   const several = new Router([
     { path: "/a/{x}", methods: ["GET"], handler: get },

@@ -5,7 +5,7 @@ import { NodeDirectory } from "./served-node.ts";
 
 const old = fakePod({ metadata: { namespace: "default", name: "web", uid: "old", deletionTimestamp: "2026-03-01T10:00:00Z" } });
 
-test("of a pod that moves from node to node, the one that is not being deleted is found", () => {
+test("while a pod moves between nodes, the one that is not being deleted is found", () => {
   const [first, second] = [fakeNode({ name: "a", pods: [old] }), fakeNode({ name: "b", pods: [fakePod()] })];
   const directory = new NodeDirectory([first, second]);
 
@@ -15,7 +15,7 @@ test("of a pod that moves from node to node, the one that is not being deleted i
   expect(directory.findPod("other", "web")).toBeUndefined();
 });
 
-test("a pod of another UID than the path's does not exist", () => {
+test("a pod with another UID than the path's does not exist", () => {
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod()] })]);
   const params = { namespace: "default", pod: "web" };
 
@@ -28,7 +28,7 @@ test("a pod of another UID than the path's does not exist", () => {
     expect(() => requirePod(fakeRequest({ params: wrong }), directory)).toThrow("pod does not exist");
 });
 
-test("init and ephemeral containers are containers", () => {
+test("init and ephemeral containers are found", () => {
   const container = (name: string): { name: string; image: string } => ({ name, image: "busybox" });
   const pod = fakePod({
     spec: { containers: [container("main")], initContainers: [container("init")], ephemeralContainers: [container("debugger")] },
@@ -38,14 +38,14 @@ test("init and ephemeral containers are containers", () => {
   expect(findContainer(pod, "none")).toBeUndefined();
 });
 
-test("a pod without names, and one without a UID, is not there", () => {
+test("a pod without a name, or without a UID, is not found", () => {
   const directory = new NodeDirectory([fakeNode({ pods: [fakePod({ metadata: { namespace: "default", name: "web" } })] })]);
 
   for (const params of [{ namespace: "default", pod: "web" }, {}])
     expect(() => requirePod(fakeRequest({ params }), directory)).toThrow(expect.objectContaining({ status: 404 }));
 });
 
-test("a pod of another namespace is another one", () => {
+test("a pod in another namespace is not found", () => {
   const directory = new NodeDirectory([
     fakeNode({ pods: [fakePod({ metadata: { namespace: "other", name: "web", uid: "u9" } }), fakePod()] }),
   ]);
@@ -53,13 +53,13 @@ test("a pod of another namespace is another one", () => {
   expect(requirePod(fakeRequest({ params: { namespace: "other", pod: "web" } }), directory).ref.uid).toBe("u9");
 });
 
-test("of a pod that is being deleted on two nodes the first one is found", () => {
+test("of a pod that is being deleted on two nodes, the first one is found", () => {
   const [first, second] = [fakeNode({ name: "a", pods: [old] }), fakeNode({ name: "b", pods: [old] })];
 
   expect(new NodeDirectory([first, second]).findPod("default", "web")?.node).toBe(first);
 });
 
-test("a node is known by its name", () => {
+test("a node is found by its name", () => {
   const [first, second] = [fakeNode({ name: "a" }), fakeNode({ name: "b" })];
   const directory = new NodeDirectory([first, second]);
 

@@ -19,7 +19,7 @@ const summary: StatsSummary = {
   ],
 };
 
-/** The routes of a node whose provider has these methods. */
+/** The stats routes of a node whose provider has these methods. */
 function rig(provider: NonNullable<Parameters<typeof fakeNode>[0]>["provider"]) {
   const logger = new RecordingLogger();
   const node = fakeNode({ provider: provider ?? {} });
@@ -30,7 +30,7 @@ function rig(provider: NonNullable<Parameters<typeof fakeNode>[0]>["provider"]) 
 const answering = (): ReturnType<typeof rig> => rig({ getStatsSummary: async () => summary });
 const failing = (error: Error): ReturnType<typeof rig> => rig({ getStatsSummary: () => Promise.reject(error) });
 
-test("a summary can be had with processor and memory only, where exactly that is asked for", async () => {
+test("a summary with CPU and memory only is returned if exactly that is requested", async () => {
   const { routes, ask } = answering();
   const has = async (query: string): Promise<boolean[]> => {
     const { body } = (await routes.summary(ask(query))) as { body: string };
@@ -42,7 +42,7 @@ test("a summary can be had with processor and memory only, where exactly that is
     expect(await has(query), query).toEqual([true, true, true]);
 });
 
-test("a provider's own figures go before those of its summary", async () => {
+test("resource metrics of the provider take precedence over those computed from its summary", async () => {
   const own = { name: "own_figure", help: "h", type: "gauge", samples: [{ value: 4 }] } as const;
   const { routes, ask } = rig({ getStatsSummary: async () => summary, getMetricsResource: async () => [own] });
 
@@ -52,7 +52,7 @@ test("a provider's own figures go before those of its summary", async () => {
   expect(body).not.toContain("container_cpu_usage_seconds_total");
 });
 
-test("where a provider fails, its figures say so, and the log says why", async () => {
+test("if the provider fails, the metrics show an error, and the log contains the reason", async () => {
   const { routes, logger, ask } = failing(new UnavailableError("the back end is away"));
 
   expect(await routes.resource(ask())).toMatchObject({
@@ -66,7 +66,7 @@ test("where a provider fails, its figures say so, and the log says why", async (
   await expect(Promise.resolve(routes.cadvisor(ask()))).rejects.toThrow("the back end is away");
 });
 
-test("where a provider measures nothing there are no figures, and nothing is wrong", async () => {
+test("if the provider measures nothing, there are no metrics and no error", async () => {
   const { routes, logger, ask } = rig({});
 
   for (const route of [routes.resource, routes.summary, routes.cadvisor])
@@ -74,7 +74,7 @@ test("where a provider measures nothing there are no figures, and nothing is wro
   expect(logger.lines).toEqual([]);
 });
 
-test("who goes while figures are read leaves no line in the log", async () => {
+test("a client that disconnects while the stats are read causes no log line", async () => {
   const { routes, logger, ask } = failing(new NotFoundError("none"));
   const request = { ...ask(), signal: AbortSignal.abort(new Error("gone")) };
 
@@ -82,7 +82,7 @@ test("who goes while figures are read leaves no line in the log", async () => {
   expect(logger.lines).toEqual([]);
 });
 
-test("on a port of several nodes the path has to name one", async () => {
+test("if several nodes share the port, the path must name one", async () => {
   const { routes } = answering();
   const request = fakeRequest({ path: "/metrics/resource" });
 
@@ -103,7 +103,7 @@ const withVolume: StatsSummary = {
   })),
 };
 
-/** The routes of a node with this pod, whose provider answers so. */
+/** The stats routes of a node with this pod, whose provider returns this summary. */
 function volumeRig(pod: Pod, getStatsSummary: NonNullable<Provider["getStatsSummary"]>) {
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
@@ -111,7 +111,7 @@ function volumeRig(pod: Pod, getStatsSummary: NonNullable<Provider["getStatsSumm
   return { routes, clock, logger };
 }
 
-test("volumes of claims are shown, and a provider is not asked where no pod has one", async () => {
+test("volumes of claims are shown, and a provider is not asked if no pod has a claim", async () => {
   let calls = 0;
   const counting = async (): Promise<StatsSummary> => (calls++, withVolume);
   const { signal } = new AbortController();
@@ -124,7 +124,7 @@ test("volumes of claims are shown, and a provider is not asked where no pod has 
   expect(calls).toBe(1);
 });
 
-test("a provider that fails, or does not answer, keeps the other metrics from nobody", async () => {
+test("if a provider fails or does not answer in time, the other metrics are shown without its volumes", async () => {
   const failing = volumeRig(claimed, () => Promise.reject(new UnavailableError("the back end is away")));
   const { signal } = new AbortController();
   expect(await failing.routes.volumes(signal)).toBe("");

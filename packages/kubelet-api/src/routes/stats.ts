@@ -67,8 +67,8 @@ export class StatsRoutes {
   };
 
   /**
-   * What a kubelet's `/metrics` shows of the volumes behind claims, in Prometheus's text format. Only nodes whose pods have claims are
-   * asked. One that does not answer in time is left out: the program's own metrics go with these.
+   * The metrics of a kubelet's `/metrics` for volumes behind claims, in Prometheus's text format. Only nodes whose pods have claims are
+   * asked. A node that does not answer in time is left out, because the program's own metrics wait for these.
    */
   async volumes(signal: AbortSignal): Promise<string> {
     const nodes = [...this.#readers].filter(([{ access }]) => access.listPods().some(hasClaim));

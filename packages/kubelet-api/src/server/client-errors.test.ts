@@ -28,7 +28,7 @@ test.each([
   expect(answer).toContain("connection: close\r\n");
 });
 
-test.each(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"])("%s leaves nothing to answer on: the connection ends at once", (code) => {
+test.each(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"])("after %s no answer can be sent: the connection ends at once", (code) => {
   const socket = new PassThrough();
 
   new ClientErrors(new VirtualClock(), new OpenRequests()).handle(failure(code), socket);
@@ -36,7 +36,7 @@ test.each(["ECONNRESET", "EPIPE", "ERR_TLS_HANDSHAKE_TIMEOUT"])("%s leaves nothi
   expect([socket.destroyed, socket.read()]).toEqual([true, null]);
 });
 
-test("a connection that takes nothing more ends at once", () => {
+test("a connection that cannot be written to ends at once", () => {
   const socket = new PassThrough({ autoDestroy: false });
   socket.end();
 
@@ -45,7 +45,7 @@ test("a connection that takes nothing more ends at once", () => {
   expect(socket.destroyed).toBe(true);
 });
 
-test("one answer is enough, whatever else the connection brings", () => {
+test("only one answer is sent, whatever else the connection receives", () => {
   const errors = new ClientErrors(new VirtualClock(), new OpenRequests());
   const socket = new PassThrough();
 
@@ -60,7 +60,7 @@ test("one answer is enough, whatever else the connection brings", () => {
   expect([socket.destroyed, socket.read()]).toEqual([false, null]);
 });
 
-test("nothing is written into an answer that is under way", () => {
+test("nothing is written while another answer is being sent", () => {
   const requests = new OpenRequests();
   const socket = new PassThrough();
   requests.add(socket, () => {});
@@ -70,7 +70,7 @@ test("nothing is written into an answer that is under way", () => {
   expect([socket.destroyed, socket.read()]).toEqual([true, null]);
 });
 
-test("who does not close after the answer is closed", async () => {
+test("a client that does not close after the answer is disconnected", async () => {
   const clock = new VirtualClock();
   const socket = new PassThrough({ allowHalfOpen: true, autoDestroy: false });
   new ClientErrors(clock, new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);
@@ -82,7 +82,7 @@ test("who does not close after the answer is closed", async () => {
   expect(socket.destroyed).toBe(true);
 });
 
-test("who closes after the answer is waited for no longer", async () => {
+test("if the client closes after the answer, no timer is left", async () => {
   const clock = new VirtualClock();
   const socket = new PassThrough();
   new ClientErrors(clock, new OpenRequests()).handle(failure("HPE_INVALID_METHOD"), socket);

@@ -24,7 +24,7 @@ async function bytesOf({ body }: { readonly body: string | Iterable<string> | As
   return Buffer.concat(chunks);
 }
 
-test("figures of some size are compressed for who takes it, and for nobody else", async () => {
+test("a metrics answer above a minimum size is compressed for clients that accept it, and for no others", async () => {
   const figures = metricsText("figure 1\n".repeat(1_000));
   const answer = encodedFor(figures, "gzip");
   const bytes = await bytesOf(answer);
@@ -35,14 +35,14 @@ test("figures of some size are compressed for who takes it, and for nobody else"
   expect(encodedFor(figures, "identity").headers).not.toHaveProperty("content-encoding");
 });
 
-test("what is short, an error, or not to be compressed stays as it is", () => {
+test("short answers, errors and answers that must not be compressed stay unchanged", () => {
   const long = "x".repeat(5_000);
 
   for (const answer of [metricsText("short 1\n"), { ...metricsText(long), status: 500 }, text(long)])
     expect(encodedFor(answer, "gzip").headers).not.toHaveProperty("content-encoding");
 });
 
-test("a body that fails is no whole body, and one that is not read to its end is let go of", async () => {
+test("an error of the body breaks the compressed body as well, and a body that is not read to its end is released", async () => {
   let ended = 0;
   async function* body(fails: boolean): AsyncGenerator<Uint8Array> {
     try {

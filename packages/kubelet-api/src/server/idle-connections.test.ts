@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { IdleConnections } from "./idle-connections.ts";
 
-test("the connection that has waited for longest is ended first", () => {
+test("the connection that has been idle longest is closed first", () => {
   const idle = new IdleConnections();
   const [first, second] = [new PassThrough(), new PassThrough()];
   for (const connection of [first, second, first]) idle.idle(connection);
@@ -14,7 +14,7 @@ test("the connection that has waited for longest is ended first", () => {
   expect(idle.evictOldest()).toBe(false);
 });
 
-test("a busy connection is not ended", () => {
+test("a busy connection is not closed", () => {
   const idle = new IdleConnections();
   const connection = new PassThrough();
   idle.idle(connection);
@@ -24,7 +24,7 @@ test("a busy connection is not ended", () => {
   expect(connection.destroyed).toBe(false);
 });
 
-test("one that has closed makes no room, whether it closed before or after it came to wait", async () => {
+test("a closed connection does not count as idle, whether it closed before or after it became idle", async () => {
   const idle = new IdleConnections();
   const [before, after] = [new PassThrough(), new PassThrough()];
   before.destroy();

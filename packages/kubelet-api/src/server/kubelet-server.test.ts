@@ -16,12 +16,12 @@ import { startKubeletServer } from "./kubelet-server.ts";
 const head = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const upgradeHead = (path: string, to = "SPDY/3.1"): string => head(path, `Connection: Upgrade\r\nUpgrade: ${to}\r\n`);
 
-/** Requests to `/runningpods` wait for it. */
+/** Requests to `/runningpods` wait until it resolves. */
 let gate = Promise.withResolvers<void>();
-/** What ended requests to `/runningpods`. */
+/** Reasons why requests to `/runningpods` ended. */
 const ended: string[] = [];
 
-/** A node whose list of running pods comes when the gate opens, or when the request is over. */
+/** A node whose list of running pods is returned when the gate opens, or when the request is aborted. */
 function waitingNode() {
   return fakeNode({
     pods: [fakePod()],
@@ -38,7 +38,7 @@ function waitingNode() {
   });
 }
 
-/** Bytes that came on a plain connection until it was closed. */
+/** Bytes that a plain connection receives until it is closed. */
 async function readPlain(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on("error", () => {}).on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -66,14 +66,14 @@ beforeEach(() => {
 });
 
 describe("a connection", () => {
-  test("speaks HTTP/1.1, whatever else the client offers", async () => {
+  test("uses HTTP/1.1, whatever else the client offers", async () => {
     const socket = await server.connect({ ALPNProtocols: ["h2", "http/1.1"] });
 
     expect(socket.alpnProtocol).toBe("http/1.1");
     socket.destroy();
   });
 
-  test("is kept for two minutes for the next request", async () => {
+  test("is kept open for two minutes for the next request", async () => {
     const socket = await server.connect();
     for (let round = 0; round < 2; round++) {
       socket.write(head("/healthz"));
@@ -82,18 +82,18 @@ describe("a connection", () => {
     socket.destroy();
   });
 
-  test("is only taken on the address that was asked for", async () => {
-    // All of 127.0.0.0/8 is this machine; where it is not, nobody listens there either.
+  test("is accepted only on the configured address", async () => {
+    // All of 127.0.0.0/8 is this machine. On systems where it is not, nobody listens there either.
     await expect(once(connectPlain(server.port, "127.0.0.2"), "connect")).rejects.toThrow();
   });
 
-  test("is taken on all addresses where none was asked for", async () => {
+  test("is accepted on all addresses if none is configured", async () => {
     await using everywhere = await TestServer.open({ host: "" });
 
     expect(await everywhere.get("/healthz")).toMatchObject({ status: 200, text: "ok" });
   });
 
-  test("without TLS gets no answer, and is told of", async () => {
+  test("without TLS gets no answer, and is logged", async () => {
     const socket = connectPlain(server.port, "127.0.0.1");
     socket.write(head("/healthz"));
 
@@ -102,7 +102,7 @@ describe("a connection", () => {
     expect(server.logger.fields).toContainEqual({ code: "ERR_SSL_HTTP_REQUEST", address: "127.0.0.1" });
   });
 
-  test("that fails in every way a stranger can think of leaves room in the log for what tells of limits", async () => {
+  test("that fails in every possible way leaves room in the log for messages about limits", async () => {
     await using limited = await TestServer.open({ limits: { maxUnauthorizedPerAddress: 1 } });
     const hello = Buffer.from(`160301003f0100003b0303${"00".repeat(32)}000002c02b01000010000a000400020017000d000400020403`, "hex");
     const alerts = [10, 20, 21, 22, 30, 40, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 60, 70, 71, 80, 86, 90, 100, 110, 112, 113, 114, 115];
@@ -119,7 +119,7 @@ describe("a connection", () => {
     expect(limited.logger.fields).toContainEqual(expect.objectContaining({ limit: "maxUnauthorizedPerAddress" }));
   });
 
-  test("with a TLS of before 1.2 is refused", async () => {
+  test("with a TLS version before 1.2 is refused", async () => {
     const hello = `0302${"00".repeat(32)}000004002f00350100`;
     const handshake = `010000${(hello.length / 2).toString(16).padStart(2, "0")}${hello}`;
     const socket = connectPlain(server.port, "127.0.0.1");
@@ -142,7 +142,7 @@ describe("a connection", () => {
     ["ECDHE-ECDSA-AES128-SHA", { cipherSuites: ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA"] }, true],
     ["ECDHE-ECDSA-AES128-GCM-SHA256", { minVersion: "VersionTLS13" }, false],
     ["ECDHE-ECDSA-AES128-GCM-SHA256", { cipherSuites: ["TLS_AES_128_GCM_SHA256"] }, false],
-  ] as const)("of TLS 1.2 with %s comes about under %j: %s", async (ciphers, tls, expected) => {
+  ] as const)("of TLS 1.2 with %s is accepted under %j: %s", async (ciphers, tls, expected) => {
     await using set = await TestServer.open({ tls });
     const outcome = await set.connect({ maxVersion: "TLSv1.2", ciphers: `${ciphers}:@SECLEVEL=0` }).then(
       (socket) => {
@@ -153,7 +153,7 @@ describe("a connection", () => {
     );
 
     expect(outcome).toBe(expected);
-    // Also behind a new certificate, and in TLS 1.3.
+    // The same holds after a change of the certificate, and TLS 1.3 always works.
     set.certificate.replace(issueServing("second"));
     const socket = await set.connect();
     expect(socket.getProtocol()).toBe("TLSv1.3");
@@ -161,7 +161,7 @@ describe("a connection", () => {
     if (!expected) await expect(set.connect({ maxVersion: "TLSv1.2", ciphers: `${ciphers}:@SECLEVEL=0` })).rejects.toThrow();
   });
 
-  test("does not change its terms while it stands", async () => {
+  test("does not allow renegotiation", async () => {
     const socket = await server.connect({ maxVersion: "TLSv1.2" });
 
     const outcome = await new Promise((resolve) => {
@@ -182,20 +182,20 @@ describe("a client certificate", () => {
     expect(await readToEnd(socket)).toContain("200 OK");
   };
 
-  test("is asked for, and it is known by which CA it was found good", async () => {
+  test("is requested, and the CA that it was verified with is recorded", async () => {
     await ask(testAuthority.issue(ann));
 
     expect(server.access.callers).toEqual([{ authorized: true, name: "ann", judgedBy: testAuthority.certificate }]);
   });
 
-  test("that is missing, or another authority's, does not keep TLS from coming about", async () => {
+  test("that is missing, or of another authority, does not prevent the TLS connection", async () => {
     await ask({});
     await ask(createCertificateAuthority("another").issue(ann));
 
     expect(server.access.callers).toMatchObject([{ authorized: false }, { authorized: false, name: "ann" }]);
   });
 
-  test("is nobody's where the server has no client CA", async () => {
+  test("is not verified if the server has no client CA", async () => {
     const certificate = new ReplaceableCertificate({ ...issueServing("bare"), clientCa: undefined });
     await using bare = await TestServer.open({ certificate });
     const socket = await bare.connect({ ...asClient(testAuthority.issue(ann)) });
@@ -206,7 +206,7 @@ describe("a client certificate", () => {
   });
 });
 
-/** A port that nobody uses. */
+/** A port that is not in use. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -221,7 +221,7 @@ function asClient({ certificate, key }: { readonly certificate: string; readonly
 }
 
 describe("another serving certificate", () => {
-  test("is used for new connections, with its client CA; those that stand keep what they were judged by", async () => {
+  test("is used for new connections, with its client CA; existing connections keep the CA that they were verified with", async () => {
     await using renewed = await TestServer.open();
     const before = await renewed.connect();
     const other = createCertificateAuthority("other").certificate;
@@ -238,7 +238,7 @@ describe("another serving certificate", () => {
     expect(renewed.logger.lines).toEqual(["info the node's server uses a new certificate or client CA"]);
   });
 
-  test("does not change what a connection was judged by, whichever other connection comes from the same port of the client", async () => {
+  test("does not change the CA that a connection was verified with, even if the client uses the same port for another connection", async () => {
     await using renewed = await TestServer.open({ host: "" });
     const from = { port: renewed.port, localAddress: "127.0.0.1", localPort: await freePort() };
     const before = await renewed.connect({ socket: connectPlain({ ...from, host: "127.0.0.1" }) });
@@ -246,7 +246,7 @@ describe("another serving certificate", () => {
     renewed.certificate.replace({ ...issueServing("second"), clientCa: createCertificateAuthority("other").certificate });
     const twin = connectPlain({ ...from, host: "127.0.0.2" });
     await once(twin, "connect");
-    // The server takes connections in their order.
+    // The server accepts connections in order.
     await renewed.get("/healthz");
     before.write(head("/healthz", "Connection: close\r\n"));
     await readToEnd(before);
@@ -255,7 +255,7 @@ describe("another serving certificate", () => {
     expect(renewed.access.callers.at(-1)?.judgedBy).toBe(testAuthority.certificate);
   });
 
-  test("that cannot be used leaves the one before in place, with its client CA", async () => {
+  test("that cannot be used is refused, and the previous one stays in use with its client CA", async () => {
     await using renewed = await TestServer.open();
 
     renewed.certificate.replace({ ...issueServing("third"), key: issueServing("x").key, clientCa: undefined });
@@ -278,7 +278,7 @@ describe("a server is not started", () => {
     expect([isInvalidInput(error), messageOf(error)]).toEqual([true, "start the node's HTTPS server: there are no nodes to serve"]);
   });
 
-  test("with a cipher suite that is not known", async () => {
+  test("with an unknown cipher suite", async () => {
     const starting = startKubeletServer({ ...options(), nodes: [fakeNode()], tls: { cipherSuites: ["TLS_RSA_WITH_RC4_128_SHA"] } });
 
     await expect(starting).rejects.toThrow(
@@ -286,7 +286,7 @@ describe("a server is not started", () => {
     );
   });
 
-  test("with a certificate whose key is another's", async () => {
+  test("with a certificate and the key of another one", async () => {
     const certificate = new ReplaceableCertificate({ ...issueServing("a"), key: issueServing("b").key });
 
     const error: unknown = await startKubeletServer({ ...options(), certificate, nodes: [fakeNode()] }).catch((reason: unknown) => reason);
@@ -298,7 +298,7 @@ describe("a server is not started", () => {
     expect(error).toHaveProperty("cause.code");
   });
 
-  test("on a port that is taken, and leaves nothing behind", async () => {
+  test("on a port that is in use, and leaves nothing open", async () => {
     const certificate = new ReplaceableCertificate();
 
     const starting = startKubeletServer({ ...options(), certificate, port: server.port, nodes: [fakeNode()] });
@@ -316,7 +316,7 @@ describe("a request", () => {
     [`GET /pods HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(70_000)}\r\n\r\n`, "431 Request Header Fields Too Large", "431: Request Header"],
     ["BREW /pods HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "400: Bad Request"],
     ["\0\0\0\0", "400 Bad Request", "400: Bad Request"],
-  ])("that cannot be served is told so: %.30s", async (bytes, status, text) => {
+  ])("that cannot be served gets an error in the answer: %.30s", async (bytes, status, text) => {
     const socket = await server.connect();
     socket.write(bytes, "latin1");
     const [answer] = (await once(socket, "data")) as [Buffer];
@@ -337,14 +337,14 @@ describe("a request", () => {
     ["GET /nodes/%00/pods", 400],
     ["GET /healthz?exclude=%zz", 400],
     ["OPTIONS *", 400],
-  ])("may have any target, which ends its connection at most: %s", async (line, status) => {
+  ])("with an unusual target ends at most its own connection: %s", async (line, status) => {
     const answer = await server.raw(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
 
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(await server.get("/healthz")).toMatchObject({ status: 200 });
   });
 
-  test("without a protocol to change to is answered as it is on a path that has none to change to", async () => {
+  test("to upgrade on a path that does not support it is answered like an ordinary request", async () => {
     for (const to of ["websocket", "SPDY/3.1", "h2c"]) {
       const socket = await server.connect();
       socket.write(head("/healthz", `Connection: Upgrade, close\r\nUpgrade: ${to}\r\n`));
@@ -357,7 +357,7 @@ describe("a request", () => {
     ["/exec/default/web/main?output=1&command=ls", "missing upgrade headers", "Connection: Upgrade, close\r\nUpgrade: h2c\r\n"],
     ["/attach/default/web/main?output=1", "Upgrade request required", ""],
     ["/portForward/default/web", "Upgrade request required", ""],
-  ])("to %s that asks for no protocol that it can have is refused: %s", async (path, text, headers) => {
+  ])("to %s that asks for no protocol, or an unsupported one, is refused: %s", async (path, text, headers) => {
     const socket = await server.connect();
     socket.write(head(path, headers === "" ? "Connection: close\r\n" : headers));
 
@@ -365,7 +365,7 @@ describe("a request", () => {
   });
 
   test.each(["/exec/default/none/main?output=1&command=ls", "/attach/default/none/main?output=1", "/portForward/default/none?port=80"])(
-    "to %s is refused on the bare connection, which ends with it, with and without the node's name",
+    "to upgrade for %s is refused on the raw connection, which is then closed, with and without the node's name",
     async (path) => {
       for (const prefix of ["", "/nodes/n1"])
         for (const to of ["SPDY/3.1", "websocket"]) {
@@ -377,7 +377,7 @@ describe("a request", () => {
     },
   );
 
-  test("whose body is not read ends the connection", async () => {
+  test("whose body is not read closes the connection", async () => {
     const answer = await server.raw("POST /pods HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx");
 
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
@@ -407,7 +407,7 @@ describe("a request", () => {
     expect(running.logger.fields).toContainEqual(expect.objectContaining({ program: "mysql", arguments: 1, result: "exit code 1" }));
   });
 
-  test("whose client goes is ended where it is worked on, with the reason", async () => {
+  test("whose client disconnects is aborted, with the reason", async () => {
     const socket = await server.connect();
     socket.write(head("/runningpods"));
     await vi.waitFor(() => expect(server.access.asked).toHaveLength(1));
@@ -417,7 +417,7 @@ describe("a request", () => {
     await vi.waitFor(() => expect(ended).toEqual(["the client has disconnected"]));
   });
 
-  test("is not ended while it is answered", async () => {
+  test("is not aborted while it is answered", async () => {
     const asked = server.get("/runningpods");
     await vi.waitFor(() => expect(server.access.asked).toHaveLength(1));
     gate.resolve();
@@ -426,7 +426,7 @@ describe("a request", () => {
     expect(ended.filter((reason) => reason !== "the client has disconnected")).toEqual([]);
   });
 
-  test("is one of at most 16 that wait for their answers on a connection", async () => {
+  test("is one of at most 16 that wait for their answers on one connection", async () => {
     const waiting = Promise.withResolvers<void>();
     server.access.gate = waiting.promise;
     const [modest, greedy] = [await server.connect(), await server.connect()];
@@ -446,7 +446,7 @@ describe("a request", () => {
     modest.destroy();
   });
 
-  test("that would make something else of a connection on which another one is answered ends both", async () => {
+  test("to upgrade a connection on which another request is being answered ends both", async () => {
     const socket = await server.connect();
     socket.write(head("/runningpods"));
     await vi.waitFor(() => expect(server.access.asked).toHaveLength(1));
@@ -459,7 +459,7 @@ describe("a request", () => {
 });
 
 describe("limits", () => {
-  test("a request may have so many headers, and no more", async () => {
+  test("a request may have at most the configured number of headers", async () => {
     await using limited = await TestServer.open({ limits: { maxHeaders: 3 } });
 
     expect(await limited.raw(head("/healthz", "Connection: close\r\nX: 1\r\n"))).toMatch(/^HTTP\/1\.1 200 /);
@@ -469,14 +469,14 @@ describe("limits", () => {
     expect(limited.access.callers).toHaveLength(1);
   });
 
-  test("a request's head may be so large, and no larger", async () => {
+  test("the head of a request may have at most the configured size", async () => {
     await using limited = await TestServer.open({ limits: { maxHeaderBytes: 4_096 } });
 
     expect(await limited.raw(head("/healthz", `X: ${"x".repeat(3_000)}\r\nConnection: close\r\n`))).toMatch(/^HTTP\/1\.1 200 /);
     expect(await limited.raw(head("/healthz", `X: ${"x".repeat(5_000)}\r\n`))).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test("an idle connection is kept for so long, which the client is told", async () => {
+  test("an idle connection is kept for the configured time, which the client is told", async () => {
     await using limited = await TestServer.open({ limits: { keepAliveTimeoutMs: 7_000 } });
     const socket = await limited.connect();
     socket.write(head("/healthz"));
@@ -485,20 +485,20 @@ describe("limits", () => {
     socket.destroy();
   });
 
-  test("a head that does not come in time is a 408", async () => {
+  test("a request whose head does not arrive in time is answered with 408", async () => {
     await using limited = await TestServer.open({ limits: { headersTimeoutMs: 50 } });
 
     expect(await limited.raw("GET /healthz HTTP/1.1\r\nX-Slow: ")).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   });
 
-  test("a body that does not come in time ends the connection, also while the answer is made", async () => {
+  test("a request whose body does not arrive in time ends the connection, even while its answer is prepared", async () => {
     await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { headersTimeoutMs: 100, requestTimeoutMs: 150 } });
 
     expect(await limited.raw(head("/runningpods", "Content-Length: 1000\r\n"))).toBe("");
     await vi.waitFor(() => expect(ended).toEqual(["the client has disconnected"]));
   });
 
-  test("a handshake that does not come in time is given up", async () => {
+  test("a TLS handshake that does not complete in time is ended", async () => {
     await using limited = await TestServer.open({ limits: { handshakeTimeoutMs: 50 } });
 
     await readPlain(connectPlain(limited.port, "127.0.0.1"));
@@ -506,7 +506,7 @@ describe("limits", () => {
     expect(limited.logger.fields).toEqual([{ code: "ERR_TLS_HANDSHAKE_TIMEOUT", address: "127.0.0.1" }]);
   });
 
-  test("there are so many connections at once: strangers make room first, then those that wait for a request, and who is answered never", async () => {
+  test("if there are too many connections, an unauthorized one is closed first, then one that waits for a request, never one with a request in progress", async () => {
     await using limited = await TestServer.open({ nodes: [waitingNode()], limits: { maxConnections: 3 } });
     const [kept, busy, stranger] = [await limited.connect(), await limited.connect(), await limited.connect()];
     kept.write(head("/healthz"));
@@ -532,7 +532,7 @@ describe("limits", () => {
     for (const socket of [busy, ...more]) socket.destroy();
   });
 
-  test("a thousand kept connections of an address on which nobody is let in keep nobody else of that address out", async () => {
+  test("a thousand open connections without an authorized request from one address do not prevent authorized requests from that address", async () => {
     const access = new OpenAccess();
     const authenticate: typeof access.authenticate = async (source, signal) =>
       "authorization" in source.headers ? access.authenticate(source, signal) : undefined;
@@ -543,14 +543,14 @@ describe("limits", () => {
 
     expect(await limited.get("/healthz", { headers: { authorization: "Bearer x" } })).toMatchObject({ status: 200 });
 
-    // What has ended is seen by who reads.
+    // A connection that is not read does not notice its end.
     for (const socket of refused) socket.resume();
     await vi.waitFor(() => expect(refused.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(256));
     expect(limited.logger.fields).toContainEqual({ limit: "maxUnauthorizedPerAddress", max: 256, address: "127.0.0.1" });
     for (const socket of refused) socket.destroy();
   });
 
-  test.each([401, 403])("a %i ends its connection", async (status) => {
+  test.each([401, 403])("a %i closes its connection", async (status) => {
     const access = new OpenAccess();
     await using limited = await TestServer.open({
       accessControl: {
@@ -566,7 +566,7 @@ describe("limits", () => {
     expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
   });
 
-  test("so many streams are open at once, and no more", async () => {
+  test("at most the configured number of streams is open at once", async () => {
     const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
     const provider = { getContainerLogs: async () => ({ data: silent }) };
     await using limited = await TestServer.open({ nodes: [fakeNode({ pods: [fakePod()], provider })], limits: { maxStreams: 1 } });
@@ -603,12 +603,12 @@ describe("a stream that is evicted", () => {
 
     expect(String((await once(other, "data"))[0])).toContain("200 OK");
     expect(await readToEnd(oldest!)).toContain(
-      "evicted: 2 streams are open, and of those of the caller who has the most, this one was idle for longest",
+      "evicted: 2 streams are open, and this one was idle for longest among those of the caller who has the most",
     );
     for (const socket of [...sockets, other]) socket.destroy();
   });
 
-  test("ends its command with the reason, and its port-forward", async () => {
+  test("ends its command, and its port-forward, with the reason", async () => {
     const abortedBy: string[] = [];
     const untilAborted = async (signal: AbortSignal): Promise<never> => {
       await once(signal, "abort");
@@ -637,7 +637,7 @@ describe("a stream that is evicted", () => {
     };
 
     expect(await follow()).toContain("200 OK");
-    // Both hold one then, which nobody has to give up.
+    // Then each of them holds one stream, which is not evicted.
     expect(await follow()).toContain("503 Service Unavailable");
 
     await vi.waitFor(() => expect(abortedBy).toHaveLength(1));
@@ -646,7 +646,7 @@ describe("a stream that is evicted", () => {
     for (const socket of logs) socket.destroy();
   });
 
-  test("is cut off where its client does not read", async () => {
+  test("is disconnected if its client does not read", async () => {
     const flood = {
       async *[Symbol.asyncIterator]() {
         for (;;) yield Buffer.alloc(65_536);
@@ -666,7 +666,7 @@ describe("a stream that is evicted", () => {
 
     expect(String((await once(other, "data"))[0])).toContain("200 OK");
     other.destroy();
-    // What is not read tells of the end when it is written to.
+    // A socket that is not read notices its end only when it is written to.
     await expect
       .poll(() => {
         for (const socket of sockets) if (!socket.destroyed) socket.write("\r\n");
@@ -681,7 +681,7 @@ describe("gzip", () => {
   const gzip = "Accept-Encoding: gzip\r\nConnection: close\r\n";
   const line = "a line of the log\n".repeat(200);
 
-  /** The head of an answer, and its body with its chunks put together. */
+  /** Head of an answer, and its body with the chunks joined. */
   async function ask(to: TestServer, path: string): Promise<{ readonly head: string; readonly body: string }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ head: string; body: string }>();
     const { url, tls } = to.target(path);
@@ -699,7 +699,7 @@ describe("gzip", () => {
     return promise;
   }
 
-  test("is there for metrics and pods, and not for logs, as with a kubelet", async () => {
+  test("is used for metrics and pods but not for logs, as by a kubelet", async () => {
     async function* lines(): AsyncGenerator<string> {
       yield line;
     }
@@ -718,7 +718,7 @@ describe("gzip", () => {
 });
 
 describe("stopping", () => {
-  test("ends idle connections, those that never became any, and what is worked on, with the reason", async () => {
+  test("ends idle connections, connections without a TLS handshake, and requests in progress, with the reason", async () => {
     const stopped = await TestServer.open({ nodes: [waitingNode()], clock: new VirtualClock() });
     const silent = connectPlain(stopped.port, "127.0.0.1");
     await once(silent, "connect");
@@ -735,7 +735,7 @@ describe("stopping", () => {
     await expect(stopped.get("/healthz")).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("does not wait any longer than it is to for what does not end", async () => {
+  test("waits no longer than the configured time for requests that do not end", async () => {
     const clock = new VirtualClock();
     const stopped = await TestServer.open({ renderMetrics: () => new Promise(() => {}), clock, limits: { shutdownMs: 5_000 } });
     const asked = stopped.get("/metrics").catch((error: unknown) => messageOf(error));

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { OpenRequests } from "./open-requests.ts";
 
-test("a connection has as many requests as were added and not ended", () => {
+test("the number of requests of a connection is the number added minus the number ended", () => {
   const requests = new OpenRequests();
   const socket = new PassThrough();
   expect(requests.count(socket)).toBe(0);
@@ -16,7 +16,7 @@ test("a connection has as many requests as were added and not ended", () => {
   expect(requests.count(new PassThrough())).toBe(0);
 });
 
-test("requests that are still open learn that their connection has closed, with one listener for all of them", async () => {
+test("open requests are notified when their connection closes, with one listener for all of them", async () => {
   const requests = new OpenRequests();
   const socket = new PassThrough();
   const listeners = socket.listenerCount("close");

@@ -8,7 +8,7 @@ function rig() {
   return { clock, samples: metrics.samples, requests: new RequestMetrics({ metrics, clock }) };
 }
 
-/** Method, path and whether it is long-running, as a request is counted. */
+/** Labels with which a request is counted: method, path and whether it is long-running. */
 function labelsOf(method: string, path: string): string {
   const { samples, requests } = rig();
   requests.begin(method, path.split("/").slice(1));
@@ -18,7 +18,7 @@ function labelsOf(method: string, path: string): string {
 
 const exec = (more: string): string => `{method="GET",path="exec",server_type="readwrite",long_running="true"} ${more}`.trim();
 
-test("a request is counted when it comes, and timed in seconds when it is over", async () => {
+test("a request is counted when it starts, and its duration is recorded in seconds when it ends", async () => {
   const { clock, samples, requests } = rig();
 
   const first = requests.begin("GET", ["exec", "a"]);
@@ -39,7 +39,7 @@ test("a request is counted when it comes, and timed in seconds when it is over",
   ]);
 });
 
-test("requests under way are counted for each method and path", () => {
+test("requests in progress are counted per method and path", () => {
   const { samples, requests } = rig();
   requests.begin("GET", ["pods"]);
   requests.begin("POST", ["pods"]);
@@ -66,7 +66,7 @@ test.each([
   "runningpods",
   "stats",
   "statusz",
-])("/%s has a name of its own, with all that is below it", (root) => {
+])("/%s has its own label value, for all paths below it as well", (root) => {
   expect(labelsOf("GET", `/${root}`)).toBe(`GET ${root} false`);
 });
 
@@ -85,24 +85,24 @@ test.each([
   ["/pods/resource", "pods"],
   ["/spec", "other"],
   ["/", "other"],
-])("%s counts as %s", (path, expected) => {
+])("%s is counted as %s", (path, expected) => {
   expect(labelsOf("GET", path)).toBe(`GET ${expected} false`);
 });
 
-test("a path that could not be read counts as any other", () => {
+test("a malformed path is counted as other", () => {
   const { samples, requests } = rig();
   requests.begin("GET", []);
 
   expect(samples[0]).toContain('path="other"');
 });
 
-test("methods that there are have names of their own", () => {
+test("known methods have label values of their own", () => {
   for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"])
     expect(labelsOf(method, "/pods")).toBe(`${method} pods false`);
   for (const method of ["BREW", "get", ""]) expect(labelsOf(method, "/pods")).toBe("other pods false");
 });
 
-test("WebSockets are counted by what they are for", () => {
+test("WebSockets are counted by their purpose", () => {
   const { samples, requests } = rig();
 
   requests.countWebSocket("exec");

@@ -15,7 +15,7 @@ import { RequestPipeline, type IncomingRequest } from "./request-pipeline.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
-/** A front door of two nodes, with a route for pods and one for everything's names. */
+/** A pipeline for two nodes, with a route for pods and routes for the cases under test. */
 function setUp(
   access: Partial<AccessControl> = {},
   pods: Pod[] = [fakePod()],
@@ -84,7 +84,7 @@ function setUp(
   return { ask, asked, served, counted, logger };
 }
 
-test("nobody is 401, before it is looked what was asked for", async () => {
+test("a caller without credentials gets 401, before the path is looked at", async () => {
   const { ask, asked, served } = setUp({ authenticate: async () => undefined });
 
   for (const url of ["/pods", "/nonsense", "/exec/default/web/main"])
@@ -92,7 +92,7 @@ test("nobody is 401, before it is looked what was asked for", async () => {
   expect([asked, served]).toEqual([[], []]);
 });
 
-test("while it cannot be found out who calls, nobody is let in, and that is logged", async () => {
+test("while callers cannot be authenticated, all requests are refused, and that is logged", async () => {
   const { ask, served, logger } = setUp({ authenticate: () => Promise.reject(new UnavailableError("TokenReview: timeout")) });
 
   expect(await ask("/pods")).toEqual({ status: 401, body: "Unauthorized", isAuthorized: false });
@@ -100,7 +100,7 @@ test("while it cannot be found out who calls, nobody is let in, and that is logg
   expect(logger.warnings).toHaveLength(1);
 });
 
-test("who may not is 403 in a kubelet's words, whether there is anything or not", async () => {
+test("an unauthorized caller gets 403 in a kubelet's words, whether the pod exists or not", async () => {
   const { ask, served } = setUp({ authorize: async () => ({ allowed: false, reason: "no" }) });
 
   expect(await ask("/pods")).toEqual({
@@ -113,7 +113,7 @@ test("who may not is 403 in a kubelet's words, whether there is anything or not"
   expect(served).toEqual([]);
 });
 
-test("while it cannot be found out who may, nobody may", async () => {
+test("while access cannot be decided, all requests are refused", async () => {
   const { ask, served } = setUp({ authorize: () => Promise.reject(new UnavailableError("SubjectAccessReview: timeout")) });
 
   expect(await ask("/exec/default/web/main")).toEqual({
@@ -124,7 +124,7 @@ test("while it cannot be found out who may, nobody may", async () => {
   expect(served).toEqual([]);
 });
 
-test("the node that is asked for is the prefix's, the pod's, or the first", async () => {
+test("the node is the one in the path's prefix, else the pod's, else the first", async () => {
   const { ask, asked, served } = setUp();
 
   await ask("/exec/default/web/main");
@@ -141,7 +141,7 @@ test("the node that is asked for is the prefix's, the pod's, or the first", asyn
   expect(served.map(({ node }) => node?.access.nodeName)).toEqual(["n2", "n1", "n1", undefined]);
 });
 
-test("a pod that comes to another node while it is asked who may is not reached with the first node's rights", async () => {
+test("a pod that moves to another node during authorization is not reached with permission for the first node", async () => {
   const pods: Pod[] = [];
   const authorize: AccessControl["authorize"] = async (_user, { nodeName }) => {
     pods.push(fakePod());
@@ -154,14 +154,14 @@ test("a pod that comes to another node while it is asked who may is not reached 
   expect(served.map(({ node }) => node?.access.nodeName)).toEqual(["n1"]);
 });
 
-test("a prefix that is no node's name is 400, one of no node here 404", async () => {
+test("an invalid node name in the prefix is 400, an unknown node 404", async () => {
   const { ask } = setUp();
 
   for (const name of ["..%2f", "UPPER", "-a", "a".repeat(254)]) expect((await ask(`/nodes/${name}/pods`)).status, name).toBe(400);
   expect(await ask("/nodes/n9/pods")).toMatchObject({ status: 404, body: "404: node n9 is not served here" });
 });
 
-test("an error decides the status by its code", async () => {
+test("the code of an error determines the status", async () => {
   const { ask, logger } = setUp();
 
   expect(await ask("/fails")).toEqual({ status: 503, body: "the back end is away", isAuthorized: true });
@@ -175,7 +175,7 @@ test("an error decides the status by its code", async () => {
   ]);
 });
 
-test("a caller whose rights cannot be found out fills no log, however often they call", async () => {
+test("a caller whose access cannot be decided does not fill the log, however many requests it sends", async () => {
   const { ask, logger } = setUp({ authorize: () => Promise.reject(new UnavailableError("the API server is away")) });
 
   for (let round = 0; round < 10; round++) expect(await ask("/pods")).toMatchObject({ status: 500, isAuthorized: false });
@@ -183,7 +183,7 @@ test("a caller whose rights cannot be found out fills no log, however often they
   expect(logger.warnings).toEqual(["a request could not be authorized", "a request failed"]);
 });
 
-test("requests are counted by a bounded set of names, refused ones too", async () => {
+test("requests, including refused ones, are counted with a bounded set of label values", async () => {
   const { ask, counted } = setUp();
 
   for (const url of ["/pods", "/metrics", "/metrics/resource", "/metrics/x", "/exec/a/b/c", "/nodes/n1/stats/summary", "/random", "/%zz"])
@@ -203,7 +203,7 @@ test("requests are counted by a bounded set of names, refused ones too", async (
   ]);
 });
 
-test("what is done in a pod is a span that names the pod; other requests are none", async () => {
+test("an action in a pod creates a span that names the pod; other requests create none", async () => {
   const spans: [string, SpanAttributes][] = [];
   const tracer: Tracer = {
     span: (name, attributes, work) => {
@@ -221,7 +221,7 @@ test("what is done in a pod is a span that names the pod; other requests are non
   ]);
 });
 
-test("whatever is asked for, there is one answer, and it is no 500", async () => {
+test("every request gets one answer, which is not a 500", async () => {
   const { ask } = setUp();
   const unit = fc.constantFrom(
     "/",
@@ -252,7 +252,7 @@ test("whatever is asked for, there is one answer, and it is no 500", async () =>
   );
 });
 
-test("neither what a provider cannot do nor what nobody waits for any more is a failure to be logged", async () => {
+test("an unsupported call, or an error after the client has disconnected, is not logged as a failure", async () => {
   const { ask, logger } = setUp();
 
   expect(await ask("/unsupported")).toMatchObject({ status: 501, body: "no such thing" });
@@ -261,7 +261,7 @@ test("neither what a provider cannot do nor what nobody waits for any more is a 
   expect(logger.lines).toEqual([]);
 });
 
-test("an answer that cannot be sent is told of, and what it holds is let go of, as with any other", async () => {
+test("an answer that cannot be sent is logged, and its resources are released as usual", async () => {
   let held = 0;
   const answered = { ...text("served"), held: { [Symbol.dispose]: () => void held++ } };
   const { ask, logger } = setUp({}, [fakePod()], noTracer, answered);
@@ -275,7 +275,7 @@ test("an answer that cannot be sent is told of, and what it holds is let go of, 
   expect(logger.fields).toEqual([{ path: "/pods", err: "the client has disconnected" }]);
 });
 
-test("the handler is given the request as it came, and who made it", async () => {
+test("the handler gets the request unchanged, with its user", async () => {
   const { ask, served } = setUp();
   const { signal } = new AbortController();
   const headers = { accept: "text/plain" };
@@ -297,7 +297,7 @@ test("the handler is given the request as it came, and who made it", async () =>
   ]);
 });
 
-test("what is asked of the access control is the path without its query, and what it needs", async () => {
+test("the access control gets the path without its query, and the verb and sub-resources that the request needs", async () => {
   const { ask, asked } = setUp();
 
   await ask("/nodes/n2/pods?a=b", "POST");
@@ -305,7 +305,7 @@ test("what is asked of the access control is the path without its query, and wha
   expect(asked).toEqual([{ verb: "create", subresources: ["pods", "proxy"], nodeName: "n2", path: "/nodes/n2/pods" }]);
 });
 
-test("a refusal is logged once a minute with who was refused what, and why; what could not be found out as well", async () => {
+test("a refusal is logged once a minute with the user, the request and the reason, and so are failures to decide", async () => {
   const forbidding = setUp({ authorize: async () => ({ allowed: false, reason: "no RBAC" }) });
   await forbidding.ask("/pods?x");
   const user = { user: "alice", verb: "get", path: "/pods" };
@@ -326,7 +326,7 @@ test("a refusal is logged once a minute with who was refused what, and why; what
   expect(unknown.logger.fields).toEqual([{ err: "timeout" }]);
 });
 
-test.each(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"])("of /%s the pod says the node", async (root) => {
+test.each(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"])("for /%s, the pod determines the node", async (root) => {
   const { ask, asked } = setUp();
 
   await ask(`/${root}/default/web/main`);
@@ -334,7 +334,7 @@ test.each(["containerLogs", "exec", "attach", "portForward", "run", "checkpoint"
   expect(asked).toMatchObject([{ nodeName: "n2" }]);
 });
 
-test("what is not about a pod is the first node's, whatever its path holds", async () => {
+test("a request that does not concern a pod is authorized for the first node, whatever its path contains", async () => {
   const { ask, asked } = setUp();
 
   for (const path of ["/logs/default/web", "/stats/default/web", "/exec"]) await ask(path);
@@ -342,7 +342,7 @@ test("what is not about a pod is the first node's, whatever its path holds", asy
   expect(asked.map(({ nodeName }) => nodeName)).toEqual(["n1", "n1", "n1"]);
 });
 
-test("a node's name has up to 253 characters, and /nodes alone names none", async () => {
+test("a node name has at most 253 characters, and /nodes alone names no node", async () => {
   const { ask } = setUp();
 
   for (const name of ["a", "a-b.c", "a".repeat(253)]) expect((await ask(`/nodes/${name}/pods`)).body, name).toContain("is not served here");
@@ -366,7 +366,7 @@ test("WebSockets are counted, other upgrades are not", async () => {
   ]);
 });
 
-test("a path that cannot be read is refused before anybody is asked who calls", async () => {
+test("a malformed path is refused before the caller is authenticated", async () => {
   let isAsked = false;
   const { ask } = setUp({
     authenticate: async () => {

@@ -15,7 +15,7 @@ function statusOf(run: () => unknown): number | undefined {
 }
 
 describe("parseRequestTarget", () => {
-  test("splits path and query, and decodes the path's parts", () => {
+  test("splits path and query, and decodes the segments of the path", () => {
     expect(parseRequestTarget("/containerLogs/default/web-0/ma%69n?follow=true&a=?")).toEqual({
       path: "/containerLogs/default/web-0/ma%69n",
       segments: ["containerLogs", "default", "web-0", "main"],
@@ -23,13 +23,13 @@ describe("parseRequestTarget", () => {
     });
   });
 
-  test("makes nothing of a slash at the end, and an empty part of two slashes", () => {
+  test("adds no segment for a trailing slash, and an empty one for two slashes", () => {
     expect(parseRequestTarget("/runningpods/").segments).toEqual(["runningpods"]);
     expect(parseRequestTarget("/").segments).toEqual([]);
     expect(parseRequestTarget("/containerLogs/default//main").segments).toEqual(["containerLogs", "default", "", "main"]);
   });
 
-  test("takes the form that is sent to proxies", () => {
+  test("accepts the form that clients send to proxies", () => {
     expect(parseRequestTarget("http://node:10250/pods?x=1")).toEqual({ path: "/pods", segments: ["pods"], query: "x=1" });
   });
 
@@ -50,7 +50,7 @@ describe("parseRequestTarget", () => {
     expect(statusOf(() => parseRequestTarget(url))).toBe(400);
   });
 
-  test("refuses what is longer than 16 KiB with 414, but for commands", () => {
+  test("refuses a URL of more than 16 KiB with 414, except for commands", () => {
     const long = "x".repeat(16 * 1024);
     expect(statusOf(() => parseRequestTarget(`/pods?${long}`))).toBe(414);
     expect(statusOf(() => parseRequestTarget(`/exec/default/web/main?command=${long}`))).toBeUndefined();
@@ -58,7 +58,7 @@ describe("parseRequestTarget", () => {
     expect(statusOf(() => parseRequestTarget(`/nodes/exec/pods?${long}`))).toBe(414);
   });
 
-  test("either refuses a URL with 4xx or makes parts of it that are no paths, whatever it is", () => {
+  test("refuses every URL with 4xx, or splits it into segments without separators, none of which is ..", () => {
     const unit = fc.constantFrom("/", "%", "2", "f", "F", "e", ".", "?", "&", "=", "\\", "\0", "é", "😀", "\ud800", "a", "exec", "+", ";");
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 60 }), (tail) => {
@@ -74,7 +74,7 @@ describe("parseRequestTarget", () => {
 });
 
 describe("parseQuery", () => {
-  test("keeps all values of a name in their order, the first one first", () => {
+  test("keeps all values of a parameter in order", () => {
     const query = parseQuery("command=sh&command=-c&command=exit+7%26&input=1&flag");
 
     expect(query.all("command")).toEqual(["sh", "-c", "exit 7&"]);
@@ -98,7 +98,7 @@ describe("parseQuery", () => {
     );
   });
 
-  test("either refuses a query with 400 or reads it, whatever it is", () => {
+  test("refuses every query with 400, or parses it", () => {
     const unit = fc.constantFrom("%", "2", "f", "&", "=", "+", ";", "é", "\ud800", "__proto__", "constructor", "command");
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 60 }), (text) => {
@@ -113,7 +113,7 @@ test.each([
   ["https://node:10250/pods", "/pods"],
   ["HTTP://node/pods?x", "/pods"],
   ["//pods", "//pods"],
-])("of %s the path is %s", (url, path) => {
+])("the path of %s is %s", (url, path) => {
   expect(parseRequestTarget(url).path).toBe(path);
 });
 
@@ -121,11 +121,11 @@ test.each(["http://node", "ftp://node/pods", "xhttp://node/pods", "?x"])("%s has
   expect(statusOf(() => parseRequestTarget(url))).toBe(400);
 });
 
-test.each(["\u001f", "\u007f", "/", "\\", "\u0000"])("a part may not hold %j", (character) => {
+test.each(["\u001f", "\u007f", "/", "\\", "\u0000"])("a segment may not contain %j", (character) => {
   expect(statusOf(() => parseRequestTarget(`/a${encodeURIComponent(character)}b`))).toBe(400);
 });
 
-test("a part may hold a blank, and dots that are not all of it", () => {
+test("a segment may contain a space, and dots beside other characters", () => {
   expect(parseRequestTarget("/a%20b/.../..a/.b").segments).toEqual(["a b", "...", "..a", ".b"]);
   for (const part of [".", ".."])
     expect(
@@ -134,7 +134,7 @@ test("a part may hold a blank, and dots that are not all of it", () => {
     ).toBe(400);
 });
 
-test("a URL may be 16 KiB long, and no longer unless it carries a command", () => {
+test("a URL of more than 16 KiB is refused unless it carries a command", () => {
   const url = (root: string, length: number): string => `/${root}?`.padEnd(length, "x");
 
   expect(statusOf(() => parseRequestTarget(url("pods", 16_384)))).toBeUndefined();
@@ -146,12 +146,12 @@ test("a URL may be 16 KiB long, and no longer unless it carries a command", () =
     ).toBeUndefined();
 });
 
-test("what is refused is told in a word", () => {
+test("an error explains in a few words what is wrong", () => {
   expect(() => parseRequestTarget("*")).toThrow("400: Bad Request: the URL has no path");
   expect(() => parseQuery("a=%zz")).toThrow("400: Bad Request: the query has an invalid escape");
 });
 
-test("a query has names with and without values, in their order, decoded", () => {
+test("a query has parameters with and without values, in order and decoded", () => {
   const query = parseQuery("a=1&b&&a=2&c=x=y&d+e=f%2Bg&=h");
 
   expect([query.all("a"), query.all("b"), query.all("c"), query.all("d e"), query.all(""), query.all("none")]).toEqual([

@@ -6,7 +6,7 @@ import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { readToEnd, TestServer } from "../test-support/test-server.ts";
 import { refuseOnSocket } from "./send-answer.ts";
 
-/** What the container wrote. */
+/** Produces the container's output. */
 let logs: () => AsyncIterable<string | Uint8Array>;
 let server: TestServer;
 const request = "GET /containerLogs/default/web/main HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("the head of a log that is silent comes at once", async () => {
+test("the head of the answer is sent at once, even if the log is silent", async () => {
   logs = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) });
   const socket = await server.connect();
   socket.write(request);
@@ -27,7 +27,7 @@ test("the head of a log that is silent comes at once", async () => {
   socket.destroy();
 });
 
-test("an answer comes piece by piece, with an end", async () => {
+test("an answer is sent in chunks, with an end", async () => {
   logs = async function* () {
     yield* ["one\n", Buffer.from("two\n"), "three\n"];
   };
@@ -35,7 +35,7 @@ test("an answer comes piece by piece, with an end", async () => {
   expect(await server.get("/containerLogs/default/web/main")).toMatchObject({ status: 200, text: "one\ntwo\nthree\n" });
 });
 
-test("no more is read than the client takes", async () => {
+test("no more is read than the client accepts", async () => {
   const block = Buffer.alloc(65_536, "x");
   const wanted = 1_000;
   let produced = 0;
@@ -45,7 +45,7 @@ test("no more is read than the client takes", async () => {
   const socket = await server.connect();
   socket.pause();
   socket.write(request);
-  // What was read lies in the sockets' buffers: it comes to a halt long before the end.
+  // Sent data is kept in the sockets' buffers, so reading stops long before the end.
   let before = -1;
   await vi.waitFor(
     () => {
@@ -64,7 +64,7 @@ test("no more is read than the client takes", async () => {
   socket.destroy();
 });
 
-test("who goes while reading nothing ends what is read for them", async () => {
+test("a client that disconnects without reading ends the body's iteration", async () => {
   let isOver = false;
   logs = async function* () {
     try {
@@ -83,7 +83,7 @@ test("who goes while reading nothing ends what is read for them", async () => {
   await vi.waitFor(() => expect(isOver).toBe(true), { timeout: 30_000 });
 });
 
-test("a connection whose answer is over takes the next request", async () => {
+test("after an answer, its connection accepts the next request", async () => {
   logs = async function* () {
     yield "line\n";
   };
@@ -93,7 +93,7 @@ test("a connection whose answer is over takes the next request", async () => {
   expect((await readToEnd(socket)).match(/line\n/g)).toHaveLength(2);
 });
 
-test("a refused connection that is closed leaves no timer behind", async () => {
+test("a refused connection that is closed leaves no timer", async () => {
   const clock = new VirtualClock();
   const [, connection] = duplexPair();
   refuseOnSocket(connection, { status: 400, body: "no" }, clock);

@@ -24,11 +24,11 @@ test("a limit that is not set has its default", () => {
   expect(resolveServerLimits({})).toEqual(defaults);
 });
 
-test("there are twice as many connections as streams", () => {
+test("the default for connections is twice the number of streams", () => {
   expect(resolveServerLimits({ maxStreams: 5_000 }).maxConnections).toBe(10_000);
 });
 
-test("a limit that is set is as it was set", () => {
+test("a configured limit is used unchanged", () => {
   const limits = {
     headersTimeoutMs: 1,
     requestTimeoutMs: 2,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 
-test("a kind is told of once a minute, with how often it came between", async () => {
+test("a kind of event is logged once a minute, with the number of suppressed events", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const log = new ThrottledLog({ clock, logger });
   const happen = (kind: string, address: string): void => log.log("info", kind, { kind, address }, "it happened");
@@ -20,7 +20,7 @@ test("a kind is told of once a minute, with how often it came between", async ()
   ]);
 });
 
-test("who makes up new kinds does not fill the log either", () => {
+test("many different kinds of events do not fill the log either", () => {
   const logger = new RecordingLogger();
   const log = new ThrottledLog({ clock: new VirtualClock(), logger });
 
@@ -29,7 +29,7 @@ test("who makes up new kinds does not fill the log either", () => {
   expect(logger.lines.length).toBe(17);
 });
 
-test("how often it came between is told from then on, and only if it did", async () => {
+test("the number of suppressed events is logged with the next line, and only if there were any", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const log = new ThrottledLog({ clock, logger });
   const happen = (): void => log.log("warn", "KIND", {}, "it happened");

@@ -20,7 +20,7 @@ function connection(remoteAddress: string, remotePort: number = ++lastPort): Fak
   return socket as unknown as FakeSocket;
 }
 
-/** As many connections of an address, each admitted. */
+/** Connections from these addresses, each added in order. */
 function admitted(connections: UnauthorizedConnections, addresses: readonly string[]): FakeSocket[] {
   return addresses.map((address) => {
     const socket = connection(address);
@@ -31,7 +31,7 @@ function admitted(connections: UnauthorizedConnections, addresses: readonly stri
 
 const ended = (sockets: readonly FakeSocket[]): readonly boolean[] => sockets.map((socket) => socket.ended);
 
-test("an address may have so many connections on which nobody was let in; for one more the oldest ends, and others' are not concerned", () => {
+test("if an address has too many unauthorized connections, its oldest one is closed, and no other address is affected", () => {
   const connections = new UnauthorizedConnections(2);
   const sockets = admitted(connections, ["10.0.0.2", "10.0.0.1", "10.0.0.1"]);
 
@@ -41,7 +41,7 @@ test("an address may have so many connections on which nobody was let in; for on
   expect(connections.add(connection("10.0.0.2"))).toBe(false);
 });
 
-test("where somebody was let in is no stranger's connection, and neither is one that has ended", () => {
+test("neither an authorized nor a closed connection counts", () => {
   const connections = new UnauthorizedConnections(2);
   const [known, gone] = admitted(connections, ["10.0.0.1", "10.0.0.1"]);
 
@@ -52,7 +52,7 @@ test("where somebody was let in is no stranger's connection, and neither is one 
   expect(ended([known!, ...sockets])).toEqual([false, false, false]);
 });
 
-test("who is let in is known by address and port, for TLS has a socket of its own", () => {
+test("a connection is identified by address and port, because its TLS socket is another object", () => {
   const connections = new UnauthorizedConnections(1);
   const socket = connection("10.0.0.1", 7);
   connections.add(socket);
@@ -63,7 +63,7 @@ test("who is let in is known by address and port, for TLS has a socket of its ow
   expect(socket.ended).toBe(false);
 });
 
-test("a connection that ends late does not take the place of the next one on its port", () => {
+test("the late end of a connection does not remove the next one on the same port", () => {
   const connections = new UnauthorizedConnections(1);
   const [first, second] = [connection("10.0.0.1", 7), connection("10.0.0.1", 7)];
   connections.add(first);
@@ -75,7 +75,7 @@ test("a connection that ends late does not take the place of the next one on its
   expect(second.ended).toBe(true);
 });
 
-test("whose address is not known is a stranger as any other", () => {
+test("connections without a known address count as one address", () => {
   const connections = new UnauthorizedConnections(1);
   const unknown = (): Socket => Object.assign(connection(""), { remoteAddress: undefined });
 
@@ -88,14 +88,14 @@ test.each([
   ["2001:db8:0:1::1", "2001:db8::1", false],
   ["fe80::1", "fe80::2", true],
   ["::ffff:10.0.0.1", "::ffff:10.0.0.2", false],
-])("of IPv6 a network of 64 bits is one address: %s and %s", (one, other, isOne) => {
+])("an IPv6 network of 64 bits counts as one address: %s and %s", (one, other, isOne) => {
   const connections = new UnauthorizedConnections(1);
   connections.add(connection(one));
 
   expect(connections.add(connection(other))).toBe(isOne);
 });
 
-test("the oldest of all can be ended, as long as there is one", () => {
+test("the oldest connection of all can be closed, as long as there is one", () => {
   const connections = new UnauthorizedConnections(5);
   const sockets = admitted(connections, ["10.0.0.1", "10.0.0.2"]);
 

@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import { expect, test } from "vitest";
 import { attachInput } from "./attach-input.ts";
 
-/** Waits until all that is ready has run. */
+/** Waits until everything that is ready has run. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 test("with stdinOnce the container's input ends with the client's", async () => {
@@ -15,7 +15,7 @@ test("with stdinOnce the container's input ends with the client's", async () => 
   expect((await input.stream.toArray()).join("")).toBe("hello");
 });
 
-test("with stdinOnce it ends as well when the client goes away", async () => {
+test("with stdinOnce it also ends when the client disconnects", async () => {
   const client = new PassThrough();
   client.on("error", () => {});
   using input = attachInput(client, { once: true });
@@ -26,7 +26,7 @@ test("with stdinOnce it ends as well when the client goes away", async () => {
   await expect(finished(input.stream, { writable: false })).resolves.toBeUndefined();
 });
 
-test("without stdinOnce it never ends: another client may come", async () => {
+test("without stdinOnce it never ends, because another client may attach", async () => {
   const client = new PassThrough();
   using input = attachInput(client, { once: false });
   const read: string[] = [];
@@ -40,14 +40,14 @@ test("without stdinOnce it never ends: another client may come", async () => {
   expect([read.join(""), isOver]).toEqual(["hello", false]);
 });
 
-test("when attaching is over the rest of the input is dropped, so that the client is not held up", async () => {
+test("after the attach the rest of the input is dropped, so that the client is not blocked", async () => {
   const client = new PassThrough({ highWaterMark: 1 });
   attachInput(client, { once: false })[Symbol.dispose]();
 
   expect(client.readableFlowing).toBe(true);
 });
 
-test("when attaching is over the client has no listeners left, and the container's stream is gone", () => {
+test("after the attach the client has no listeners left, and the container's stream is destroyed", () => {
   const client = new PassThrough();
   const listeners = (): number => client.listenerCount("end") + client.listenerCount("close");
   const before = listeners();
@@ -59,7 +59,7 @@ test("when attaching is over the client has no listeners left, and the container
   expect([listeners(), input.stream.destroyed]).toEqual([before, true]);
 });
 
-test("a reader that breaks the container's stream harms nobody", async () => {
+test("an error of the container's stream does no harm", async () => {
   const client = new PassThrough();
   using input = attachInput(client, { once: true });
 

@@ -5,7 +5,7 @@ import { fakeRequest } from "../test-support/fake-node.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { audited, beginAudit } from "./audit.ts";
 
-test("a line says who ran what where, and how it went", async () => {
+test("a line contains the user, the command, the container and the result", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const record = beginAudit(
     fakeRequest({ user: { name: "alice", groups: ["admins"] } }),
@@ -35,7 +35,7 @@ test("a line says who ran what where, and how it went", async () => {
   ]);
 });
 
-test("a refusal is told of, too", async () => {
+test("a refusal is logged, too", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const request = fakeRequest({ params: { namespace: "default", pod: "web" } });
 
@@ -47,7 +47,7 @@ test("a refusal is told of, too", async () => {
   expect(logger.fields).toMatchObject([{ user: "alice", verb: "port-forward", result: "refused: pod does not exist" }]);
 });
 
-test("a command's arguments, which may be passwords, are counted and not told unless that is asked for", () => {
+test("arguments of a command, which may be passwords, are only counted unless the whole command is configured", () => {
   const logger = new RecordingLogger();
   const command = ["mysql", "-psecret", "-e", "select 1"];
   for (const audit of [undefined, {}, { commands: "program" }, { commands: "full" }] as const)
@@ -57,7 +57,7 @@ test("a command's arguments, which may be passwords, are counted and not told un
   expect(told).toEqual([...Array.from({ length: 3 }, () => ["mysql", 3, undefined]), [undefined, undefined, "mysql -psecret -e select 1"]]);
 });
 
-test("of a program's name and of a whole command 1,024 characters are told", () => {
+test("the log contains at most 1,024 characters of a program's name, and of a whole command", () => {
   const logger = new RecordingLogger();
   const tell = (length: number, commands: "program" | "full"): unknown => {
     const options = { clock: new VirtualClock(), logger, audit: { commands } };
@@ -71,7 +71,7 @@ test("of a program's name and of a whole command 1,024 characters are told", () 
   }
 });
 
-test("the user whom a proxy names is told as claimed, beside the caller, if the header is one to look at", () => {
+test("the user whom a proxy names is logged as claimed, beside the caller, if the header is configured", () => {
   const logger = new RecordingLogger();
   const request = fakeRequest({ headers: { "x-remote-user": "bob", "audit-id": "4711" }, user: { name: "proxy", groups: [] } });
   for (const audit of [{ userHeader: "X-Remote-User" }, { userHeader: "X-Other" }, {}])
@@ -84,7 +84,7 @@ test("the user whom a proxy names is told as claimed, beside the caller, if the 
   ]);
 });
 
-test("who is in no group, and what has neither container nor command, has none in the line", () => {
+test("fields for missing groups, container or command are absent", () => {
   const logger = new RecordingLogger();
   const request = fakeRequest({ params: { namespace: "default", pod: "web" } });
 
@@ -93,7 +93,7 @@ test("who is in no group, and what has neither container nor command, has none i
   expect(logger.fields).toEqual([{ user: "alice", verb: "port-forward", pod: "default/web", result: "ports 80", durationMs: 0 }]);
 });
 
-test("how long it took is told in whole milliseconds since it began", async () => {
+test("the duration is logged in whole milliseconds", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   await clock.advance(1_000);
   const record = beginAudit(fakeRequest(), { verb: "attach" }, { clock, logger });

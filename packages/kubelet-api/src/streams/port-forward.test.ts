@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { fakeNode, fakePod } from "../test-support/fake-node.ts";
 import { TestServer } from "../test-support/test-server.ts";
 
-/** What the pod does with a connection to a port. */
+/** How the pod serves a connection to a port. */
 let serve: (port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;
 const refs: unknown[] = [];
 let server: TestServer;
@@ -40,10 +40,10 @@ beforeEach(() => {
 const open = (to: TestServer = server): Promise<PortForwardClient> =>
   openPortForward(to.target("/portForward/default/web"), { transport: "spdy", clock: systemClock });
 
-/** The line that the log has of the session. */
+/** Result in the session's log line. */
 const result = (): unknown => server.logger.fields.find(({ verb }) => verb === "port-forward")?.["result"];
 
-test("passes bytes both ways, and the log has a line that names the ports", async () => {
+test("passes bytes both ways, and logs a line that names the ports", async () => {
   {
     await using session = await open();
     for (const [port, text] of [
@@ -67,13 +67,13 @@ test("passes bytes both ways, and the log has a line that names the ports", asyn
   });
 });
 
-test("a session without a connection leaves a line, too", async () => {
+test("a session without a connection is logged, too", async () => {
   await (await open()).close();
 
   await vi.waitFor(() => expect(result()).toBe("ports none"));
 });
 
-test("a port that cannot be reached is told of, and the others go on", async () => {
+test("a port that cannot be reached is reported, and connections to other ports continue", async () => {
   serve = async (port, stream, signal) => {
     if (port === 81) throw new UnavailableError("connection refused");
     await pipeline(stream, stream, { signal });
@@ -91,7 +91,7 @@ test("a port that cannot be reached is told of, and the others go on", async () 
 });
 
 test.each(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED", "ABORT_ERR"])(
-  "a connection that was there and breaks with %s ends without a message, which would end all others",
+  "an established connection that breaks with %s ends without a message, which would end all others",
   async (code) => {
     serve = async (port) => {
       throw port === 80 ? Object.assign(new Error("broken"), { code }) : Object.assign(new Error("told"), { code: "OTHER" });
@@ -107,7 +107,7 @@ test.each(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DEST
   },
 );
 
-test("the pod's side ends with the client's session, and the session's place is free then", async () => {
+test("the pod's side ends with the client's session, whose slot is free then", async () => {
   let reason: unknown;
   serve = async (_port, _stream, signal) => {
     await once(signal, "abort");
@@ -124,7 +124,7 @@ test("the pod's side ends with the client's session, and the session's place is 
   await vi.waitFor(async () => (await open()).close());
 });
 
-test("who stops the server ends the session, and the pod's side of it", async () => {
+test("stopping the server ends the session and the pod's side of it", async () => {
   let isOver = false;
   serve = async (_port, _stream, signal) => {
     await once(signal, "abort");
@@ -141,7 +141,7 @@ test("who stops the server ends the session, and the pod's side of it", async ()
   await session.closed;
 });
 
-test("a client whose protocol cannot be spoken is told so, which leaves a line and no session", async () => {
+test("a client without a supported protocol is refused, which is logged, and no session is opened", async () => {
   const upgrade = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v99\r\n";
 
   expect(await server.raw(`POST /portForward/default/web HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`)).toMatch(/^HTTP\/1\.1 4\d\d /);
@@ -150,7 +150,7 @@ test("a client whose protocol cannot be spoken is told so, which leaves a line a
   await vi.waitFor(async () => (await open()).close());
 });
 
-test("the older WebSocket form has to name its ports in the query", async () => {
+test("a client of the older WebSocket protocol must name its ports in the query", async () => {
   const upgrade =
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
 
@@ -159,7 +159,7 @@ test("the older WebSocket form has to name its ports in the query", async () => 
   expect(answer).toMatch(/^HTTP\/1\.1 400 .*\r\n\r\nquery parameter "port" is required$/s);
 });
 
-test("a connection that its client drops ends the provider's call, and no other's", async () => {
+test("a connection that its client drops ends the provider's call for it, and no other call", async () => {
   const reasons: unknown[] = [];
   serve = async (port, stream, signal) => {
     if (port === 81) return pipeline(stream, stream, { signal });
@@ -181,7 +181,7 @@ test("a connection that its client drops ends the provider's call, and no other'
   expect((await echo.toArray()).join("")).toBe("still here");
 });
 
-test("a connection whose both directions have ended leaves the provider to finish what it does", async () => {
+test("a connection both of whose directions have ended does not abort the provider's call", async () => {
   const finished = Promise.withResolvers<boolean>();
   const ended = Promise.withResolvers<void>();
   serve = async (_port, stream, signal) => {
@@ -199,7 +199,7 @@ test("a connection whose both directions have ended leaves the provider to finis
   expect(await finished.promise).toBe(false);
 });
 
-test("a session has so many calls of the provider's, which count until they return, also when the client has dropped their connections", async () => {
+test("a session has a limit of provider calls, which count until they return, even if the client has dropped their connections", async () => {
   const returned = Promise.withResolvers<void>();
   let calls = 0;
   serve = async () => {
@@ -224,7 +224,7 @@ test("a session has so many calls of the provider's, which count until they retu
   });
 });
 
-test("a caller has as many calls of the provider's in all its sessions as are left free", async () => {
+test("a caller may have as many provider calls in all its sessions as are left free", async () => {
   let calls = 0;
   serve = async (_port, _stream, signal) => {
     calls++;

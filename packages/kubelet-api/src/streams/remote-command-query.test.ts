@@ -12,14 +12,14 @@ test("reads streams and the command, an argument each", () => {
   });
 });
 
-test("a terminal has no errors of its own", () => {
+test("a terminal has no separate standard error", () => {
   expect(parseRemoteCommandQuery("output=1&error=1&tty=1")).toMatchObject({ stdout: true, stderr: false, tty: true });
 });
 
-test("nothing but 1 is true", () => {
+test("only the value 1 means true", () => {
   expect(parseRemoteCommandQuery("output=1&input=true&error=yes&tty=")).toMatchObject({ stdin: false, stderr: false, tty: false });
 });
 
-test.each(["", "tty=1", "error=1&tty=1", "output=true", "stdout=1"])("%j asks for no stream, and is refused", (query) => {
+test.each(["", "tty=1", "error=1&tty=1", "output=true", "stdout=1"])("%j requests no stream, and is refused", (query) => {
   expect(() => parseRemoteCommandQuery(query)).toThrow(new Refusal(400, "you must specify at least 1 of stdin, stdout, stderr"));
 });

@@ -19,9 +19,9 @@ interface Call {
 }
 
 const calls: Call[] = [];
-/** How many commands have lines in the log, or will have. */
+/** Number of commands that are logged or will be. */
 let begun = 0;
-/** What a container does with an exec or attach; the number is the exit code. */
+/** Implements exec and attach of the container; the number is the exit code. */
 let work: (call: Call) => Promise<number>;
 let pod: Pod;
 let server: TestServer;
@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 beforeEach(async () => {
-  // The line of the test before may still be to come.
+  // The line of the previous test may not be written yet.
   await vi.waitFor(() => expect(audit().filter(({ result }) => !String(result).startsWith("refused"))).toHaveLength(begun));
   begun = 0;
   calls.length = 0;
@@ -54,12 +54,12 @@ beforeEach(async () => {
   pod = fakePod();
 });
 
-/** The pod, with these fields of its container's spec. */
+/** The pod, with these fields in its container's spec. */
 function podWith(container: { readonly stdin?: boolean; readonly stdinOnce?: boolean; readonly tty?: boolean }): Pod {
   return fakePod({ spec: { containers: [{ name: "main", image: "busybox", ...container }] } });
 }
 
-/** Writes and waits until there is room again. */
+/** Writes, and waits until the stream accepts more. */
 async function write(stream: Writable | undefined, chunk: string): Promise<void> {
   if (stream && !stream.write(chunk)) await once(stream, "drain");
 }
@@ -72,13 +72,13 @@ function ask(path: string, io: Io = {}): Promise<RemoteCommandResult> {
   return runRemoteCommand(server.target(path), { ...io, transport: "spdy", clock: systemClock });
 }
 
-/** The lines that the log has of commands. */
+/** The logged lines of commands. */
 const audit = (): LogFields[] => server.logger.fields.filter(({ verb }) => verb !== undefined);
 
 describe("exec", () => {
   const path = "/exec/default/web/main?command=sh&command=-c";
 
-  test("passes command, streams and exit code, and leaves a line in the log", async () => {
+  test("passes command, streams and exit code, and logs a line", async () => {
     work = async ({ io }) => {
       await write(io.stdout, `got ${io.stdin ? await text(io.stdin) : "nothing"}`);
       await write(io.stderr, "oops");
@@ -109,13 +109,13 @@ describe("exec", () => {
     );
   });
 
-  test("has no streams but those that were asked for", async () => {
+  test("has only the streams that were requested", async () => {
     await ask(`${path}&output=1`, { stdout: new PassThrough() });
 
     expect(calls[0]?.io).toMatchObject({ stdin: undefined, stdout: expect.anything(), stderr: undefined });
   });
 
-  test("has a terminal of the client's size where one was asked for", async () => {
+  test("has a terminal of the client's size if one was requested", async () => {
     work = async ({ io }) => {
       for await (const { width, height } of io.resizes) {
         await write(io.stdout, `${io.tty} ${width}x${height}`);
@@ -139,7 +139,7 @@ describe("exec", () => {
     expect(await ask(`${path}&output=1`, { stdout: new PassThrough() })).toMatchObject({ exitCode });
   });
 
-  test.each([-1, 256, 1.5])("does not pass on an exit code of %d, for there is none", async (exitCode) => {
+  test.each([-1, 256, 1.5])("reports the invalid exit code %d as an error", async (exitCode) => {
     work = async () => exitCode;
 
     expect(await ask(`${path}&output=1`, { stdout: new PassThrough() })).toMatchObject({
@@ -147,7 +147,7 @@ describe("exec", () => {
     });
   });
 
-  test("says why it failed, to the client and in the log", async () => {
+  test("reports why it failed to the client and in the log", async () => {
     work = () => Promise.reject(new UnavailableError("no such program"));
 
     expect(await ask(`${path}&output=1`, { stdout: new PassThrough() })).toMatchObject({
@@ -156,7 +156,7 @@ describe("exec", () => {
     await vi.waitFor(() => expect(audit()).toMatchObject([{ result: "error executing command in container: no such program" }]));
   });
 
-  test("ends with its client, and the log says so", async () => {
+  test("ends when its client disconnects, which is logged", async () => {
     const [client, stdout] = [new AbortController(), new PassThrough()];
     work = async ({ io, signal }) => {
       await write(io.stdout, "waiting");
@@ -172,7 +172,7 @@ describe("exec", () => {
     await vi.waitFor(() => expect(audit()).toMatchObject([{ result: expect.stringMatching(/^ended early: ./) }]));
   });
 
-  test("frees its place for the next one", async () => {
+  test("frees its slot for the next one", async () => {
     const done = Promise.withResolvers<void>();
     work = () => done.promise.then(() => 0);
     const running = ask(`${path}&output=1`, { stdout: new PassThrough() });
@@ -185,7 +185,7 @@ describe("exec", () => {
     await vi.waitFor(async () => expect(await ask(`${path}&output=1`, { stdout: new PassThrough() })).toMatchObject({ exitCode: 0 }));
   });
 
-  test("leaves a line also where the client's protocol cannot be spoken, of which the client is told", async () => {
+  test("is logged even if the client's protocol is not supported, and the client gets an error", async () => {
     const upgrade = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v99.channel.k8s.io\r\n";
 
     const answer = await server.raw(`POST ${path}&output=1 HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`);
@@ -204,14 +204,14 @@ describe("exec", () => {
     ["/exec/default/web/none?command=ls&output=1", 500, 'container not found ("none")'],
     ["/attach/default/web/none?output=1", 500, "container none not found in pod web_default"],
     ["/attach/default/none/main?output=1", 404, "pod does not exist"],
-  ])("%s is refused before anything is upgraded", async (refused, statusCode, body) => {
+  ])("%s is refused before the connection is upgraded", async (refused, statusCode, body) => {
     const error: unknown = await ask(refused, { stdout: new PassThrough() }).catch((reason: unknown) => reason);
 
     expect(error).toMatchObject({ statusCode, body });
   });
 });
 
-describe("a container that certainly does not run is none", () => {
+describe("a container that certainly does not run is not found", () => {
   const statusOf = (change: object): Pod["status"] => {
     const [status] = fakePod().status?.containerStatuses ?? [];
     return status && { phase: "Running", containerStatuses: [{ ...status, ...change }] };
@@ -233,9 +233,9 @@ describe("a container that certainly does not run is none", () => {
 
   test.each([
     ["in back-off", statusOf({ state: { waiting: {} }, lastState: { terminated: { exitCode: 1 } } })],
-    ["of which nothing is known", { phase: "Running" }],
-    ["of a pod whose phase is yet to come", {}],
-  ])("but one %s may run by now", async (_what, status) => {
+    ["with an unknown state", { phase: "Running" }],
+    ["of a pod without a phase", {}],
+  ])("a container %s may be running, and the provider is asked", async (_what, status) => {
     pod = fakePod({ status });
 
     expect(await outcome()).toMatchObject({ exitCode: 0 });
@@ -245,7 +245,7 @@ describe("a container that certainly does not run is none", () => {
 describe("attach", () => {
   const path = "/attach/default/web/main?input=1&output=1";
 
-  test("joins the streams, and leaves a line in the log", async () => {
+  test("joins the streams, and logs a line", async () => {
     pod = podWith({ stdin: true, stdinOnce: true });
     work = async ({ io }) => {
       await write(io.stdout, `got ${io.stdin ? await text(io.stdin) : "nothing"}`);
@@ -265,7 +265,7 @@ describe("attach", () => {
     );
   });
 
-  test("goes by the container's own terminal, not by the query's", async () => {
+  test("uses the container's own terminal setting, not the query's", async () => {
     const sizes: unknown[] = [];
     work = async ({ io }) => {
       for await (const size of io.resizes) {
@@ -296,7 +296,7 @@ describe("attach", () => {
     ]);
   });
 
-  test("leaves the container's input open for the next client unless it has stdinOnce", async () => {
+  test("leaves the container's input open for the next client unless stdinOnce is set", async () => {
     const ends: boolean[] = [];
     work = async ({ io }) => {
       let hasEnded = false;
@@ -313,7 +313,7 @@ describe("attach", () => {
     expect(ends).toEqual([false]);
   });
 
-  test("says why it failed", async () => {
+  test("reports why it failed", async () => {
     work = () => Promise.reject(new UnavailableError("no terminal"));
 
     expect(await ask("/attach/default/web/main?output=1", { stdout: new PassThrough() })).toMatchObject({
@@ -322,7 +322,7 @@ describe("attach", () => {
   });
 });
 
-test("commands do not take the streams that are kept for logs", async () => {
+test("commands do not use the streams that are reserved for logs", async () => {
   const run = async (_ref: PodRef, _container: string, _command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<never> => {
     await write(io.stdout, "waiting");
     await once(signal, "abort");
@@ -330,7 +330,7 @@ test("commands do not take the streams that are kept for logs", async () => {
   };
   const getContainerLogs = async (): Promise<ContainerLogs> => ({ data: Readable.from(["a line\n"]) });
   const provider = { runInContainer: run, getContainerLogs };
-  // An eighth of them is for logs.
+  // An eighth of them is reserved for logs.
   await using small = await TestServer.open({ nodes: [fakeNode({ pods: [fakePod()], provider })], limits: { maxStreams: 8 } });
   const leave = new AbortController();
   const exec = async (): Promise<string> => {
@@ -349,7 +349,7 @@ test("commands do not take the streams that are kept for logs", async () => {
   leave.abort();
 });
 
-test("who stops the server ends commands, and tells their clients", async () => {
+test("stopping the server ends commands and informs their clients", async () => {
   const run = async (_ref: PodRef, _container: string, _command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<never> => {
     await write(io.stdout, "waiting");
     await once(signal, "abort");

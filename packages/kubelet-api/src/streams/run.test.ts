@@ -7,7 +7,7 @@ import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { testBudgets, testSlots } from "../test-support/test-budgets.ts";
 import { runRoute } from "./run.ts";
 
-/** The route, on a provider that runs this. */
+/** The route, for a provider that runs commands with this function. */
 function route(run: (command: readonly string[], io: AttachIO) => number, logger = new RecordingLogger()) {
   const provider = {
     runInContainer: async (_pod: unknown, _container: string, command: readonly string[], io: AttachIO) => ({ exitCode: run(command, io) }),
@@ -16,7 +16,7 @@ function route(run: (command: readonly string[], io: AttachIO) => number, logger
   return runRoute({ directory, clock: new VirtualClock(), logger, slots: testSlots(1), budgets: testBudgets(), limits: {} });
 }
 
-test("the command is split at single spaces, and its output is the answer, in the order it came", async () => {
+test("the command is split at single spaces, and the answer contains its output in order of arrival", async () => {
   const handler = route((command, { stdout, stderr }) => {
     stdout?.write(`${JSON.stringify(command)}\n`);
     stderr?.write("warning\n");
@@ -31,7 +31,7 @@ test("the command is split at single spaces, and its output is the answer, in th
   });
 });
 
-test("a command that fails is a 500 with what it wrote, of which the log has the exit code", async () => {
+test("a command that fails is answered with 500 and its output, and the exit code is logged", async () => {
   const logger = new RecordingLogger();
   const handler = route((_command, { stderr }) => {
     stderr?.write("no such file");
@@ -45,7 +45,7 @@ test("a command that fails is a 500 with what it wrote, of which the log has the
   expect(logger.fields).toMatchObject([{ program: "cat", arguments: 1, result: "exit code 2" }]);
 });
 
-test("output is kept up to a bound", async () => {
+test("output beyond the limit is dropped", async () => {
   const handler = route((_command, { stdout }) => {
     for (let index = 0; index < 100; index++) stdout?.write(Buffer.alloc(65_536, "x"));
     return 0;
@@ -56,7 +56,7 @@ test("output is kept up to a bound", async () => {
   expect(answer.body.length).toBe(1024 * 1024);
 });
 
-test("a provider that breaks its own output harms nobody else", async () => {
+test("a provider that destroys its own output stream does no harm", async () => {
   const handler = route((_command, { stdout, stderr }) => {
     stdout?.write("begun");
     stdout?.destroy(new Error("the back end's stream broke"));
@@ -68,7 +68,7 @@ test("a provider that breaks its own output harms nobody else", async () => {
   expect(await handler(fakeRequest({ query: "cmd=ls" }))).toMatchObject({ status: 200, body: "begun" });
 });
 
-test("without a command there is nothing to run", async () => {
+test("a request without a command is refused", async () => {
   await expect(Promise.resolve(route(() => 0)(fakeRequest()))).rejects.toMatchObject({ status: 400 });
 });
 
@@ -77,7 +77,7 @@ test.each([
   ["cmd=ls", { container: "side" }, 500, 'container not found ("side")'],
   ["cmd=", {}, 400, 'you must specify the command to run, as "cmd"'],
   ["cmd=+ls", {}, 400, 'you must specify the command to run, as "cmd"'],
-])("%s of %j is refused with %i, and the log says so", async (query, other, status, message) => {
+])("%s of %j is refused with %i, which is logged", async (query, other, status, message) => {
   const logger = new RecordingLogger();
   const params = { namespace: "default", pod: "web", container: "main", ...other };
 
@@ -85,7 +85,7 @@ test.each([
   expect(logger.fields).toMatchObject([{ verb: "run", result: `refused: ${message}` }]);
 });
 
-test("a command has neither input nor terminal, and a line in the log", async () => {
+test("a command has neither input nor terminal, and is logged", async () => {
   const logger = new RecordingLogger();
   const ios: AttachIO[] = [];
   const handler = route((_command, io) => {
@@ -101,7 +101,7 @@ test("a command has neither input nor terminal, and a line in the log", async ()
   ]);
 });
 
-test("commands have their places, which are free when they are over", async () => {
+test("commands occupy slots, which are free when they have ended", async () => {
   const started = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();
   const provider = {
@@ -131,7 +131,7 @@ test("commands have their places, which are free when they are over", async () =
   expect(await handler(fakeRequest({ query: "cmd=ls" }))).toMatchObject({ status: 200 });
 });
 
-test("what the output ends with is kept to the last byte, and nothing of what comes after", async () => {
+test("output is kept up to exactly the limit, and the rest is dropped", async () => {
   const handler = route((_command, { stdout, stderr }) => {
     stdout?.write("x".repeat(1024 * 1024 - 2));
     stderr?.write("end and more");

@@ -27,7 +27,7 @@ export class StreamBudgets {
   }
 
   /**
-   * Budget share of a request's caller. SPDY streams are counted for port-forwards only: a command has a few, which its slot stands for.
+   * Budget share of a request's caller. SPDY streams are counted for port-forwards only, because a command has only a few, and its slot limits them.
    */
   shareOf(request: Pick<KubeletRequest, "user" | "params">, { isForward }: { readonly isForward: boolean }): StreamingShare {
     const caller = callerOf(request);

@@ -13,7 +13,7 @@ function owner(user: string, namespace = "default", pod = "web"): StreamOwner {
 const others = { isLog: false };
 const logs = { isLog: true };
 
-/** Takes as many slots as there are, for streams that end when they are evicted. */
+/** Takes all free slots, for streams that end when they are evicted. */
 function takeAll(slots: StreamSlots, who: StreamOwner, kind = others): StreamSlot[] {
   const taken: StreamSlot[] = [];
   for (;;)
@@ -28,7 +28,7 @@ function takeAll(slots: StreamSlots, who: StreamOwner, kind = others): StreamSlo
 
 const evicted = (taken: readonly StreamSlot[]): number => taken.filter(({ signal }) => signal.aborted).length;
 
-test("as many streams as there are slots may be open, and a freed slot is free once", () => {
+test("at most as many streams as slots may be open, and disposing a slot twice frees it once", () => {
   const slots = testSlots(2);
   const first = slots.take(owner("a"), logs);
   slots.take(owner("a"), logs);
@@ -41,18 +41,18 @@ test("as many streams as there are slots may be open, and a freed slot is free o
   expect(() => slots.take(owner("a"), logs)).toThrow("too many streams");
 });
 
-test("who finds no slot is told to come again", () => {
+test("a caller who finds no slot is told when to retry", () => {
   expect(() => testSlots(0).take(owner("a"), logs)).toThrow(expect.objectContaining({ status: 503, headers: { "retry-after": "5" } }));
 });
 
-test("an eighth of the slots is for logs only", () => {
+test("an eighth of the slots is reserved for logs", () => {
   const slots = testSlots(16);
 
   expect(takeAll(slots, owner("a"))).toHaveLength(14);
   expect(takeAll(slots, owner("a", "other"), logs)).toHaveLength(2 + 6);
 });
 
-test("a user who holds less takes from who holds most, until both hold as much", () => {
+test("a user with fewer streams evicts those of the user with most, until both have equally many", () => {
   const slots = testSlots(8, { reservedForLogs: 0 });
   const greedy = takeAll(slots, owner("greedy"));
 
@@ -64,7 +64,7 @@ test("a user who holds less takes from who holds most, until both hold as much",
 test.each([
   ["namespace", owner("api", "tenant", "p"), owner("api", "other", "p")],
   ["pod", owner("api", "ns", "greedy"), owner("api", "ns", "modest")],
-])("of one user's streams the %s that holds most gives way", (_level, greedyOwner, modestOwner) => {
+])("of one user's streams, those of the %s with most are evicted", (_level, greedyOwner, modestOwner) => {
   const slots = testSlots(8, { reservedForLogs: 0 });
   const greedy = takeAll(slots, greedyOwner);
 
@@ -82,7 +82,7 @@ test("many pods of one namespace count as one against another namespace", () => 
   expect(evicted(tenant)).toBe(1);
 });
 
-test("the idlest is ended, with words for its client and a line for the log", async () => {
+test("the stream that is idle longest is evicted, with a reason for its client and a log line", async () => {
   const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
   const slots = testSlots(3, { reservedForLogs: 0, clock, throttledLog: new ThrottledLog({ clock, logger }) });
   const [first, second, third] = [0, 1, 2].map(() => slots.take(owner("api", "tenant"), others));
@@ -98,7 +98,7 @@ test("the idlest is ended, with words for its client and a line for the log", as
   expect(logger.fields).toEqual([{ limit: "maxStreams", max: 3, user: "api", pod: "tenant/web" }]);
 });
 
-test("who holds most themselves are refused, unless one of theirs has carried nothing for a minute", async () => {
+test("the caller with most streams is refused, unless one of its own has been idle for a minute", async () => {
   const clock = new VirtualClock();
   const slots = testSlots(2, { reservedForLogs: 0, clock });
   const [first] = [slots.take(owner("a"), others), slots.take(owner("a"), others)];
@@ -111,7 +111,7 @@ test("who holds most themselves are refused, unless one of theirs has carried no
   expect(first?.signal.aborted).toBe(true);
 });
 
-test("commands of a pod cannot end anybody's logs where only logs may have the rest", () => {
+test("commands cannot evict logs if the rest of the slots is reserved for logs", () => {
   const slots = testSlots(8, { reservedForLogs: 4 });
   const log = [0, 1, 2].map(() => slots.take(owner("a"), logs));
   for (let count = 0; count < 4; count++) slots.take(owner("b"), others);
@@ -121,7 +121,7 @@ test("commands of a pod cannot end anybody's logs where only logs may have the r
   expect(evicted(log)).toBe(0);
 });
 
-test("what is evicted and does not end keeps others from being evicted for commands, and not for logs", () => {
+test("while too many evicted streams have not ended, further evictions happen for logs only", () => {
   const slots = testSlots(16, { reservedForLogs: 0 });
   const greedy = Array.from({ length: 16 }, () => slots.take(owner("greedy"), others));
 
@@ -136,7 +136,7 @@ test("what is evicted and does not end keeps others from being evicted for comma
   expect(evicted(greedy)).toBe(4);
 });
 
-test("whatever others hold, a newcomer's first log finds a slot, unless all hold one each", () => {
+test("a caller's first log finds a slot unless every caller holds just one", () => {
   const step = fc.record({ user: fc.constantFrom("a", "b"), pod: fc.constantFrom("p", "q"), isLog: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
@@ -146,7 +146,7 @@ test("whatever others hold, a newcomer's first log finds a slot, unless all hold
           const slot = slots.take(owner(user, "ns", pod), { isLog });
           slot.signal.addEventListener("abort", () => slot[Symbol.dispose]());
         } catch {
-          // Refused, which is their business.
+          // Refused, which is allowed here.
         }
       expect(slots.take(owner("new"), logs).signal.aborted).toBe(false);
     }),

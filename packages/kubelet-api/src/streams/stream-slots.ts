@@ -106,7 +106,7 @@ export class StreamSlots {
     this.#throttledLog.log("warn", "evicted", fields, "a stream is evicted: too many are open, and its caller has the most");
     victim.controller.abort(
       new UnavailableError(
-        `evicted: ${this.#max} streams are open, and of those of the caller who has the most, this one was idle for longest`,
+        `evicted: ${this.#max} streams are open, and this one was idle for longest among those of the caller who has the most`,
       ),
     );
   }

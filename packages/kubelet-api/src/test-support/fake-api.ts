@@ -6,11 +6,11 @@ export class FakeApi {
   readonly client: KubeClient;
   /** Methods and paths of the requests so far, without queries. */
   readonly requests: string[] = [];
-  /** Bodies of the creations so far. */
+  /** Bodies of the created objects so far. */
   readonly created: KubernetesObject[] = [];
   /** Answers a request before anything else does. */
   override: ((method: string, path: string) => ScriptedAnswer | undefined) | undefined;
-  /** Changes an object that is created before it is stored. */
+  /** Changes a created object before it is stored. */
   onCreate: ((object: KubernetesObject) => KubernetesObject) | undefined;
   readonly #objects = new Map<string, KubernetesObject>();
   readonly #watches = new Map<string, Set<OpenBody>>();
@@ -24,7 +24,7 @@ export class FakeApi {
     return this.#objects.get(path);
   }
 
-  /** Stores an object under the path of its collection, and tells those who watch it. */
+  /** Stores an object under the path of its collection, and notifies its watchers. */
   put(collection: string, object: KubernetesObject): void {
     const path = `${collection}/${object.metadata?.name ?? ""}`;
     const before = this.#objects.get(path);

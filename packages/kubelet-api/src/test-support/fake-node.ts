@@ -28,7 +28,7 @@ export function fakeNode(
   return { access, problem: options.problem };
 }
 
-/** A pod `default/web` with one container `main` that runs. */
+/** A pod `default/web` with one running container `main`. */
 export function fakePod(change: Partial<Pod> = {}): Pod {
   const status = { name: "main", image: "busybox", imageID: "", ready: true, restartCount: 0, state: { running: {} } };
   return {
@@ -39,7 +39,7 @@ export function fakePod(change: Partial<Pod> = {}): Pod {
   };
 }
 
-/** A request of alice's, as a handler gets it. */
+/** A request by alice, as handlers get it. */
 export function fakeRequest(change: Partial<KubeletRequest> = {}): KubeletRequest {
   return {
     method: "GET",

@@ -1,6 +1,6 @@
 import type { LogFields, Logger } from "@virtual-kubelet/kube-client";
 
-/** Keeps what is logged, one line each: level and message. */
+/** Keeps the log, one line each: level and message. */
 export class RecordingLogger implements Logger {
   readonly lines: string[] = [];
   readonly fields: LogFields[] = [];
@@ -25,7 +25,7 @@ export class RecordingLogger implements Logger {
     return this;
   }
 
-  /** The messages of warnings. */
+  /** Messages of the warnings. */
   get warnings(): string[] {
     return this.lines.filter((line) => line.startsWith("warn ")).map((line) => line.slice(5));
   }

@@ -1,6 +1,6 @@
 import type { MetricLabels, Metrics } from "@virtual-kubelet/kube-client";
 
-/** Keeps what is counted and measured, one line each: `name{label="value"} value`, without a value for a count of one. */
+/** Keeps the recorded metrics, one line each: `name{label="value"} value`, without a value for a count of one. */
 export class RecordingMetrics implements Metrics {
   readonly samples: string[] = [];
 

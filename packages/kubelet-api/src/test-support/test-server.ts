@@ -10,10 +10,10 @@ import { startKubeletServer, type KubeletServer, type KubeletServerOptions } fro
 import { fakeNode, fakePod } from "./fake-node.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
-/** Makes server and client certificates of all test servers. */
+/** Issues the server and client certificates of all test servers. */
 export const testAuthority: CertificateAuthority = createCertificateAuthority("test-ca");
 
-/** Serving material for 127.0.0.1. */
+/** Certificate and key for 127.0.0.1. */
 export function issueServing(name: string): ServingTls {
   const { certificate, key } = testAuthority.issue({ commonName: name, names: ["127.0.0.1"], usages: ["server auth"] });
   return { certificate, key, clientCa: testAuthority.certificate };
@@ -23,7 +23,7 @@ export function issueServing(name: string): ServingTls {
 export class ReplaceableCertificate implements ServingCertificate {
   readonly #listeners = new Listeners();
   #tls: ServingTls;
-  /** How many listeners there are. */
+  /** Number of listeners. */
   listening = 0;
 
   constructor(tls: ServingTls = issueServing("first")) {
@@ -51,17 +51,17 @@ export class ReplaceableCertificate implements ServingCertificate {
   }
 }
 
-/** Lets everybody in as alice, and remembers what was asked. */
+/** Admits every caller as alice, and records the requests. */
 export class OpenAccess implements AccessControl {
-  /** What the requests wanted to do. */
+  /** Access that the requests asked for. */
   readonly asked: AccessAttributes[] = [];
-  /** What TLS said of the callers: whether the certificate is good, whose it is, and by which CA. */
+  /** TLS state of the callers: whether the certificate was verified, its name, and the CA that it was verified with. */
   readonly callers: { readonly authorized: boolean; readonly name: unknown; readonly judgedBy: string | undefined }[] = [];
-  /** Requests wait for it before they are let in. */
+  /** Requests wait for it before they are admitted. */
   gate: Promise<void> = Promise.resolve();
 
   authenticate: AccessControl["authenticate"] = async ({ socket, judgedBy }) => {
-    // The types say otherwise, but of a connection that is gone it is null.
+    // Null for a closed connection, contrary to the types.
     const shown = socket.getPeerCertificate() as { readonly subject?: { readonly CN?: unknown } } | null;
     this.callers.push({ authorized: socket.authorized, name: shown?.subject?.CN, judgedBy });
     await this.gate;
@@ -74,14 +74,14 @@ export class OpenAccess implements AccessControl {
   };
 }
 
-/** An answer, read to its end. */
+/** An answer that was read completely. */
 export interface ReadAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-/** A server on this machine, of a node with the pod `default/web` unless said otherwise, and a client for it. */
+/** A server on this machine, by default for a node with the pod `default/web`, and a client for it. */
 export class TestServer implements AsyncDisposable {
   readonly access: OpenAccess = new OpenAccess();
   readonly logger: RecordingLogger = new RecordingLogger();
@@ -100,12 +100,12 @@ export class TestServer implements AsyncDisposable {
     return this.#server?.port ?? 0;
   }
 
-  /** What a target of streaming's clients needs. */
+  /** Target for the clients of the package streaming. */
   target(path: string, headers: Record<string, string> = {}): { url: string; headers: Record<string, string>; tls: { ca: string } } {
     return { url: `https://127.0.0.1:${this.port}${path}`, headers, tls: { ca: testAuthority.certificate } };
   }
 
-  /** Asks on a connection of its own, and reads the whole answer. */
+  /** Sends a request on a new connection, and reads the whole answer. */
   get(path: string, options: { readonly method?: string; readonly headers?: Record<string, string> } = {}): Promise<ReadAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<ReadAnswer>();
     const { url, tls } = this.target(path);
@@ -119,14 +119,14 @@ export class TestServer implements AsyncDisposable {
     return promise;
   }
 
-  /** A TLS connection, whose errors harm nobody. */
+  /** A TLS connection with an error handler. */
   async connect(options: ConnectionOptions = {}): Promise<TLSSocket> {
     const socket = connect({ host: "127.0.0.1", port: this.port, ca: testAuthority.certificate, ...options });
     await once(socket, "secureConnect");
     return socket.on("error", () => {});
   }
 
-  /** Writes bytes to a new connection, and reads what comes until it is closed. */
+  /** Writes bytes to a new connection, and reads until it is closed. */
   async raw(bytes: string): Promise<string> {
     const socket = await this.connect();
     socket.write(bytes, "latin1");
@@ -138,7 +138,7 @@ export class TestServer implements AsyncDisposable {
   }
 }
 
-/** All that comes on a connection until it is closed, whoever does so and however. */
+/** Everything that a connection receives until it is closed, by either side and in any way. */
 export async function readToEnd(socket: TLSSocket): Promise<string> {
   let text = "";
   socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
