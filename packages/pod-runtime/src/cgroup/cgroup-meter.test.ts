@@ -100,7 +100,7 @@ async function machine(files: Readonly<Record<string, string>>, process: readonl
   return { meter, root: join(folder.path, "cgroup"), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 
-/** What both versions count of the same container. */
+/** Memory figures of the same container, the same in both versions. */
 const memory = {
   time,
   availableBytes: 67_108_864 - (8_962_048 - 8_380_000),
@@ -132,7 +132,7 @@ const cgroup = {
   memoryLimitBytes: 67_108_864,
 };
 
-test("a control group of version 1 is read from all hierarchies, its pressure from version 2's", async () => {
+test("a version 1 control group is read from all hierarchies, and its pressure from version 2", async () => {
   await using rig = await machine(v1, v1Process);
 
   expect(await rig.meter.ofProcess({ pid: 20, id: "c1" })).toEqual({
@@ -157,7 +157,7 @@ test("a mount point without a mount is not taken for a hierarchy", async () => {
   expect(await rig.meter.ofProcess({ pid: 20, id: "c1" })).toMatchObject({ cpu: { usageCoreNanoSeconds: 1_561_900_261 } });
 });
 
-test("a control group of version 2 is read from its one folder", async () => {
+test("a version 2 control group is read from its one folder", async () => {
   await using rig = await machine(v2, ["0::/pod/c1"]);
 
   const expected = {
@@ -180,7 +180,7 @@ test("a control group of version 2 is read from its one folder", async () => {
   expect(await rig.meter.ofPath("/pod/c1")).toEqual(expected);
 });
 
-test("what has no limit shows none, and what the kernel does not count is left out", async () => {
+test("without a limit no limit is shown, and figures that the kernel does not report are left out", async () => {
   await using rig = await machine(
     {
       "cgroup.controllers": "cpu memory\n",
@@ -199,7 +199,7 @@ test("what has no limit shows none, and what the kernel does not count is left o
   expect(usage?.cgroup).toEqual({ time, path: "/pod", cpuPeriodMicros: 100_000 });
 });
 
-test("a group that is not there, a process that has ended, and one that is another container's have no figures", async () => {
+test("a missing group, a process that has ended, and a process of another container have no figures", async () => {
   await using rig = await machine(v2, ["0::/pod/c1"]);
   await using bare = await machine({}, ["0::/pod/c1"]);
 
@@ -212,7 +212,7 @@ test("a group that is not there, a process that has ended, and one that is anoth
 
 const head = "Inter-|   Receive |  Transmit\n face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop\n";
 
-test("traffic is that of the network's interfaces but loopback, the main one first", async () => {
+test("traffic is that of the network's interfaces except loopback, with the main one first", async () => {
   const net = `${head}    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0
   net1: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0
   eth0: 10 20 30 40 0 0 0 0 50 60 70 80 0 0 0 0
@@ -227,7 +227,7 @@ test("traffic is that of the network's interfaces but loopback, the main one fir
   expect(await rig.meter.networkOf({ pid: 20, id: "c2" })).toBeUndefined();
 });
 
-test("a network with loopback alone has no traffic", async () => {
+test("a network with only loopback has no traffic", async () => {
   await using rig = await machine(v2, ["0::/pod/c1"], `${head}    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n`);
 
   expect(await rig.meter.networkOf({ pid: 20, id: "c1" })).toBeUndefined();

@@ -4,7 +4,7 @@ import { CgroupNames } from "./cgroup-names.ts";
 
 const uid = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
 
-test("with cgroupfs names are paths, and guaranteed pods have no class in theirs", () => {
+test("with cgroupfs names are paths, and guaranteed pods have no QoS class in their path", () => {
   const names = new CgroupNames("cgroupfs", "vkpods");
 
   expect(names.pod(uid, "Burstable")).toEqual({ path: `/vkpods/burstable/pod${uid}`, parent: `/vkpods/burstable/pod${uid}` });
@@ -12,7 +12,7 @@ test("with cgroupfs names are paths, and guaranteed pods have no class in theirs
   expect(names.tier("BestEffort").path).toBe("/vkpods/besteffort");
 });
 
-test("with systemd they are slices, each in those whose names it begins with", () => {
+test("with systemd names are slices, each inside the slices with which its name begins", () => {
   const slice = `vkpods-burstable-pod${uid.replaceAll("-", "_")}.slice`;
 
   expect(new CgroupNames("systemd", "vkpods").pod(uid, "Burstable")).toEqual({
@@ -80,19 +80,19 @@ test("a path of cgroupfs may have an @", () => {
   expect(new CgroupNames("cgroupfs", "/a@b").root.path).toBe("/a@b");
 });
 
-test("a prefix is a slice only where it ends like one, and is one name", () => {
+test("a prefix is a slice only if it is a single name with the suffix .slice", () => {
   expect(new CgroupNames("systemd", "a-b.slice.x").root.parent).toBe("a_b.slice.x.slice");
   expect(new CgroupNames("systemd", "/a-b.slice").root.parent).toBe("a_b.slice.slice");
 });
 
-test("a UID may be 201 characters long, and no longer", () => {
+test("a UID may have at most 201 characters", () => {
   const names = new CgroupNames("cgroupfs", "vkpods");
 
   expect(names.pod("a".repeat(201), "Guaranteed").path).toBe(`/vkpods/pod${"a".repeat(201)}`);
   expect(() => names.pod("a".repeat(202), "Guaranteed")).toThrow("expected letters");
 });
 
-test("tiers are below the root, but that of guaranteed pods is the root", () => {
+test("the cgroups of the QoS classes are below the root, and guaranteed pods use the root itself", () => {
   const names = new CgroupNames("systemd", "vkpods");
 
   expect(names.tier("Guaranteed")).toEqual(names.root);

@@ -15,7 +15,7 @@ const name = { path: "/pods/one", parent: "/pods/one" };
 describe("cgroups of version 1", () => {
   const open = (machine: FakeCgroups): CgroupV1Tree => new CgroupV1Tree(machine.root, { cpu: "cpu,cpuacct", memory: "memory" });
 
-  test("are made in both hierarchies, once", async () => {
+  test("are created in both hierarchies, once", async () => {
     await using machine = await FakeCgroups.open(1);
     const tree = open(machine);
 
@@ -24,7 +24,7 @@ describe("cgroups of version 1", () => {
     expect(await foldersIn(join(machine.root, "cpu,cpuacct/pods"))).toEqual(["one"]);
   });
 
-  test("are read as they were written, and what was not named stays", async () => {
+  test("are read as they were written, and limits that are not named keep their values", async () => {
     await using machine = await FakeCgroups.open(1);
     const tree = open(machine);
     await tree.make(name);
@@ -38,7 +38,7 @@ describe("cgroups of version 1", () => {
     expect(await tree.tryRead(name)).toEqual({ cpuShares: 204, cpuQuotaMicros: 20_000, memoryBytes: 8192 });
   });
 
-  test("without a limit have none", async () => {
+  test("report no limit if there is none", async () => {
     await using machine = await FakeCgroups.open(1);
     await machine.put(name.path, "cpu.shares", "2\n");
     await machine.put(name.path, "cpu.cfs_quota_us", "-1\n");
@@ -47,14 +47,14 @@ describe("cgroups of version 1", () => {
     expect(await open(machine).tryRead(name)).toEqual({ cpuShares: 2 });
   });
 
-  test("of which only the memory is there are known by that", async () => {
+  test("can be read if only the memory hierarchy has them", async () => {
     await using machine = await FakeCgroups.open(1);
     await machine.put(name.path, "memory.limit_in_bytes", "4096");
 
     expect(await open(machine).tryRead(name)).toEqual({ memoryBytes: 4096 });
   });
 
-  test("tell the memory in use, and none where it is not told", async () => {
+  test("report the memory in use, or 0 if it is unknown", async () => {
     await using machine = await FakeCgroups.open(1);
     expect(await open(machine).memoryUsage(name)).toBe(0);
     await machine.put(name.path, "memory.usage_in_bytes", "77\n");
@@ -62,7 +62,7 @@ describe("cgroups of version 1", () => {
     expect(await open(machine).memoryUsage(name)).toBe(77);
   });
 
-  test("are listed once from all hierarchies, and go from all", async () => {
+  test("are listed once for all hierarchies, and are removed from all of them", async () => {
     await using machine = await FakeCgroups.open(1);
     for (const hierarchy of ["cpu,cpuacct", "memory", "pids"]) await mkdir(join(machine.root, hierarchy, "pods/one"), { recursive: true });
     await mkdir(join(machine.root, "pids/pods/two"));
@@ -76,7 +76,7 @@ describe("cgroups of version 1", () => {
 });
 
 describe("cgroups of version 2", () => {
-  test("are read as they were written, and what was not named stays", async () => {
+  test("are read as they were written, and limits that are not named keep their values", async () => {
     await using machine = await FakeCgroups.open(2);
     const tree = new CgroupV2Tree(machine.root);
     expect([await tree.make(name), await tree.make(name)]).toEqual([true, false]);
@@ -93,7 +93,7 @@ describe("cgroups of version 2", () => {
     });
   });
 
-  test("without a limit have none", async () => {
+  test("report no limit if there is none", async () => {
     await using machine = await FakeCgroups.open(2);
     for (const [file, value] of [
       ["cpu.weight", "1"],
@@ -105,7 +105,7 @@ describe("cgroups of version 2", () => {
     expect(await new CgroupV2Tree(machine.root).tryRead(name)).toEqual({ cpuShares: 2 });
   });
 
-  test("of which only one file is there are known by that", async () => {
+  test("can be read if only one of the files exists", async () => {
     await using machine = await FakeCgroups.open(2);
     await machine.put(name.path, "memory.max", "4096");
     await machine.put("/pods/two", "cpu.weight", "1");
@@ -117,7 +117,7 @@ describe("cgroups of version 2", () => {
     ]);
   });
 
-  test("tell the memory in use, and none where it is not told", async () => {
+  test("report the memory in use, or 0 if it is unknown", async () => {
     await using machine = await FakeCgroups.open(2);
     const tree = new CgroupV2Tree(machine.root);
     expect(await tree.memoryUsage(name)).toBe(0);
@@ -126,7 +126,7 @@ describe("cgroups of version 2", () => {
     expect(await tree.memoryUsage(name)).toBe(77);
   });
 
-  test("are handed only the controllers that they have not yet", async () => {
+  test("get only the controllers that they do not have yet", async () => {
     await using machine = await FakeCgroups.open(2);
     await machine.put("/pods", "cgroup.subtree_control", "memory");
 
@@ -146,13 +146,13 @@ test.for([
   [262_143, 9_999],
   [262_144, 10_000],
   [500_000, 10_000],
-] as const)("%d shares have the weight %d, whose least shares have it too", ([shares, weight]) => {
+] as const)("%d shares have the weight %d, and so does the minimum of shares for that weight", ([shares, weight]) => {
   expect(weightOf(shares)).toBe(weight);
   expect(weightOf(sharesOf(weight))).toBe(weight);
   if (weight > 1) expect(weightOf(sharesOf(weight) - 1)).toBe(weight - 1);
 });
 
-test("CPUs become shares and quotas within what a kernel takes", () => {
+test("CPU amounts become shares and quotas within the kernel's limits", () => {
   expect([0n, 1n, 2n, 1_000n, 256_000n, 300_000n].map(cpuSharesOf)).toEqual([2, 2, 2, 1_024, 262_144, 262_144]);
   expect([0n, 9n, 10n, 11n, 1_500n].map((milli) => cpuQuotaOf(milli).cpuQuotaMicros)).toEqual([1_000, 1_000, 1_000, 1_100, 150_000]);
   expect(cpuQuotaOf(1n).cpuPeriodMicros).toBe(100_000);
@@ -160,7 +160,7 @@ test("CPUs become shares and quotas within what a kernel takes", () => {
 });
 
 describe("folders of cgroups", () => {
-  test("are listed without files, and none where there is no folder", async () => {
+  test("are listed without files; a missing folder has none", async () => {
     await using folder = await tempFolder();
     await mkdir(join(folder.path, "a"));
     await writeFile(join(folder.path, "file"), "");
@@ -169,7 +169,7 @@ describe("folders of cgroups", () => {
     await expect(foldersIn(join(folder.path, "file"))).rejects.toMatchObject({ code: "ENOTDIR" });
   });
 
-  test("are removed with those in them, the inner ones first, and again it is nothing to do", async () => {
+  test("are removed with their child folders, innermost first; a second removal does nothing", async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, "a");
     await makeFolder(join(path, "b/c"));
@@ -182,7 +182,7 @@ describe("folders of cgroups", () => {
     await expect(removeFolders(path)).rejects.toMatchObject({ code: "ENOTEMPTY" });
   });
 
-  test("have files that are read without blanks, and a failed write names the file, the value and its code", async () => {
+  test("have files that are read without whitespace; the error of a failed write contains the file, the value and its code", async () => {
     await using folder = await tempFolder();
     await writeSetting(folder.path, "memory.max", "max\n");
 
@@ -197,7 +197,7 @@ describe("folders of cgroups", () => {
 });
 
 describe("openTree", () => {
-  test("says where there are no cgroups, or none of the machine's own", async () => {
+  test("explains if there are no cgroups, or only those of a container", async () => {
     await using folder = await tempFolder();
     expect(await openTree({ root: folder.path, driver: "cgroupfs" })).toEqual({
       problem: `there are no cgroups for CPU and memory at ${folder.path}`,
@@ -214,7 +214,7 @@ describe("openTree", () => {
     expect(await openTree({ root: folder.path, driver: "cgroupfs" })).toMatchObject({ tree: expect.any(CgroupV1Tree) });
   });
 
-  test("takes version 2 where it is, and systemd's slices where that is the driver", async () => {
+  test("uses version 2 if it is mounted, and systemd's slices if that is the driver", async () => {
     await using machine = await FakeCgroups.open(2);
     const { root } = machine;
     const systemctl = async (): Promise<{ exitCode: number; stdout: string; stderr: string }> => ({ exitCode: 0, stdout: "", stderr: "" });
@@ -223,7 +223,7 @@ describe("openTree", () => {
     expect(await openTree({ root, driver: "systemd", systemctl })).toMatchObject({ tree: expect.any(SystemdSlices) });
   });
 
-  test("says why systemd cannot be asked", async () => {
+  test("explains why systemd does not answer", async () => {
     await using machine = await FakeCgroups.open(2);
     const answer = { exitCode: 1, stdout: "", stderr: "  no bus\n" };
 
@@ -240,7 +240,7 @@ describe("openTree", () => {
 });
 
 describe("slices", () => {
-  test("have properties for what is limited, by the version of the cgroups", () => {
+  test("have properties for the limits, depending on the version of the cgroups", () => {
     const limits = { cpuShares: 1_024, cpuQuotaMicros: 45_500, cpuPeriodMicros: 100_000, memoryBytes: 4096 };
 
     expect(slicePropertiesOf(limits, 1)).toEqual(["CPUShares=1024", "CPUQuota=46%", "MemoryLimit=4096"]);
@@ -252,7 +252,7 @@ describe("slices", () => {
     expect(slicePropertiesOf({}, 2)).toEqual([]);
   });
 
-  test("are new where there is no such cgroup yet, are not written without need, and read from the files", async () => {
+  test("are new if their cgroup does not exist, are written only if necessary, and are read from files", async () => {
     await using machine = await FakeCgroups.open(2);
     const said: string[] = [];
     const systemctl = async (args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> => {
@@ -277,7 +277,7 @@ describe("slices", () => {
     expect(said).toEqual(["start a.slice", "stop a.slice", "revert a.slice"]);
   });
 
-  test("with something in them are busy", async () => {
+  test("are not removed while they contain anything", async () => {
     await using machine = await FakeCgroups.open(2);
     await machine.put("/a.slice/inner", "memory.max", "max");
     const slices = new SystemdSlices({

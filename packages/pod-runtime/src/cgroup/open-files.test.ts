@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { countOpenFiles } from "./open-files.ts";
 
-test("open files and sockets of all processes are counted, and others have their turn in between", async () => {
+test("open files and sockets of all processes are counted, with yields to the event loop in between", async () => {
   await using folder = await tempFolder();
   const open = async (pid: string, files: readonly string[]): Promise<void> => {
     await mkdir(join(folder.path, pid, "fd"), { recursive: true });

@@ -5,7 +5,7 @@ import { podCgroupLimits } from "./pod-cgroup-limits.ts";
 
 const Mi = 2 ** 20;
 
-/** Quantities of CPU and memory, as `100m 100Mi`; `-` is none. */
+/** Quantities of CPU and memory from a text such as `100m 100Mi`; `-` means none. */
 function list(text: string): Record<string, string> {
   const [cpu = "-", memory = "-"] = text.split(" ");
   return { ...(cpu !== "-" && { cpu }), ...(memory !== "-" && { memory }) };
@@ -77,17 +77,17 @@ const cases: readonly (readonly [string, Partial<PodSpec>, ReturnType<typeof pod
   ],
 ];
 
-test.for(cases)("%s is as a kubelet has it", ([, spec, expected]) => {
+test.for(cases)("%s has the same limits as with a kubelet", ([, spec, expected]) => {
   expect(podCgroupLimits({ spec: { containers: [], ...spec } })).toEqual(expected);
 });
 
-test("without the enforcement of CPU limits there is no quota", () => {
+test("if CPU limits are not enforced there is no quota", () => {
   const pod = { spec: { containers: [having("100m 100Mi", "200m 200Mi")] } };
 
   expect(podCgroupLimits(pod, { cpuQuota: false })).toEqual(limits(102, undefined, 200));
 });
 
-test("an init container without limits counts as limited after a sidecar that is, and overhead is added", () => {
+test("an init container without limits counts as limited after a limited sidecar, and overhead is added", () => {
   const sidecar = having("100m 100Mi", "100m 100Mi", { restartPolicy: "Always" });
   const containers = [having("100m 100Mi", "200m 200Mi")];
 
@@ -105,7 +105,7 @@ const limited = fc
     return { cpu, mebibytes, kind, container: having(own, own, kind === "sidecar" ? { restartPolicy: "Always" } : {}) };
   });
 
-test("where every container is limited no container may have more than its pod, nor all that run at once", () => {
+test("if every container has a limit, the pod's limit covers each container, and all containers that run together", () => {
   fc.assert(
     fc.property(fc.array(limited, { minLength: 1, maxLength: 6 }), (all) => {
       const of = (...kinds: string[]): typeof all => all.filter(({ kind }) => kinds.includes(kind));

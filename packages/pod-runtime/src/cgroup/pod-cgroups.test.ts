@@ -8,7 +8,7 @@ import { podWith } from "../test-support/pod-rig.ts";
 const { signal } = new AbortController();
 const Mi = 2 ** 20;
 
-/** A pod that asks for half of what it may use. */
+/** A pod with these limits, whose requests are half of them. */
 function podOf(uid: string, cpu: number, mebibytes: number): Pod {
   const resources = { requests: { cpu: `${cpu / 2}m` }, limits: { cpu: `${cpu}m`, memory: `${mebibytes}Mi` } };
   const pod = podWith({ containers: [{ name: "app", image: "app:1", resources }] });
@@ -38,7 +38,7 @@ describe.for([
     weights: { root: "157", limited: "79", burstable: "23", bestEffort: "1" },
   },
 ])("on version $version", ({ version, files, usage, made, grown, fitted, weights }) => {
-  test("a pod has a cgroup with its limits, which follows it, and goes with it", async () => {
+  test("a pod has a cgroup with its limits, which is changed and removed with the pod", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods();
     const held = (): Promise<unknown> => Promise.all(files.map((file) => machine.read(path, file)));
@@ -59,7 +59,7 @@ describe.for([
     expect(machine.warnings).toEqual([]);
   });
 
-  test("all pods together have the machine's CPUs, burstable ones what they ask for, best effort ones the least", async () => {
+  test("all pods together get the weight of the machine's CPUs, burstable pods that of their requests, best effort pods the minimum", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods();
     const weight = (at: string): Promise<string | undefined> => machine.read(at, files[0] ?? "");
@@ -76,7 +76,7 @@ describe.for([
     expect(await weight("/vkpods/burstable")).toBe(made[0]);
   });
 
-  test("all pods together are limited, before and after the first of them, and what pods ask for stays as it is", async () => {
+  test("all pods together can be limited, before and after the first pod, and the pods' own limits stay", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods();
     const [shares = "", , memory = ""] = files;
@@ -93,7 +93,7 @@ describe.for([
     expect(await machine.read(path, memory)).toBe(String(100 * Mi));
   });
 
-  test("nothing is limited together with what is no pod's", async () => {
+  test("the parent of the pods' cgroups is not limited if it contains anything else", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods({ prefix: "/shared" });
     await machine.put("/shared/database", "pids.max", "1");
@@ -106,7 +106,7 @@ describe.for([
     expect(await machine.read("/shared", files[2] ?? "")).toBeUndefined();
   });
 
-  test("the next program finds it as it is, and a pod that has none stays without", async () => {
+  test("the next program finds the cgroup unchanged, and a pod without one stays without", async () => {
     await using machine = await FakeCgroups.open(version);
     await machine.pods().prepare(podOf("u1", 400, 100), signal);
     const next = machine.pods();
@@ -118,7 +118,7 @@ describe.for([
     expect(await machine.names("/vkpods/burstable")).toEqual(["podu1"]);
   });
 
-  test("memory that is in use is not taken away", async () => {
+  test("a memory limit is not set below the memory in use", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods();
     await pods.prepare(podOf("u1", 400, 100), signal);
@@ -130,7 +130,7 @@ describe.for([
     expect(await machine.read(path, files[2] ?? "")).toBe(made[2]);
   });
 
-  test("an administrator's own prefix keeps its weight", async () => {
+  test("an existing prefix of the administrator keeps its weight", async () => {
     await using machine = await FakeCgroups.open(version);
     await machine.put("/mine/apart", files[0] ?? "", "77");
     expect(await machine.pods({ prefix: "/mine/apart" }).prepare(podOf("u1", 400, 100), signal)).toBe("/mine/apart/burstable/podu1");
@@ -138,7 +138,7 @@ describe.for([
     expect(await machine.read("/mine/apart", files[0] ?? "")).toBe("77");
   });
 
-  test("processes that are ending are waited for, and others keep their cgroup until a sweep", async () => {
+  test("the removal waits for processes that are ending; other processes keep their cgroup until a sweep", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods();
     await pods.prepare(podOf("u1", 400, 100), signal);
@@ -153,7 +153,7 @@ describe.for([
     expect(machine.warnings).toEqual(["the cgroup of a pod that is gone could not be removed; will retry"]);
   });
 
-  test("a sweep removes pods that nobody knows twice in a row, and nothing else", async () => {
+  test("a sweep removes cgroups of pods that were unknown twice in a row, and nothing else", async () => {
     await using machine = await FakeCgroups.open(version);
     const pods = machine.pods();
     for (const uid of ["known", "busy", "gone"]) await pods.prepare(podOf(uid, 400, 100), signal);
@@ -166,7 +166,7 @@ describe.for([
     expect(await machine.names("/vkpods/burstable")).toEqual(["podbusy", "podknown", "something"]);
   });
 
-  test("cgroups that are not the machine's are left alone, which is said once", async () => {
+  test("cgroups that are not the machine's own are not used, which is logged once", async () => {
     await using machine = await FakeCgroups.open(version);
     if (version === 2) await writeFile(join(machine.root, "cgroup.type"), "domain");
     else await rm(join(machine.root, "memory/release_agent"));
@@ -184,7 +184,7 @@ describe.for([
   });
 });
 
-test("on version 2 the controllers are handed down, as far as they are not yet", async () => {
+test("on version 2 controllers are enabled for child cgroups where they are not enabled yet", async () => {
   await using machine = await FakeCgroups.open(2);
   await machine.pods().prepare(podOf("u1", 400, 100), signal);
 
@@ -192,7 +192,7 @@ test("on version 2 the controllers are handed down, as far as they are not yet",
   expect(await machine.read("/vkpods/burstable", "cgroup.subtree_control")).toBe("+memory");
 });
 
-test("where the machine has no cgroups for processes, the rest is limited", async () => {
+test("if the machine has no controller for processes, the other limits are set", async () => {
   await using first = await FakeCgroups.open(1);
   await rm(join(first.root, "pids"), { recursive: true });
   await using second = await FakeCgroups.open(2);
@@ -205,7 +205,7 @@ test("where the machine has no cgroups for processes, the rest is limited", asyn
   expect(await second.read("/vkpods", "memory.max")).toBe(String(500 * Mi));
 });
 
-test("on version 2 the controller of processes is handed down to the pods' cgroup alone", async () => {
+test("on version 2 the controller for processes is enabled down to the pods' common cgroup only", async () => {
   await using machine = await FakeCgroups.open(2);
   await writeFile(join(machine.root, "cgroup.subtree_control"), "cpu memory");
   await machine.pods({ prefix: "/a/b" }).limit({ processes: 7 }, signal);
@@ -215,14 +215,14 @@ test("on version 2 the controller of processes is handed down to the pods' cgrou
   expect(await machine.read("/a/b", "cgroup.subtree_control")).toBeUndefined();
 });
 
-test("cgroups that cannot be made are said once", async () => {
+test("a failure to create cgroups is logged once", async () => {
   await using machine = await FakeCgroups.open(2);
   await writeFile(join(machine.root, "vkpods"), "");
   expect(await machine.pods().prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
   expect(machine.warnings).toHaveLength(1);
 });
 
-test("a limit that the kernel refuses does not keep a pod from being begun", async () => {
+test("a limit that the kernel refuses does not prevent the start of a pod", async () => {
   await using machine = await FakeCgroups.open(1);
   await machine.put(`${path}/memory.limit_in_bytes`, "memory.in_the_way", "");
 
@@ -231,7 +231,7 @@ test("a limit that the kernel refuses does not keep a pod from being begun", asy
   expect(machine.warnings).toEqual(["a pod's cgroup does not have all of the pod's limits"]);
 });
 
-test("an engine that does not tell yet is asked again", async () => {
+test("an engine whose driver is still unknown is asked again", async () => {
   await using machine = await FakeCgroups.open(2);
   const answers = [Promise.reject(new Error("the engine is away")), Promise.resolve("cgroupfs" as const)];
   const pods = machine.pods({ driver: () => answers.shift() ?? Promise.resolve(undefined) });
@@ -240,7 +240,7 @@ test("an engine that does not tell yet is asked again", async () => {
   expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBe(path);
 });
 
-test("with systemd's driver and without its program pods go without, which is said once", async () => {
+test("with the systemd driver but without systemctl pods have no cgroups, which is logged once", async () => {
   await using machine = await FakeCgroups.open(2);
   const systemctl = (): Promise<never> => Promise.reject(Object.assign(new Error("spawn"), { code: "ENOENT" }));
   const pods = machine.pods({ driver: () => Promise.resolve("systemd"), systemctl });
@@ -249,7 +249,7 @@ test("with systemd's driver and without its program pods go without, which is sa
   expect(await pods.prepare(podOf("u1", 400, 100), signal)).toBeUndefined();
   expect(machine.warnings).toHaveLength(1);
 });
-test("a pod's cgroup is tried to be removed ten times, 50 ms apart", async () => {
+test("the removal of a pod's cgroup is tried ten times, 50 ms apart", async () => {
   await using machine = await FakeCgroups.open(2);
   let tries = 0;
   const pods = machine.pods({
@@ -267,7 +267,7 @@ test("a pod's cgroup is tried to be removed ten times, 50 ms apart", async () =>
   expect(machine.clock.monotonic() - before).toBeGreaterThanOrEqual(450);
 });
 
-test("a cgroup that cannot be removed for another reason is not waited for, and a sweep says so each time", async () => {
+test("after another error than EBUSY the removal is not retried, and each sweep logs the failure", async () => {
   await using machine = await FakeCgroups.open(2);
   let tries = 0;
   const pods = machine.pods({
@@ -286,7 +286,7 @@ test("a cgroup that cannot be removed for another reason is not waited for, and 
   expect(machine.warnings.slice(1)).toEqual(Array.from({ length: 2 }, () => "a cgroup could not be removed"));
 });
 
-test("what a pod has already is not written again when it grows", async () => {
+test("growing a pod does not write limits that it already has", async () => {
   await using machine = await FakeCgroups.open(1);
   const pods = machine.pods();
   await pods.prepare(podOf("u1", 400, 100), signal);
@@ -298,7 +298,7 @@ test("what a pod has already is not written again when it grows", async () => {
   expect(await machine.read(path, "memory.limit_in_bytes")).toBe(String(200 * Mi));
 });
 
-test("a pod without a driver has no cgroup, and nothing is said", async () => {
+test("without a driver pods have no cgroups, and nothing is logged", async () => {
   await using machine = await FakeCgroups.open(2);
   const pods = machine.pods({ driver: () => Promise.resolve(undefined) });
 
@@ -306,7 +306,7 @@ test("a pod without a driver has no cgroup, and nothing is said", async () => {
   expect([await pods.sweep(() => false, signal), machine.warnings, await machine.names("/")]).toEqual([[], [], []]);
 });
 
-test("memory down to what is in use may be taken away", async () => {
+test("a memory limit can be lowered to the memory in use", async () => {
   await using machine = await FakeCgroups.open(2);
   const pods = machine.pods();
   await pods.prepare(podOf("u1", 400, 100), signal);
@@ -317,14 +317,14 @@ test("memory down to what is in use may be taken away", async () => {
   expect(await machine.read(path, "memory.max")).toBe(String(50 * Mi));
 });
 
-test("without the enforcement of CPU limits pods have no quota", async () => {
+test("if CPU limits are not enforced pods have no quota", async () => {
   await using machine = await FakeCgroups.open(2);
   await machine.pods({ cpuQuota: false }).prepare(podOf("u1", 400, 100), signal);
 
   expect([await machine.read(path, "cpu.max"), await machine.read(path, "memory.max")]).toEqual([undefined, String(100 * Mi)]);
 });
 
-test("what a pod's cgroup has used is told, and nothing of a pod that has none", async () => {
+test("the usage of a pod's cgroup is reported; a pod without one has none", async () => {
   await using machine = await FakeCgroups.open(2);
   const pods = machine.pods();
   await pods.prepare(podOf("u1", 400, 100), signal);

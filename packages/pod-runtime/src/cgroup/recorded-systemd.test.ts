@@ -17,14 +17,14 @@ const tier = "/vkpods.slice/vkpods-burstable.slice";
 const ref = { namespace: "default", name: "web", uid: "u1" };
 const versions = [1, 2] as const;
 
-/** A pod that asks for half of what it may use. */
+/** A pod with these limits, whose requests are half of them. */
 function podOf(cpu: number, mebibytes: number): Pod {
   const resources = { requests: { cpu: `${cpu / 2}m` }, limits: { cpu: `${cpu}m`, memory: `${mebibytes}Mi` } };
   const pod = podWith({ containers: [{ name: "app", image: "app:1", resources }] });
   return { ...pod, metadata: { ...pod.metadata, uid: "u1" } };
 }
 
-/** Pods on a machine whose systemd answers as it did in a scenario of the recording. */
+/** Cgroups on a machine whose systemd answers as recorded in a scenario. */
 async function replay(scenario: string, machine: FakeCgroups): Promise<{ systemd: RecordedSystemd; pods: PodCgroups }> {
   const systemd = new RecordedSystemd(scenario, machine);
   await systemd.step("@boot");
@@ -32,20 +32,20 @@ async function replay(scenario: string, machine: FakeCgroups): Promise<{ systemd
   return { systemd, pods: machine.pods({ driver: () => Promise.resolve("systemd"), systemctl }) };
 }
 
-/** What was answered to a command of a scenario. */
+/** Recorded answer to a command of a scenario. */
 function answerTo(scenario: string, ...command: readonly string[]): RecordedAnswer {
   const found = recordedAnswers(scenario).find((answer) => answer.command.join(" ") === command.join(" "));
   if (!found) throw new Error(`${command.join(" ")} is not recorded in "${scenario}"`);
   return found;
 }
 
-test("the recording names the systemd that answered", () => {
+test("the recording contains the version of systemd", () => {
   expect(recordedSystemd.systemd).toMatch(/^252\./);
   expect(answerTo("unknown", "show", "--property=Version").stdout).toBe(`Version=${recordedSystemd.systemd}\n`);
 });
 
 describe.for(versions)("on cgroups of version %d", (version) => {
-  test("a pod's slice gets its limits, follows the pod, and goes with it, though no container was ever in it", async () => {
+  test("a pod's slice gets its limits, is changed and removed with the pod, even if it never had a container", async () => {
     await using machine = await FakeCgroups.open(version);
     const { systemd, pods } = await replay(`a pod on version ${version}`, machine);
 
@@ -68,7 +68,7 @@ describe.for(versions)("on cgroups of version %d", (version) => {
   });
 });
 
-test("a slice with a process is left until the process has ended", async () => {
+test("a slice with a process is not removed until the process has ended", async () => {
   await using machine = await FakeCgroups.open(2);
   const { systemd, pods } = await replay("a pod with a process", machine);
   await pods.prepare(podOf(455, 100), signal);
@@ -82,7 +82,7 @@ test("a slice with a process is left until the process has ended", async () => {
   expect([systemd.rest, machine.warnings.length, await machine.names(tier)]).toEqual([[], 1, []]);
 });
 
-test("a slice that systemd does not know any more is removed without an error", async () => {
+test("a slice that systemd does not know is removed without an error", async () => {
   await using machine = await FakeCgroups.open(2);
   const systemd = new RecordedSystemd("unknown", machine);
   await systemd.step("@boot");
@@ -94,7 +94,7 @@ test("a slice that systemd does not know any more is removed without an error", 
   expect([systemd.rest, await machine.names(tier)]).toEqual([[], []]);
 });
 
-test("a machine without systemd says so in systemctl's words", async () => {
+test("a machine without systemd is reported in systemctl's words", async () => {
   await using machine = await FakeCgroups.open(2);
   const { systemctl } = new RecordedSystemd("not booted", machine);
 
@@ -105,10 +105,10 @@ test("a machine without systemd says so in systemctl's words", async () => {
   });
 });
 
-describe("what the driver relies on", () => {
+describe("behavior of systemd that the driver relies on", () => {
   const folder = `${tier}/${slice}`;
 
-  test("each property that systemd accepted is the slice's from then on, and the others stay", () => {
+  test("each property that systemd accepts is set on the slice, and the others stay", () => {
     const shown = (property: string): [string, string] => {
       const [name = "", value = ""] = property.split("=");
       return name === "CPUQuota" ? ["CPUQuotaPerSecUSec", spanOf(value)] : [name, value];
@@ -128,7 +128,7 @@ describe("what the driver relies on", () => {
     expect(compared).toBeGreaterThan(40);
   });
 
-  test("limits that are set before a slice is started hold when it is, also after systemd was reloaded", () => {
+  test("limits that are set before a slice is started apply when it starts, even after systemd was reloaded", () => {
     expect(answerTo("reloaded", "set-property", "--runtime", slice, "MemoryMax=4096").shown).toMatchObject({ ActiveState: "inactive" });
     expect(answerTo("reloaded", "start", slice).shown).toMatchObject({ ActiveState: "active", MemoryMax: "4096" });
   });
@@ -146,7 +146,7 @@ describe("what the driver relies on", () => {
     expect(answerTo("stopped with a process", "stop", slice)).toMatchObject({ exitCode: 0, cgroups: ["/vkpods.slice", tier] });
   });
 
-  test("reverting a slice leaves no limit", () => {
+  test("reverting a slice removes all limits", () => {
     expect(answerTo("a pod on version 2", "revert", slice).shown).toMatchObject({
       CPUWeight: "[not set]",
       CPUQuotaPerSecUSec: "infinity",
@@ -169,7 +169,7 @@ describe("values", () => {
     [2, { processes: 0 }],
     [2, cpuQuotaOf(1n)],
     [2, cpuQuotaOf(256_000n)],
-  ] as const)("on version %d systemd takes the limits of %j", ([version, limits]) => {
+  ] as const)("on version %d systemd accepts the limits of %j", ([version, limits]) => {
     const properties = slicePropertiesOf(limits, version);
 
     expect(properties.map(code)).toEqual([0]);
@@ -189,7 +189,7 @@ describe("values", () => {
     expect(answerTo("values", "set-property", "--runtime", slice, property)).toMatchObject({ exitCode: 1, stderr: `${reason}\n` });
   });
 
-  test("a value that systemd refuses keeps it from setting the others", () => {
+  test("if systemd refuses one value, the other properties of the command are not set", () => {
     const refused = answerTo("values", "set-property", "--runtime", slice, "CPUWeight=7", "MemoryMax=0");
 
     expect([refused.exitCode, refused.shown?.["CPUWeight"]]).toEqual([1, "10000"]);
@@ -197,7 +197,7 @@ describe("values", () => {
 });
 
 describe("names", () => {
-  test.for(["a:b.slice", "a_b.slice", "a.b-c.slice"])("%s is a slice for both", (name) => {
+  test.for(["a:b.slice", "a_b.slice", "a.b-c.slice"])("%s is a valid slice for the driver and for systemd", (name) => {
     const { path, parent } = new CgroupNames("systemd", name).root;
 
     expect([parent, answerTo("names", "set-property", "--runtime", name, "CPUWeight=7")]).toMatchObject([
@@ -206,12 +206,12 @@ describe("names", () => {
     ]);
   });
 
-  test.for(["a--b.slice", "a@.slice", "a@b.slice"])("%s is a slice for neither", (name) => {
+  test.for(["a--b.slice", "a@.slice", "a@b.slice"])("%s is an invalid slice for the driver and for systemd", (name) => {
     expect(answerTo("names", "set-property", "--runtime", name, "CPUWeight=7").exitCode).toBe(1);
     expect(() => new CgroupNames("systemd", name)).toThrow(/^name (cgroups|slices) below "/);
   });
 
-  test("a refusal has systemctl's words", async () => {
+  test("an error contains systemctl's words", async () => {
     await using machine = await FakeCgroups.open(2);
     const { exitCode, stdout, stderr } = answerTo("names", "set-property", "--runtime", "a@b.slice", "CPUWeight=7");
     const systemctl = async (): Promise<{ exitCode: number; stdout: string; stderr: string }> => ({ exitCode, stdout, stderr });

@@ -13,19 +13,19 @@ interface Evicted extends PodEviction {
   readonly name: string;
 }
 
-/** A node of 1000 MiB memory and 1000 MiB disk, whose pods use what a test says. */
+/** A node with 1000 MiB of memory and of disk, whose pods have the usage that a test sets. */
 class Machine {
   readonly clock = new VirtualClock();
   readonly evicted: Evicted[] = [];
   readonly counted: string[] = [];
   readonly pods = new Map<string, { readonly pod: Pod; readonly memoryMi: number; readonly diskMi: number }>();
-  /** Pods that are evicted and have not ended. */
+  /** Evicted pods that have not ended. */
   readonly ending = new Set<string>();
   /** Messages of events on the node. */
   readonly told: string[] = [];
   conditionChanges = 0;
   imagesMi = 0;
-  /** What containers of pods that have ended take up. */
+  /** Disk usage of the containers of pods that have ended. */
   endedMi = 0;
   reclaims = 0;
   isBroken = false;
@@ -67,7 +67,7 @@ class Machine {
     this.pods.set(name, { pod: podOf(name, spec), memoryMi, diskMi });
   }
 
-  /** An evicted pod has ended. */
+  /** Ends an evicted pod. */
   end(name: string): void {
     this.pods.delete(name);
     this.ending.delete(name);
@@ -107,7 +107,7 @@ function statsOf(name: string, memoryMi: number, diskMi: number): PodStats {
 }
 
 describe("when memory runs out", () => {
-  test("one pod is evicted, and the next one only when its end did not help", async () => {
+  test("one pod is evicted, and the next one only if the end of the first did not free enough", async () => {
     const machine = new Machine();
     machine.run("large", { memoryMi: 500 });
     machine.run("small", { memoryMi: 420 });
@@ -143,7 +143,7 @@ describe("when memory runs out", () => {
     await running;
   });
 
-  test("a pod whose end takes long is waited for half a minute", async () => {
+  test("eviction waits half a minute for a pod that takes long to end", async () => {
     const machine = new Machine();
     machine.run("stuck", { memoryMi: 500 });
     machine.run("next", { memoryMi: 450 });
@@ -166,7 +166,7 @@ describe("when memory runs out", () => {
     expect(machine.conditions).toBe("MemoryPressure");
   });
 
-  test("by a soft threshold, pods have the shorter of their own grace and the node's", async () => {
+  test("at a soft threshold, pods get the shorter of their own grace period and the node's", async () => {
     const machine = new Machine({
       evictionHard: {},
       evictionSoft: { "memory.available": "200Mi" },
@@ -186,7 +186,7 @@ describe("when memory runs out", () => {
 });
 
 describe("when the disk is full", () => {
-  test("images go first, and pods stay if that is enough", async () => {
+  test("images are removed first, and pods stay if that is enough", async () => {
     const machine = new Machine({}, { reclaimsImages: true });
     machine.run("writer", { diskMi: 800 });
     machine.imagesMi = 150;
@@ -197,7 +197,7 @@ describe("when the disk is full", () => {
     expect(machine.reclaims).toBe(1);
   });
 
-  test("containers of pods that have ended go, whether or not images do", async () => {
+  test("containers of pods that have ended are removed, whether or not images are", async () => {
     for (const reclaimsImages of [false, true]) {
       const machine = new Machine({}, { reclaimsImages });
       machine.run("writer", { diskMi: 800 });
@@ -209,7 +209,7 @@ describe("when the disk is full", () => {
     }
   });
 
-  test("and images are not enough, a pod goes", async () => {
+  test("and removing images is not enough, a pod is evicted", async () => {
     const machine = new Machine({}, { reclaimsImages: true });
     machine.run("writer", { diskMi: 900 });
     machine.imagesMi = 50;
@@ -220,7 +220,7 @@ describe("when the disk is full", () => {
   });
 });
 
-test("pods over their own limit of storage go at once, several together, without a condition", async () => {
+test("pods that exceed their own storage limit are evicted at once, even several together, without a node condition", async () => {
   const limits = { "ephemeral-storage": "10Mi" };
   const spec = { containers: [{ name: "app", resources: { limits } }] };
   const machine = new Machine();
@@ -244,7 +244,7 @@ test("pods over their own limit of storage go at once, several together, without
   ]);
 });
 
-test("a look that fails leaves the conditions as they are, and is tried again", async () => {
+test("a check that fails leaves the conditions unchanged, and is repeated", async () => {
   const machine = new Machine();
   machine.isBroken = true;
   const stop = new AbortController();
@@ -264,13 +264,13 @@ describe("a new pod", () => {
   const burstable = { containers: [{ name: "app", resources: { requests: { memory: "1Mi" } } }] };
 
   test.for<[what: string, memoryMi: number, diskMi: number, spec: object, isTaken: boolean]>([
-    ["is taken by a node that has enough of all", 100, 100, {}, true],
-    ["of best effort is refused by a node that is short of memory", 950, 100, {}, false],
-    ["that tolerates the shortage is taken", 950, 100, { tolerations: [memoryTaint] }, true],
-    ["that has asked for memory is taken", 950, 100, burstable, true],
-    ["is refused by a node whose disk is full, whatever it has asked for", 100, 950, burstable, false],
-    ["is refused by a node that is short of both, whatever it tolerates", 950, 950, { tolerations: [memoryTaint] }, false],
-    ["that is critical is always taken", 950, 950, { priority: 2_000_000_000 }, true],
+    ["is admitted by a node with enough resources", 100, 100, {}, true],
+    ["of class best effort is refused by a node under memory pressure", 950, 100, {}, false],
+    ["that tolerates memory pressure is admitted", 950, 100, { tolerations: [memoryTaint] }, true],
+    ["with a memory request is admitted under memory pressure", 950, 100, burstable, true],
+    ["is refused by a node under disk pressure, whatever it requests", 100, 950, burstable, false],
+    ["is refused by a node under memory and disk pressure, whatever it tolerates", 950, 950, { tolerations: [memoryTaint] }, false],
+    ["that is critical is always admitted", 950, 950, { priority: 2_000_000_000 }, true],
   ])("%s", async ([, memoryMi, diskMi, spec, isTaken]) => {
     const machine = new Machine();
     machine.run("other", { memoryMi, diskMi });
@@ -287,7 +287,7 @@ describe("a new pod", () => {
 
   test.for([
     ["a static pod", { "kubernetes.io/config.source": "file" }, true],
-    ["a mirror of one", { "kubernetes.io/config.mirror": "1" }, true],
+    ["a mirror pod of a static pod", { "kubernetes.io/config.mirror": "1" }, true],
     ["a pod of the API server", { "kubernetes.io/config.source": "api" }, false],
   ] as const)("%s", async ([, annotations, isTaken]) => {
     const machine = new Machine();

@@ -31,7 +31,7 @@ function message(
   return evictionMessage({ pod: { metadata: { name: "web" }, spec }, stats }, { resource, thresholds: met, observations });
 }
 
-test("memory: threshold, what was available, and each container that used more than it asked for", () => {
+test("memory: the threshold, the available amount, and each container above its request", () => {
   const spec = {
     initContainers: [{ name: "setup", restartPolicy: "Always" }],
     containers: [
@@ -55,7 +55,7 @@ test("memory: threshold, what was available, and each container that used more t
   );
 });
 
-test("a pod with a request as a whole is told of as a whole, too", () => {
+test("a pod with a pod-level request is listed as a whole", () => {
   const spec = { resources: { requests: { memory: "500Ki" } }, containers: [{ name: "app" }] };
 
   expect(message("memory", spec, statsOf(), {})).toBe(
@@ -63,7 +63,7 @@ test("a pod with a request as a whole is told of as a whole, too", () => {
   );
 });
 
-test("disk: a container's writable layer and logs together; inodes and unmeasured pods: the node alone", () => {
+test("disk: a container's writable layer and logs are added; inodes and unmeasured pods: only the node's amounts", () => {
   const spec = { containers: [{ name: "app" }, { name: "unknown" }] };
   const app = { name: "app", startTime: time, rootfs: { time, usedBytes: 3 * Ki }, logs: { time, usedBytes: Ki } };
   const stats = statsOf(app, { name: "unknown", startTime: time, rootfs: { time, usedBytes: 9 } });

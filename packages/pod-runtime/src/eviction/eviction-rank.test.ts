@@ -59,7 +59,7 @@ function ranked(signal: EvictionSignal, pods: Readonly<Record<string, Described>
 
 test.for<[what: string, signal: EvictionSignal, pods: Readonly<Record<string, Described>>, order: string, hasImageFs?: boolean]>([
   [
-    "more memory than was asked for counts first, then priority, then how much more",
+    "memory: pods above their requests come first, then the order is by priority, then by the excess",
     "memory.available",
     {
       within: { memory: 900, requests: { memory: "1000" } },
@@ -77,13 +77,13 @@ test.for<[what: string, signal: EvictionSignal, pods: Readonly<Record<string, De
     "unknown used",
   ],
   [
-    "with few processes left priority counts, then their number",
+    "processes: the order is by priority, then by the number of processes",
     "pid.available",
     { few: { processes: 2 }, many: { processes: 50 }, important: { processes: 900, priority: 1 } },
     "many few important",
   ],
   [
-    "on one disk all counts that a pod has on it, and what is in memory does not",
+    "with one disk, layers, logs and volumes on it count, but not volumes in memory; pods within their requests come last",
     "nodefs.available",
     {
       layer: { rootfs: 300 },
@@ -94,13 +94,19 @@ test.for<[what: string, signal: EvictionSignal, pods: Readonly<Record<string, De
     "layer logs volume asked",
   ],
   [
-    "where layers are elsewhere, they are not the node's",
+    "if writable layers have a file system of their own, they do not count for the node's",
     "nodefs.available",
     { layer: { rootfs: 300 }, logs: { logs: 2 } },
     "logs layer",
     true,
   ],
-  ["and nothing but layers is the images'", "imagefs.available", { logs: { logs: 300 }, layer: { rootfs: 2 } }, "layer logs", true],
+  [
+    "only layers count for the file system of images",
+    "imagefs.available",
+    { logs: { logs: 300 }, layer: { rootfs: 2 } },
+    "layer logs",
+    true,
+  ],
   ["inodes are ranked by their number", "nodefs.inodesFree", { few: { inodes: 1, rootfs: 500 }, many: { inodes: 2 } }, "many few"],
 ])("%s", ([, signal, pods, order, hasImageFs]) => {
   expect(ranked(signal, pods, hasImageFs)).toBe(order);

@@ -5,7 +5,7 @@ import { evictionRules, type EvictionSettings } from "./eviction-thresholds.ts";
 
 const Mi = 2 ** 20;
 
-/** Looks at available amounts, each at its second. */
+/** Results of checks at given seconds with given available amounts. */
 function looks(
   settings: EvictionSettings,
   ...amounts: readonly (readonly [second: number, left: Partial<Record<EvictionSignal, number>>])[]
@@ -24,7 +24,7 @@ function looks(
 describe("a hard threshold", () => {
   const settings = { evictionHard: { "memory.available": "100Mi" } } as const;
 
-  test("acts at once, and its condition goes five minutes after its cause", () => {
+  test("is due at once, and its condition lasts until five minutes after its cause", () => {
     const memory = (left: number): object => ({ "memory.available": left * Mi });
 
     expect(looks(settings, [0, memory(100)], [10, memory(99)], [20, memory(200)], [309, memory(200)], [310, memory(200)])).toEqual([
@@ -36,7 +36,7 @@ describe("a hard threshold", () => {
     ]);
   });
 
-  test("of memory holds for the pods' own limit, and comes before disks and processes", () => {
+  test("of memory also applies to the limit of the pods' common cgroup, and comes before disks and processes", () => {
     const all = { evictionHard: { "pid.available": "10%", "imagefs.available": "10%", "memory.available": "100Mi" } } as const;
 
     const found = looks(all, [0, { "pid.available": 1, "imagefs.available": 1, "allocatableMemory.available": 1 }]);
@@ -44,11 +44,11 @@ describe("a hard threshold", () => {
     expect(found).toEqual(["PIDPressure+DiskPressure+MemoryPressure: allocatableMemory.available+pid.available+imagefs.available"]);
   });
 
-  test("of a signal that nobody measured does nothing", () => {
+  test("of a signal that was not measured is ignored", () => {
     expect(looks(settings, [0, {}])).toEqual([": "]);
   });
 
-  test("acts until its minimum reclaim is there as well, and then not before it is met again", () => {
+  test("is due until its minimum reclaim is available as well, and is not due again until it is reached again", () => {
     const reclaim = { ...settings, evictionMinimumReclaim: { "memory.available": "50Mi" } } as const;
     const memory = (left: number): object => ({ "memory.available": left * Mi });
 
@@ -62,7 +62,7 @@ describe("a hard threshold", () => {
   });
 });
 
-test("a soft threshold sets its condition at once, acts after its grace, and begins anew when it was not met in between", () => {
+test("a soft threshold sets its condition at once, is due after its grace period, and the period starts again after a recovery", () => {
   const settings = { evictionSoft: { "nodefs.available": "20%" }, evictionSoftGracePeriod: { "nodefs.available": "30s" } } as const;
   const disk = (share: number): object => ({ "nodefs.available": share * 1000 * Mi });
 

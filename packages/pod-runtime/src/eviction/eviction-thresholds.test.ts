@@ -8,7 +8,7 @@ function told({ signal, value, graceMs, minReclaim }: Threshold): string {
   return `${signal} ${amount} ${graceMs}${reclaim}`;
 }
 
-test("without settings the thresholds are a kubelet's, for what pods have left as well where they are limited", () => {
+test("without settings the thresholds are a kubelet's, and memory is also checked below the pods' common limit if there is one", () => {
   const { thresholds, transitionMs, maxPodGraceMs } = evictionRules({}, { isAllocatableEnforced: true });
 
   expect(thresholds.map(told)).toEqual([
@@ -22,7 +22,7 @@ test("without settings the thresholds are a kubelet's, for what pods have left a
   expect({ transitionMs, maxPodGraceMs }).toEqual({ transitionMs: 300_000, maxPodGraceMs: 0 });
 });
 
-test("what is set takes the place of the hard thresholds, and each soft one has its grace", () => {
+test("settings replace the default hard thresholds, and each soft threshold has its grace period", () => {
   const settings: EvictionSettings = {
     evictionHard: { "memory.available": "1Gi", "nodefs.available": "0%", "pid.available": "50%" },
     evictionSoft: { "memory.available": "25%" },
@@ -38,29 +38,29 @@ test("what is set takes the place of the hard thresholds, and each soft one has 
   expect({ transitionMs, maxPodGraceMs }).toEqual({ transitionMs: 30_000, maxPodGraceMs: 20_000 });
 });
 
-test("no threshold at all is no eviction", () => {
+test("without any threshold there is no eviction", () => {
   expect(evictionRules({ evictionHard: {} }, { isAllocatableEnforced: true }).thresholds).toEqual([]);
 });
 
 test.for<[what: string, settings: object, message: string]>([
   [
-    "a signal that is none",
+    "an unknown signal",
     { evictionHard: { "disk.available": "1" } },
     'evictionHard has "disk.available": expected one of memory.available, ',
   ],
   [
-    "an amount that is none",
+    "an invalid amount",
     { evictionHard: { "pid.available": "x" } },
     'evictionHard["pid.available"] is "x": expected a quantity such as 100Mi',
   ],
-  ["nothing", { evictionSoft: { "pid.available": "0" } }, 'evictionSoft["pid.available"] is 0: expected a quantity'],
-  ["more than all", { evictionHard: { "pid.available": "101%" } }, 'evictionHard["pid.available"] is 101%: expected a quantity'],
+  ["an amount of 0", { evictionSoft: { "pid.available": "0" } }, 'evictionSoft["pid.available"] is 0: expected a quantity'],
+  ["a percentage above 100", { evictionHard: { "pid.available": "101%" } }, 'evictionHard["pid.available"] is 101%: expected a quantity'],
   [
-    "a soft threshold without its grace",
+    "a soft threshold without a grace period",
     { evictionSoft: { "memory.available": "1Gi" } },
     'evictionSoftGracePeriod["memory.available"] is not set: expected a duration such as 1m30s',
   ],
-  ["a time that is none", { evictionPressureTransitionPeriod: "soon" }, 'evictionPressureTransitionPeriod is "soon": expected a duration'],
-])("%s is refused, and named", ([, settings, message]) => {
+  ["an invalid duration", { evictionPressureTransitionPeriod: "soon" }, 'evictionPressureTransitionPeriod is "soon": expected a duration'],
+])("%s is refused, and the error names the field", ([, settings, message]) => {
   expect(() => evictionRules(settings, { isAllocatableEnforced: false })).toThrow(message);
 });

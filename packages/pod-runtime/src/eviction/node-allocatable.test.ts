@@ -4,7 +4,7 @@ import { cgroupLimits, nodeAllocatable } from "./node-allocatable.ts";
 
 const capacity = { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };
 
-test("what is reserved is neither asked for nor used, what thresholds keep free is not asked for", () => {
+test("reservations reduce allocatable and the enforced limit; hard thresholds reduce only allocatable", () => {
   const { thresholds } = evictionRules(
     { evictionSoft: { "memory.available": "4Gi" }, evictionSoftGracePeriod: { "memory.available": "1m" } },
     { isAllocatableEnforced: true },
@@ -18,7 +18,7 @@ test("what is reserved is neither asked for nor used, what thresholds keep free 
   expect(cgroupLimits(enforced)).toEqual({ cpuShares: 3840, memoryBytes: 7424 * 2 ** 20 });
 });
 
-test("processes are limited and not offered, less what is reserved of them", () => {
+test("the number of processes, minus its reservations, is enforced but not part of allocatable", () => {
   const { allocatable, enforced } = nodeAllocatable(capacity, {
     processes: 32_768,
     kubeReserved: { pid: "1k" },
@@ -30,11 +30,11 @@ test("processes are limited and not offered, less what is reserved of them", () 
   expect(() => nodeAllocatable(capacity, { processes: 1_000, kubeReserved: { pid: "2k" } })).toThrow("allocate pid: ");
 });
 
-test("with nothing reserved all is for pods", () => {
+test("without reservations everything is allocatable", () => {
   expect(nodeAllocatable(capacity, {})).toEqual({ allocatable: capacity, enforced: capacity });
 });
 
-test("more than there is, and what the node does not have, are refused and named", () => {
+test("a reservation above the capacity, or of an unknown resource, is refused by name", () => {
   expect(() => nodeAllocatable(capacity, { kubeReserved: { memory: "6Gi" }, systemReserved: { memory: "3Gi" } })).toThrow(
     "allocate memory: kubeReserved and systemReserved take 9Gi and evictionHard keeps 0 free, of a capacity of 8Gi: expected no more than the capacity",
   );

@@ -9,13 +9,13 @@ import { thresholdQuantity, type Threshold } from "./eviction-thresholds.ts";
 /** Quantities by resource. */
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** What of the machine is not for pods. */
+/** The parts of the machine that are not available to pods. */
 export interface Reservations {
-  /** Processes and threads that the machine may have; can be reserved as `pid`. Default: unknown, so that none can be reserved. */
+  /** Maximum number of processes and threads of the machine; can be reserved as `pid`. Default: unknown, and none can be reserved. */
   readonly processes?: number | undefined;
-  /** For this program and the engine. Default: nothing. */
+  /** Reserved for this program and the engine. Default: nothing. */
   readonly kubeReserved?: ResourceList | undefined;
-  /** For everything else on the machine. Default: nothing. */
+  /** Reserved for everything else on the machine. Default: nothing. */
   readonly systemReserved?: ResourceList | undefined;
   /** Thresholds; the hard ones of memory and of the node's file system are reserved, too. Default: none. */
   readonly thresholds?: readonly Threshold[] | undefined;
@@ -59,7 +59,7 @@ export function nodeAllocatable(capacity: ResourceList, reservations: Reservatio
   const less = (text: string, all: Quantity, taken: bigint): string =>
     taken === 0n ? text : formatQuantity({ ...all, nano: all.nano - taken });
   return {
-    // A node's status does not tell of processes.
+    // The status of a node has no resource for processes.
     allocatable: Object.fromEntries(
       amounts.flatMap(({ name, text, all, reserved, kept }) => (name in capacity ? [[name, less(text, all, reserved + kept)]] : [])),
     ),

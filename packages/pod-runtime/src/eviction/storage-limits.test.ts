@@ -23,23 +23,23 @@ function statsOf(whole: number, ...parts: readonly (readonly [rootfs: number, lo
 }
 
 test.for<[what: string, limits: (string | undefined)[], stats: PodStats, message: string | undefined, hasImageFs?: boolean]>([
-  ["within its limits", ["1Ki", "1Ki"], statsOf(2048, [1000, 24]), undefined],
+  ["usage within the limits", ["1Ki", "1Ki"], statsOf(2048, [1000, 24]), undefined],
   [
-    "more than all limits together, volumes included",
+    "the whole usage, including volumes, above the sum of the limits",
     ["1Ki", "1Ki"],
     statsOf(2049, [0, 0]),
     "Pod ephemeral local storage usage exceeds the total limit of containers 2Ki. ",
   ],
   [
-    "a container's layer and logs over its own",
+    "writable layer and logs of a container above its own limit",
     ["4Ki", "1Ki"],
     statsOf(1025, [0, 0], [1000, 25]),
     'Container c1 exceeded its local ephemeral storage limit "1Ki". ',
   ],
-  ["logs alone where layers are elsewhere", ["1Ki", "9Ki"], statsOf(5000, [4000, 1024]), undefined, true],
+  ["only logs, if layers have their own file system", ["1Ki", "9Ki"], statsOf(5000, [4000, 1024]), undefined, true],
   ["no limit", [undefined], statsOf(10 ** 9, [10 ** 9, 0]), undefined],
   [
-    "a limit of one container counts for all",
+    "the limit of a single container limits the whole pod",
     [undefined, "1k"],
     statsOf(1001),
     "Pod ephemeral local storage usage exceeds the total limit of containers 1k. ",

@@ -9,7 +9,7 @@ import { GarbageCollector } from "./garbage-collector.ts";
 const owner = { clusterId: "c1", nodeName: "n1" };
 const never = new AbortController().signal;
 
-/** Folders of pods by UID, and whom they are asked of. */
+/** Folders of pods, by UID. */
 class FakeFolders {
   readonly uids: Set<string>;
 
@@ -52,7 +52,7 @@ async function run(runtime: FakeRuntime, uid: string, by = owner): Promise<void>
   await runtime.createSandbox({ labels: podLabels({ namespace: "default", name: uid, uid }, by, 0), hostname: uid, hosts: [], pod });
 }
 
-test("folders and cgroups go that neither the API server nor the runtime knows", async () => {
+test("folders and cgroups that neither the API server nor the runtime knows are removed", async () => {
   const { collector, runtime, folders, cgroups } = rigOf(new Set(["known"]));
   await run(runtime, "running");
 
@@ -61,7 +61,7 @@ test("folders and cgroups go that neither the API server nor the runtime knows",
   expect([...cgroups.uids]).toEqual(["known", "running"]);
 });
 
-test("folders stay of pods that run for another node, which was given the same root", async () => {
+test("folders of pods that run for another node with the same root are kept", async () => {
   const { collector, runtime, folders } = rigOf(new Set(["known"]));
   await run(runtime, "running", { clusterId: "c1", nodeName: "n2" });
 
@@ -69,7 +69,7 @@ test("folders stay of pods that run for another node, which was given the same r
   expect([...folders.uids]).toEqual(["known", "running"]);
 });
 
-test("nothing goes before the API server's pods were listed, nor where the runtime cannot be asked", async () => {
+test("nothing is removed before the API server's pods were listed, or if the runtime does not answer", async () => {
   const rig = rigOf(undefined);
   expect(await rig.collector.sweepFolders(never)).toEqual([]);
 
@@ -80,7 +80,7 @@ test("nothing goes before the API server's pods were listed, nor where the runti
   expect(rig.folders.uids.size).toBe(3);
 });
 
-test("it looks every minute, goes on after a failure, and ends by its signal", async () => {
+test("it sweeps every minute, continues after a failure, and ends when aborted", async () => {
   const { collector, clock, runtime, folders } = rigOf(new Set(["known", "running"]));
   const stop = new AbortController();
   const done = collector.run(stop.signal);
@@ -95,7 +95,7 @@ test("it looks every minute, goes on after a failure, and ends by its signal", a
   await expect(done).rejects.toThrow("enough");
 });
 
-test("a pod that becomes known while the runtime is asked keeps its folder", async () => {
+test("a pod that becomes known during the request to the runtime keeps its folder", async () => {
   const rig = rigOf(new Set(["known", "running"]));
   const list = rig.runtime.list.bind(rig.runtime);
   rig.runtime.list = async (labels) => {
@@ -116,7 +116,7 @@ test("a pod of which the runtime holds only a container keeps its folder", async
   expect(await rig.collector.sweepFolders(never)).toEqual(["gone"]);
 });
 
-test("what was removed is said, and nothing where nothing was", async () => {
+test("removals are logged, and a sweep without any is not", async () => {
   const said: string[] = [];
   const rig = rigOf(new Set(["known", "running"]), undefined, (_: unknown, message: string) => void said.push(message));
   await rig.collector.sweepFolders(never);

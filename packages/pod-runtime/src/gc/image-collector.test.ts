@@ -7,7 +7,7 @@ import { ImageCollector, type ImagePolicy } from "./image-collector.ts";
 
 const never = new AbortController().signal;
 
-/** A disk of 100 bytes with images of 10 each. */
+/** A disk of 100 bytes, with images of 10 bytes each. */
 class FakeImages implements ImageCollection {
   images: CollectedImage[] = [];
   otherBytes = 0;
@@ -42,7 +42,7 @@ function rigOf(policy: ImagePolicy = {}): { images: FakeImages; clock: VirtualCl
   return { images, clock, collector: new ImageCollector({ images, clock, policy, logger: silentLogger }) };
 }
 
-test("when the node runs out of something all go that nobody uses and that are old enough, however much room there is", async () => {
+test("removeUnused removes all unused images of the minimum age, however much space is left", async () => {
   const { images, clock, collector } = rigOf({ keep: ["kept:1"] });
   images.add("a", "kept", "used", "b");
   images.use("used", true);
@@ -54,7 +54,7 @@ test("when the node runs out of something all go that nobody uses and that are o
   expect(images.removed).toEqual(["a", "b"]);
 });
 
-test("below the high threshold nothing goes; above it, as much as leads to the low one, longest unused first", async () => {
+test("below the high threshold nothing is removed; above it, images are removed down to the low one, least recently used first", async () => {
   const { images, clock, collector } = rigOf();
   images.add("a", "b", "c", "d");
   images.use("a", true);
@@ -74,7 +74,7 @@ test("below the high threshold nothing goes; above it, as much as leads to the l
   expect(images.removed).toEqual(["b", "d", "a"]);
 });
 
-test("what is used, new, or to be kept stays, however full the disk is", async () => {
+test("images that are used, new, or configured to be kept stay, however full the disk is", async () => {
   const { images, clock, collector } = rigOf({ keep: ["pause:1"] });
   images.add("used", "pause");
   images.use("used", true);
@@ -90,7 +90,7 @@ test("what is used, new, or to be kept stays, however full the disk is", async (
   expect(images.removed).toEqual(["new"]);
 });
 
-test("an image that cannot be removed is passed over", async () => {
+test("an image that cannot be removed is skipped", async () => {
   const { images, clock, collector } = rigOf({ highThresholdPercent: 50, lowThresholdPercent: 40, minAgeMs: 0 });
   images.add("a", "b");
   images.refused.add("a");
@@ -106,11 +106,11 @@ test.each([
   { highThresholdPercent: 101 },
   { lowThresholdPercent: -1 },
   { highThresholdPercent: Number.NaN },
-])("thresholds %j make no sense", (policy) => {
+])("thresholds %j are refused", (policy) => {
   expect(() => rigOf(policy)).toThrow("expected percents");
 });
 
-test("a disk that is just as full as the threshold has images removed, and one that is less has not", async () => {
+test("a collection starts exactly at the threshold", async () => {
   const collected = async (otherBytes: number, policy: ImagePolicy = {}): Promise<readonly string[]> => {
     const { images, collector } = rigOf({ minAgeMs: 0, ...policy });
     images.add("a", "b");
@@ -126,7 +126,7 @@ test("a disk that is just as full as the threshold has images removed, and one t
   expect(await collected(30, { highThresholdPercent: 50, lowThresholdPercent: 0 })).toEqual(["a", "b"]);
 });
 
-test("an image stays until it is two minutes old, or as old as was said", async () => {
+test("an image is kept until it has the minimum age, which is two minutes by default", async () => {
   for (const [policy, ageMs] of [
     [{}, 120_000],
     [{ minAgeMs: 5_000 }, 5_000],
@@ -143,7 +143,7 @@ test("an image stays until it is two minutes old, or as old as was said", async 
   }
 });
 
-test("an image that was never used goes before one that was, and of two the one that was seen first", async () => {
+test("images that were never used are removed before others, and of two the one that was seen first", async () => {
   const { images, clock, collector } = rigOf({ minAgeMs: 0, highThresholdPercent: 2, lowThresholdPercent: 0 });
   images.add("used");
   images.use("used", true);
@@ -162,7 +162,7 @@ test("an image that was never used goes before one that was, and of two the one 
   expect(images.removed).toEqual(["never", "used", "second"]);
 });
 
-test("an image that was removed and came again is new", async () => {
+test("an image that was removed and has returned counts as new", async () => {
   const { images, clock, collector } = rigOf();
   images.add("a");
   await collector.collect(never);
@@ -175,14 +175,14 @@ test("an image that was removed and came again is new", async () => {
   expect(await collector.collect(never)).toBe(0);
 });
 
-test("a disk of no size says that it cannot be", async () => {
+test("a disk with a capacity of 0 is an error", async () => {
   const { images, collector } = rigOf();
   images.imageFileSystem = async () => ({ capacityBytes: 0, availableBytes: 0 });
 
   await expect(collector.collect(never)).rejects.toThrow("the disk has 0 bytes, expected more");
 });
 
-test("a disk that says it has more left than it holds is empty", async () => {
+test("a disk with more available space than capacity counts as empty", async () => {
   const { images, collector } = rigOf({ minAgeMs: 0 });
   images.add("a");
   images.imageFileSystem = async () => ({ capacityBytes: 100, availableBytes: 400 });
@@ -190,7 +190,7 @@ test("a disk that says it has more left than it holds is empty", async () => {
   expect(await collector.collect(never)).toBe(0);
 });
 
-test("what keeps the disk full is said, and an image that could not be removed for another reason than its use", async () => {
+test("the log reports a disk that stays full, and an image that could not be removed for another reason than its use", async () => {
   const said: string[] = [];
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) };
   const images = new FakeImages();
@@ -213,7 +213,7 @@ test("what keeps the disk full is said, and an image that could not be removed f
   expect(said).toHaveLength(2);
 });
 
-test("a look that is given up removes nothing more", async () => {
+test("an aborted collection removes nothing further", async () => {
   const { images, collector } = rigOf({ minAgeMs: 0 });
   images.add("a", "b");
   images.otherBytes = 80;
@@ -234,11 +234,11 @@ test.each([
   { highThresholdPercent: 1, lowThresholdPercent: 0 },
   { highThresholdPercent: 81, lowThresholdPercent: 80 },
   {},
-])("thresholds %j make sense", (policy) => {
+])("thresholds %j are accepted", (policy) => {
   expect(() => rigOf(policy)).not.toThrow();
 });
 
-test("a disk that is as free as it was to be afterwards is not complained of", async () => {
+test("a disk that reaches the low threshold is not reported as full", async () => {
   const said: string[] = [];
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void said.push(message) };
   const images = new FakeImages();

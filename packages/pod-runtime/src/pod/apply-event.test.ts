@@ -15,7 +15,7 @@ function runningRig(pod: Pod = podOf()): PodRig {
   return rig;
 }
 
-/** A pod of which this was asked for and is not answered. */
+/** A pod whose effect of this kind has no answer yet. */
 function rigAsking(kind: "ensureImage" | "startContainer" | "runHook", pod: Pod = podOf()): PodRig {
   const rig = new PodRig(pod);
   for (const before of ["createSandbox", "ensureImage", "startContainer"] as const) {
@@ -25,7 +25,7 @@ function rigAsking(kind: "ensureImage" | "startContainer" | "runHook", pod: Pod 
   return rig;
 }
 
-/** What happens is of no meaning for the pod as it is now. */
+/** Checks that these events do not change the pod's state. */
 function expectNoChange(rig: PodRig, ...events: readonly PodEvent[]): void {
   for (const event of events) {
     const [state, asked, told, removed] = [rig.state, [...rig.asked], [...rig.events], [...rig.removed]];
@@ -39,7 +39,7 @@ const probed = (rig: PodRig, probe: "startup" | "liveness" | "readiness", isSucc
   rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe, isSuccess });
 
 describe("an answer about an image", () => {
-  test("changes nothing where nobody waits for one, or for that one", () => {
+  test("changes nothing if the container does not wait for an image, or waits for another one", () => {
     const failed = { kind: "imageFailed", container: "app", reason: "ErrImagePull", message: "late" } as const;
     const rig = runningRig();
     const { specHash = "" } = rig.state.containers.get("app") ?? {};
@@ -49,7 +49,7 @@ describe("an answer about an image", () => {
     expectNoChange(pulling, { kind: "imageReady", container: "app", specHash: "old", image }, { ...failed, specHash: "old" });
   });
 
-  test("changes nothing once the sandbox is gone that the container was for", () => {
+  test("changes nothing after the container's sandbox is gone", () => {
     const rig = rigAsking("ensureImage");
     const { specHash } = rig.take("ensureImage");
     rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
@@ -61,7 +61,7 @@ describe("an answer about an image", () => {
     expectNoChange(rigAsking("ensureImage"), { kind: "imageReady", container: "other", specHash: "", image });
   });
 
-  test("has the container started in the sandbox, with what it is to have", () => {
+  test("causes the start of the container in the sandbox, with its images", () => {
     const rig = rigAsking("ensureImage");
     const { specHash } = rig.take("ensureImage");
 
@@ -71,7 +71,7 @@ describe("an answer about an image", () => {
     expect(rig.state.containers.get("app")).toMatchObject({ image, volumeImages: new Map([["data", "data@sha256:1"]]) });
   });
 
-  test("that failed is told of as warnings about the container", () => {
+  test("with a failure is recorded as warnings about the container", () => {
     const rig = rigAsking("ensureImage");
     rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason: "ErrImagePull", message: "no" });
 
@@ -86,7 +86,7 @@ describe("an answer about an image", () => {
     ]);
   });
 
-  test("that failed is waited for 10, 20, 40, … and at most 300 seconds, and 10 again once there was one", () => {
+  test("with a failure is followed by a delay of 10, 20, 40, … and at most 300 seconds, and of 10 again after a success", () => {
     const rig = rigAsking("ensureImage");
     const fail = (): void => rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason: "ErrImagePull", message: "no" });
     for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
@@ -105,7 +105,7 @@ describe("an answer about an image", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("that may not be pulled is looked for every ten seconds", () => {
+  test("with a pull policy that forbids pulling is followed by another check every ten seconds", () => {
     const rig = rigAsking("ensureImage");
     for (const _ of [1, 2, 3]) {
       rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason: "ErrImageNeverPull", message: "no" });
@@ -119,7 +119,7 @@ describe("an answer about an image", () => {
 });
 
 describe("a start", () => {
-  test("that has come through though nobody waits for it any more is undone", () => {
+  test("that succeeds after the pod has stopped waiting for it is undone", () => {
     const rig = runningRig();
 
     rig.send({ kind: "started", container: "app", attempt: 7, id: "other", startedAtMs: 0 });
@@ -129,11 +129,11 @@ describe("a start", () => {
     expect(rig.idOf("app")).toBe("c1");
   });
 
-  test("that is told of twice changes nothing", () => {
+  test("that is reported twice changes nothing", () => {
     expectNoChange(runningRig(), { kind: "started", container: "app", attempt: 0, id: "c1", startedAtMs: 0 });
   });
 
-  test("of another attempt than the one that is being made is undone", () => {
+  test("of another attempt than the current one is undone", () => {
     const rig = rigAsking("startContainer");
 
     rig.send({ kind: "started", container: "app", attempt: 1, id: "other", startedAtMs: 0 });
@@ -141,14 +141,14 @@ describe("a start", () => {
     expect([rig.removed, rig.idOf("app")]).toEqual([["other"], "none"]);
   });
 
-  test("that failed and that nobody waits for changes nothing", () => {
+  test("that fails after the pod has stopped waiting for it changes nothing", () => {
     const failed = { kind: "startFailed", container: "app", reason: "CreateContainerError", message: "late" } as const;
 
     expectNoChange(runningRig(), { ...failed, attempt: 0 });
     expectNoChange(rigAsking("startContainer"), { ...failed, attempt: 4 });
   });
 
-  test("is told of, and so is one that failed", () => {
+  test("is recorded as an event, and so is a failed one", () => {
     const rig = rigAsking("startContainer");
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerError", message: "no" });
     rig.pass(10_000);
@@ -161,7 +161,7 @@ describe("a start", () => {
   });
 
   test.for(["CreateContainerError", "RunContainerError", "CreateContainerConfigError"] as const)(
-    "that failed with %s is tried again as the same attempt after ten seconds",
+    "that failed with %s is retried as the same attempt after ten seconds",
     (reason) => {
       const rig = rigAsking("startContainer");
       rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason, message: "no" });
@@ -175,7 +175,7 @@ describe("a start", () => {
     },
   );
 
-  test("that failed for something other than a secret waits as long, whatever has changed", () => {
+  test("that failed for another reason than a secret is not retried earlier when a secret changes", () => {
     const rig = rigAsking("startContainer");
     rig.send({ kind: "configChanged" });
 
@@ -185,7 +185,7 @@ describe("a start", () => {
     expect(rig.open).toEqual([]);
   });
 
-  test("that can never come through ends the attempt, and the next waits with the message", () => {
+  test("that can never succeed ends the attempt, and the next attempt waits with the message", () => {
     const rig = rigAsking("startContainer");
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", id: "c9", reason: "RunContainerError", message: "no such file" });
 
@@ -198,7 +198,7 @@ describe("a start", () => {
     expect(rig.take("startContainer").attempt).toBe(1);
   });
 
-  test("that can never come through ends a container that is not restarted", () => {
+  test("that can never succeed ends a container that is not restarted", () => {
     const rig = rigAsking("startContainer", podOf({}, { restartPolicy: "Never" }));
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", id: "c9", reason: "RunContainerError", message: "no", exitCode: 126 });
 
@@ -207,7 +207,7 @@ describe("a start", () => {
     expect(rig.report.phase).toBe("Failed");
   });
 
-  test("of a pod that ends meanwhile and fails ends the container", () => {
+  test("that fails while its pod ends is the end of the container", () => {
     const rig = rigAsking("startContainer");
     rig.send({ kind: "deleted", graceMs: 30_000 });
     expect(rig.open).toEqual(["startContainer app"]);
@@ -218,10 +218,10 @@ describe("a start", () => {
   });
 });
 
-describe("what is told of an instance", () => {
+describe("an event about an instance", () => {
   const termination = { exitCode: 0, reason: "Completed", finishedAtMs: 0, id: "other" };
 
-  test("that is not the one that runs changes nothing", () => {
+  test("other than the running one changes nothing", () => {
     const about = { container: "app", id: "other" };
 
     expectNoChange(
@@ -234,7 +234,7 @@ describe("what is told of an instance", () => {
     );
   });
 
-  test("that has ended already changes nothing", () => {
+  test("that has already ended changes nothing", () => {
     const rig = runningRig(podOf({}, { restartPolicy: "Never" }));
     rig.exit("app", 0);
     rig.asked = [];
@@ -243,11 +243,11 @@ describe("what is told of an instance", () => {
     expect(rig.status("app").state).toHaveProperty("terminated.exitCode", 0);
   });
 
-  test("a stop that failed though none was asked for changes nothing", () => {
+  test("that reports a failed stop without a stop in progress changes nothing", () => {
     expectNoChange(runningRig(), { kind: "stopFailed", container: "app", id: "c1" });
   });
 
-  test("a resize that nobody asked for changes nothing", () => {
+  test("that reports a resize without a resize in progress changes nothing", () => {
     expectNoChange(
       runningRig(),
       { kind: "resized", container: "app", id: "c1" },
@@ -259,7 +259,7 @@ describe("what is told of an instance", () => {
 describe("a hook", () => {
   const lifecycle = { postStart: { exec }, preStop: { exec } };
 
-  test("of another kind than the one that runs changes nothing", () => {
+  test("of another kind than the running one changes nothing", () => {
     const starting = rigAsking("runHook", podOf({ lifecycle }));
     expectNoChange(starting, { kind: "hookEnded", container: "app", id: "c1", hook: "preStop" });
 
@@ -268,7 +268,7 @@ describe("a hook", () => {
     expectNoChange(starting, { kind: "hookEnded", container: "app", id: "c1", hook: "postStart" });
   });
 
-  test("that ends though none runs changes nothing", () => {
+  test("that ends when none is running changes nothing", () => {
     expectNoChange(
       runningRig(podOf({ lifecycle })),
       { kind: "hookEnded", container: "app", id: "c1", hook: "preStop", error: "late" },
@@ -276,7 +276,7 @@ describe("a hook", () => {
     );
   });
 
-  test("before the stop has the stop wait for it, and is told of only where it failed", () => {
+  test("before a stop delays the stop, and is recorded only if it fails", () => {
     const rig = runningRig(podOf({ lifecycle }));
     rig.send({ kind: "deleted", graceMs: 10_000 });
     expect(rig.asked).toEqual([{ kind: "runHook", container: "app", id: "c1", hook: "preStop" }]);
@@ -287,7 +287,7 @@ describe("a hook", () => {
     expect(rig.notices.map(({ type, reason }) => `${type} ${reason}`)).toEqual(["Normal Started", "Normal Killing"]);
   });
 
-  test("that failed has its container stopped with all of the pod's grace, and its message is in no event", () => {
+  test("after the start that fails has its container stopped with the pod's full grace period, and its message is in no event", () => {
     const rig = rigAsking("runHook", podOf({ lifecycle: { postStart: { exec } } }, { terminationGracePeriodSeconds: 7 }));
 
     rig.send({ ...rig.take("runHook"), kind: "hookEnded", error: "canary" });
@@ -305,7 +305,7 @@ describe("a hook", () => {
     [{ httpGet: { port: 80 } }, "HTTP lifecycle hook ()"],
     [{ sleep: { seconds: 5 } }, "Sleep lifecycle hook (5)"],
     [{}, "Sleep lifecycle hook (0)"],
-  ])("%j that failed is named in the status as a kubelet names it", ([postStart, name]) => {
+  ])("%j that failed is named in the status as by a kubelet", ([postStart, name]) => {
     const rig = rigAsking("runHook", podOf({ lifecycle: { postStart } }));
 
     rig.send({ ...rig.take("runHook"), kind: "hookEnded", error: "why" });
@@ -315,7 +315,7 @@ describe("a hook", () => {
 });
 
 describe("a probe", () => {
-  test("of liveness that goes well, or of startup after it has, changes nothing", () => {
+  test("of liveness that succeeds, or of startup that succeeds again, changes nothing", () => {
     const rig = runningRig(podOf({ startupProbe: { exec }, livenessProbe: { exec } }));
     probed(rig, "startup", true);
     const about = { kind: "probed", container: "app", id: "c1" } as const;
@@ -323,7 +323,7 @@ describe("a probe", () => {
     expectNoChange(rig, { ...about, probe: "liveness", isSuccess: true }, { ...about, probe: "startup", isSuccess: true });
   });
 
-  test("of liveness that goes well does not stand for the startup probe", () => {
+  test("of liveness that succeeds does not replace the startup probe", () => {
     const rig = runningRig(podOf({ startupProbe: { exec }, livenessProbe: { exec } }));
 
     probed(rig, "liveness", true);
@@ -331,7 +331,7 @@ describe("a probe", () => {
     expect(rig.status("app")).toMatchObject({ started: false, ready: false });
   });
 
-  test("of startup that goes well makes a container without a readiness probe ready", () => {
+  test("of startup that succeeds makes a container without a readiness probe ready", () => {
     const rig = runningRig(podOf({ startupProbe: { exec } }));
     expect(rig.status("app")).toMatchObject({ started: false, ready: false });
 
@@ -340,7 +340,7 @@ describe("a probe", () => {
     expect(rig.status("app")).toMatchObject({ started: true, ready: true });
   });
 
-  test("of readiness counts while the container is being stopped, and no other does", () => {
+  test("of readiness counts while the container is being stopped, and other probes do not", () => {
     const rig = runningRig(podOf({ readinessProbe: { exec }, livenessProbe: { exec }, lifecycle: { preStop: { exec } } }));
     probed(rig, "readiness", true);
     rig.send({ kind: "deleted", graceMs: 10_000 });
@@ -354,7 +354,7 @@ describe("a probe", () => {
     expect(rig.status("app").ready).toBe(true);
   });
 
-  test("before the postStart hook is through counts for nothing", () => {
+  test("does not count before the postStart hook has ended", () => {
     const rig = rigAsking("runHook", podOf({ livenessProbe: { exec }, lifecycle: { postStart: { exec } } }));
 
     expectNoChange(rig, { kind: "probed", container: "app", id: "c1", probe: "liveness", isSuccess: false });
@@ -369,7 +369,7 @@ describe("a probe", () => {
     ],
     ["startup", { startupProbe: { exec }, livenessProbe: { exec, terminationGracePeriodSeconds: 5 } }, 12_000],
     ["liveness", { livenessProbe: { exec } }, 12_000],
-  ] as const)("of %s that fails, with %j, gives its container %d ms to end", ([probe, probes, graceMs]) => {
+  ] as const)("of %s that fails, with %j, gives its container %d ms of grace", ([probe, probes, graceMs]) => {
     const rig = runningRig(podOf(probes, { terminationGracePeriodSeconds: 12 }));
 
     probed(rig, probe, false);
@@ -382,7 +382,7 @@ describe("a probe", () => {
     });
   });
 
-  test("of a sidecar that fails is told of as an init container's", () => {
+  test("of a sidecar that fails is reported as that of an init container", () => {
     const rig = runningRig(
       podOf({}, { initContainers: [{ name: "proxy", image: "app:1", restartPolicy: "Always", livenessProbe: { exec } }] }),
     );
@@ -393,8 +393,8 @@ describe("a probe", () => {
   });
 });
 
-describe("a pod that is to end", () => {
-  test("keeps why it ends, with the sooner of both deadlines", () => {
+describe("a pod that is ending", () => {
+  test("keeps its reason, and the earlier of both deadlines", () => {
     const rig = runningRig(podOf({ lifecycle: { preStop: { exec } } }));
     rig.send({ kind: "failed", graceMs: 20_000, reason: "Evicted", message: "full" });
     rig.send({ kind: "deleted", graceMs: 30_000 });
@@ -406,7 +406,7 @@ describe("a pod that is to end", () => {
     expect(rig.state.ending).toMatchObject({ why: "failed", deadlineMs: 5_000 });
   });
 
-  test("that was made to fail is not removed before it is deleted", () => {
+  test("because it was made to fail is not removed until it is deleted", () => {
     const rig = runningRig();
     rig.send({ kind: "failed", graceMs: 0, reason: "Evicted", message: "full" });
     rig.answerAll();
@@ -418,8 +418,8 @@ describe("a pod that is to end", () => {
   });
 });
 
-describe("a pod that has changed", () => {
-  test("has new containers begun, and forgets those that are gone from it", () => {
+describe("a changed pod", () => {
+  test("has new containers started, and removed ones forgotten", () => {
     const rig = runningRig();
     rig.send({ kind: "updated", pod: podOf({}, { ephemeralContainers: [{ name: "debug", image: "debug:1" }] }) });
     expect(rig.open).toEqual(["ensureImage debug"]);
@@ -428,7 +428,7 @@ describe("a pod that has changed", () => {
     expect([...rig.state.containers.keys()]).toEqual(["app"]);
   });
 
-  test("begins the back-off of a container whose image has changed anew, and of no other", () => {
+  test("resets the back-off of a container whose image has changed, and of no other", () => {
     const containers = [app, { name: "other", image: "app:1" }];
     const rig = runningRig(podWith({ containers }));
     for (const name of ["app", "other"]) {
@@ -456,7 +456,7 @@ describe("a pod that has changed", () => {
     expect(reasonOf("other")).toBe("CrashLoopBackOff");
   });
 
-  test("pulls its new image where the old one was being pulled, and the old one's answer counts for nothing", () => {
+  test("pulls the new image if the old one was being pulled, and the answer for the old one is ignored", () => {
     const rig = rigAsking("ensureImage");
     const old = rig.take("ensureImage");
 
@@ -470,7 +470,7 @@ describe("a pod that has changed", () => {
     expect(rig.take("startContainer")).toMatchObject({ specHash, attempt: 0 });
   });
 
-  test("is told of what is stopped for it", () => {
+  test("has an event for each container that is stopped because of the change", () => {
     const rig = runningRig();
 
     rig.send({ kind: "updated", pod: podOf({ image: "app:2" }, { terminationGracePeriodSeconds: 3 }) });

@@ -21,7 +21,7 @@ describe("an end", () => {
     ["OnFailure", 1, true],
     ["Never", 0, false],
     ["Never", 1, false],
-  ] as const)("with policy %s and exit code %d is followed by a start: %s", ([restartPolicy, exitCode, isRestarted]) => {
+  ] as const)("with policy %s and exit code %d is followed by a restart: %s", ([restartPolicy, exitCode, isRestarted]) => {
     const rig = runningRig(podOf({ restartPolicy, ephemeralContainers: [{ name: "keeps-it-up", image: "app:1" }] }));
 
     rig.exit("app", exitCode);
@@ -29,7 +29,7 @@ describe("an end", () => {
     expect(rig.open.includes("ensureImage app")).toBe(isRestarted);
   });
 
-  test("of an ephemeral container is never followed by a start", () => {
+  test("of an ephemeral container is never followed by a restart", () => {
     const rig = runningRig(podOf({ ephemeralContainers: [{ name: "debug", image: "app:1" }] }));
 
     rig.exit("debug", 1);
@@ -38,7 +38,7 @@ describe("an end", () => {
     expect(rig.open).toEqual([]);
   });
 
-  test("long ago is counted from when it was, by the wall clock", () => {
+  test("that is reported late counts from its own time, by the wall clock", () => {
     const rig = runningRig();
     rig.exit("app", 1);
     rig.answerAll();
@@ -53,7 +53,7 @@ describe("an end", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("in the future, by a clock that was wrong, counts from now", () => {
+  test("with a time in the future, from a clock that was wrong, counts from now", () => {
     const rig = runningRig();
     rig.exit("app", 1);
     rig.answerAll();
@@ -65,7 +65,7 @@ describe("an end", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("after a crash is told of as a warning that names the pod", () => {
+  test("after a crash is recorded as a warning that names the pod", () => {
     const rig = runningRig();
     rig.exit("app", 1);
     rig.answerAll();
@@ -81,7 +81,7 @@ describe("an end", () => {
     });
   });
 
-  test("has the third to last container of that name removed", () => {
+  test("causes the removal of the third to last container of the same name", () => {
     const rig = runningRig();
     for (const _ of [1, 2, 3, 4]) {
       rig.exit("app", 1);
@@ -93,7 +93,7 @@ describe("an end", () => {
     expect(rig.idOf("app")).toBe("c5");
   });
 
-  test("of a sidecar that was started once leaves the containers after it alone", () => {
+  test("of a sidecar that was started once does not affect the containers after it", () => {
     const rig = runningRig(podOf({ initContainers: [{ name: "proxy", image: "app:1", restartPolicy: "Always" }] }));
     rig.exit("proxy", 1);
     rig.answerAll();
@@ -105,7 +105,7 @@ describe("an end", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("after a change of the image is no crash: the next end begins the back-off", () => {
+  test("caused by a changed image does not count as a crash, and the next end starts the back-off", () => {
     const rig = runningRig();
     rig.exit("app", 1);
     rig.answerAll();
@@ -120,7 +120,7 @@ describe("an end", () => {
 });
 
 describe("a stop", () => {
-  test("gives what is left until the deadline, and two seconds at least", () => {
+  test("has the grace period that is left until the deadline, and at least two seconds", () => {
     for (const [graceMs, given] of [
       [30_000, 30_000],
       [2_001, 2_001],
@@ -134,7 +134,7 @@ describe("a stop", () => {
     }
   });
 
-  test("is told of once", () => {
+  test("is recorded once", () => {
     const rig = runningRig();
     rig.send({ kind: "deleted", graceMs: 30_000 });
     rig.send({ kind: "deleted", graceMs: 5_000 });
@@ -144,7 +144,7 @@ describe("a stop", () => {
     ]);
   });
 
-  test("of a container whose postStart hook runs does not wait for that", () => {
+  test("of a container with a running postStart hook does not wait for the hook", () => {
     const rig = new PodRig(podOf({}, { lifecycle: { postStart: { exec } } }));
     for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));
 
@@ -154,7 +154,7 @@ describe("a stop", () => {
     expect(rig.status("app")).toMatchObject({ started: false, ready: false });
   });
 
-  test("leaves a container as ready as it was", () => {
+  test("does not change the readiness of the container", () => {
     const rig = runningRig(podOf({}, { readinessProbe: { exec } }));
     rig.send({ kind: "deleted", graceMs: 30_000 });
     expect(rig.status("app")).toMatchObject({ started: true, ready: false });
@@ -167,7 +167,7 @@ describe("a stop", () => {
   });
 });
 
-test("a sidecar's postStart hook has to be through before the containers after it begin", () => {
+test("the containers after a sidecar start only when its postStart hook has ended", () => {
   const proxy = { name: "proxy", image: "app:1", restartPolicy: "Always", lifecycle: { postStart: { exec } } };
   const rig = new PodRig(podOf({ initContainers: [proxy] }));
   for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));

@@ -10,11 +10,11 @@ test.for([
   ["registry:5000/team/app:1", "IfNotPresent"],
   [`app@sha256:${"0".repeat(64)}`, "IfNotPresent"],
   [`app:latest@sha256:${"0".repeat(64)}`, "Always"],
-])("%s is pulled %s by default", ([image = "", policy]) => {
+])("the default pull policy of %s is %s", ([image = "", policy]) => {
   expect(defaultPullPolicy(image)).toBe(policy);
 });
 
-test("only the volumes that a container mounts are its own, each once, and what the pod says of pulling counts", () => {
+test("a container's image volumes are those that it mounts, each once, with the pull policy of the spec", () => {
   const volumes = [
     { name: "unused", image: { reference: "unused:1" } },
     { name: "data", image: { reference: "data:1", pullPolicy: "Never" } },
@@ -29,7 +29,7 @@ test("only the volumes that a container mounts are its own, each once, and what 
   ]);
 });
 
-test("a runtime that cannot mount images is not given a pod that has some", () => {
+test("a runtime that cannot mount images refuses a pod with volumes of type image", () => {
   const pod = podWith({
     volumes: [
       { name: "scratch", emptyDir: {} },
@@ -52,11 +52,11 @@ test.for([
   ["registry:latest/app:2", "IfNotPresent"],
   ["a/b/app", "Always"],
   ["", "Always"],
-])("%s is pulled %s", ([image = "", policy]) => {
+])("the pull policy of %s is %s", ([image = "", policy]) => {
   expect(defaultPullPolicy(image)).toBe(policy);
 });
 
-test("a container without mounts, or in a pod without volumes, has no image volumes; an empty policy is the default", () => {
+test("without mounts or volumes there are no image volumes; an empty pull policy means the default", () => {
   const volumes = [{ name: "data", image: { reference: "data:1", pullPolicy: "" } }];
   const volumeMounts = [{ name: "data", mountPath: "/data" }];
 
@@ -70,7 +70,7 @@ test("a container without mounts, or in a pod without volumes, has no image volu
   ]);
 });
 
-test("a refusal names the volume and the runtime", () => {
+test("the error names the volume and the runtime", () => {
   const pod = podWith({ volumes: [{ name: "data", image: { reference: "data:1" } }] });
 
   expect(() => checkImageVolumes(pod, { name: "fake", canMountImages: false })).toThrow(

@@ -4,7 +4,7 @@ import { activeDeadlineMs, nextDueMs } from "./next-due.ts";
 
 const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
 
-test("a pod that runs and has no deadline is given no tick", () => {
+test("a running pod without a deadline is never due", () => {
   const rig = new PodRig(podWith({}));
   expect(nextDueMs(rig.state)).toBeUndefined();
 
@@ -13,7 +13,7 @@ test("a pod that runs and has no deadline is given no tick", () => {
   expect([nextDueMs(rig.state), activeDeadlineMs(rig.state)]).toEqual([undefined, undefined]);
 });
 
-test("an active deadline is due from the beginning of the pod on, unless it ends already", () => {
+test("a pod with an active deadline is due at that deadline, unless it is already ending", () => {
   const rig = new PodRig(podWith({ activeDeadlineSeconds: 60 }));
   rig.pass(10_000);
   rig.answerAll();
@@ -24,7 +24,7 @@ test("an active deadline is due from the beginning of the pod on, unless it ends
   expect(nextDueMs(rig.state)).toBeUndefined();
 });
 
-test("a failed pull is due when it is shown in another way, and then when it is tried again", () => {
+test("a failed pull is due when its reason in the status changes, and then at the retry", () => {
   const rig = new PodRig(podWith({}));
   rig.answer(rig.take("createSandbox"));
   rig.send({ ...rig.take("ensureImage"), kind: "imageFailed", reason: "ErrImagePull", message: "no" });
@@ -35,7 +35,7 @@ test("a failed pull is due when it is shown in another way, and then when it is 
   expect(nextDueMs(rig.state)).toBe(10_000);
 });
 
-test("another failure of an image is due when it is tried again", () => {
+test("another failure of an image is due at the retry", () => {
   const rig = new PodRig(podWith({}));
   rig.answer(rig.take("createSandbox"));
 
@@ -44,7 +44,7 @@ test("another failure of an image is due when it is tried again", () => {
   expect(nextDueMs(rig.state)).toBe(10_000);
 });
 
-test("a preStop hook is due when the grace is over", () => {
+test("a preStop hook is due at the end of the grace period", () => {
   const rig = new PodRig(podWith({ containers: [{ name: "app", image: "app:1", lifecycle }] }));
   rig.answerAll();
   rig.pass(1_000);
@@ -53,10 +53,10 @@ test("a preStop hook is due when the grace is over", () => {
   expect(nextDueMs(rig.state)).toBe(6_000);
   rig.answer(rig.take("runHook"));
 
-  expect(nextDueMs(rig.state), "the runtime keeps the time of a stop").toBeUndefined();
+  expect(nextDueMs(rig.state), "the runtime measures the time of a stop").toBeUndefined();
 });
 
-test("a stop that failed is due when it is tried again", () => {
+test("a failed stop is due at the retry", () => {
   const rig = new PodRig(podWith({}));
   rig.answerAll();
   rig.send({ kind: "deleted", graceMs: 5_000 });
@@ -66,7 +66,7 @@ test("a stop that failed is due when it is tried again", () => {
   expect(nextDueMs(rig.state)).toBe(10_000);
 });
 
-test("of several the first is due", () => {
+test("if several times are due, the first one counts", () => {
   const rig = new PodRig(podWith({ activeDeadlineSeconds: 5, containers: [{ name: "app", image: "app:1" }] }));
   rig.send({ ...rig.take("createSandbox"), kind: "sandboxFailed", reason: "FailedCreatePodSandBox", message: "no" });
   expect(nextDueMs(rig.state)).toBe(5_000);
@@ -77,7 +77,7 @@ test("of several the first is due", () => {
   expect(nextDueMs(later.state)).toBe(10_000);
 });
 
-test("a change of resources that failed is due when it is tried again", () => {
+test("a failed change of resources is due at the retry", () => {
   const withCpu = (cpu: string) => podWith({ containers: [{ name: "app", image: "app:1", resources: { limits: { cpu } } }] });
   const rig = new PodRig(withCpu("1"));
   rig.answerAll();

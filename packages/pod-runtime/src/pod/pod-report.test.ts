@@ -8,14 +8,14 @@ function rigOf(container: Partial<Container> = {}, more: Partial<PodSpec> = {}):
   return new PodRig(podWith({ containers: [{ ...app, ...container }], ...more }));
 }
 
-/** Answers what is asked for up to a container's start, which it takes. */
+/** Answers all effects before the start of a container, and takes that start. */
 function untilStart(rig: PodRig): ReturnType<typeof rig.take<"startContainer">> {
   for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
   return rig.take("startContainer");
 }
 
 describe("the status of a pod", () => {
-  test("before anything was made has no address, and waits for its sandbox", () => {
+  test("before anything was created has no address, and its containers wait", () => {
     expect(rigOf().report).toEqual({
       phase: "Pending",
       podIP: undefined,
@@ -40,7 +40,7 @@ describe("the status of a pod", () => {
     });
   });
 
-  test("is final once its sandbox has stopped, so that its ports are free, and not with its last container", () => {
+  test("is final only when its sandbox has stopped, so that its ports are free, not when its last container ends", () => {
     const rig = rigOf({}, { restartPolicy: "Never" });
     rig.answerAll();
     rig.exit("app", 0);
@@ -50,7 +50,7 @@ describe("the status of a pod", () => {
     expect(rig.report.phase).toBe("Succeeded");
   });
 
-  test("has the addresses of its sandbox while that is up, the main one first", () => {
+  test("has the addresses of its sandbox while that is running, the main one first", () => {
     const rig = rigOf();
     const { attempt } = rig.take("createSandbox");
     rig.send({ kind: "sandboxCreated", attempt, sandboxId: "s0", ips: ["10.0.0.1", "fd00::1"] });
@@ -59,7 +59,7 @@ describe("the status of a pod", () => {
     expect(rig.report.conditions).toEqual([{ type: "PodReadyToStartContainers", status: "True" }]);
   });
 
-  test("tells init containers, sidecars, main and ephemeral ones apart", () => {
+  test("lists init containers, sidecars, main and ephemeral containers separately", () => {
     const rig = rigOf(
       {},
       {
@@ -79,7 +79,7 @@ describe("the status of a pod", () => {
     ]);
   });
 
-  test("is not final while a sidecar runs", () => {
+  test("is not final while a sidecar is running", () => {
     const rig = rigOf({}, { restartPolicy: "Never", initContainers: [{ name: "proxy", image: "app:1", restartPolicy: "Always" }] });
     rig.answerAll();
 
@@ -90,7 +90,7 @@ describe("the status of a pod", () => {
     expect(rig.report.phase).toBe("Succeeded");
   });
 
-  test("is not final while a sidecar runs, and is Pending where no main container ever ran", () => {
+  test("is not final while a sidecar is running; it is Pending if no main container has ever run", () => {
     const initContainers = [
       { name: "proxy", image: "app:1", restartPolicy: "Always" },
       { name: "init", image: "app:1" },
@@ -105,7 +105,7 @@ describe("the status of a pod", () => {
     expect(rig.report.phase).toBe("Failed");
   });
 
-  test("that was made to fail says so once nothing runs, its sandbox included, with reason and message", () => {
+  test("of a pod that was made to fail is Failed, with reason and message, after everything including its sandbox has stopped", () => {
     const rig = rigOf();
     rig.answerAll();
 
@@ -119,7 +119,7 @@ describe("the status of a pod", () => {
     expect(rig.report).toMatchObject({ phase: "Failed", reason: "Evicted", message: "too much" });
   });
 
-  test("that is deleted has no reason", () => {
+  test("of a deleted pod has no reason", () => {
     const rig = rigOf();
     rig.answerAll();
 
@@ -129,7 +129,7 @@ describe("the status of a pod", () => {
     expect(rig.report).not.toHaveProperty("reason");
   });
 
-  test("has resources of its own only where the spec has some", () => {
+  test("has pod-level resources only if the spec has some", () => {
     expect(rigOf().report).not.toHaveProperty("resources");
     expect(rigOf({}, { resources: { requests: { cpu: "1", memory: "1Gi" } } }).report).toMatchObject({
       resources: { requests: { cpu: "1", memory: "1Gi" }, limits: {} },
@@ -139,7 +139,7 @@ describe("the status of a pod", () => {
 });
 
 describe("the status of a container", () => {
-  test("that runs tells when it started, its image, what it has and what it runs as", () => {
+  test("that is running contains its start, image, resources and user", () => {
     const resources = { requests: { cpu: "100m" }, limits: { cpu: "1" } };
     const rig = rigOf({ resources });
     rig.send({ ...untilStart(rig), kind: "started", id: "c1", startedAtMs: rig.now.wallMs, user: { uid: 1000, gid: 0 } });
@@ -161,7 +161,7 @@ describe("the status of a container", () => {
     });
   });
 
-  test("of which the runtime does not tell whom it runs as has no user", () => {
+  test("whose user the runtime does not report has no user", () => {
     const rig = rigOf();
     rig.answerAll();
 
@@ -169,7 +169,7 @@ describe("the status of a container", () => {
     expect(rig.status("app").resources).toEqual({});
   });
 
-  test("has its mounts as a kubelet shows them, once there is a container", () => {
+  test("has its mounts in a kubelet's form, once the container exists", () => {
     const volumeMounts = [
       { name: "a", mountPath: "/a" },
       { name: "b", mountPath: "/b", readOnly: true },
@@ -193,7 +193,7 @@ describe("the status of a container", () => {
     expect(rig.status("app").volumeMounts).toEqual(expected);
   });
 
-  test("that has ended tells how, with its id and the times, and of no resources", () => {
+  test("that has ended contains the exit, id and times, and no resources", () => {
     const rig = rigOf({}, { restartPolicy: "Never" });
     rig.answerAll();
     rig.pass(2_000);
@@ -225,7 +225,7 @@ describe("the status of a container", () => {
     });
   });
 
-  test("that could never be started has no start in its end", () => {
+  test("that could never be started has no start time in its termination", () => {
     const rig = rigOf({}, { restartPolicy: "Never" });
 
     rig.send({ ...untilStart(rig), kind: "startFailed", id: "c1", reason: "RunContainerError", message: "no such command", exitCode: 127 });
@@ -242,7 +242,7 @@ describe("the status of a container", () => {
     });
   });
 
-  test("that was restarted shows the run before as its last, and while it is started anew the same as before", () => {
+  test("that was restarted has the previous run as its last state; while it is being started, its state stays as before", () => {
     const rig = rigOf();
     rig.answerAll();
     rig.exit("app", 1);
@@ -262,7 +262,7 @@ describe("the status of a container", () => {
     expect(rig.status("app")).toMatchObject({ restartCount: 1, containerID: "fake://c2", lastState: { terminated: { exitCode: 2 } } });
   });
 
-  test("after two ends shows the one before the last as its last state", () => {
+  test("after two ends has the first end as its last state", () => {
     const rig = rigOf({}, { restartPolicy: "OnFailure" });
     rig.answerAll();
     rig.exit("app", 1);
@@ -273,13 +273,13 @@ describe("the status of a container", () => {
     expect(rig.status("app")).toMatchObject({ state: { terminated: { exitCode: 0 } }, lastState: { terminated: { exitCode: 1 } } });
   });
 
-  test("whose image was never there shows the image of the spec", () => {
+  test("whose image is unknown contains the image of the spec", () => {
     const rig = new PodRig(podWith({ containers: [{ name: "app" }] }));
 
     expect(rig.status("app").image).toBe("");
   });
 
-  test("is ready when its readiness probe has passed, and started when its startup probe has", () => {
+  test("is ready after its readiness probe has succeeded, and started after its startup probe has", () => {
     const probe = { exec: { command: ["true"] } };
     const rig = rigOf({ startupProbe: probe, readinessProbe: probe });
     rig.answerAll();
@@ -289,7 +289,7 @@ describe("the status of a container", () => {
     expect(shown()).toEqual([false, false]);
 
     passed("readiness");
-    expect(shown(), "not before it has started").toEqual([false, false]);
+    expect(shown(), "not before it is started").toEqual([false, false]);
     passed("startup");
     expect(shown()).toEqual([true, false]);
     passed("readiness");
@@ -298,7 +298,7 @@ describe("the status of a container", () => {
     expect(shown()).toEqual([true, false]);
   });
 
-  test("that is an init container is ready once it has done its work", () => {
+  test("that is an init container is ready after it has succeeded", () => {
     const rig = rigOf({}, { initContainers: [{ name: "init", image: "app:1" }] });
     rig.answerAll();
     expect(rig.status("init")).toMatchObject({ ready: true, started: true });
@@ -308,7 +308,7 @@ describe("the status of a container", () => {
     expect(rig.status("app").state).toEqual({ waiting: { reason: "PodInitializing" } });
   });
 
-  test("that is a sidecar which has ended is not ready", () => {
+  test("that is a sidecar and has ended is not ready", () => {
     const rig = rigOf({}, { initContainers: [{ name: "proxy", image: "app:1", restartPolicy: "Always" }] });
     rig.answerAll();
 
@@ -317,7 +317,7 @@ describe("the status of a container", () => {
     expect(rig.status("proxy")).toMatchObject({ ready: false, started: false });
   });
 
-  test("that is being stopped still runs", () => {
+  test("that is being stopped is still running", () => {
     const rig = rigOf();
     rig.answerAll();
 
@@ -330,7 +330,7 @@ describe("the status of a container", () => {
 describe("a change of resources", () => {
   const withCpu = (cpu: string): Partial<PodSpec> => ({ resources: { limits: { cpu } } });
 
-  test("of the pod that fails is shown with the error, and not while the pod ends", () => {
+  test("of the pod is shown with its error after a failure, but not while the pod is ending", () => {
     const rig = rigOf({}, withCpu("1"));
     rig.answerAll();
     rig.send({ kind: "updated", pod: podWith(withCpu("2")) });

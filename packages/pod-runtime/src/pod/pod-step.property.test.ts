@@ -125,11 +125,11 @@ function statuses(rig: PodRig): StatusByName {
   return new Map(rig.state.desired.containers.map(({ name }) => [name, rig.status(name)]));
 }
 
-/** What must hold between one report and the next. */
+/** Invariants between two successive reports. */
 function checkStatus(before: DeepReadonly<ContainerStatus> | undefined, after: DeepReadonly<ContainerStatus>): void {
   if (!before) return;
   expect(after.restartCount).toBeGreaterThanOrEqual(before.restartCount);
-  // Who has ended is seen running again only as a restart.
+  // After its end a container runs again only as a restart.
   if (before.state?.terminated && after.state?.running) expect(after.restartCount).toBeGreaterThan(before.restartCount);
   if (after.ready && !after.state?.terminated) expect(after.started).toBe(true);
 }
@@ -139,26 +139,26 @@ function checkOrder(rig: PodRig): void {
   for (const { name, role } of rig.state.desired.containers) {
     const record = rig.state.containers.get(name);
     const isBegun = record?.life.kind === "pulling" || (record !== undefined && isLive(record.life));
-    if (isBlocked) expect(isBegun, `${name} runs before its turn`).toBe(false);
+    if (isBlocked) expect(isBegun, `${name} has started before its turn`).toBe(false);
     if (role !== "main" && record?.isInitialized !== true) isBlocked = true;
   }
 }
 
-test("whatever happens in whatever order, order, counts and phases hold", () => {
+test("after any sequence of events, start order, restart counts and phases are valid", () => {
   fc.assert(
     fc.property(pods, fc.array(move, { maxLength: 60 }), (pod, moves) => {
       const rig = new PodRig(pod);
       let before = statuses(rig);
       let final: string | undefined;
       let wasRunning = false;
-      // With a new sandbox the init containers run again, and a kubelet too calls the pod Pending then.
+      // In a new sandbox the init containers run again. A kubelet reports the pod as Pending then, too.
       let isAgain = false;
       for (const step of moves) {
         play(rig, step);
         const after = statuses(rig);
         for (const [name, status] of after) checkStatus(before.get(name), status);
         checkOrder(rig);
-        expect(settle(rig.state, rig.now).effects, "a settled pod settles").toEqual([]);
+        expect(settle(rig.state, rig.now).effects, "settling twice has an effect").toEqual([]);
         const phase = rig.report.phase ?? computePhase(pod, after, rig.state.isDeleted);
         const hasEnded = [...rig.state.containers.values()].every(({ life }) => !isLive(life));
         if (final !== undefined) expect(phase).toBe(final);
@@ -173,7 +173,7 @@ test("whatever happens in whatever order, order, counts and phases hold", () => 
   );
 });
 
-test("a deleted pod is gone once the runtime has done all it was asked for", () => {
+test("a deleted pod is gone after the runtime has answered all effects", () => {
   fc.assert(
     fc.property(pods, fc.array(move, { maxLength: 30 }), (pod, moves) => {
       const rig = new PodRig(pod);

@@ -5,7 +5,7 @@ const init = (name: string) => ({ name, image: "app:1" });
 const sidecar = (name: string) => ({ ...init(name), restartPolicy: "Always" });
 
 describe("starting", () => {
-  test("makes the sandbox, then the image, then the container", () => {
+  test("creates the sandbox, then pulls the image, then starts the container", () => {
     const rig = new PodRig(podWith({}));
 
     expect(rig.open).toEqual(["createSandbox"]);
@@ -42,7 +42,7 @@ describe("starting", () => {
     expect([rig.status("a").ready, rig.status("b").ready]).toEqual([true, true]);
   });
 
-  test("waits for a sidecar to be started, not for its end", () => {
+  test("waits for the start of a sidecar, not for its end", () => {
     const startupProbe = { exec: { command: ["true"] } };
     const rig = new PodRig(podWith({ initContainers: [{ ...sidecar("proxy"), startupProbe }] }));
 
@@ -53,7 +53,7 @@ describe("starting", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("starts a sidecar again while the containers run", () => {
+  test("restarts a sidecar while the containers run", () => {
     const rig = new PodRig(podWith({ initContainers: [sidecar("proxy")] }));
 
     rig.answerAll();
@@ -64,7 +64,7 @@ describe("starting", () => {
     expect(rig.status("app").restartCount).toBe(0);
   });
 
-  test("starts an ephemeral container at once and never again", () => {
+  test("starts an ephemeral container at once, and never again", () => {
     const rig = new PodRig(podWith({ initContainers: [init("one")], ephemeralContainers: [init("debug")] }));
 
     rig.answerAll();
@@ -74,7 +74,7 @@ describe("starting", () => {
     expect(rig.status("debug").state).toHaveProperty("terminated.exitCode", 1);
   });
 
-  test("starts main containers in order, each when the one before was started", () => {
+  test("starts main containers in order, each after the one before has started", () => {
     const rig = new PodRig(podWith({ containers: [init("first"), init("second")] }));
 
     rig.answer(rig.take("createSandbox"));
@@ -86,7 +86,7 @@ describe("starting", () => {
     expect(rig.open).toEqual(["ensureImage second"]);
   });
 
-  test("lets main containers wait for the postStart hooks of those before them", () => {
+  test("starts main containers only after the postStart hooks of those before them have ended", () => {
     const lifecycle = { postStart: { exec: { command: ["true"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("proxy"), lifecycle }, init("app")] }));
 
@@ -97,7 +97,7 @@ describe("starting", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("lets no main container wait for one that cannot be started, or waits to be started again", () => {
+  test("does not delay main containers because another one cannot be started or waits for its restart", () => {
     const rig = new PodRig(podWith({ containers: [init("first"), init("second")] }));
     rig.answer(rig.take("createSandbox"));
 
@@ -109,7 +109,7 @@ describe("starting", () => {
     expect(rig.open).toEqual(["ensureImage second"]);
   });
 
-  test("does not show a container as running before its postStart hook is through", () => {
+  test("does not report a container as running before its postStart hook has ended", () => {
     const lifecycle = { postStart: { exec: { command: ["true"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
 
@@ -122,7 +122,7 @@ describe("starting", () => {
 });
 
 describe("failing", () => {
-  test("tries a sandbox again after 10 and 20 seconds", () => {
+  test("retries a sandbox after 10 and 20 seconds", () => {
     const rig = new PodRig(podWith({}));
 
     rig.send({
@@ -146,7 +146,7 @@ describe("failing", () => {
     expect(rig.events[0]).toBe("FailedCreatePodSandBox: Failed to create pod sandbox: no network");
   });
 
-  test("shows a failed pull as such, then as waiting for the next", () => {
+  test("reports a failed pull as an error first, then as a back-off", () => {
     const rig = new PodRig(podWith({}));
     rig.answer(rig.take("createSandbox"));
 
@@ -167,7 +167,7 @@ describe("failing", () => {
     ["ErrImageNeverPull", "it is not present", "ErrImageNeverPull: it is not present"],
     ["ImageInspectError", "away", "InspectFailed: away"],
     ["InvalidImageName", "bad name", "InspectFailed: bad name"],
-  ])("tells people of %s in a kubelet's words", (reason, message, told) => {
+  ])("records an event for %s in a kubelet's words", (reason, message, told) => {
     const rig = new PodRig(podWith({}));
     rig.answer(rig.take("createSandbox"));
 
@@ -177,7 +177,7 @@ describe("failing", () => {
     expect(rig.status("app").state).toEqual({ waiting: { reason, message } });
   });
 
-  test("waits for the image of a volume as for its own, and people hear which it is", () => {
+  test("waits for the image of a volume like for the container's own, and the event names the image", () => {
     const rig = new PodRig(podWith({}));
     rig.answer(rig.take("createSandbox"));
 
@@ -189,7 +189,7 @@ describe("failing", () => {
     expect(rig.status("app").state).toEqual({
       waiting: { reason: "ImagePullBackOff", message: 'Back-off pulling image "data:1": ErrImagePull: not found' },
     });
-    // That it is missing was told by who looked for it.
+    // The event about the missing image was recorded by the code that looked for it.
     expect(rig.events).toEqual(['BackOff: Back-off pulling image "data:1"']);
   });
 
@@ -203,7 +203,7 @@ describe("failing", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("tries a missing configuration again after ten seconds, as the same attempt", () => {
+  test("retries a missing configuration after ten seconds, as the same attempt", () => {
     const rig = new PodRig(podWith({}));
     for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
 
@@ -215,7 +215,7 @@ describe("failing", () => {
     expect(rig.status("app")).toMatchObject({ restartCount: 0, ready: true });
   });
 
-  test("tries at once what waits for a secret or config map when one has changed, also while it was being tried", () => {
+  test("retries at once what waits for a secret or config map when one has changed, even if the change came during a try", () => {
     const rig = new PodRig(podWith({}));
     const failMounts = (): void =>
       rig.send({ ...rig.take("createSandbox"), kind: "sandboxFailed", reason: "FailedMount", message: 'secret "s" not found' });
@@ -245,7 +245,7 @@ describe("failing", () => {
     expect(rig.status("app")).toMatchObject({ restartCount: 0, ready: true });
   });
 
-  test("tries a missing configuration again when the pod is changed", () => {
+  test("retries a missing configuration when the pod is changed", () => {
     const rig = new PodRig(podWith({}));
     for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerConfigError", message: "not a local path" });
@@ -255,7 +255,7 @@ describe("failing", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("lets what waits for anything else wait on when a secret or config map has changed", () => {
+  test("does not retry other failures earlier when a secret or config map has changed", () => {
     const rig = new PodRig(podWith({}));
     rig.send({ ...rig.take("createSandbox"), kind: "sandboxFailed", reason: "FailedCreatePodSandBox", message: "no network" });
     rig.send({ kind: "configChanged" });
@@ -270,7 +270,7 @@ describe("failing", () => {
     expect([rig.open, rig.status("app").state?.waiting?.reason]).toEqual([[], "CrashLoopBackOff"]);
   });
 
-  test("waits 0, 10 and 20 seconds between crashes, and says so", () => {
+  test("waits 0, 10 and 20 seconds between crashes, and reports that", () => {
     const rig = new PodRig(podWith({}));
     rig.answerAll();
 
@@ -295,7 +295,7 @@ describe("failing", () => {
     expect(rig.status("app").restartCount).toBe(3);
   });
 
-  test("kills a container whose postStart hook fails, says so, and restarts it with back-off", () => {
+  test("kills a container whose postStart hook fails, reports that, and restarts it with back-off", () => {
     const rig = new PodRig(
       podWith({ containers: [{ ...init("proxy"), lifecycle: { postStart: { exec: { command: ["set", "up"] } } } }, init("app")] }),
     );
@@ -321,7 +321,7 @@ describe("failing", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("leaves a container that is never restarted terminated by its failed postStart hook", () => {
+  test("reports a container that is never restarted as terminated after its postStart hook has failed", () => {
     const lifecycle = { postStart: { httpGet: { path: "/up", port: 80 } } };
     const rig = new PodRig(podWith({ restartPolicy: "Never", containers: [{ ...init("app"), lifecycle }] }));
     for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));
@@ -334,7 +334,7 @@ describe("failing", () => {
     expect(rig.report.phase).toBe("Failed");
   });
 
-  test("goes on showing what holds a container up while it is tried again, until it runs", () => {
+  test("keeps showing a container's problem during retries, until it runs", () => {
     const rig = new PodRig(podWith({}));
     rig.answerAll();
     rig.exit("app", 1);
@@ -368,7 +368,7 @@ describe("failing", () => {
     expect(rig.state.stage).toEqual({ kind: "finished" });
   });
 
-  test("restarts a container that fails its liveness probe, with the probe's own grace", () => {
+  test("restarts a container that fails its liveness probe, with the probe's own grace period", () => {
     const livenessProbe = { exec: { command: ["true"] }, terminationGracePeriodSeconds: 5 };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), livenessProbe }] }));
     rig.answerAll();
@@ -385,7 +385,7 @@ describe("failing", () => {
   test.for([
     ["OnFailure", 1, "Killing: Container app failed startup probe, will be restarted"],
     ["Never", 0, "Killing: Container app failed startup probe"],
-  ] as const)("begins a container whose probe fails again though it ends well, but with policy %s %i times", ([policy, count, event]) => {
+  ] as const)("after a failed probe restarts a container although it exits with 0, with policy %s %i times", ([policy, count, event]) => {
     const startupProbe = { exec: { command: ["true"] } };
     const rig = new PodRig(podWith({ restartPolicy: policy, containers: [{ ...init("app"), startupProbe }] }));
     rig.answerAll();
@@ -399,7 +399,7 @@ describe("failing", () => {
     expect(rig.events).toContain(event);
   });
 
-  test("lets a container that ends well after its probe has failed be, where it is in back-off", () => {
+  test("does not restart a container that exits with 0 after a failed probe while it is in back-off", () => {
     const livenessProbe = { exec: { command: ["true"] } };
     const rig = new PodRig(podWith({ restartPolicy: "OnFailure", containers: [{ ...init("app"), livenessProbe }] }));
     rig.answerAll();
@@ -413,23 +413,23 @@ describe("failing", () => {
     failAfter(1_000);
     failAfter(1_000);
     expect(rig.status("app")).toMatchObject({ restartCount: 2, ready: true });
-    // Ten seconds are over since the end before.
+    // Ten seconds have passed since the previous end.
     failAfter(10_000);
     expect(rig.status("app")).toMatchObject({ restartCount: 3, ready: true });
-    // Twenty are not.
+    // Twenty seconds have not passed.
     failAfter(10_000);
     expect(rig.status("app")).toMatchObject({ restartCount: 3, state: { terminated: { exitCode: 0, reason: "Completed" } } });
     expect(rig.report.phase).toBe("Succeeded");
   });
 
-  test.for(["Always", "OnFailure", "Never"])("begins a container whose image has changed again with policy %s", (restartPolicy) => {
+  test.for(["Always", "OnFailure", "Never"])("restarts a container whose image has changed with policy %s", (restartPolicy) => {
     const rig = new PodRig(podWith({ restartPolicy }));
     rig.answerAll();
 
     rig.send({ kind: "updated", pod: podWith({ restartPolicy, containers: [{ name: "app", image: "app:2" }] }) });
     const id = rig.idOf("app");
     rig.exit("app", 0);
-    // Its end by itself would be final with two of the policies.
+    // With two of the policies, an end of its own would be final.
     const isShown = restartPolicy === "Always";
     expect(rig.status("app")).toMatchObject({ ready: false, containerID: `fake://${id}` });
     expect(Object.keys(rig.status("app").state ?? {})).toEqual([isShown ? "terminated" : "running"]);
@@ -439,7 +439,7 @@ describe("failing", () => {
     expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true, lastState: { terminated: { exitCode: 0 } } });
   });
 
-  test("lets an init container whose image has changed end with the one it began with", () => {
+  test("does not restart an init container whose image has changed", () => {
     const rig = new PodRig(podWith({ initContainers: [init("one")] }));
     rig.answerAll();
 
@@ -451,7 +451,7 @@ describe("failing", () => {
     expect([rig.status("one").restartCount, rig.status("app").ready]).toEqual([0, true]);
   });
 
-  test("makes a new sandbox when it is lost, and runs the init containers again", () => {
+  test("creates a new sandbox when the old one is lost, and runs the init containers again", () => {
     const rig = new PodRig(podWith({ initContainers: [init("one")] }));
     rig.answerAll();
     rig.exit("one", 0);
@@ -485,7 +485,7 @@ describe("ending", () => {
     expect(rig.state.stage).toEqual({ kind: "gone" });
   });
 
-  test("runs the preStop hooks of sidecars with those of the containers, and lets each wait for its turn after it", () => {
+  test("runs preStop hooks of sidecars together with those of the containers, and then stops each sidecar in its turn", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const sidecars = [sidecar("a"), sidecar("b")].map((container) => ({ ...container, lifecycle }));
     const rig = new PodRig(podWith({ initContainers: sidecars, containers: [{ ...init("app"), lifecycle }] }));
@@ -505,7 +505,7 @@ describe("ending", () => {
     expect(rig.open).toEqual(["stopContainer a"]);
   });
 
-  test("stops all sidecars together when the containers have used up the grace", () => {
+  test("stops all sidecars together when the containers have used up the grace period", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const sidecars = [{ ...sidecar("a"), lifecycle }, sidecar("b")];
     const rig = new PodRig(podWith({ initContainers: sidecars }));
@@ -521,7 +521,7 @@ describe("ending", () => {
     expect(rig.take("stopContainer").graceMs).toBe(2_000);
   });
 
-  test("lets no sidecar wait for an init container, nor for the hook of another that has ended by itself", () => {
+  test("does not delay a sidecar's stop for init containers, or for the hook of another sidecar that has ended by itself", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const rig = new PodRig(podWith({ initContainers: [sidecar("a"), { ...sidecar("b"), lifecycle }, init("one")] }));
     rig.answerAll();
@@ -534,7 +534,7 @@ describe("ending", () => {
     expect(rig.status("b").restartCount).toBe(0);
   });
 
-  test("takes the preStop hook's time from the grace, and leaves two seconds", () => {
+  test("subtracts the duration of the preStop hook from the grace period, but leaves two seconds", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
     rig.answerAll();
@@ -545,12 +545,12 @@ describe("ending", () => {
     rig.pass(10_000);
 
     expect(rig.take("stopContainer").graceMs).toBe(2_000);
-    // It is not taken for a failure, and it may end with its container.
+    // This is not a failure: a hook may end with its container.
     rig.send({ ...hook, kind: "hookEnded", error: "it was ended" });
     expect(rig.events.filter((event) => event.startsWith("FailedPreStopHook"))).toEqual([]);
   });
 
-  test("tells of a preStop hook that fails, and stops the container with what is left of the grace", () => {
+  test("records a preStop hook that fails, and stops the container with the rest of the grace period", () => {
     const lifecycle = { preStop: { exec: { command: ["false"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
     rig.answerAll();
@@ -564,7 +564,7 @@ describe("ending", () => {
     expect(rig.events.join()).not.toContain("canary");
   });
 
-  test("runs no preStop hook without grace", () => {
+  test("runs no preStop hook without a grace period", () => {
     const lifecycle = { preStop: { exec: { command: ["sleep"] } } };
     const rig = new PodRig(podWith({ containers: [{ ...init("app"), lifecycle }] }));
     rig.answerAll();
@@ -574,7 +574,7 @@ describe("ending", () => {
     expect(rig.open).toEqual(["stopContainer app"]);
   });
 
-  test("shortens a stop when it is deleted again with less grace, and never lengthens it", () => {
+  test("shortens a stop when the pod is deleted again with less grace, and never extends it", () => {
     const rig = new PodRig(podWith({}));
     rig.answerAll();
 
@@ -587,7 +587,7 @@ describe("ending", () => {
     expect(rig.open).toEqual([]);
   });
 
-  test("stops a container that comes up after the pod was deleted", () => {
+  test("stops a container that starts after the pod was deleted", () => {
     const rig = new PodRig(podWith({}));
     for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
 
@@ -598,7 +598,7 @@ describe("ending", () => {
     expect(rig.open).toEqual(["stopContainer app"]);
   });
 
-  test("fails with DeadlineExceeded once all has ended", () => {
+  test("reports DeadlineExceeded after everything has ended", () => {
     const rig = new PodRig(podWith({ activeDeadlineSeconds: 60 }));
     rig.answerAll();
 
@@ -613,7 +613,7 @@ describe("ending", () => {
     });
   });
 
-  test("keeps what has ended for its logs until it is deleted", () => {
+  test("keeps ended containers for their logs until the pod is deleted", () => {
     const rig = new PodRig(podWith({ restartPolicy: "OnFailure" }));
     rig.answerAll();
 
@@ -625,7 +625,7 @@ describe("ending", () => {
     expect(rig.open).toEqual(["removeAll"]);
   });
 
-  test("tries again what the runtime failed to stop or to remove", () => {
+  test("retries failed stops and removals", () => {
     const rig = new PodRig(podWith({}));
     rig.answerAll();
     rig.send({ kind: "deleted", graceMs: 30_000 });

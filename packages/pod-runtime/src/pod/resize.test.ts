@@ -15,12 +15,12 @@ function conditionsOf(rig: PodRig): readonly (string | undefined)[] {
   return (rig.report.conditions ?? []).filter(({ type }) => type === "PodResizeInProgress").map(({ reason }) => reason);
 }
 
-/** The pod's cgroup has grown. */
+/** Answers that the pod's cgroup has grown. */
 function grown(rig: PodRig): void {
   rig.answer(rig.take("growPod"));
 }
 
-test("resources are changed in place, and shown as changed once they are", () => {
+test("resources are changed in place, and reported as changed once they are", () => {
   const rig = runningRig(withCpu("1"));
   expect(rig.status("app")).toMatchObject({ resources: { limits: { cpu: "1" } }, allocatedResources: { cpu: "1" } });
 
@@ -41,7 +41,7 @@ test("resources are changed in place, and shown as changed once they are", () =>
   ]);
 });
 
-test("the same amount written in another way is no change", () => {
+test("another notation of the same amount is not a change", () => {
   const rig = runningRig(withCpu("1"));
 
   rig.send({ kind: "updated", pod: withCpu("1000m") });
@@ -49,7 +49,7 @@ test("the same amount written in another way is no change", () => {
   expect(rig.open).toEqual([]);
 });
 
-test("a container whose policy asks for it is started anew", () => {
+test("a container whose resize policy requires it is restarted", () => {
   const more = { resizePolicy: [{ resourceName: "cpu", restartPolicy: "RestartContainer" }] };
   const rig = runningRig(withCpu("1", more));
 
@@ -60,7 +60,7 @@ test("a container whose policy asks for it is started anew", () => {
   expect(rig.status("app")).toMatchObject({ restartCount: 1, resources: { limits: { cpu: "2" } }, state: { running: {} } });
 });
 
-test("what the runtime cannot do in place is done by a restart", () => {
+test("a change that the runtime cannot make in place restarts the container", () => {
   const rig = runningRig(withCpu("1"));
   rig.send({ kind: "updated", pod: withCpu("2") });
   grown(rig);
@@ -72,7 +72,7 @@ test("what the runtime cannot do in place is done by a restart", () => {
   expect(rig.status("app")).toMatchObject({ restartCount: 1, resources: { limits: { cpu: "2" } } });
 });
 
-test("a change that fails is told, tried again, and given up when it is taken back", () => {
+test("a failed change is reported, retried, and given up if the spec is changed back", () => {
   const rig = runningRig(withCpu("1"));
   rig.send({ kind: "updated", pod: withCpu("2") });
   grown(rig);

@@ -35,7 +35,7 @@ describe("changedResources", () => {
   });
 });
 
-test("a container is started anew for the resources whose policy says so, and for no others", () => {
+test("a container is restarted for the resources for which its resize policy requires it, and for no others", () => {
   const resizePolicy = [
     { resourceName: "cpu", restartPolicy: "NotRequired" },
     { resourceName: "memory", restartPolicy: "RestartContainer" },

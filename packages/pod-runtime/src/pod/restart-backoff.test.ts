@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { BackoffRecord } from "./container-life.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
 
-test("a container that crashes at once waits 0, 10, 20, … 300 seconds", () => {
+test("a container that crashes at once is restarted after 0, 10, 20, … 300 seconds", () => {
   const delays: number[] = [];
   let record: BackoffRecord | undefined;
   let nowMs = 0;
@@ -16,7 +16,7 @@ test("a container that crashes at once waits 0, 10, 20, … 300 seconds", () => 
   expect(delays).toEqual([0, 10, 20, 40, 80, 160, 300, 300]);
 });
 
-test("a container that lasted more than ten minutes starts its back-off anew", () => {
+test("a container that ran for more than ten minutes starts with the initial back-off again", () => {
   const record = { delayMs: 300_000, usedAtMs: 0 };
 
   expect(backoffAfter(record, 600_000).delayMs).toBe(300_000);

@@ -12,7 +12,7 @@ function runningRig(pod: Pod = podWith({})): PodRig {
   return rig;
 }
 
-/** What happens is of no meaning for the pod as it is now. */
+/** Checks that these events do not change the pod's state. */
 function expectNoChange(rig: PodRig, ...events: readonly PodEvent[]): void {
   for (const event of events) {
     const [state, asked, told, removed] = [rig.state, [...rig.asked], [...rig.events], [...rig.removed]];
@@ -25,7 +25,7 @@ describe("making a sandbox", () => {
   const failed = (rig: PodRig, reason: "FailedMount" | "FailedCreatePodSandBox" | undefined): void =>
     rig.send({ kind: "sandboxFailed", attempt: rig.take("createSandbox").attempt, reason, message: "no" });
 
-  test("is tried again after 10, 20, 40 and at most 60 seconds where the runtime failed", () => {
+  test("is retried after 10, 20, 40 and at most 60 seconds if the runtime failed", () => {
     const rig = new PodRig(podWith({}));
     for (const seconds of [10, 20, 40, 60, 60]) {
       failed(rig, "FailedCreatePodSandBox");
@@ -36,7 +36,7 @@ describe("making a sandbox", () => {
     }
   });
 
-  test("is tried again after 1, 2, 4, 8 and at most 10 seconds where volumes could not be filled", () => {
+  test("is retried after 1, 2, 4, 8 and at most 10 seconds if volumes could not be filled", () => {
     const rig = new PodRig(podWith({}));
     for (const seconds of [1, 2, 4, 8, 10, 10]) {
       failed(rig, "FailedMount");
@@ -47,7 +47,7 @@ describe("making a sandbox", () => {
     }
   });
 
-  test("counts its attempts, and begins the waits anew once one is up", () => {
+  test("counts its attempts, and a success resets the delays", () => {
     const rig = new PodRig(podWith({}));
     failed(rig, "FailedCreatePodSandBox");
     rig.pass(10_000);
@@ -62,7 +62,7 @@ describe("making a sandbox", () => {
     expect(rig.asked).toEqual([{ kind: "createSandbox", attempt: 3 }]);
   });
 
-  test("that fails is told with its reason as a warning of the pod; what was told already is not told again", () => {
+  test("records a failure with its reason as a warning, unless it was recorded already", () => {
     const rig = new PodRig(podWith({}));
     failed(rig, "FailedMount");
     rig.pass(1_000);
@@ -73,7 +73,7 @@ describe("making a sandbox", () => {
     expect(rig.open).toEqual(["createSandbox"]);
   });
 
-  test("that the runtime failed at waits as long though a secret has changed meanwhile", () => {
+  test("is not retried earlier when a secret changes if the runtime failed", () => {
     const rig = new PodRig(podWith({}));
     rig.send({ kind: "configChanged" });
 
@@ -84,7 +84,7 @@ describe("making a sandbox", () => {
     expect(rig.open).toEqual([]);
   });
 
-  test("that has come through though nobody waits for it any more is ended", () => {
+  test("after the pod has stopped waiting for it ends with a stop of the new sandbox", () => {
     const rig = new PodRig(podWith({}));
     rig.take("createSandbox");
 
@@ -94,7 +94,7 @@ describe("making a sandbox", () => {
     expect(rig.state.stage.kind).toBe("creatingSandbox");
   });
 
-  test("that is answered twice changes nothing", () => {
+  test("changes nothing if it is reported twice", () => {
     expectNoChange(
       runningRig(),
       { kind: "sandboxCreated", attempt: 0, sandboxId: "s0", ips: ["10.0.0.9"] },
@@ -102,11 +102,11 @@ describe("making a sandbox", () => {
     );
   });
 
-  test("that failed for an attempt nobody waits for changes nothing", () => {
+  test("with a failure of another attempt changes nothing", () => {
     expectNoChange(new PodRig(podWith({})), { kind: "sandboxFailed", attempt: 3, reason: "FailedMount", message: "late" });
   });
 
-  test("of a pod that ends meanwhile is waited for, and the sandbox then ended", () => {
+  test("of a pod that ends in the meantime is awaited, and the sandbox is then stopped", () => {
     const rig = new PodRig(podWith({}));
     const { attempt } = rig.take("createSandbox");
     rig.send({ kind: "deleted", graceMs: 0 });
@@ -119,7 +119,7 @@ describe("making a sandbox", () => {
     expect(rig.state.stage).toEqual({ kind: "gone" });
   });
 
-  test("of a pod that ends while it waits for the next try is given up", () => {
+  test("is given up if the pod ends while it waits for a retry", () => {
     const rig = new PodRig(podWith({}));
     failed(rig, "FailedCreatePodSandBox");
 
@@ -132,7 +132,7 @@ describe("making a sandbox", () => {
 });
 
 describe("a sandbox that is lost", () => {
-  test("is told of, and remembered until another is up, so that what runs on in it is ended first", () => {
+  test("is recorded as an event, and kept until the next one is up, so that processes left in it are stopped first", () => {
     const rig = runningRig();
 
     rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
@@ -149,7 +149,7 @@ describe("a sandbox that is lost", () => {
     expect(rig.state).toMatchObject({ deadSandboxes: [], stage: { kind: "up", sandboxId: "s1" } });
   });
 
-  test("takes with it what ran, which is said of each container", () => {
+  test("ends the containers that ran in it, and their status says so", () => {
     const rig = runningRig();
     const startedAt = rig.status("app").state?.running?.startedAt;
     rig.pass(5_000);
@@ -166,7 +166,7 @@ describe("a sandbox that is lost", () => {
     });
   });
 
-  test("has what was being pulled or started begun anew, as the same attempt", () => {
+  test("repeats pulls and starts that were in progress, as the same attempt", () => {
     for (const kinds of [["createSandbox"], ["createSandbox", "ensureImage"]] as const) {
       const rig = new PodRig(podWith({}));
       for (const kind of kinds) rig.answer(rig.take(kind));
@@ -182,7 +182,7 @@ describe("a sandbox that is lost", () => {
   test.for([
     ["does not count", 0, undefined],
     ["counts", 1, new Map([["app", 0]])],
-  ] as const)("%s a start in it that was never clear, as the runtime says", ([, attempt, begun]) => {
+  ] as const)("%s an unclear start in it, as reported by the runtime", ([, attempt, begun]) => {
     const rig = new PodRig(podWith({}));
     for (const kind of ["createSandbox", "ensureImage"] as const) rig.answer(rig.take(kind));
     rig.send({ ...rig.take("startContainer"), kind: "startFailed", reason: "CreateContainerError", message: "no answer" });
@@ -196,7 +196,7 @@ describe("a sandbox that is lost", () => {
     expect(rig.take("startContainer")).toMatchObject({ sandboxId: "s1", attempt });
   });
 
-  test("runs init containers and sidecars again, and the main ones after them", () => {
+  test("runs init containers and sidecars again, and then the main containers", () => {
     const rig = runningRig(podWith({ restartPolicy: "OnFailure", initContainers: [init("one"), sidecar("proxy")] }));
     rig.exit("one", 0);
     rig.answerAll();
@@ -213,7 +213,7 @@ describe("a sandbox that is lost", () => {
     expect(rig.status("app").ready).toBe(true);
   });
 
-  test("leaves a main container that has ended for good as it is", () => {
+  test("does not affect a main container that has ended for good", () => {
     const rig = runningRig(podWith({ restartPolicy: "OnFailure", containers: [init("done"), init("app")] }));
     rig.exit("done", 0);
 
@@ -224,7 +224,7 @@ describe("a sandbox that is lost", () => {
     expect(rig.status("app")).toMatchObject({ restartCount: 1, ready: true });
   });
 
-  test("in an ending pod is said of nobody, and nothing runs again", () => {
+  test("in an ending pod causes no event, and nothing is restarted", () => {
     const rig = runningRig(podWith({ initContainers: [init("one"), sidecar("proxy")] }));
     rig.exit("one", 0);
     rig.answerAll();
@@ -234,15 +234,15 @@ describe("a sandbox that is lost", () => {
     rig.send({ kind: "sandboxStopped", sandboxId: "s0" });
 
     expect(rig.events.filter((event) => event.startsWith("SandboxChanged"))).toEqual([]);
-    expect(rig.status("one").ready, "it has done its work").toBe(true);
+    expect(rig.status("one").ready, "it has succeeded").toBe(true);
     expect(rig.open).toEqual(["stopSandbox"]);
-    expect(rig.report.phase, "what runs on in a dead sandbox is stopped first").toBe("Running");
+    expect(rig.report.phase, "processes in a dead sandbox are stopped first").toBe("Running");
     rig.answer(rig.take("stopSandbox"));
     rig.answer(rig.take("removeAll"));
     expect(rig.state.stage).toEqual({ kind: "gone" });
   });
 
-  test("that is not the pod's changes nothing", () => {
+  test("of another pod changes nothing", () => {
     expectNoChange(runningRig(), { kind: "sandboxStopped", sandboxId: "other" }, { kind: "sandboxStopFailed", sandboxId: "s0" });
     expectNoChange(new PodRig(podWith({})), { kind: "sandboxStopped", sandboxId: "s0" });
   });
@@ -256,7 +256,7 @@ describe("ending a sandbox", () => {
     return rig;
   }
 
-  test("is tried again ten seconds after it failed, and no sooner", () => {
+  test("is retried ten seconds after a failure, and not earlier", () => {
     const rig = ending();
     rig.send({ ...rig.take("stopSandbox"), kind: "sandboxStopFailed" });
     rig.pass(9_999);
@@ -268,13 +268,13 @@ describe("ending a sandbox", () => {
     expect(rig.open, "once").toEqual(["stopSandbox"]);
   });
 
-  test("is not held up by answers about another", () => {
+  test("is not affected by answers about another sandbox", () => {
     const rig = ending();
 
     expectNoChange(rig, { kind: "sandboxStopFailed", sandboxId: "other" }, { kind: "sandboxStopped", sandboxId: "other" });
   });
 
-  test("comes before what is left is removed, which is tried again ten seconds after it failed", () => {
+  test("comes before the removal of the remains, which is retried ten seconds after a failure", () => {
     const rig = ending();
     rig.answer(rig.take("stopSandbox"));
     expect(rig.open).toEqual(["removeAll"]);
@@ -289,7 +289,7 @@ describe("ending a sandbox", () => {
     expect(rig.state.stage).toEqual({ kind: "gone" });
   });
 
-  test("a pod that was not to be removed is not gone by an answer that nobody waits for", () => {
+  test("a pod that is not being removed ignores answers about a removal", () => {
     expectNoChange(runningRig(), { kind: "removed" }, { kind: "removeFailed" });
   });
 });

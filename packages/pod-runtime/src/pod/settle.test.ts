@@ -15,7 +15,7 @@ function runningRig(pod: Pod = podOf()): PodRig {
 }
 
 describe("a pod ends by itself", () => {
-  test("when all its main containers have ended for good, with its grace for the sidecars", () => {
+  test("when all its main containers have ended for good, with its grace period for the sidecars", () => {
     const spec = { restartPolicy: "OnFailure", terminationGracePeriodSeconds: 8, initContainers: [sidecar("proxy")] };
     const rig = runningRig(podOf({ ...spec, containers: [named("a"), named("b")] }));
     rig.exit("a", 0);
@@ -35,7 +35,7 @@ describe("a pod ends by itself", () => {
     expect(rig.state.ending).toBeUndefined();
   });
 
-  test("not because an ephemeral container or a sidecar has", () => {
+  test("not because an ephemeral container or a sidecar has ended", () => {
     const rig = runningRig(podOf({ initContainers: [sidecar("proxy")], ephemeralContainers: [named("debug")] }));
     rig.exit("debug", 0);
     rig.exit("proxy", 0);
@@ -43,7 +43,7 @@ describe("a pod ends by itself", () => {
     expect(rig.state.ending).toBeUndefined();
   });
 
-  test("when its deadline is over, which is told of as a normal event, to the millisecond", () => {
+  test("when its deadline is over, to the millisecond, with a normal event", () => {
     const rig = runningRig(podOf({ activeDeadlineSeconds: 60, terminationGracePeriodSeconds: 4 }));
     rig.pass(59_999);
     expect(rig.state.ending).toBeUndefined();
@@ -57,7 +57,7 @@ describe("a pod ends by itself", () => {
     ]);
   });
 
-  test("and its deadline does not count any more", () => {
+  test("and its active deadline does not count any more", () => {
     const rig = runningRig(podOf({ activeDeadlineSeconds: 60 }));
     rig.send({ kind: "deleted", graceMs: 300_000 });
 
@@ -68,7 +68,7 @@ describe("a pod ends by itself", () => {
 });
 
 describe("in an ending pod", () => {
-  test("what was not begun yet, is being pulled or waits is never begun", () => {
+  test("containers that were not started yet, or wait, are never started", () => {
     const idle = runningRig(podOf({ initContainers: [named("init")] }));
     const pulling = new PodRig(podOf());
     pulling.answer(pulling.take("createSandbox"));
@@ -86,7 +86,7 @@ describe("in an ending pod", () => {
     expect(pulling.open).toEqual(["ensureImage app", "stopSandbox"]);
   });
 
-  test("a container that failed for good keeps its end, and one that ends by itself is not restarted", () => {
+  test("a container that failed for good keeps its termination, and one that ends by itself is not restarted", () => {
     const rig = runningRig(podOf({ containers: [named("app", { lifecycle })] }));
     rig.send({ kind: "deleted", graceMs: 30_000 });
 
@@ -96,7 +96,7 @@ describe("in an ending pod", () => {
     expect(rig.open).toEqual(["runHook app", "stopSandbox"]);
   });
 
-  test("no resources are changed any more", () => {
+  test("resources are no longer changed", () => {
     const withCpu = (cpu: string): Pod => podOf({ containers: [named("app", { resources: { limits: { cpu } }, lifecycle })] });
     const rig = runningRig(withCpu("1"));
     rig.send({ kind: "deleted", graceMs: 30_000 });
@@ -123,7 +123,7 @@ describe("in an ending pod", () => {
     expect(rig.status("app").restartCount).toBe(0);
   });
 
-  test("a stop that failed is tried again with what is left of the grace, once", () => {
+  test("a failed stop is retried once with the rest of the grace period", () => {
     const rig = runningRig();
     rig.send({ kind: "deleted", graceMs: 60_000 });
     rig.send({ ...rig.take("stopContainer"), kind: "stopFailed" });
@@ -136,7 +136,7 @@ describe("in an ending pod", () => {
     expect(rig.open).toEqual(["stopContainer app"]);
   });
 
-  test("the last sidecar waits for the main containers, and each other one for those after it", () => {
+  test("the last sidecar is stopped after the main containers, and each other one after the sidecars that follow it", () => {
     const rig = runningRig(podOf({ initContainers: [sidecar("a"), sidecar("b")] }));
     rig.send({ kind: "deleted", graceMs: 30_000 });
     expect(rig.open).toEqual(["stopContainer app"]);
@@ -149,7 +149,7 @@ describe("in an ending pod", () => {
     expect(rig.open).toContain("stopContainer a");
   });
 
-  test("a sidecar that crashes before its turn is not started again", () => {
+  test("a sidecar that crashes before its turn is not restarted", () => {
     const rig = runningRig(podOf({ initContainers: [sidecar("a"), sidecar("b")] }));
     rig.send({ kind: "deleted", graceMs: 30_000 });
 
@@ -160,8 +160,8 @@ describe("in an ending pod", () => {
   });
 });
 
-describe("containers begin", () => {
-  test("never in a pod that has ended", () => {
+describe("settle starts", () => {
+  test("no container in a pod that has ended", () => {
     const rig = runningRig(podOf({ restartPolicy: "Never" }));
     rig.exit("app", 0);
     rig.answerAll();
@@ -171,7 +171,7 @@ describe("containers begin", () => {
     expect(rig.open).toEqual([]);
   });
 
-  test("ephemeral ones while the init containers still run", () => {
+  test("ephemeral containers while the init containers still run", () => {
     const rig = runningRig(podOf({ initContainers: [named("init")] }));
 
     rig.send({ kind: "updated", pod: podOf({ initContainers: [named("init")], ephemeralContainers: [named("debug")] }) });
@@ -179,7 +179,7 @@ describe("containers begin", () => {
     expect(rig.open).toEqual(["ensureImage debug"]);
   });
 
-  test("an init container again that has failed, before those after it", () => {
+  test("an init container that has failed again, before those after it", () => {
     const rig = runningRig(podOf({ initContainers: [named("one"), named("two")] }));
     rig.exit("one", 1);
     expect(rig.open).toEqual(["ensureImage one"]);
@@ -190,7 +190,7 @@ describe("containers begin", () => {
     expect(rig.status("one")).toMatchObject({ restartCount: 1, ready: true });
   });
 
-  test("not again an init container that has done its work", () => {
+  test("no init container that has succeeded", () => {
     const rig = runningRig(podOf({ initContainers: [named("one")] }));
     rig.exit("one", 0);
     rig.answerAll();
@@ -199,7 +199,7 @@ describe("containers begin", () => {
     expect(rig.open).toEqual(["ensureImage app"]);
   });
 
-  test("a main one while the one before is being stopped for a failed probe, but not for a failed postStart hook", () => {
+  test("a main container while the one before it is being stopped for a failed probe, but not for a failed postStart hook", () => {
     const livenessProbe = { exec: { command: ["true"] } };
     const rig = runningRig(podOf({ containers: [named("first", { livenessProbe }), named("second")] }));
     rig.send({ kind: "probed", container: "first", id: rig.idOf("first"), probe: "liveness", isSuccess: false });
@@ -211,7 +211,7 @@ describe("containers begin", () => {
   });
 });
 
-test("at the same moment nothing is begun twice", () => {
+test("nothing is started twice at the same moment", () => {
   const rig = runningRig(podOf({ initContainers: [sidecar("proxy")], containers: [named("app", { lifecycle })] }));
   const steps: (() => void)[] = [
     () => rig.send({ kind: "deleted", graceMs: 30_000 }),

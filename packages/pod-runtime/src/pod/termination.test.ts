@@ -11,7 +11,7 @@ test.for<[Partial<RuntimeExit>, string]>([
   [{ exitCode: 137, isOutOfMemory: false }, "Error"],
   [{ exitCode: 127, startedAtMs: undefined }, "StartError"],
   [{ exitCode: 0, startedAtMs: undefined }, "StartError"],
-])("an end %j has the reason %s", ([exit, reason]) => {
+])("an exit %j has the reason %s", ([exit, reason]) => {
   expect(toTermination({ ...ran, ...exit }, "c1")).toEqual({
     exitCode: 0,
     startedAtMs: 5,
@@ -24,7 +24,7 @@ test.for<[Partial<RuntimeExit>, string]>([
   });
 });
 
-test("what the runtime says of an end comes before what the container wrote", () => {
+test("the runtime's message takes precedence over the container's", () => {
   const message = (said: string | undefined, written?: string): string | undefined =>
     toTermination({ ...ran, message: said }, "c1", written).message;
 
@@ -34,7 +34,7 @@ test("what the runtime says of an end comes before what the container wrote", ()
   expect(message("", "")).toBeUndefined();
 });
 
-test("a container that the runtime does not know any more ended now, nobody knows how", () => {
+test("a container that the runtime no longer knows has ended now, in an unknown way", () => {
   expect(lostTermination({ id: "c1", startedAtMs: 5 }, 9)).toEqual({
     exitCode: 137,
     reason: "ContainerStatusUnknown",

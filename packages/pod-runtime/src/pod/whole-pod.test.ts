@@ -9,7 +9,7 @@ const one = (cpu: string, more: Partial<Container> = {}): Container => ({
   resources: { requests: { cpu }, limits: { cpu } },
 });
 
-/** A pod with these resources as a whole, whose container has none of its own. */
+/** A pod with these pod-level resources, whose container has none of its own. */
 const podOf = (cpu: string, more: Partial<PodSpec> = {}): Pod =>
   podWith({ containers: [{ name: "app", image: "app:1" }], ...more, resources: { requests: { cpu: "1" }, limits: { cpu } } });
 
@@ -19,7 +19,7 @@ function runningRig(pod: Pod): PodRig {
   return rig;
 }
 
-/** Answers what is asked for one by one. @returns what it was */
+/** Answers all effects one by one. @returns the effects */
 function answered(rig: PodRig): readonly string[] {
   const kinds: string[] = [];
   for (let effect = rig.asked.shift(); effect; effect = rig.asked.shift()) {
@@ -33,7 +33,7 @@ function resizing(rig: PodRig): readonly (string | undefined)[] {
   return (rig.report.conditions ?? []).filter(({ type }) => type === "PodResizeInProgress").map(({ message }) => message);
 }
 
-test("the pod grows before its containers and shrinks after them, whichever way they go", () => {
+test("the pod grows before its containers and shrinks after them, in both directions of a change", () => {
   const rig = runningRig(podWith({ containers: [one("1"), one("3", { name: "other" })] }));
 
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2"), one("1", { name: "other" })] }) });
@@ -42,7 +42,7 @@ test("the pod grows before its containers and shrinks after them, whichever way 
   expect(resizing(rig)).toEqual([]);
 });
 
-test("a pod's own resources change without its containers, and are shown once they are in force", () => {
+test("pod-level resources change without the containers, and are reported once they are in force", () => {
   const rig = runningRig(podWith({ containers: [one("1")], resources: { requests: { cpu: "2" }, limits: { cpu: "2" } } }));
   expect(rig.report).toMatchObject({ resources: { limits: { cpu: "2" } }, allocatedResources: { cpu: "2" } });
 
@@ -55,7 +55,7 @@ test("a pod's own resources change without its containers, and are shown once th
   expect(resizing(rig)).toEqual([]);
 });
 
-test("a container without limits follows its pod's, and says nothing of them itself", () => {
+test("a container without limits follows its pod's limits, and its own status has none", () => {
   const rig = runningRig(podOf("2"));
 
   rig.send({ kind: "updated", pod: podOf("3") });
@@ -64,11 +64,11 @@ test("a container without limits follows its pod's, and says nothing of them its
   expect(rig.status("app").resources).toEqual({});
 });
 
-test("a pod without resources of its own says nothing of them", () => {
+test("the status of a pod without pod-level resources has none", () => {
   expect(runningRig(podWith({ containers: [one("1")] })).report).not.toHaveProperty("resources");
 });
 
-test("a container that is to be started anew is started before the pod shrinks", () => {
+test("a container that must be restarted is restarted before the pod shrinks", () => {
   const more = { resizePolicy: [{ resourceName: "cpu", restartPolicy: "RestartContainer" }] };
   const rig = runningRig(podWith({ containers: [one("2", more)] }));
 
@@ -82,7 +82,7 @@ test("a container that is to be started anew is started before the pod shrinks",
   expect(rig.status("app")).toMatchObject({ restartCount: 1, resources: { limits: { cpu: "1" } } });
 });
 
-test("a cgroup that cannot be changed is told of once, and tried again; nothing grows before it", () => {
+test("a cgroup that cannot be changed is reported once and retried; nothing grows before that", () => {
   const rig = runningRig(podWith({ containers: [one("1")] }));
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
   const fail = (kind: "growPod" | "fitPod"): void =>
@@ -103,7 +103,7 @@ test("a cgroup that cannot be changed is told of once, and tried again; nothing 
   expect(rig.events.filter((event) => event.startsWith("ResizeError"))).toHaveLength(3);
 });
 
-test("a change that comes while another is under way is made next", () => {
+test("a change that comes during another one is made next", () => {
   const rig = runningRig(podWith({ containers: [one("1")] }));
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
   rig.send({ kind: "updated", pod: podWith({ containers: [one("3")] }) });
@@ -112,7 +112,7 @@ test("a change that comes while another is under way is made next", () => {
   expect(rig.status("app")).toMatchObject({ resources: { limits: { cpu: "3" } } });
 });
 
-test("an answer about another sandbox, or one that nobody waits for, changes nothing", () => {
+test("an answer about another sandbox, or another step, changes nothing", () => {
   const rig = runningRig(podWith({ containers: [one("1")] }));
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
   const before = rig.state;
@@ -123,7 +123,7 @@ test("an answer about another sandbox, or one that nobody waits for, changes not
   expect(rig.state).toEqual(before);
 });
 
-test("a step that failed is waited for ten seconds, but not where another change comes", () => {
+test("a failed step is retried after ten seconds, or at once after another change", () => {
   const rig = runningRig(podWith({ containers: [one("1")] }));
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
   rig.send({ kind: "podFitFailed", sandboxId: rig.take("growPod").sandboxId, message: "busy" });
@@ -135,7 +135,7 @@ test("a step that failed is waited for ten seconds, but not where another change
   expect(rig.open).toEqual(["growPod"]);
 });
 
-test("a change that comes while the pod shrinks, or while its containers change, has the pod grow first", () => {
+test("after a change during a shrink, or during the change of containers, the pod grows first", () => {
   const shrinking = runningRig(podWith({ containers: [one("2")] }));
   shrinking.send({ kind: "updated", pod: podWith({ containers: [one("1")] }) });
   shrinking.answer(shrinking.take("growPod"));
@@ -152,7 +152,7 @@ test("a change that comes while the pod shrinks, or while its containers change,
   expect(changing.open).toEqual(["growPod"]);
 });
 
-test("answers that do not fit the step that is under way change nothing", () => {
+test("answers that do not belong to the current step change nothing", () => {
   const rig = runningRig(podWith({ containers: [one("1")] }));
   const steps = (): unknown => rig.state.whole.change?.step;
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
@@ -171,7 +171,7 @@ test("answers that do not fit the step that is under way change nothing", () => 
   expect(rig.events.filter((event) => event.startsWith("ResizeError"))).toEqual([]);
 });
 
-test("another failure of the same step is told of, too", () => {
+test("a different failure of the same step is reported, too", () => {
   const rig = runningRig(podWith({ containers: [one("1")] }));
   rig.send({ kind: "updated", pod: podWith({ containers: [one("2")] }) });
   for (const message of ["busy", "busy", "gone"]) {
@@ -184,7 +184,7 @@ test("another failure of the same step is told of, too", () => {
   ).toEqual(["busy", "busy", "gone"].map((message) => ["Warning", `Resize of the pod's resources failed: ${message}`, undefined]));
 });
 
-test("a container that does not run counts as having what its spec says", () => {
+test("a container that does not run counts as having the resources of its spec", () => {
   const containers = (cpu: string): Container[] => [one(cpu), one(cpu, { name: "done" })];
   const rig = runningRig(podWith({ restartPolicy: "OnFailure", containers: containers("1") }));
   rig.exit("done", 0);
@@ -194,7 +194,7 @@ test("a container that does not run counts as having what its spec says", () => 
   expect(answered(rig)).toEqual(["growPod", "resizeContainer", "fitPod"]);
 });
 
-test("a pod that ends changes nothing of its cgroup any more", () => {
+test("a pod that is ending does not change its cgroup", () => {
   const rig = runningRig(podWith({ containers: [one("1", { lifecycle: { preStop: { exec: { command: ["sleep"] } } } })] }));
   rig.send({ kind: "deleted", graceMs: 30_000 });
 

@@ -9,25 +9,25 @@ function podOf(requests: Record<string, string>, limits: Record<string, string> 
   return podWith({ containers: [{ name: "app", image: "app:1", resources: { requests, limits } }], ...more });
 }
 
-test("a pod as a whole has CPU, memory and huge pages, in the API's words", () => {
+test("the resources of a pod as a whole are CPU, memory and huge pages, with the API's names", () => {
   expect(wholeResources(podOf(amounts, { cpu: "2", memory: "1Gi", "example.com/gpu": "2" }))).toEqual({
     requests: { cpu: "1500m", memory: "64Mi", "hugepages-2Mi": "4Mi" },
     limits: { cpu: "2", memory: "1Gi" },
   });
 });
 
-test("what it needs of its node is all of it, bytes in powers of two", () => {
+test("allocated resources are the sum of all requests, with bytes in powers of two", () => {
   expect(allocatedResources(podOf(amounts))).toEqual(amounts);
 });
 
-test("all containers that run at once add up", () => {
+test("the requests of all containers that run together are added", () => {
   const resources = { requests: { cpu: "250m", memory: "1Gi" } };
   const pod = podWith({ containers: ["a", "b"].map((name) => ({ name, image: "app:1", resources })) });
 
   expect(wholeResources(pod).requests).toEqual({ cpu: "500m", memory: "2Gi" });
 });
 
-test("of a spec whose quantities cannot be read nothing is known", () => {
+test("for a spec with malformed quantities no amounts are known", () => {
   const pod = podOf({ cpu: "lots" }, { cpu: "more" });
 
   expect([wholeResources(pod), allocatedResources(pod)]).toEqual([{ requests: {}, limits: {} }, {}]);
