@@ -100,13 +100,7 @@ test.for<[what: string, signal: EvictionSignal, pods: Readonly<Record<string, De
     "logs layer",
     true,
   ],
-  [
-    "only layers count for the file system of images",
-    "imagefs.available",
-    { logs: { logs: 300 }, layer: { rootfs: 2 } },
-    "layer logs",
-    true,
-  ],
+  ["only layers count for the images' disk", "imagefs.available", { logs: { logs: 300 }, layer: { rootfs: 2 } }, "layer logs", true],
   ["inodes are ranked by their number", "nodefs.inodesFree", { few: { inodes: 1, rootfs: 500 }, many: { inodes: 2 } }, "many few"],
 ])("%s", ([, signal, pods, order, hasImageFs]) => {
   expect(ranked(signal, pods, hasImageFs)).toBe(order);

@@ -3,7 +3,7 @@ import { allMounts } from "./container-mounts.ts";
 
 const files = { hosts: "/h", resolvConf: "/r", terminationLog: "/t" };
 
-test("a kubelet's files follow the volumes, and only resolv.conf may be read-only", () => {
+test("a kubelet's files follow the volumes, and only resolv.conf can be read-only", () => {
   const volume = { hostPath: "/v", containerPath: "/data", isReadOnly: true };
   const container = { name: "app", terminationMessagePath: "dev/log", securityContext: { readOnlyRootFilesystem: true } };
 
@@ -16,11 +16,11 @@ test("a kubelet's files follow the volumes, and only resolv.conf may be read-onl
   expect(allMounts({ ...container, securityContext: {} }, [], files)[1]).toMatchObject({ isReadOnly: false });
 });
 
-test("a file that is not there is not mounted", () => {
+test("a file that does not exist is not mounted", () => {
   expect(allMounts({ name: "app" }, [], {})).toEqual([]);
 });
 
-test("a volume at the place of a file takes its place, however it is written", () => {
+test("a volume with the path of a file replaces the file, in any notation of the path", () => {
   const volumes = ["etc/hosts", "/etc//resolv.conf/", "/dev/./log"].map((containerPath) => ({
     hostPath: "/v",
     containerPath,

@@ -29,11 +29,11 @@ function isRefused(wanted: Pod, ...others: Pod[]): boolean {
 const http = { containerPort: 80, hostPort: 8080 };
 
 describe("checkHostPorts", () => {
-  test("refuses a port that another pod has", () => {
+  test("refuses a port that another pod uses", () => {
     expect(isRefused(pod("b", [http]), pod("a", [http]))).toBe(true);
   });
 
-  test("takes no offence at the pod itself, and at pods that have ended", () => {
+  test("ignores the pod itself, and pods that have ended", () => {
     expect(isRefused(pod("a", [http]), pod("a", [http]), pod("b", [http], { phase: "Succeeded" }))).toBe(false);
   });
 
@@ -48,7 +48,7 @@ describe("checkHostPorts", () => {
     expect(isRefused(pod("b", [{ ...http, ...wanted }]), pod("a", [{ ...http, ...taken }]))).toBe(expected);
   });
 
-  test("counts each port of a pod on the node's network", () => {
+  test("counts each container port of a pod on the node's network", () => {
     const onHost = pod("a", [{ containerPort: 8080 }], { spec: { hostNetwork: true } });
     expect(isRefused(pod("b", [http]), onHost)).toBe(true);
     expect(isRefused(pod("b", [{ containerPort: 8080 }]), onHost)).toBe(false);
@@ -62,14 +62,14 @@ describe("checkHostPorts", () => {
   });
 });
 
-test("ports are free on a node without other pods, or where none is asked for", () => {
+test("ports are free if there are no other pods, or if none is requested", () => {
   expect(isRefused(pod("b", [http]))).toBe(false);
   expect(isRefused(pod("b", []), pod("a", [http]))).toBe(false);
   expect(isRefused(pod("b", [{ containerPort: 80 }]), pod("a", [http]))).toBe(false);
   expect(isRefused(pod("b", [{ containerPort: 80, hostPort: 0 }]), pod("a", [{ containerPort: 80, hostPort: 0 }]))).toBe(false);
 });
 
-test("any of several ports, of any container, of any of the other pods is in the way", () => {
+test("a single conflict is enough, with several ports, containers and pods", () => {
   const other = { containerPort: 81, hostPort: 8081 };
   expect(isRefused(pod("b", [other, http]), pod("a", [{ containerPort: 1, hostPort: 1 }]), pod("c", [other]))).toBe(true);
   expect(isRefused(pod("b", [other]), pod("a", [http]), pod("c", [http, other]))).toBe(true);
@@ -77,20 +77,20 @@ test("any of several ports, of any container, of any of the other pods is in the
   expect(isRefused(pod("b", [http]), two)).toBe(true);
 });
 
-test("an empty protocol or address is the default one", () => {
+test("an empty protocol or address means the default", () => {
   expect(isRefused(pod("b", [{ ...http, protocol: "", hostIP: "" }]), pod("a", [{ ...http, protocol: "TCP", hostIP: "0.0.0.0" }]))).toBe(
     true,
   );
   expect(isRefused(pod("b", [{ ...http, hostIP: "0.0.0.0" }]), pod("a", [{ ...http, hostIP: "10.0.0.1" }]))).toBe(true);
 });
 
-test("on the node's network a port of the node that is named counts, and not that of the container", () => {
+test("on the node's network the explicit host port counts, not the container port", () => {
   const onHost = pod("a", [{ containerPort: 80, hostPort: 8080 }], { spec: { hostNetwork: true } });
 
   expect(isRefused(pod("b", [http]), onHost)).toBe(true);
   expect(isRefused(pod("b", [{ containerPort: 1, hostPort: 80 }]), onHost)).toBe(false);
 });
 
-test("a pod that has failed has no ports any more", () => {
+test("a failed pod holds no ports", () => {
   expect(isRefused(pod("b", [http]), pod("a", [http], { phase: "Failed" }))).toBe(false);
 });

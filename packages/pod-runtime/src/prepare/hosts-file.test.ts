@@ -6,7 +6,7 @@ const aliases = [
   { ip: "10.1.2.4", hostnames: ["baz"] },
 ];
 
-test("a pod's hosts file is a kubelet's, with a line for each of its addresses", () => {
+test("a pod's hosts file equals a kubelet's, with a line for each address of the pod", () => {
   expect(podHostsFile(["10.0.0.1", "fd00::1"], { hostname: "web", domain: "" }, [])).toBe(`# Kubernetes-managed hosts file.
 127.0.0.1\tlocalhost
 ::1\tlocalhost ip6-localhost ip6-loopback
@@ -19,18 +19,18 @@ fd00::1\tweb
 `);
 });
 
-test("the name with its domain comes before the short one", () => {
+test("the name with its domain comes before the short name", () => {
   const names = { hostname: "db-0", domain: "db.shop.svc.cluster.local" };
   expect(podHostsFile(["10.0.0.1"], names, [])).toMatch(/\n10\.0\.0\.1\tdb-0\.db\.shop\.svc\.cluster\.local\tdb-0\n$/);
 });
 
-test("host aliases follow, one line an address", () => {
+test("host aliases follow, with one line per address", () => {
   expect(podHostsFile([], { hostname: "web", domain: "" }, aliases)).toMatch(
     /\n\n# Entries added by HostAliases\.\n10\.1\.2\.3\tfoo\.local\tbar\.local\n10\.1\.2\.4\tbaz\n$/,
   );
 });
 
-test("on the node's network it is the node's own file, and the aliases", () => {
+test("on the node's network the file is the node's own, followed by the aliases", () => {
   expect(hostNetworkHostsFile("127.0.0.1 localhost\n", aliases.slice(1))).toBe(
     "# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n\n# Entries added by HostAliases.\n10.1.2.4\tbaz\n",
   );

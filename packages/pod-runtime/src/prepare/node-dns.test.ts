@@ -8,7 +8,7 @@ import { namesOnlyStub, parseResolvConf } from "./resolv-conf.ts";
 
 const never = new AbortController().signal;
 
-test("a node's DNS is read from the file that is named, also where that names systemd-resolved alone", async () => {
+test("the node's DNS is read from the configured file, even if it names only systemd-resolved", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "resolv.conf");
   await writeFile(path, "nameserver 127.0.0.53\nsearch a\n");
@@ -16,12 +16,12 @@ test("a node's DNS is read from the file that is named, also where that names sy
   expect(await readNodeDns(path, never)).toEqual({ servers: ["127.0.0.53"], searches: ["a"], options: [] });
 });
 
-test("a node without a file has no DNS, and one whose file cannot be read says so", async () => {
+test("with an empty path the node has no DNS, and an unreadable file is an error", async () => {
   expect(await readNodeDns("", never)).toBeUndefined();
   await expect(readNodeDns("/nowhere/at/all", never)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("by default this machine's own file counts, and the servers behind systemd-resolved where that is all it names", async () => {
+test("by default this machine's own file is read, or the upstream servers if it names only systemd-resolved", async () => {
   const read = (path: string): Promise<DnsSettings | undefined> => readFile(path, "utf8").then(parseResolvConf, () => undefined);
   const own = await read("/etc/resolv.conf");
   const behind = own && namesOnlyStub(own) ? await read("/run/systemd/resolve/resolv.conf") : undefined;

@@ -51,7 +51,7 @@ function plan(of: Partial<PodSpec>, resolved: ResolvedPod, root: string): Promis
   );
 }
 
-test("a plan is what the preparation comes to on a node, labels and the image's content aside", async () => {
+test("a plan equals what a node prepares, apart from labels and the image's content", async () => {
   await using folder = await tempFolder();
   const resolved = new FakeResolvedPod();
   for (const name of ["settings", "password"]) resolved.set(name, payloadOf({ key: "value" }));
@@ -96,7 +96,7 @@ test("a plan is what the preparation comes to on a node, labels and the image's 
   expect(planned.containers.map((each) => ({ ...each.spec, labels: {} }))).toEqual(containers);
 });
 
-test("containers come in the order in which they start, with the labels by which they are found again", async () => {
+test("containers are listed in start order, with the labels that identify them", async () => {
   const init = { name: "init", image: "init:1" };
   const sidecar = { name: "proxy", image: "proxy:1", restartPolicy: "Always" };
   const { sandbox, containers } = await plan({ initContainers: [init, sidecar] }, new FakeResolvedPod(), "/pods");
@@ -109,13 +109,13 @@ test("containers come in the order in which they start, with the labels by which
   expect(sandbox.labels).toMatchObject({ "virtual-kubelet.io/cluster": "c1", "virtual-kubelet.io/node": "n1" });
 });
 
-test("what only the node knows is named, and not made up", async () => {
+test("values that only the node knows have placeholders", async () => {
   const { sandbox } = await plan({ dnsPolicy: "Default" }, new FakeResolvedPod(), "/pods");
 
   expect(sandbox.dns?.servers).toEqual([plannedNodeDns]);
 });
 
-test("a mount of a volume that is not there is refused as on a node", async () => {
+test("a mount of a missing volume is refused as on a node", async () => {
   const containers = [{ name: "app", image: "app:1", volumeMounts: [{ name: "gone", mountPath: "/gone" }] }];
 
   await expect(plan({ containers }, new FakeResolvedPod(), "/pods")).rejects.toThrow(

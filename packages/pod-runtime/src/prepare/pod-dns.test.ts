@@ -19,7 +19,7 @@ const ofCluster = {
 
 describe("podDns", () => {
   test.for<Partial<PodSpec>>([{}, { dnsPolicy: "ClusterFirst" }, { dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }])(
-    "%j asks the cluster's DNS, and looks in the pod's namespace first",
+    "%j uses the cluster's DNS, and searches the pod's namespace first",
     (spec) => {
       expect(dnsOf(spec)).toEqual({ dns: ofCluster, warnings: [] });
     },
@@ -29,7 +29,7 @@ describe("podDns", () => {
     expect(dnsOf(spec)).toEqual({ dns: nodeDns, warnings: [] });
   });
 
-  test("ClusterFirst without a cluster DNS has the node's, and says so in a kubelet's words", () => {
+  test("ClusterFirst without a cluster DNS uses the node's, with a warning in a kubelet's words", () => {
     expect(dnsOf({}, { clusterDNS: [] })).toEqual({
       dns: nodeDns,
       warnings: [
@@ -42,11 +42,11 @@ describe("podDns", () => {
     });
   });
 
-  test("a node without DNS leaves pods to ask themselves", () => {
+  test("if the node has no DNS, pods query themselves", () => {
     expect(dnsOf({ dnsPolicy: "Default" }, { nodeDns: undefined }).dns).toEqual({ servers: ["127.0.0.1"], searches: ["."], options: [] });
   });
 
-  test("None has what dnsConfig says, and nothing else", () => {
+  test("None uses only dnsConfig", () => {
     const dnsConfig = { nameservers: ["1.1.1.1"], searches: ["my.dns"], options: [{ name: "ndots", value: "2" }, { name: "edns0" }] };
     expect(dnsOf({ dnsPolicy: "None", dnsConfig }).dns).toEqual({
       servers: ["1.1.1.1"],
@@ -55,7 +55,7 @@ describe("podDns", () => {
     });
   });
 
-  test("dnsConfig is added to the policy's, without doubles, and its options win", () => {
+  test("dnsConfig is added to the policy's settings without duplicates, and its options take precedence", () => {
     const dnsConfig = {
       nameservers: ["10.96.0.10", "1.1.1.1"],
       searches: ["cluster.local", "x"],
@@ -68,7 +68,7 @@ describe("podDns", () => {
     });
   });
 
-  test("more than a resolver takes is left out, with an event", () => {
+  test("servers and domains beyond a resolver's limits are left out, with an event", () => {
     const { dns, warnings } = dnsOf({
       dnsPolicy: "None",
       dnsConfig: { nameservers: ["1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"], searches: Array.from({ length: 40 }, (_, n) => `s${n}`) },
@@ -81,7 +81,7 @@ describe("podDns", () => {
     ]);
   });
 
-  test("a search line is 2048 characters at most, and a domain 253", () => {
+  test("a search line may have 2048 characters, and a domain 253", () => {
     const long = Array.from({ length: 12 }, (_, n) => `${n}`.padEnd(200, "x"));
     const { dns } = dnsOf({ dnsPolicy: "None", dnsConfig: { searches: ["y".repeat(254), ...long] } });
     expect(dns.searches).toEqual(long.slice(0, 10));
@@ -89,7 +89,7 @@ describe("podDns", () => {
 });
 
 describe("resolv.conf", () => {
-  test("is read as a kubelet reads it", () => {
+  test("is parsed as by a kubelet", () => {
     const text = `# a comment
 nameserver 192.0.2.1
 nameserver  2001:db8::1
@@ -106,7 +106,7 @@ options ndots:3`;
     });
   });
 
-  test("is written so that it reads the same", () => {
+  test("is written so that it parses to the same settings", () => {
     const text = "search a b\nnameserver 10.0.0.1\nnameserver 10.0.0.2\noptions ndots:5 edns0\n";
     expect(formatResolvConf(parseResolvConf(text))).toBe(text);
     expect(formatResolvConf({ servers: [], searches: [], options: [] })).toBe("");
@@ -126,7 +126,7 @@ describe("limits of a resolver", () => {
   const searched = (searches: readonly string[]): PodDns =>
     dnsOf({ dnsPolicy: "None", dnsConfig: { nameservers: ["1.1.1.1"], searches: [...searches] } });
 
-  test("are not told of where they are just kept", () => {
+  test("cause no warning if they are reached exactly", () => {
     const { dns, warnings } = dnsOf({
       dnsPolicy: "None",
       dnsConfig: { nameservers: ["1.1.1.1", "2.2.2.2", "3.3.3.3"], searches: Array.from({ length: 32 }, (_, n) => `s${n}`) },
@@ -135,7 +135,7 @@ describe("limits of a resolver", () => {
     expect([dns.servers.length, dns.searches.length, warnings]).toEqual([3, 32, []]);
   });
 
-  test("a domain of 253 characters stays, and one of 254 goes, with an event", () => {
+  test("a domain of 253 characters is kept, and one of 254 is dropped with an event", () => {
     const [fits, long] = ["y".repeat(253), "z".repeat(254)];
 
     expect(searched([fits, long, "a"]).dns.searches).toEqual([fits, "a"]);
@@ -149,7 +149,7 @@ describe("limits of a resolver", () => {
     expect(searched([fits]).warnings).toEqual([]);
   });
 
-  test("a search line of 2048 characters stays whole", () => {
+  test("a search line of 2048 characters is kept", () => {
     const line = [...Array.from({ length: 10 }, (_, n) => `${n}`.padEnd(203, "x")), "z".repeat(8)];
     expect(line.join(" ")).toHaveLength(2048);
 
@@ -158,7 +158,7 @@ describe("limits of a resolver", () => {
   });
 });
 
-test("the node's search domains follow the cluster's, and without a cluster domain they are all there is", () => {
+test("the node's search domains follow the cluster's; without a cluster domain, only the node's are used", () => {
   expect(dnsOf({}, { clusterDomain: "" }).dns).toEqual({ servers: ["10.96.0.10"], searches: ["example.com"], options: ["ndots:5"] });
   expect(dnsOf({}, { nodeDns: undefined }).dns.searches).toEqual(["shop.svc.cluster.local", "svc.cluster.local", "cluster.local"]);
 });
@@ -169,23 +169,23 @@ test("a pod without a namespace is in the default one", () => {
   expect(dns.searches[0]).toBe("default.svc.cluster.local");
 });
 
-test("ClusterFirstWithHostNet asks the cluster's DNS also on the pod's own network, and falls back where there is none", () => {
+test("ClusterFirstWithHostNet uses the cluster's DNS also on the pod's own network, and falls back if there is none", () => {
   expect(dnsOf({ dnsPolicy: "ClusterFirstWithHostNet" }).dns).toEqual(ofCluster);
   const fallback = dnsOf({ dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }, { clusterDNS: [] });
   expect([fallback.dns, fallback.warnings.length]).toEqual([nodeDns, 1]);
 });
 
-test("Default has the node's without a warning where there is no cluster DNS", () => {
+test("Default uses the node's DNS without a warning, even if there is no cluster DNS", () => {
   expect(dnsOf({ dnsPolicy: "Default" }, { clusterDNS: [] }).warnings).toEqual([]);
 });
 
-test("an option of dnsConfig without a value takes the place of one with a value", () => {
+test("an option of dnsConfig without a value replaces one with a value", () => {
   const options = [{ name: "timeout" }, { name: "attempts", value: "2" }, { name: "rotate", value: "" }];
 
   expect(dnsOf({ dnsPolicy: "Default", dnsConfig: { options } }).dns.options).toEqual(["timeout", "attempts:2", "rotate"]);
 });
 
-test("a search list that is dots alone has nothing in it, and blanks and lines of other kinds count for nothing", () => {
+test("a search list of only dots is empty, and whitespace and unknown lines are ignored", () => {
   expect(
     parseResolvConf("  search . a. \nsearcher x\n;nameserver 1.1.1.1\n\n nameserver\t10.0.0.1 10.0.0.2\nnameservers 10.0.0.3\noptions"),
   ).toEqual({

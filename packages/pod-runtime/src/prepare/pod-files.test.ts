@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { PodFiles } from "./pod-files.ts";
 
-test("a file is written anew where it says something else, and is read back", async () => {
+test("a file with other content is written again, and can be read back", async () => {
   await using folder = await tempFolder();
   const files = new PodFiles();
   expect(await files.tryRead(folder.path, "etc-hosts")).toBeUndefined();
@@ -16,7 +16,7 @@ test("a file is written anew where it says something else, and is read back", as
   expect(await files.tryRead(folder.path, "etc-hosts")).toBe("10.0.0.1\tweb\n");
 });
 
-test("a file that a container has blown up is not read, but written anew", async () => {
+test("a file that a container has made too large is not read, but written again", async () => {
   await using folder = await tempFolder();
   const files = new PodFiles();
   const path = await files.write(folder.path, "etc-hosts", "10.0.0.1\tweb\n");

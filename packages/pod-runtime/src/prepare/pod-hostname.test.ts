@@ -12,29 +12,29 @@ describe("podHostname", () => {
     expect(names("web-0")).toEqual({ hostname: "web-0", domain: "", kernelHostname: "web-0" });
   });
 
-  test("is the name in the spec, and the subdomain its domain", () => {
+  test("is the name in the spec, with the subdomain as part of the domain", () => {
     const domain = "db.shop.svc.cluster.local";
     expect(names("x", { hostname: "db-0", subdomain: "db" })).toEqual({ hostname: "db-0", domain, kernelHostname: "db-0" });
   });
 
-  test("tells the kernel the whole name where the pod sets it as FQDN", () => {
+  test("the kernel gets the whole name if the pod sets it as FQDN", () => {
     expect(names("x", { hostname: "a", subdomain: "db", setHostnameAsFQDN: true }).kernelHostname).toBe("a.db.shop.svc.cluster.local");
     expect(names("x", { setHostnameAsFQDN: true }).kernelHostname).toBe("x");
   });
 
-  test("refuses an FQDN the kernel has no room for", () => {
+  test("refuses an FQDN that is too long for the kernel", () => {
     const subdomain = "s".repeat(40);
     expect(() => names("x", { hostname: "a".repeat(20), subdomain, setHostnameAsFQDN: true })).toThrow(
       /is too long \(64 characters is the max, 84 characters requested\)/,
     );
   });
 
-  test("cuts a long name to 63 characters, and never ends in a dot or dash", () => {
+  test("a long name is cut to 63 characters, and never ends with a dot or dash", () => {
     expect(names("a".repeat(80)).hostname).toBe("a".repeat(63));
     expect(names(`${"a".repeat(60)}.--${"b".repeat(20)}`).hostname).toBe("a".repeat(60));
   });
 
-  test("an override takes the place of all, also of the domain", () => {
+  test("an override replaces all names, including the domain", () => {
     expect(names("x", { hostname: "a", subdomain: "db", setHostnameAsFQDN: true, hostnameOverride: "www.example.com" })).toEqual({
       hostname: "www.example.com",
       domain: "",
@@ -51,18 +51,18 @@ describe("podHostname", () => {
 });
 
 describe("a name at its limit", () => {
-  test("of 63 characters stays whole, and a dash before the cut goes", () => {
+  test("of 63 characters is kept, and a dash before the cut is removed", () => {
     expect(names("a".repeat(63)).hostname).toBe("a".repeat(63));
     expect(names("a".repeat(64)).hostname).toBe("a".repeat(63));
     expect(names(`${"a".repeat(62)}-b`).hostname).toBe("a".repeat(62));
-    expect(names(`${"a".repeat(62)}-`).hostname, "it is not cut").toBe(`${"a".repeat(62)}-`);
+    expect(names(`${"a".repeat(62)}-`).hostname, "the name is not cut").toBe(`${"a".repeat(62)}-`);
   });
 
-  test("of which nothing would be left is refused", () => {
+  test("of which nothing would remain is refused", () => {
     expect(() => names(`${"-".repeat(64)}`)).toThrow(`hostname for pod "${"-".repeat(64)}" was invalid: "${"-".repeat(64)}"`);
   });
 
-  test("of 64 characters is what the kernel takes with the domain", () => {
+  test("may have 64 characters for the kernel, including the domain", () => {
     const subdomain = "s".repeat(36);
     const domain = `${subdomain}.shop.svc.cluster.local`;
     const hostname = "a".repeat(64 - domain.length - 1);
@@ -71,7 +71,7 @@ describe("a name at its limit", () => {
     expect(() => names("x", { hostname: `${hostname}a`, subdomain, setHostnameAsFQDN: true })).toThrow("65 characters requested");
   });
 
-  test("of a label is 63 characters, and of an override 253", () => {
+  test("may have 63 characters as a label, and 253 as an override", () => {
     const label = "a".repeat(63);
     expect(names("x", { hostname: label }).hostname).toBe(label);
     expect(() => names("x", { hostname: `${label}a` })).toThrow(`pod Hostname "${label}a" is not a valid DNS label`);

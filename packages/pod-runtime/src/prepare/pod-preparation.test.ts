@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 class PreparationRig {
   readonly events: PodEvent[] = [];
-  /** What was asked of a resolver, by the resolver's number. */
+  /** Resolved containers: UID of the pod, name of the container, and the pod's addresses. */
   readonly resolved: string[] = [];
   readonly images: Record<string, string> = {};
   volumeMounts: ContainerMount[] = [];
@@ -30,7 +30,7 @@ class PreparationRig {
     this.pods = new PodRig(pod);
   }
 
-  /** The pod's sandbox is there. */
+  /** Creates the pod's sandbox. */
   async up(): Promise<SandboxSpec> {
     const { attempt } = this.pods.take("createSandbox");
     const spec = await (this.#made ??= this.#preparation()).sandbox(this.pods.state, attempt, signal);
@@ -50,7 +50,7 @@ class PreparationRig {
     return (this.#made ??= this.#preparation()).container({ state, desired, attempt, imageId: "app@sha256:1" }, signal);
   }
 
-  /** What of ours a container mounts, by path. */
+  /** The mounts of a container that the node provides, by path. */
   async mounted(name = "app"): Promise<Record<string, string>> {
     const { mounts } = await this.container(name);
     return Object.fromEntries(mounts.map(({ containerPath, hostPath }) => [containerPath, hostPath]));
@@ -127,14 +127,14 @@ describe("a sandbox", () => {
     expect(await rig.up()).toMatchObject({ hostname: "", dns: { servers: ["192.0.2.53"] } });
   });
 
-  test("tells of a DNS that is not as it was asked for, as events on the pod", async () => {
+  test("with changed DNS settings causes an event on the pod", async () => {
     const rig = new PreparationRig({});
     rig.settings = { resolvConf: "" };
     await rig.up();
     expect(rig.events).toMatchObject([{ type: "Warning", reason: "MissingClusterDNS" }]);
   });
 
-  test("is not made while the file with the node's DNS cannot be read", async () => {
+  test("is not prepared while the file with the node's DNS cannot be read", async () => {
     const rig = new PreparationRig({ dnsPolicy: "Default" });
     rig.settings = { resolvConf: join(folder, "missing") };
     await expect(rig.up()).rejects.toMatchObject({ code: "ENOENT" });
@@ -142,7 +142,7 @@ describe("a sandbox", () => {
 });
 
 describe("a container", () => {
-  test("has environment, command line, limits and the rest of its start", async () => {
+  test("has environment, command line, limits and the other settings of its start", async () => {
     const app = { name: "app", image: "app:1", resources: { requests: { memory: "1Gi" }, limits: { cpu: "1" } } };
     const pod = podWith({ containers: [app] });
     const rig = new PreparationRig({}, { ...pod, status: { qosClass: "Burstable" } });
@@ -162,7 +162,7 @@ describe("a container", () => {
     expect(rig.resolved).toEqual(["u1 app 10.0.0.1"]);
   });
 
-  test("mounts its volumes, and a kubelet's files at the places that are free", async () => {
+  test("mounts its volumes, and a kubelet's files at the paths that no volume takes", async () => {
     const rig = new PreparationRig({ containers: [{ name: "app", image: "app:1", terminationMessagePath: "/dev/termination-log" }] });
     await rig.up();
     rig.volumeMounts = [{ hostPath: "/v", containerPath: "/data", isReadOnly: true }];
@@ -185,7 +185,7 @@ describe("a container", () => {
     expect(await rig.mounted()).toEqual({ "/etc/hosts/": "/v", "/etc/resolv.conf": "/v", "/dev/termination-log": "/v" });
   });
 
-  test("on the node's network has the node's hosts, and its address from the API server", async () => {
+  test("on the node's network has the node's hosts file, and its address from the API server", async () => {
     const rig = new PreparationRig({ hostNetwork: true, hostAliases: [{ ip: "10.1.1.1", hostnames: ["a"] }] });
     rig.settings = { ...rig.settings, hostsFile: join(folder, "node-hosts") };
     await writeFile(join(folder, "node-hosts"), "127.0.0.1 node\n");
@@ -198,7 +198,7 @@ describe("a container", () => {
     expect(rig.resolved).toEqual(["u1 app as the API server says"]);
   });
 
-  test("shares its files with those before it, unless they changed: then theirs stays as it was", async () => {
+  test("shares files with earlier containers unless the content has changed; earlier containers keep the old file", async () => {
     const rig = new PreparationRig({});
     await rig.up();
     const { "/etc/hosts": path = "" } = await rig.mounted();
@@ -215,7 +215,7 @@ describe("a container", () => {
     expect(await readFile(path, "utf8")).toMatch(/^# Kubernetes-managed/);
   });
 
-  test("gets a resolv.conf also where its sandbox is of another program's making", async () => {
+  test("gets a resolv.conf even if another program has created its sandbox", async () => {
     const rig = new PreparationRig({});
     await rig.up();
     await rm(join(folder, "resolv.conf"));
@@ -224,7 +224,7 @@ describe("a container", () => {
     expect(await readFile(path, "utf8")).toMatch(/nameserver 10\.96\.0\.10/);
   });
 
-  test("that must not be root is refused by its image's user, which is asked for only then", async () => {
+  test("with runAsNonRoot is checked against its image's user, which is inspected only then", async () => {
     const rig = new PreparationRig({ containers: [{ name: "app", image: "app:1", securityContext: { runAsNonRoot: true } }] });
     await rig.up();
     rig.images["app@sha256:1"] = "";
@@ -239,7 +239,7 @@ describe("a container", () => {
     await expect(careless.container()).resolves.toBeDefined();
   });
 
-  test("that is ephemeral joins the processes of its target, if that runs", async () => {
+  test("that is ephemeral joins the processes of its target, if the target runs", async () => {
     const ephemeralContainers = [{ name: "debug", image: "debug:1", targetContainerName: "app" }];
     const rig = new PreparationRig({ ephemeralContainers });
     await rig.up();

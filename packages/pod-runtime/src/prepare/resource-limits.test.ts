@@ -26,7 +26,7 @@ describe("resourceLimits", () => {
     expect(resourceLimits({ spec: { containers: [container], resources: ofPod } }, container)).toEqual(expected);
   });
 
-  test("sets no quota where CPU limits are not enforced", () => {
+  test("sets no quota if CPU limits are not enforced", () => {
     const container = { name: "app", resources: { limits: { cpu: "1" } } };
     expect(resourceLimits({ spec: { containers: [container] } }, container, { cpuQuota: false })).toEqual({ cpuShares: 1024 });
   });
@@ -40,26 +40,26 @@ describe("oomScoreAdjustment", () => {
     return oomScoreAdjustment({ spec: { containers: [app], ...spec }, status: { qosClass } }, container, nodeBytes);
   }
 
-  test("goes by the QoS class, and is last for what the node needs", () => {
+  test("depends on the QoS class, and is lowest for pods that are critical to the node", () => {
     expect(scoreOf(app, {}, "Guaranteed")).toBe(-997);
     expect(scoreOf(app, {}, "BestEffort")).toBe(1000);
     expect(scoreOf(app, { priorityClassName: "system-node-critical", priority: 2_000_001_000 }, "BestEffort")).toBe(-997);
     expect(scoreOf(app, { priorityClassName: "system-cluster-critical", priority: 2_000_000_000 }, "BestEffort")).toBe(1000);
   });
 
-  test("a burstable container comes the later the more memory it asked for, between the two other classes", () => {
+  test("of a burstable container is lower the more memory it requests, and between the two other classes", () => {
     expect(scoreOf(app)).toBe(750);
     expect(scoreOf({ name: "app" })).toBe(999);
     expect(scoreOf({ name: "app", resources: { requests: { memory: "9Gi" } } })).toBe(3);
   });
 
-  test("a sidecar goes no sooner than the least of the main containers", () => {
+  test("of a sidecar is not higher than that of any main container", () => {
     const sidecar: Container = { name: "proxy", restartPolicy: "Always" };
     expect(scoreOf(sidecar, { initContainers: [sidecar] })).toBe(750);
     expect(scoreOf({ name: "init" }, { initContainers: [{ name: "init" }] })).toBe(999);
   });
 
-  test("what only the pod asks for is shared out among its containers", () => {
+  test("a pod-level request that no container makes is shared by its containers", () => {
     const resources = { requests: { memory: "4Gi" } };
     expect(scoreOf(app, { resources })).toBe(1000 - 500);
     expect(scoreOf({ name: "b" }, { containers: [app, { name: "b" }], resources })).toBe(1000 - 125);
@@ -78,13 +78,13 @@ describe("a score that follows from memory", () => {
     return oomScoreAdjustment({ spec: { containers: [container], ...spec }, status: { qosClass: "Burstable" } }, container, bytes);
   }
 
-  test("is 1000 less what a container asks for in thousandths of the node's, and never the worst or the best", () => {
+  test("is 1000 minus the request in thousandths of the node's memory, within the range of its class", () => {
     expect([scoreOf(asking("100Mi")), scoreOf(asking("1Mi")), scoreOf(asking("0"))]).toEqual([900, 999, 999]);
     expect([scoreOf(asking("997Mi")), scoreOf(asking("998Mi")), scoreOf(asking("5Gi"))]).toEqual([3, 3, 3]);
-    expect(scoreOf(asking("100Mi"), {}, 0), "of a node whose memory is not known").toBe(3);
+    expect(scoreOf(asking("100Mi"), {}, 0), "the node's memory is unknown").toBe(3);
   });
 
-  test("is last only for what is critical to the node, by name and priority", () => {
+  test("is lowest only for pods that are critical to the node, by name and priority", () => {
     const critical = { priorityClassName: "system-node-critical", priority: 2_000_000_000 };
     expect(scoreOf(asking("1Mi"), critical)).toBe(-997);
     expect(scoreOf(asking("1Mi"), { ...critical, priority: 1_999_999_999 })).toBe(999);
@@ -92,7 +92,7 @@ describe("a score that follows from memory", () => {
     expect(scoreOf(asking("1Mi"), { ...critical, priorityClassName: "mine" })).toBe(999);
   });
 
-  test("of a sidecar is its own where it asks for more than those it serves", () => {
+  test("of a sidecar is its own if it requests more than the containers that it serves", () => {
     const sidecar = asking("500Mi", { name: "proxy", restartPolicy: "Always" });
     const spec = {
       containers: [asking("300Mi"), asking("200Mi", { name: "b" }), asking("400Mi", { name: "c" })],
@@ -103,7 +103,7 @@ describe("a score that follows from memory", () => {
     expect(scoreOf({ ...sidecar, resources: {} }, spec)).toBe(800);
   });
 
-  test("of a pod that asks as a whole has a share of what its containers do not ask for, sidecars and init ones counted", () => {
+  test("includes an equal share of the pod-level request, with sidecars and init containers counted", () => {
     const spec = {
       containers: [asking("100Mi"), { name: "b" }],
       initContainers: [{ name: "init" }, { name: "init2" }],

@@ -26,24 +26,24 @@ describe("checkRunAsNonRoot", () => {
     expect(() => checkRunAsNonRoot(...given({ runAsNonRoot: true }), imageUser)).toThrow(message);
   });
 
-  test("lets a number other than 0 pass", () => {
+  test("accepts every number except 0", () => {
     expect(() => checkRunAsNonRoot(...given({}, { runAsNonRoot: true }), "1000:1000")).not.toThrow();
   });
 
-  test("goes by the user that the spec names, the container's before the pod's", () => {
+  test("uses the user in the spec, the container's before the pod's", () => {
     expect(() => checkRunAsNonRoot(...given({ runAsNonRoot: true, runAsUser: 0 }, { runAsUser: 5 }), "5")).toThrow(
       `container's runAsUser breaks non-root policy ${where}`,
     );
     expect(() => checkRunAsNonRoot(...given({ runAsUser: 5 }, { runAsNonRoot: true, runAsUser: 0 }), undefined)).not.toThrow();
   });
 
-  test("lets root pass where nothing forbids it", () => {
+  test("accepts root if nothing forbids it", () => {
     expect(() => checkRunAsNonRoot(...given({}), undefined)).not.toThrow();
     expect(() => checkRunAsNonRoot(...given({ runAsNonRoot: false }, { runAsNonRoot: true }), undefined)).not.toThrow();
   });
 });
 
-test("the image is only asked for its user where that decides", () => {
+test("the image's user is needed only if it decides", () => {
   expect(needsImageUser(...given({ runAsNonRoot: true }))).toBe(true);
   expect(needsImageUser(...given({ runAsNonRoot: true, runAsUser: 1 }))).toBe(false);
   expect(needsImageUser(...given({}))).toBe(false);

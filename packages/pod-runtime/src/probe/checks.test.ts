@@ -39,7 +39,7 @@ test.for([
   });
 });
 
-test("an HTTP probe says who asks, and to whom as told", async () => {
+test("an HTTP probe sends a kubelet's user agent and the configured host", async () => {
   const answer = await ask(({ headers }, response) => response.end(`${headers.host} ${headers["user-agent"]} ${headers.accept}`));
 
   expect(answer.output).toBe("web kube-probe/1.36 */*");
@@ -57,14 +57,14 @@ test.for([
   [302, { location: "http://192.0.2.1/" }],
   [302, {}],
   [304, { location: "/" }],
-] as const)("an HTTP probe ends well with a warning where a redirect is not followed: %d to %o", async ([status, headers]) => {
+] as const)("a redirect that is not followed is success with a warning: %d to %o", async ([status, headers]) => {
   const answer = await ask((_, response) => response.writeHead(status, headers).end(status === 304 ? undefined : "elsewhere"));
 
   const output = `Probe terminated redirects, Response body: ${status === 304 ? "" : "elsewhere"}`;
   expect(answer).toEqual({ isSuccess: true, isWarning: true, output });
 });
 
-test("a TCP probe tells whether something listens", async () => {
+test("a TCP probe reports whether something listens", async () => {
   const server = createHttpServer();
   const port = await listen(server);
 
@@ -89,7 +89,7 @@ test.for([
   expect(await grpcCheck({ host: "127.0.0.1", port, service: "web" }, never)).toEqual({ isSuccess, output });
 });
 
-test("a gRPC probe lets the container push nothing, and so fill no memory", async () => {
+test("a gRPC probe accepts no pushed streams, which could fill the memory", async () => {
   const server = createHttp2Server();
   const mayPush: boolean[] = [];
   server.on("stream", (stream) => {
@@ -104,7 +104,7 @@ test("a gRPC probe lets the container push nothing, and so fill no memory", asyn
   expect(mayPush).toEqual([false]);
 });
 
-test("checks end with the signal's reason", async () => {
+test("checks reject with the signal's reason when aborted", async () => {
   const abort = new AbortController();
   abort.abort(new Error("stop"));
 
@@ -113,7 +113,7 @@ test("checks end with the signal's reason", async () => {
   await expect(httpCheck({ url: new URL("http://127.0.0.1:1"), headers: [] }, abort.signal)).rejects.toThrow("stop");
 });
 
-test("an HTTP probe follows every kind of redirect to where it leads on the same host", async () => {
+test("an HTTP probe follows every kind of redirect on the same host", async () => {
   const seen: string[] = [];
   const answer = await ask(({ url = "" }, response) => {
     seen.push(url);
@@ -137,7 +137,7 @@ test("an HTTP probe gives up after ten redirects", async () => {
   expect(asked).toBe(11);
 });
 
-test("an HTTP probe says what it asked for where nothing answers", async () => {
+test("an HTTP probe without an answer reports the requested URL", async () => {
   const port = await listen(createHttpServer());
   await new Promise((resolve) => servers.pop()?.close(resolve));
 
@@ -149,7 +149,7 @@ test("an HTTP probe says what it asked for where nothing answers", async () => {
   });
 });
 
-test("an HTTP probe sends a header as often as it is written, in place of its own", async () => {
+test("an HTTP probe sends repeated headers, and configured headers replace its own", async () => {
   const port = await listen(createHttpServer(({ rawHeaders }, response) => response.end(JSON.stringify(rawHeaders))));
   const headers = [
     { name: "X-A", value: "1" },
@@ -165,7 +165,7 @@ test("an HTTP probe sends a header as often as it is written, in place of its ow
   expect([valuesOf("x-a"), valuesOf("user-agent"), valuesOf("accept")]).toEqual([["1", "2"], ["me"], ["text/plain"]]);
 });
 
-test("a hook by HTTP names itself, and answers with the status", async () => {
+test("an HTTP hook sends its own user agent, and returns the status", async () => {
   const port = await listen(createHttpServer(({ headers }, response) => response.writeHead(500).end(headers["user-agent"])));
 
   expect(await httpGet({ url: new URL(`http://127.0.0.1:${port}`), headers: [] }, "lifecycle", never)).toEqual({
@@ -174,7 +174,7 @@ test("a hook by HTTP names itself, and answers with the status", async () => {
   });
 });
 
-test.for([10 * 1024 - 1, 10 * 1024, 10 * 1024 + 1, 300_000])("of an answer of %d bytes at most ten KiB are kept", async (length) => {
+test.for([10 * 1024 - 1, 10 * 1024, 10 * 1024 + 1, 300_000])("at most ten KiB of an answer of %d bytes are kept", async (length) => {
   const { output } = await ask((_, response) => {
     response.write("x".repeat(1_000));
     response.end("y".repeat(length - 1_000));
@@ -183,7 +183,7 @@ test.for([10 * 1024 - 1, 10 * 1024, 10 * 1024 + 1, 300_000])("of an answer of %d
   expect([output.length, output.slice(998, 1_002)]).toEqual([Math.min(length, 10 * 1024), "xxyy"]);
 });
 
-test("a TCP probe tells what it could not reach", async () => {
+test("a failed TCP probe reports the address", async () => {
   const port = await listen(createHttpServer());
   await new Promise((resolve) => servers.pop()?.close(resolve));
 
@@ -192,7 +192,7 @@ test("a TCP probe tells what it could not reach", async () => {
   expect(output).toMatch(new RegExp(`^dial tcp 127.0.0.1:${port}: .*ECONNREFUSED`));
 });
 
-test("a TCP probe leaves no connection open, and nothing at its signal", async () => {
+test("a TCP probe leaves no connection open, and no listener at its signal", async () => {
   const server = createHttpServer();
   const closed = new Promise((resolve) => server.once("connection", (socket) => socket.once("close", resolve)));
   const port = await listen(server);
@@ -204,7 +204,7 @@ test("a TCP probe leaves no connection open, and nothing at its signal", async (
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-/** A gRPC health service that answers with a status and a body. */
+/** Result of a probe of a gRPC health service that answers with this status and body. */
 async function askGrpc(grpcStatus: string | undefined, body: readonly number[], service = ""): Promise<ProbeAttempt> {
   const server = createHttp2Server();
   server.on("stream", (stream) => {
@@ -229,7 +229,7 @@ test.for<[string | undefined, readonly number[], string]>([
   expect(await askGrpc(status, body)).toEqual({ isSuccess: false, output });
 });
 
-test("a gRPC probe asks as gRPC's health service wants it, also for a long name", async () => {
+test("a gRPC probe sends a valid health request, also for a service with a long name", async () => {
   const server = createHttp2Server();
   const asked: { headers: unknown; body: Buffer }[] = [];
   server.on("stream", (stream, headers) => {
@@ -263,7 +263,7 @@ test("a gRPC probe asks as gRPC's health service wants it, also for a long name"
   ]);
 });
 
-test("a gRPC probe tells what it could not reach", async () => {
+test("a failed gRPC probe reports the address", async () => {
   const port = await listen(createHttpServer());
   await new Promise((resolve) => servers.pop()?.close(resolve));
 
@@ -272,14 +272,14 @@ test("a gRPC probe tells what it could not reach", async () => {
   expect([isSuccess, output]).toEqual([false, expect.stringMatching(new RegExp(`^service 127.0.0.1:${port}: .*ECONNREFUSED`))]);
 });
 
-test("a gRPC probe of a server that hangs up is a failure", async () => {
+test("a gRPC probe of a server that closes the connection is a failure", async () => {
   const server = createTcpServer((socket) => socket.destroy());
   const port = await listen(server);
 
   expect(await grpcCheck({ host: "127.0.0.1", port, service: "" }, never)).toMatchObject({ isSuccess: false });
 });
 
-test("a gRPC probe that gets no answer ends with its signal, and leaves nothing at it", async () => {
+test("a gRPC probe without an answer ends when aborted, and leaves no listener at its signal", async () => {
   const server = createHttp2Server();
   const abort = new AbortController();
   server.on("stream", () => abort.abort(new Error("too late")));
@@ -290,7 +290,7 @@ test("a gRPC probe that gets no answer ends with its signal, and leaves nothing 
   expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
 });
 
-test("a gRPC probe of an IPv6 address is asked there", async () => {
+test("a gRPC probe supports IPv6 addresses", async () => {
   const { output } = await grpcCheck({ host: "::1", port: 1, service: "" }, never);
 
   expect(output).toMatch(/^service ::1:1: .*(ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT)/);

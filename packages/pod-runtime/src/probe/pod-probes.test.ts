@@ -36,7 +36,7 @@ function rigOf(pod: Pod) {
   return { clock, asked, answers, events, failed, counts, probes, running, changes: () => changes };
 }
 
-test("a startup probe holds the others back, and the container is ready when readiness has passed after it", async () => {
+test("other probes wait for the startup probe, and the container is ready when its readiness probe has succeeded after that", async () => {
   const { clock, asked, answers, probes, running, changes } = rigOf(podOf({ startupProbe: { exec }, readinessProbe: { exec } }));
   answers.set("startup", { isSuccess: false, output: "not yet" });
 
@@ -60,7 +60,7 @@ test("a container without probes is ready as soon as it runs", () => {
   expect(probes.standingOf("app")).toEqual({ isStarted: true, isReady: true });
 });
 
-test("a failed liveness probe stops the container once, in a kubelet's words, and is not asked again until another instance runs", async () => {
+test("a failed liveness probe stops the container once, in a kubelet's words, and is not repeated until another instance runs", async () => {
   const { clock, asked, answers, events, failed, probes, running } = rigOf(
     podOf({ livenessProbe: { exec, failureThreshold: 2, terminationGracePeriodSeconds: 5 } }),
   );
@@ -85,7 +85,7 @@ test("a failed liveness probe stops the container once, in a kubelet's words, an
   probes[Symbol.dispose]();
 });
 
-test("a container that never restarts is stopped and not started again, with the pod's grace", async () => {
+test("a container that is never restarted is stopped with the pod's grace period, and not started again", async () => {
   const pod = podOf({ startupProbe: { exec, failureThreshold: 1 } });
   const { clock, answers, events, failed, probes, running } = rigOf({
     ...pod,
@@ -101,7 +101,7 @@ test("a container that never restarts is stopped and not started again, with the
   probes[Symbol.dispose]();
 });
 
-test("a program that begins goes on from what the status says of the same container, and of another one it does not", async () => {
+test("after a restart of the program probes continue from the stored status of the same instance, but not of another one", async () => {
   const pod = podOf({ startupProbe: { exec }, readinessProbe: { exec, failureThreshold: 1 } });
   const status = { name: "app", image: "", imageID: "", restartCount: 0, ready: true, started: true, state: { running: {} } };
   const told = (containerID: string): Pod => ({ ...pod, status: { containerStatuses: [{ ...status, containerID }] } });
@@ -116,13 +116,13 @@ test("a program that begins goes on from what the status says of the same contai
   same.answers.set("readiness", { isSuccess: false, output: "no" });
   await same.clock.advance(0);
   expect([same.asked, same.probes.standingOf("app")]).toEqual([["readiness"], { isStarted: true, isReady: false }]);
-  // What is started later has nothing of it, whatever the back end calls it.
+  // An instance that is started later does not continue from the status, whatever its id at the back end.
   same.probes.watch([{ ...same.running, id: "2" }]);
   expect(same.probes.standingOf("app")).toEqual({ isStarted: false, isReady: false });
   for (const { probes } of [same, other]) probes[Symbol.dispose]();
 });
 
-test("only the readiness of a container that is being stopped is asked for, and nothing of one that has ended", async () => {
+test("of a container that is being stopped only readiness is probed, and of one that has ended nothing", async () => {
   const { clock, asked, probes, running } = rigOf(podOf({ livenessProbe: { exec }, readinessProbe: { exec } }));
 
   probes.watch([{ ...running, isStopping: true }]);
@@ -134,7 +134,7 @@ test("only the readiness of a container that is being stopped is asked for, and 
   expect([asked, probes.standingOf("app"), clock.pending]).toEqual([["readiness"], undefined, 0]);
 });
 
-test("sidecars have probes, and their words; init containers have none", async () => {
+test("sidecars have probes, with their own event message; init containers have none", async () => {
   const sidecar: Container = { name: "proxy", image: "p", restartPolicy: "Always", livenessProbe: { exec, failureThreshold: 1 } };
   const pod = { spec: { restartPolicy: "Never" as const, initContainers: [sidecar], containers: [{ name: "app", image: "a" }] } };
   const { clock, answers, events, failed, probes, running } = rigOf(pod);
@@ -149,7 +149,7 @@ test("sidecars have probes, and their words; init containers have none", async (
   probes[Symbol.dispose]();
 });
 
-test("attempts are counted with their pod's name by result, those that could not be made left out, until the probes end", async () => {
+test("attempts are counted by pod and result until the probes end, except those that could not be made", async () => {
   const pod = podOf({ readinessProbe: { exec, periodSeconds: 10 } }, { metadata: { namespace: "shop", name: "web", uid: "u-1" } });
   const { clock, answers, counts, probes, running } = rigOf(pod);
 

@@ -31,9 +31,9 @@ function targetOf({ exec, podIP, ports }: { exec?: ProbeTarget["runtime"]["exec"
 
 describe("probeOnce", () => {
   test.for([
-    ["at the pod's own address is followed to another port of it", {}, { isSuccess: true, output: "other" }],
+    ["at the pod's own address is followed to another port of that address", {}, { isSuccess: true, output: "other" }],
     [
-      "at a port of a machine is not followed to another one of it",
+      "at a port of a machine is not followed to another port of the machine",
       { endpointOf: (port: number) => ({ host: "127.0.0.1", port }) },
       { isSuccess: true, isWarning: true, output: "Probe terminated redirects, Response body: own" },
     ],
@@ -47,7 +47,7 @@ describe("probeOnce", () => {
   test.for([
     [0, true],
     [1, false],
-  ] as const)("a command that ends with %d is a success: %s, and what it wrote is told", async ([exitCode, isSuccess]) => {
+  ] as const)("a command that exits with %d is a success: %s, with its output", async ([exitCode, isSuccess]) => {
     const asked: unknown[] = [];
     const exec = async (id: string, command: readonly string[], io: AttachIO): Promise<{ exitCode: number }> => {
       asked.push([id, command, io.tty, io.stdin]);
@@ -60,7 +60,7 @@ describe("probeOnce", () => {
     expect(asked).toEqual([["c1", ["check", "it"], false, undefined]]);
   });
 
-  test("a command without words is run as it is", async () => {
+  test("a command without arguments is run unchanged", async () => {
     const commands: unknown[] = [];
     const exec = async (_: string, command: readonly string[]): Promise<{ exitCode: number }> => {
       commands.push(command);
@@ -72,14 +72,14 @@ describe("probeOnce", () => {
     expect(commands).toEqual([[]]);
   });
 
-  test("asks the pod's address by HTTP with the headers of the probe", async () => {
+  test("sends an HTTP request to the pod's address, with the headers of the probe", async () => {
     const port = await web(({ url, headers }, response) => response.end(`${url} ${String(headers["x-a"])}`));
     const httpGet = { port, path: "healthz?x=1", httpHeaders: [{ name: "X-A", value: "1" }] };
 
     expect(await probeOnce({ httpGet }, targetOf({ podIP: "127.0.0.1" }), never)).toEqual({ isSuccess: true, output: "/healthz?x=1 1" });
   });
 
-  test("asks another host where the probe names one, by HTTP and TCP", async () => {
+  test("connects to another host if the probe names one, by HTTP and TCP", async () => {
     const port = await web((_, response) => response.end("here"));
     const target = targetOf({ podIP: "192.0.2.1" });
 
@@ -87,7 +87,7 @@ describe("probeOnce", () => {
     expect(await probeOnce({ tcpSocket: { host: "127.0.0.1", port } }, target, never)).toEqual({ isSuccess: true, output: "" });
   });
 
-  test("connects to a port of the pod by its name", async () => {
+  test("finds a port of the pod by its name", async () => {
     const port = await web((_, response) => response.end());
     const ports = [
       { name: "other", containerPort: 1 },
@@ -99,7 +99,7 @@ describe("probeOnce", () => {
     });
   });
 
-  test("asks gRPC's health service of the pod, for the service that is named", async () => {
+  test("calls gRPC's health service of the pod, for the configured service", async () => {
     const asked: Buffer[] = [];
     const server = createHttp2Server();
     server.on("stream", (stream) => {
@@ -117,7 +117,7 @@ describe("probeOnce", () => {
     expect(asked.map((body) => body.toString("latin1"))).toEqual(["\0\0\0\0\u0005\n\u0003web", "\0\0\0\0\0"]);
   });
 
-  test("refuses a probe without an action, naming the container", async () => {
+  test("refuses a probe without an action, and names the container", async () => {
     await expect(probeOnce({}, targetOf(), never)).rejects.toMatchObject({
       code: "VK_INVALID_INPUT",
       message: "probe container app: it has none of exec, httpGet, tcpSocket and grpc",
@@ -155,13 +155,13 @@ describe("httpUrl", () => {
     expect(httpUrl(action, targetOf({ podIP: "10.0.0.1", ports })).href).toBe(url);
   });
 
-  test.for(["gone", 0, 65_536, 1.5, -1])("the port %j is neither one nor a name of one", (port) => {
+  test.for(["gone", 0, 65_536, 1.5, -1])("the value %j is neither a port nor the name of one", (port) => {
     expect(() => httpUrl({ port }, targetOf({ podIP: "10.0.0.1" }))).toThrow(
       `probe container app: ${JSON.stringify(port)} is neither a port nor the name of one of its ports`,
     );
   });
 
-  test("the last port there is counts", () => {
+  test("65535 is a valid port", () => {
     expect(httpUrl({ port: 65_535 }, targetOf({ podIP: "10.0.0.1" })).port).toBe("65535");
   });
 });

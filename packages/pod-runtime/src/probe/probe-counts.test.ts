@@ -4,7 +4,7 @@ import { ProbeCounts } from "./probe-counts.ts";
 const web = { namespace: "default", name: "web", uid: "u1" };
 const labels = { container: "app", namespace: "default", pod: "web", probe_type: "Liveness" };
 
-test("probes are counted by result under a kubelet's names, and those that succeed by duration", () => {
+test("probes are counted by result under a kubelet's names, and the durations of successful ones are recorded", () => {
   const counts = new ProbeCounts();
   for (const seconds of [0.01, 0.3, 60]) counts.count(web, { container: "app", kind: "liveness", outcome: "success", seconds });
   counts.count(web, { container: "app", kind: "liveness", outcome: "failure", seconds: 1 });
@@ -30,7 +30,7 @@ test("probes are counted by result under a kubelet's names, and those that succe
   ]);
 });
 
-test("a pod's probes are counted until it is gone", () => {
+test("the counts of a pod are removed with the pod", () => {
   const counts = new ProbeCounts();
   const other = { ...web, name: "other", uid: "u2" };
   for (const pod of [web, other]) counts.count(pod, { container: "app", kind: "liveness", outcome: "success", seconds: 1 });
@@ -42,7 +42,7 @@ test("a pod's probes are counted until it is gone", () => {
   expect(counts.families()).toEqual([]);
 });
 
-test("durations of two pods of one name, one of which is still ending, are one histogram, and results are counted for each", () => {
+test("durations of two pods with the same name, one of which is still ending, are one histogram, and results are counted separately", () => {
   const counts = new ProbeCounts();
   for (const [uid, seconds] of [
     ["u1", 0.01],

@@ -53,7 +53,7 @@ test("Prober.want runs a probe until it is no longer wanted, and leaves no timer
   expect([asked(), clock.pending]).toEqual([3, 0]);
 });
 
-test("an attempt without an answer has failed when its time is over", async () => {
+test("an attempt without an answer fails at its timeout", async () => {
   const { clock, log, prober } = rig([{ isSuccess: true, output: "" }, "hang"]);
 
   prober.want([readiness]);
@@ -69,7 +69,7 @@ test.each([
   [0, "is away"],
   [500, "leaves meanwhile"],
   [2_500, "is seen to have left afterwards"],
-])("a command without an answer says nothing where the runtime %i ms later %s", async (leavesAfterMs) => {
+])("a command without an answer has no result if the runtime %i ms later %s", async (leavesAfterMs) => {
   const { clock, log, presence, prober } = rig(["hang", { isSuccess: false, output: "killed" }, { isSuccess: false, output: "no" }]);
   clock.setTimer(leavesAfterMs, () => presence.leave());
 
@@ -83,7 +83,7 @@ test.each([
   prober[Symbol.dispose]();
 });
 
-test("a command without an answer says nothing while the runtime answers no ping, though nobody has seen it leave", async () => {
+test("a command without an answer has no result while the runtime answers no ping, even if nothing has reported its absence", async () => {
   const { clock, log, attempts, state, prober } = rig(["hang", "hang"]);
   state.answersPings = false;
 
@@ -98,7 +98,7 @@ test("a command without an answer says nothing while the runtime answers no ping
   prober[Symbol.dispose]();
 });
 
-test("a runtime that stood still is asked whether it goes on before it is asked for the next command", async () => {
+test("after a command without an answer, the runtime is pinged before the next command", async () => {
   const { clock, log, state, prober, asked } = rig(["hang"]);
   state.answersPings = false;
 
@@ -113,7 +113,7 @@ test("a runtime that stood still is asked whether it goes on before it is asked 
   prober[Symbol.dispose]();
 });
 
-test("a command without an answer has failed where the runtime stays, and a check that needs no runtime fails without it", async () => {
+test("a command without an answer fails if the runtime is there, and a check without the runtime fails while it is away", async () => {
   const staying = rig(["hang"]);
   staying.prober.want([command]);
   await staying.clock.advance(3_000);
@@ -128,7 +128,7 @@ test("a command without an answer has failed where the runtime stays, and a chec
   other.prober[Symbol.dispose]();
 });
 
-test("an attempt that succeeds with a warning is told of and counts as a success", async () => {
+test("an attempt that succeeds with a warning is reported, and counts as a success", async () => {
   const { clock, log, prober } = rig([{ isSuccess: true, output: "elsewhere", isWarning: true }]);
 
   prober.want([readiness]);
@@ -138,7 +138,7 @@ test("an attempt that succeeds with a warning is told of and counts as a success
   prober[Symbol.dispose]();
 });
 
-test("an attempt that cannot be made is made three times, and then counts for nothing", async () => {
+test("an attempt that cannot be made is repeated three times, and then has no result", async () => {
   const { clock, log, prober, asked } = rig([new Error("a"), new Error("b"), new Error("c")]);
 
   prober.want([readiness]);
@@ -150,7 +150,7 @@ test("an attempt that cannot be made is made three times, and then counts for no
   prober[Symbol.dispose]();
 });
 
-test("the same probe of another instance begins anew", async () => {
+test("the same probe of another instance starts from the beginning", async () => {
   const { clock, log, prober } = rig([]);
 
   prober.want([readiness]);
@@ -162,7 +162,7 @@ test("the same probe of another instance begins anew", async () => {
   prober[Symbol.dispose]();
 });
 
-test("a container that was ready before a restart of ours is reported as soon as it is not", async () => {
+test("a container that was ready before a restart of the program is reported as soon as it is not ready", async () => {
   const { clock, log, prober } = rig([{ isSuccess: false, output: "no" }]);
 
   prober.want([{ ...readiness, isReady: true }]);
@@ -185,7 +185,7 @@ test("the initial delay counts from the container's start", async () => {
   prober[Symbol.dispose]();
 });
 
-test("a probe that is wanted on goes on as it is, and the rest ends", async () => {
+test("a probe that is still wanted continues undisturbed, and the others end", async () => {
   const { clock, prober, asked } = rig([]);
   const liveness: WantedProbe = { ...readiness, kind: "liveness" };
   prober.want([readiness, liveness]);
@@ -201,7 +201,7 @@ test("a probe that is wanted on goes on as it is, and the rest ends", async () =
   expect([asked(), clock.pending]).toEqual([3, 0]);
 });
 
-test("probes of another container, kind or instance are others", async () => {
+test("probes of another container, kind or instance are separate", async () => {
   const { clock, log, prober } = rig([]);
   const probes = [readiness, { ...readiness, container: "other" }, { ...readiness, id: "c2" }, { ...readiness, kind: "startup" as const }];
 
@@ -212,7 +212,7 @@ test("probes of another container, kind or instance are others", async () => {
   prober[Symbol.dispose]();
 });
 
-test("a liveness probe that has failed is over, and is not asked again", async () => {
+test("a liveness probe that has failed ends", async () => {
   const failed: ProbeAttempt = { isSuccess: false, output: "no" };
   const { clock, log, prober, asked } = rig([failed, failed, failed]);
 
@@ -223,7 +223,7 @@ test("a liveness probe that has failed is over, and is not asked again", async (
   prober[Symbol.dispose]();
 });
 
-test("an attempt has the time that its probe gives it, and is given up after that", async () => {
+test("an attempt has the timeout of its probe, and is aborted after that", async () => {
   const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
   const log: string[] = [];
@@ -248,7 +248,7 @@ test("an attempt has the time that its probe gives it, and is given up after tha
   prober[Symbol.dispose]();
 });
 
-test("an attempt of a probe that is not wanted any more is given up, and says nothing", async () => {
+test("an attempt of a probe that is no longer wanted is aborted without a result", async () => {
   const clock = new VirtualClock();
   const log: string[] = [];
   let given: AbortSignal | undefined;
@@ -272,7 +272,7 @@ test("an attempt of a probe that is not wanted any more is given up, and says no
   expect([given?.aborted, log, clock.pending]).toEqual([true, [], 0]);
 });
 
-test("a probe that comes late for its container begins at once, and the initial delay is not waited for again", async () => {
+test("a probe that starts late starts at once if its initial delay is over", async () => {
   const { clock, asked, prober } = rig([]);
   await clock.advance(60_000);
 
@@ -287,7 +287,7 @@ test("a probe that comes late for its container begins at once, and the initial 
   prober[Symbol.dispose]();
 });
 
-test("a container that began in the future, by a clock that was wrong, is asked as one that begins now", async () => {
+test("a container with a start time in the future, from a clock that was wrong, is treated as one that starts now", async () => {
   const { clock, asked, prober } = rig([]);
 
   prober.want([{ ...readiness, startedAtMs: clock.now() + 3_600_000 }]);
@@ -297,7 +297,7 @@ test("a container that began in the future, by a clock that was wrong, is asked 
   prober[Symbol.dispose]();
 });
 
-test("the time in which an attempt waits for its turn is not the probe's", async () => {
+test("the wait for admission does not count as time of the attempt", async () => {
   const clock = new VirtualClock();
   const log: string[] = [];
   const turn = Promise.withResolvers<void>();
@@ -324,7 +324,7 @@ test("the time in which an attempt waits for its turn is not the probe's", async
   expect(log.slice(0, 2)).toEqual(["success in 0 s", "true"]);
 });
 
-test("an attempt whose time is over keeps its room until it has settled, and is reported in time", async () => {
+test("an attempt after its timeout keeps its place until it has settled, but its failure is reported at the timeout", async () => {
   const clock = new VirtualClock();
   const log: string[] = [];
   const leaving = [Promise.withResolvers<never>(), Promise.withResolvers<never>()];
@@ -353,7 +353,7 @@ test("an attempt whose time is over keeps its room until it has settled, and is 
   leaving[1]?.reject(new Error("aborted"));
 });
 
-test("a failure that may be that of the way to the container counts for nothing, and nobody is told of it", async () => {
+test("a failure that may be caused by the way to the container has no result and is not reported", async () => {
   const clock = new VirtualClock();
   const log: string[] = [];
   let isThere = false;
@@ -376,7 +376,7 @@ test("a failure that may be that of the way to the container counts for nothing,
   expect(log).toEqual(["no", "false"]);
 });
 
-test("each attempt is told of with its outcome and its duration", async () => {
+test("each attempt is reported with its outcome and its duration", async () => {
   const { clock, attempts, prober } = rig([{ isSuccess: false, output: "" }, new Error("1"), new Error("2"), new Error("3"), "hang"]);
 
   prober.want([readiness]);

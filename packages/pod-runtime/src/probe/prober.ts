@@ -119,7 +119,7 @@ export class Prober implements Disposable {
       while (!state.isOver) {
         await clock.sleep(Math.max(0, state.dueMs - clock.monotonic()), signal);
         let beganAtMs: number | undefined;
-        // What is asked of a runtime that stands still would be late again when it goes on.
+        // If the runtime stands still, the next command would be late as well.
         const isInVain: boolean = last === "error" && probe.spec.exec !== undefined && !(await this.#answers(signal));
         const outcome: ProbeOutcome = isInVain ? "error" : await this.#attempt(probe, () => (beganAtMs ??= clock.monotonic()), signal);
         signal.throwIfAborted();

@@ -17,7 +17,7 @@ const kindsOf = (rig: PodRig): readonly string[] => wantedProbes(rig.state).map(
 const passed = (rig: PodRig, probe: "startup" | "liveness" | "readiness", isSuccess = true): void =>
   rig.send({ kind: "probed", container: "app", id: rig.idOf("app"), probe, isSuccess });
 
-test("until the startup probe has passed it is the only one, and then the others run", () => {
+test("the startup probe is the only one until it has succeeded, and then the others run", () => {
   const rig = rigOf(probes);
   expect(kindsOf(rig)).toEqual(["app startup"]);
 
@@ -26,7 +26,7 @@ test("until the startup probe has passed it is the only one, and then the others
   expect(kindsOf(rig)).toEqual(["app liveness", "app readiness"]);
 });
 
-test("each probe has the instance, when it started, and whether it is ready", () => {
+test("each probe has the instance, its start time, and whether it is ready", () => {
   const rig = rigOf({ livenessProbe: probes.livenessProbe, readinessProbe: probes.readinessProbe });
   const common = { container: "app", id: rig.idOf("app"), startedAtMs: rig.now.wallMs };
   expect(wantedProbes(rig.state)).toEqual([
@@ -39,24 +39,24 @@ test("each probe has the instance, when it started, and whether it is ready", ()
   expect(wantedProbes(rig.state).map(({ isReady }) => isReady)).toEqual([true, true]);
 });
 
-test("a container without probes is asked nothing", () => {
+test("a container without probes needs none", () => {
   expect(kindsOf(rigOf({}))).toEqual([]);
 });
 
-test("nothing is asked of a container that does not run yet", () => {
+test("a container that does not run yet needs no probes", () => {
   const rig = new PodRig(podWith({ containers: [{ ...app, ...probes }] }));
 
   expect(kindsOf(rig)).toEqual([]);
 });
 
-test("a container whose postStart hook runs is asked nothing", () => {
+test("a container with a running postStart hook needs no probes", () => {
   const rig = new PodRig(podWith({ containers: [{ ...app, ...probes, lifecycle: { postStart: { exec } } }] }));
   for (const kind of ["createSandbox", "ensureImage", "startContainer"] as const) rig.answer(rig.take(kind));
 
   expect(kindsOf(rig)).toEqual([]);
 });
 
-test("a container that is being stopped is asked only whether it is ready", () => {
+test("a container that is being stopped needs only its readiness probe", () => {
   const rig = rigOf({ livenessProbe: { exec, failureThreshold: 1 }, readinessProbe: { exec } });
 
   passed(rig, "liveness", false);
@@ -64,7 +64,7 @@ test("a container that is being stopped is asked only whether it is ready", () =
   expect(kindsOf(rig)).toEqual(["app readiness"]);
 });
 
-test("in an ending pod no liveness is asked for, and no startup", () => {
+test("an ending pod needs no liveness and no startup probes", () => {
   const lifecycle = { preStop: { exec } };
   const started = rigOf({ livenessProbe: { exec }, readinessProbe: { exec }, lifecycle });
   const starting = rigOf({ ...probes, lifecycle });

@@ -69,13 +69,13 @@ async function cause(rig: NodeRig, happened: Trouble): Promise<void> {
   }
 }
 
-/** Names of the containers that run, one for each that does. */
+/** Names of the running containers, with one entry for each instance. */
 function runningNames(rig: NodeRig): readonly string[] {
   const running = [...rig.runtime.containers.values()].filter(({ state }) => state.kind === "running");
   return running.map(({ labels }) => labels[labelNames.container] ?? "").toSorted();
 }
 
-test("whatever happens to a pod, no container runs beside itself, it runs again when it is left alone, and ends as a whole", async () => {
+test("whatever happens to a pod, no container runs twice at once, it runs again when left alone, and it ends completely", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(trouble, { maxLength: 25 }), async (troubles) => {
       const rig = new NodeRig();

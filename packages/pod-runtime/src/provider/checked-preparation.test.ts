@@ -28,7 +28,7 @@ const refused = {
 };
 const harmless = { name: "look", image: "app:1" };
 
-test("a debugging container that may not be is not made, and the rest of the change is", async () => {
+test("a debugging container that is not allowed is not created, and the rest of the change is applied", async () => {
   const rig = await rigWith(checkPod);
 
   await rig.update(podWith({ containers: [app], ephemeralContainers: [harmless, nosy] }));
@@ -38,7 +38,7 @@ test("a debugging container that may not be is not made, and the rest of the cha
   expect(rig.status("u1").ephemeralContainerStatuses).toMatchObject([{ state: { running: {} } }, refused]);
 });
 
-test("a debugging container that may not be is not made by the next program either", async () => {
+test("a debugging container that is not allowed is not created by the next program either", async () => {
   const rig = await rigWith(checkPod, { "app/0": { afterMs: 30_000, exitCode: 1 } });
   const changed = podWith({ containers: [app], ephemeralContainers: [harmless, nosy] });
   rig.program.mortal.kill();
@@ -53,7 +53,7 @@ test("a debugging container that may not be is not made by the next program eith
   expect(rig.status("u1").ephemeralContainerStatuses).toMatchObject([{ state: { running: {} } }, refused]);
 });
 
-test("a pod that was let in under another policy runs on, and gets no new sandbox", async () => {
+test("a pod that was admitted under another policy continues to run, but gets no new sandbox", async () => {
   const rig = await rigWith(() => {});
   rig.program.mortal.kill();
 

@@ -3,7 +3,7 @@ import type { PodPreparation } from "../worker/preparation.ts";
 
 /**
  * Checks the pod again before each sandbox and each start of a container, because a pod can change after its admission, also while no
- * program runs. Whatever is refused waits; the rest of the pod goes on.
+ * program runs. A refused sandbox or container waits; the rest of the pod continues.
  *
  * @param check - as `PodRuntimeProviderOptions.checkPod`
  * @param checkPorts - throws if the node's ports that the pod asks for are still in use

@@ -17,7 +17,7 @@ async function rigWith(ends: ConstructorParameters<typeof NodeRig>[0], spec: Par
   return rig;
 }
 
-/** The ids whose logs are read: the current one's, and the one's before. */
+/** Ids of the containers whose logs are read: the current one's, and the previous one's. */
 async function logged(rig: NodeRig): Promise<readonly unknown[]> {
   const idOf = async (previous: boolean): Promise<unknown> => {
     const calls = rig.runtime.calls.length;
@@ -32,18 +32,18 @@ async function logged(rig: NodeRig): Promise<readonly unknown[]> {
 }
 
 describe("getContainerLogs", () => {
-  test("of a first run has nothing before it", async () => {
+  test("of a first run has no previous logs", async () => {
     expect(await logged(await rigWith({}))).toEqual(["logs c2", "not found"]);
   });
 
-  test("of a restarted container has the run before", async () => {
+  test("of a restarted container returns the previous run's logs", async () => {
     const rig = await rigWith({ "app/0": { afterMs: 1_000, exitCode: 1 } });
     await rig.clock.advance(2_000);
 
     expect(await logged(rig)).toEqual(["logs c3", "logs c2"]);
   });
 
-  test("of one that waits for its next start is the last run's, also as the one before", async () => {
+  test("of a container that waits for its restart returns the last run's logs, also as the previous ones", async () => {
     const rig = await rigWith({ "app/0": { afterMs: 1_000, exitCode: 1 }, "app/1": { afterMs: 1_000, exitCode: 1 } });
     await rig.clock.advance(3_000);
     expect(rig.container("u1", "app")).toMatchObject({ state: { waiting: { reason: "CrashLoopBackOff" } } });
@@ -51,7 +51,7 @@ describe("getContainerLogs", () => {
     expect(await logged(rig)).toEqual(["logs c3", "logs c3"]);
   });
 
-  test("of one that has ended for good stays, also after a restart of the program", async () => {
+  test("of a container that has ended for good returns the same logs after a restart of the program", async () => {
     const rig = await rigWith(
       { "app/0": { afterMs: 1_000, exitCode: 1 }, "app/1": { afterMs: 1_000, exitCode: 0 } },
       { restartPolicy: "OnFailure" },
@@ -67,7 +67,7 @@ describe("getContainerLogs", () => {
 });
 
 describe("exec, attach and port-forward", () => {
-  test("go to what runs", async () => {
+  test("use the running container", async () => {
     const rig = await rigWith({});
     rig.runtime.execExitCode = 3;
 
@@ -78,7 +78,7 @@ describe("exec, attach and port-forward", () => {
     expect(rig.runtime.calls.slice(-3)).toEqual(["exec c2", "attach c2", "portForward s1"]);
   });
 
-  test("find nothing where nothing runs", async () => {
+  test("find nothing if the container does not run", async () => {
     const rig = await rigWith({ "app/0": { afterMs: 1_000, exitCode: 0 } }, { restartPolicy: "Never" });
     await rig.clock.advance(2_000);
 

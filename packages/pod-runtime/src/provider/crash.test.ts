@@ -5,19 +5,19 @@ import { NodeRig, type ProcessEnd } from "../test-support/node-rig.ts";
 import type { Moment } from "../test-support/mortal-runtime.ts";
 import { podWith } from "../test-support/pod-rig.ts";
 
-/** How long each life is looked at, in milliseconds of the fake clock. */
+/** Observed duration of each life, in milliseconds of the fake clock. */
 const lifeMs = 100_000;
 const stepMs = 1_000;
-/** How long after a deletion nothing can come any more, if nothing is left. */
+/** Time after a deletion within which everything must be gone. */
 const settledMs = 10_000;
-/** How often core looks at everything. */
+/** Interval of core's complete checks. */
 const reconcileMs = 10_000;
 
-/** A pod's life, and what happens to it from outside. */
+/** A pod's life, with the changes from outside. */
 interface Life {
   readonly pod: Pod;
   readonly ends: Readonly<Record<string, ProcessEnd>>;
-  /** When the pod is given another spec, and which. */
+  /** Time of an update, and the new spec. */
   readonly updated?: { readonly atMs: number; readonly pod: Pod };
   readonly deletedAtMs: number;
   readonly graceMs: number;
@@ -67,19 +67,19 @@ const lives: Readonly<Record<string, Life>> = {
   },
 };
 
-/** All that a life comes to. */
+/** Result of a life. */
 interface Account {
-  /** Processes begun, in order. */
+  /** Started processes, in order. */
   readonly begun: readonly string[];
-  /** How the pod stood before it was deleted. */
+  /** Status of the pod before its deletion. */
   readonly before: unknown;
-  /** What the runtime holds in the end. */
+  /** Number of objects that the runtime holds at the end. */
   readonly left: number;
   readonly isGone: boolean;
   readonly calls: number;
 }
 
-/** Lives a life; the program is killed at these moments, each time counted from its start, and another comes. */
+/** Runs a life. The program is killed at these moments, each counted from its start, and started again. */
 async function live(life: Life, deaths: readonly Moment[] = [], kills: readonly number[] = []): Promise<Account> {
   const rig = new NodeRig(life.ends);
   const toCome = [...deaths];
@@ -106,7 +106,7 @@ async function live(life: Life, deaths: readonly Moment[] = [], kills: readonly 
   return { begun: begun.toSorted(), before, left: sandboxes.size + containers.size, isGone: !rig.pods.has("u1"), calls };
 }
 
-/** What of a status has to be the same, however often the program died. */
+/** The part of the status that must be the same, however often the program has died. */
 function summaryOf(rig: NodeRig): unknown {
   const { phase, initContainerStatuses, containerStatuses } = rig.status("u1");
   const containers = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])].map(
@@ -129,7 +129,7 @@ describe.each(Object.entries(lives))("%s", { timeout: 300_000 }, (_name, life) =
     expect(new Set(account.begun).size).toBe(account.begun.length);
   });
 
-  test("comes to the same, wherever the program dies", async () => {
+  test("has the same result, at whatever call the program dies", async () => {
     const undisturbed = await live(life);
 
     for (let call = 1; call <= undisturbed.calls; call++) {
@@ -148,10 +148,10 @@ describe.each(Object.entries(lives))("%s", { timeout: 300_000 }, (_name, life) =
   });
 });
 
-/** Those in which programs that die one after another have the time to get through. */
+/** Lives that are long enough for several programs that die one after another. */
 const longLives = Object.entries(lives).filter(([, { deletedAtMs }]) => deletedAtMs > 30_000);
 
-test.each(longLives)("%s comes to the same, however often the program dies", { timeout: 300_000 }, async (_name, life) => {
+test.each(longLives)("%s has the same result, however often the program dies", { timeout: 300_000 }, async (_name, life) => {
   const undisturbed = await live(life);
   const death = fc.record({ call: fc.integer({ min: 1, max: undisturbed.calls }), when: fc.constantFrom("before", "after", "late") });
   const kill = fc.integer({ min: 1, max: 80 }).map((seconds) => seconds * 1_000);

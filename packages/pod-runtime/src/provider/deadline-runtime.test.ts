@@ -17,7 +17,7 @@ const containerSpec = await plainPreparation.container({ state, desired, attempt
 
 type Call = (runtime: ContainerRuntime) => Promise<unknown>;
 
-/** Method, how it is called, the default deadline, and what its error says it was about. */
+/** Method, call, default deadline, and the description in its error. */
 const limited: readonly (readonly [string, Call, number, string])[] = [
   ["ping", (runtime) => runtime.ping?.(signal) ?? Promise.resolve(), 5_000, "ping"],
   ["createSandbox", (runtime) => runtime.createSandbox(sandboxSpec, signal), 120_000, "create a sandbox"],
@@ -46,7 +46,7 @@ const unlimited: readonly (readonly [string, Call])[] = [
   ["portForward", (runtime) => runtime.portForward("s1", 80, new Duplex(), signal)],
 ];
 
-/** A runtime on which this method never answers. */
+/** A runtime whose method never answers. */
 function stuckRig(
   method: string,
   deadlines?: Parameters<typeof withDeadlines>[2],
@@ -57,7 +57,7 @@ function stuckRig(
   return { clock, fake, runtime: withDeadlines(fake, clock, deadlines) };
 }
 
-/** How a call ends; `undefined` as long as it has not. */
+/** Error of a call; `undefined` while it has not ended. */
 function follow(call: Promise<unknown>): { readonly error: unknown } {
   const followed: { error: unknown } = { error: undefined };
   call.then(
@@ -68,7 +68,7 @@ function follow(call: Promise<unknown>): { readonly error: unknown } {
 }
 
 describe("withDeadlines", () => {
-  test.for(limited)("%s that does not answer ends in time, and the error says what was asked for", async ([method, call, ms, what]) => {
+  test.for(limited)("%s without an answer ends at its deadline; the error names the call", async ([method, call, ms, what]) => {
     const { clock, runtime, fake } = stuckRig(method);
     const followed = follow(call(runtime));
 
@@ -79,7 +79,7 @@ describe("withDeadlines", () => {
     expect(followed.error).toMatchObject({ code: "VK_DEADLINE_EXCEEDED", message: expect.stringContaining(`fake: ${what}`) });
   });
 
-  test.for(unlimited)("%s may take any time", async ([method, call]) => {
+  test.for(unlimited)("%s has no deadline", async ([method, call]) => {
     const { clock, runtime, fake } = stuckRig(method);
     const followed = follow(call(runtime));
 
@@ -94,7 +94,7 @@ describe("withDeadlines", () => {
     ["createSandbox", { changeMs: 6 }, 6],
     ["startContainer", { startMs: 7 }, 7],
     ["stopContainer", { stopMs: 8 }, 7_008],
-  ] as const)("the deadline of %s is as it was set: %j", async ([method, deadlines, ms]) => {
+  ] as const)("the deadline of %s can be configured: %j", async ([method, deadlines, ms]) => {
     const { clock, runtime } = stuckRig(method, deadlines);
     const [, call] = limited.find(([name]) => name === method) ?? [];
     const followed = follow(call?.(runtime) ?? Promise.resolve());
@@ -106,7 +106,7 @@ describe("withDeadlines", () => {
     expect(followed.error).toMatchObject({ code: "VK_DEADLINE_EXCEEDED" });
   });
 
-  test("answers come through, and leave no timer", async () => {
+  test("answers are passed on, and leave no timer", async () => {
     const clock = new VirtualClock();
     const fake = new FakeRuntime(clock);
     const runtime = withDeadlines(fake, clock);
@@ -117,7 +117,7 @@ describe("withDeadlines", () => {
     expect([runtime.name, runtime.canMountImages, clock.pending]).toEqual(["fake", true, 0]);
   });
 
-  test("a runtime that cannot measure traffic or be pinged still cannot", () => {
+  test("optional methods that a runtime lacks stay absent", () => {
     const clock = new VirtualClock();
     const fake = new FakeRuntime(clock);
     const without: ContainerRuntime = Object.assign(fake, { network: undefined, ping: undefined });

@@ -5,7 +5,7 @@ import { ephemeralStorage } from "./ephemeral-storage.ts";
 const time = "2026-01-01T00:00:00Z";
 const later = "2026-01-01T00:01:00Z";
 
-test("a pod takes up its layers, its logs, and its volumes on the node's disk", () => {
+test("a pod's storage consists of its writable layers, its logs, and its volumes on the node's disk", () => {
   const pod = podWith({
     volumes: [
       { name: "cache", emptyDir: {} },

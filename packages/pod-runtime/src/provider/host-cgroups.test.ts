@@ -7,7 +7,7 @@ const { signal } = new AbortController();
 const clock = new VirtualClock();
 const usage = (path: string): CgroupUsage => ({ cgroup: { time: "2026-01-01T00:00:00Z", path } });
 
-test("all pods together and the program are system containers, and the machine has the first control group", async () => {
+test("the pods together and the program are system containers, and the machine has the root control group", async () => {
   const meter = { ofPath: async (path: string) => usage(path), ofProcess: async () => usage("/system.slice/vk.service") };
 
   const cgroups = hostCgroups({ clock, meter, pods: async () => usage("/vkpods") });
@@ -20,7 +20,7 @@ test("all pods together and the program are system containers, and the machine h
   ]);
 });
 
-test("the engine is a system container by its process or its group, and so are the machine's other services", async () => {
+test("the engine is a system container, found by its process or its group, and so are the machine's other services", async () => {
   const meter = {
     ofPath: async (path: string) => (path === "/gone" ? undefined : usage(path)),
     ofProcess: async ({ pid }: { readonly pid: number }) => usage(pid === 7 ? "/system.slice/docker.service" : "/"),
@@ -37,7 +37,7 @@ test("the engine is a system container by its process or its group, and so are t
   expect(await found({ runtime: async () => undefined })).toEqual([]);
 });
 
-test("a program in the first control group is not told apart, and without control groups there is nothing", async () => {
+test("a program in the root control group has no figures of its own, and without control groups there are none", async () => {
   const first = { ofPath: async () => usage("/"), ofProcess: async () => usage("/") };
   const none = { ofPath: async () => undefined, ofProcess: async () => undefined };
 

@@ -44,7 +44,7 @@ test("a machine has ids, cores on sockets, memory, swap and huge pages", async (
   });
 });
 
-test("what a machine does not tell is empty or absent", async () => {
+test("values that the machine does not report are empty or absent", async () => {
   await using folder = await tempFolder();
 
   expect(await hostMachine(folder.path)).toEqual({

@@ -17,7 +17,7 @@ export interface HostMachine {
   readonly swapBytes: number | undefined;
   /** Bytes in huge pages, by resource name such as `hugepages-2Mi`. */
   readonly hugePages: Readonly<Record<string, number>>;
-  /** Processes and threads that it may have; absent where the kernel does not tell. */
+  /** Maximum number of processes and threads; `undefined` if the kernel does not report it. */
   readonly maxProcesses: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export function kibibytes(memInfo: string, field: string): number | undefined {
   return kib === undefined ? undefined : Number(kib) * 1024;
 }
 
-/** The least of the numbers that the texts begin with; `undefined` if none does. */
+/** The smallest of the numbers at the beginning of the texts; `undefined` if no text begins with a number. */
 export function leastNumber(texts: readonly string[]): number | undefined {
   const numbers = texts.map((text) => Number.parseInt(text, 10)).filter(Number.isFinite);
   return numbers.length > 0 ? Math.min(...numbers) : undefined;

@@ -5,7 +5,7 @@ import { hostNodeStats } from "./host-node-stats.ts";
 
 const never = new AbortController().signal;
 
-test("the machine is measured: time of its processors, memory, and the file system of a folder", async () => {
+test("the machine's CPU time, memory, and the file system of a folder are measured", async () => {
   const measure = hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() });
   const { cpu, memory, fs, runtime, startTime } = await measure(never);
 
@@ -16,7 +16,7 @@ test("the machine is measured: time of its processors, memory, and the file syst
   expect(runtime?.imageFs).toEqual(fs);
 });
 
-test("what images take up is the runtime's to say, with the time that it was measured", async () => {
+test("the usage of images, with its time, comes from the runtime", async () => {
   const images = { time: "2026-01-02T03:04:05Z", usedBytes: 7, capacityBytes: 10 };
   const measure = (imageFs: () => typeof images | undefined): ReturnType<ReturnType<typeof hostNodeStats>> =>
     hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir(), imageFs })(never);
@@ -25,13 +25,13 @@ test("what images take up is the runtime's to say, with the time that it was mea
   expect((await measure(() => undefined)).runtime).toEqual({});
 });
 
-test("a folder that is not there has no figures", async () => {
+test("a folder that does not exist has no figures", async () => {
   const { fs } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: "/nowhere/at/all" })(never);
 
   expect(fs).toBeUndefined();
 });
 
-test("memory and disks add up, and each has the same time", async () => {
+test("parts of memory and disks add up, and all figures have the same time", async () => {
   const { cpu, memory, fs, runtime } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() })(never);
 
   expect(memory!.availableBytes! + memory!.workingSetBytes!).toBeGreaterThan(0);
@@ -44,7 +44,7 @@ test("memory and disks add up, and each has the same time", async () => {
   expect(new Set([cpu?.time, memory?.time, fs?.time, runtime?.imageFs?.time]).size).toBe(1);
 });
 
-test("the processor's time is all that was used since the machine began, and not what was idle", async () => {
+test("CPU time is the whole time since boot that was not idle", async () => {
   const usedMs = (): number => cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
   const before = usedMs();
   const { cpu, nodeName } = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() })(never);
@@ -55,7 +55,7 @@ test("the processor's time is all that was used since the machine began, and not
   expect(cpu?.usageCoreNanoSeconds).toBeLessThanOrEqual(after * 1e6);
 });
 
-test("the machine began before the node did, and figures that are not wanted any more are not given", async () => {
+test("the start time is the machine's, and an aborted measurement returns nothing", async () => {
   const measure = hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir() });
   const { startTime } = await measure(never);
 
@@ -63,7 +63,7 @@ test("the machine began before the node did, and figures that are not wanted any
   await expect(measure(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
 });
 
-test("the machine's swap, traffic, page faults, processes and pressure are measured, and what it is", async () => {
+test("swap, traffic, page faults, processes, pressure and the identity of the machine are measured", async () => {
   const cgroup = { time: "2026-01-01T00:00:00Z", path: "/" };
   const cgroups = { root: async () => cgroup, systemContainers: async () => [{ name: "pods", startTime: cgroup.time, cgroup }] };
   const stats = await hostNodeStats({ nodeName: "n", clock: systemClock, directory: tmpdir(), cgroups })(never);

@@ -16,7 +16,7 @@ import { psiOf } from "../cgroup/cgroup-figures.ts";
 import { interfacesOf } from "../cgroup/network-devices.ts";
 import { hostMachine, kibibytes, leastNumber, type HostMachine } from "./host-machine.ts";
 
-/** What the stats of this machine are read from. */
+/** Sources of the stats of this machine. */
 export interface HostNodeStatsOptions {
   readonly nodeName: string;
   readonly clock: Clock;

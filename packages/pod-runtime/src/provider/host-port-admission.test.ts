@@ -14,7 +14,7 @@ async function reasonFor(rig: NodeRig, pod: Pod): Promise<string | undefined> {
   return rig.create(pod).then(() => undefined, terminalReasonOf);
 }
 
-test("a pod that asks for a port which another pod has is refused, and nothing of it is made", async () => {
+test("a pod that needs a port of another pod is refused, and nothing of it is created", async () => {
   const rig = new NodeRig();
   rig.start();
   await rig.create(podOnPort("a", 8080));
@@ -25,7 +25,7 @@ test("a pod that asks for a port which another pod has is refused, and nothing o
   expect(await reasonFor(rig, podOnPort("c", 8081))).toBeUndefined();
 });
 
-test("a pod that has ended takes no port, and one that runs keeps its own over a restart of the program", async () => {
+test("a pod that has ended holds no port, and a running one keeps its port over a restart of the program", async () => {
   const rig = new NodeRig({ "app/0": { afterMs: 1_000, exitCode: 0 } });
   rig.start();
   await rig.create(podOnPort("a", 8080));
@@ -41,7 +41,7 @@ test("a pod that has ended takes no port, and one that runs keeps its own over a
   expect(await reasonFor(rig, podOnPort("c", 8080))).toBe("NodePorts");
 });
 
-describe("a pod that asks for a port of one that is ending", () => {
+describe("a pod that needs a port of an ending pod", () => {
   async function rigWithEnding(): Promise<NodeRig> {
     const rig = new NodeRig();
     rig.start();
@@ -54,7 +54,7 @@ describe("a pod that asks for a port of one that is ending", () => {
     return rig;
   }
 
-  test("waits for its sandbox to stop, says for whom, and begins at once then", async () => {
+  test("waits until the other's sandbox has stopped, names the other pod, and then starts at once", async () => {
     const rig = await rigWithEnding();
     expect(await reasonFor(rig, podOnPort("b", 8080))).toBeUndefined();
     await rig.clock.advance(0);
@@ -67,13 +67,13 @@ describe("a pod that asks for a port of one that is ending", () => {
     expect([rig.runtime.begun.length, rig.status("b").phase, rig.pods.has("a")]).toEqual([2, "Running", false]);
   });
 
-  test("is not let in before another that waits", async () => {
+  test("is not admitted before another one that waits", async () => {
     const rig = await rigWithEnding();
     await rig.create(podOnPort("b", 8080));
     expect(await reasonFor(rig, podOnPort("c", 8080))).toBe("NodePorts");
   });
 
-  test("is not failed where the API server let go of the other before the node was told to end it", async () => {
+  test("does not fail if the API server has removed the other pod before the node was told to end it", async () => {
     const rig = new NodeRig();
     rig.start();
     const ref = await rig.create(podOnPort("a", 8080));

@@ -10,7 +10,7 @@ const pod = podWith({
   volumes: [{ name: "data", image: { reference: "data:1" } }],
 });
 
-/** What a container is made of, at each of its starts. */
+/** A preparation that records each start of a container. */
 function preparationThatKeeps(starts: ContainerStart[]): PodPreparation {
   return {
     ...plainPreparation,
@@ -21,7 +21,7 @@ function preparationThatKeeps(starts: ContainerStart[]): PodPreparation {
   };
 }
 
-test("a container is made with the images of its volumes, by content, at each start", async () => {
+test("a container is created with the images of its volumes, by content, at each start", async () => {
   const starts: ContainerStart[] = [];
   const rig = new NodeRig({ "app/0": { afterMs: 60_000, exitCode: 1 } });
   rig.start({ preparation: preparationThatKeeps(starts) });
@@ -36,7 +36,7 @@ test("a container is made with the images of its volumes, by content, at each st
   ]);
 });
 
-test("a container waits for the image of its volume, and begins once it is there", async () => {
+test("a container waits for the image of its volume, and starts once it is there", async () => {
   const rig = new NodeRig();
   rig.start();
   rig.runtime.failures.set("inspectImage", [new NotFoundError("no image data:1")]);
@@ -51,7 +51,7 @@ test("a container waits for the image of its volume, and begins once it is there
   expect(rig.events).toContain('Failed: Failed to pull image "data:1": no such repository');
 });
 
-test("where the runtime cannot mount images a pod that has some is refused, before anything of it is made", async () => {
+test("if the runtime cannot mount images, a pod with an image volume is refused before anything of it is created", async () => {
   const rig = new NodeRig();
   rig.runtime.canMountImages = false;
   rig.start();

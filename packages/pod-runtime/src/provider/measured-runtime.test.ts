@@ -9,7 +9,7 @@ import { PodRig, podWith } from "../test-support/pod-rig.ts";
 
 const signal = new AbortController().signal;
 
-/** A measured runtime, and what was counted: the end of each name, its operation and its value. */
+/** A measured runtime, and its metrics: the end of each name, the operation and the value. */
 function setUp(): {
   readonly fake: FakeRuntime;
   readonly runtime: ContainerRuntime;
@@ -29,7 +29,7 @@ function setUp(): {
   return { fake, clock, counted, runtime: withMeasurements(withDeadlines(fake, clock), { clock, metrics }) };
 }
 
-test("a call is counted with how long it took", async () => {
+test("a call is counted with its duration", async () => {
   const { fake, runtime, clock, counted } = setUp();
   const begun = Promise.withResolvers<void>();
   fake.pullImage = async () => {
@@ -46,7 +46,7 @@ test("a call is counted with how long it took", async () => {
   expect(counted).toEqual(["total pull_image 1", "duration_seconds pull_image 2"]);
 });
 
-test("a call that fails is counted as such, and its error passed on", async () => {
+test("a failed call is counted as such, and its error is passed on", async () => {
   const { fake, runtime, counted } = setUp();
   fake.failNext("list");
 
@@ -55,7 +55,7 @@ test("a call that fails is counted as such, and its error passed on", async () =
   expect(counted).toEqual(["total list_containers 1", "errors_total list_containers 1", "duration_seconds list_containers 0"]);
 });
 
-test("calls have the names of CRI's", async () => {
+test("calls have CRI's names", async () => {
   const { runtime, counted } = setUp();
   const calls: readonly (() => Promise<unknown>)[] = [
     async () => runtime.ping?.(signal),
@@ -88,7 +88,7 @@ test("calls have the names of CRI's", async () => {
   ]);
 });
 
-test("calls that make something have the names of CRI's, too, and give what the runtime gives", async () => {
+test("calls that create something have CRI's names, too, and return the runtime's result", async () => {
   const { runtime, counted } = setUp();
   const { state } = new PodRig(podWith({}));
   const [desired] = state.desired.containers;
@@ -120,7 +120,7 @@ test("calls that make something have the names of CRI's, too, and give what the 
   ]);
 });
 
-test("a runtime that cannot measure traffic still cannot", () => {
+test("a runtime that cannot measure traffic still has no such method", () => {
   const clock = new VirtualClock();
   const fake: ContainerRuntime = Object.assign(new FakeRuntime(clock), { network: undefined });
   const metrics = { count() {}, gauge() {}, observe() {} };

@@ -9,7 +9,7 @@ import type { PodRuntimeProviderOptions } from "./provider-options.ts";
 const time = "2026-01-01T00:00:00Z";
 const rules = evictionRules({ evictionHard: { "memory.available": "100Mi" } }, { isAllocatableEnforced: false });
 
-/** A node with so many mebibytes left at each look. */
+/** A node with this much memory left at each check, in mebibytes. */
 function nodeWith(left: { mebibytes: number }): Partial<PodRuntimeProviderOptions> {
   const nodeStats = (): Promise<NodeStats> =>
     Promise.resolve({
@@ -20,7 +20,7 @@ function nodeWith(left: { mebibytes: number }): Partial<PodRuntimeProviderOption
   return { nodeStats, eviction: { rules } };
 }
 
-test("a pod that runs is evicted with a kubelet's status, and one that comes is refused until the condition has gone", async () => {
+test("a running pod is evicted with a kubelet's status, and new pods are refused until the condition is over", async () => {
   const rig = new NodeRig();
   const left = { mebibytes: 500 };
   rig.start(nodeWith(left));
@@ -58,7 +58,7 @@ test("a pod that runs is evicted with a kubelet's status, and one that comes is 
   await creating();
 });
 
-test("a pod that began while another measurement was under way is measured, and not evicted for lack of figures", async () => {
+test("a pod that started during another measurement is measured, and not evicted for lack of figures", async () => {
   const rig = new NodeRig();
   const left = { mebibytes: 500 };
   rig.start(nodeWith(left));
@@ -77,7 +77,7 @@ test("a pod that began while another measurement was under way is measured, and 
   expect([rig.status("u1").reason, rig.status("u2").phase]).toEqual(["Evicted", "Running"]);
 });
 
-test("an evicted pod's volumes go with it, and those of a pod that has failed by itself stay", async () => {
+test("the volumes of an evicted pod are removed, and those of a pod that has failed by itself stay", async () => {
   const rig = new NodeRig({ "own/0": { afterMs: 1_000, exitCode: 1 } });
   const storage = new FakeStorage();
   rig.start({ storage });
@@ -93,7 +93,7 @@ test("an evicted pod's volumes go with it, and those of a pod that has failed by
   expect([rig.status("u2").reason, [...storage.pods]]).toEqual(["Evicted", ["u1"]]);
 });
 
-test("with a full disk the containers of pods that have ended go, their statuses stay, and nothing begins anew", async () => {
+test("with a full disk the containers of ended pods are removed, their statuses stay, and nothing is started again", async () => {
   const rig = new NodeRig({ "done/0": { afterMs: 1_000, exitCode: 0 } });
   let isFull = false;
   const available = (): number => (isFull && rig.runtime.sandboxes.size > 1 ? 50 : 900);
@@ -125,7 +125,7 @@ test("with a full disk the containers of pods that have ended go, their statuses
   expect([rig.runtime.sandboxes.size, rig.runtime.begun.length]).toEqual([1, 2]);
 });
 
-test("a critical pod goes on", async () => {
+test("a critical pod continues to run", async () => {
   const rig = new NodeRig();
   rig.start(nodeWith({ mebibytes: 50 }));
   const ref = await rig.create(podWith({ priority: 2_000_000_000, containers: [{ name: "app", image: "app:1" }] }));
@@ -135,7 +135,7 @@ test("a critical pod goes on", async () => {
   expect(rig.status("u1").phase).toBe("Running");
 });
 
-test("nothing is evicted, refused or told where eviction is not asked for", async () => {
+test("without the option nothing is evicted, refused or reported", async () => {
   const rig = new NodeRig();
   rig.start({ ...nodeWith({ mebibytes: 50 }), eviction: undefined });
   await rig.create(podWith({ containers: [{ name: "app", image: "app:1" }] }));

@@ -137,7 +137,7 @@ export class PodRegistry implements AsyncDisposable {
    */
   async removeEnded(signal: AbortSignal): Promise<number> {
     const { host, runtime } = this.#options;
-    // What only the containers tell, the API server must have heard.
+    // The API server must have the final status, because part of it is known only from the containers.
     const isOver = ({ ref, worker }: RegisteredPod): boolean =>
       worker.state.stage.kind === "finished" && isTerminalPhase(host.findPod(ref)?.status?.phase);
     let removed = 0;

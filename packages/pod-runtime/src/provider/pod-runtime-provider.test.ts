@@ -19,7 +19,7 @@ async function runningRig(pod = podWith({}), ends?: ConstructorParameters<typeof
 }
 
 describe("a pod", () => {
-  test("is run, told of, listed with its tag, and removed when it is deleted", async () => {
+  test("is run, reported, listed with its tag, and removed when it is deleted", async () => {
     const rig = await runningRig();
     const { provider, signal } = rig;
 
@@ -35,7 +35,7 @@ describe("a pod", () => {
     await expect(provider.deletePod(ref, { gracePeriodSeconds: 5 }, signal)).rejects.toSatisfy(isNotFound);
   });
 
-  test("that waits for a secret is tried again when that comes", async () => {
+  test("that waits for a secret is retried when the secret appears", async () => {
     const rig = new NodeRig();
     const missing = new Set(["secret"]);
     const container: PodPreparation["container"] = async (start, signal) => {
@@ -59,7 +59,7 @@ describe("a pod", () => {
     expect(rig.configListeners).toBe(0);
   });
 
-  test("that comes in a crowd waits its turn for a sandbox, and is not too late for it", async () => {
+  test("among many others waits for its turn to create a sandbox, and the wait does not count for the deadline", async () => {
     const rig = new NodeRig();
     rig.start({ settings: { sandboxesAtOnce: 1, deadlines: { changeMs: 5_000 } } });
     rig.runtime.stuck.add("createSandbox");
@@ -76,7 +76,7 @@ describe("a pod", () => {
     expect(rig.status("one")).toMatchObject({ phase: "Pending" });
   });
 
-  test("is created once, however often it is asked for", async () => {
+  test("is created once, however often that is requested", async () => {
     const rig = await runningRig();
 
     await Promise.all([rig.create(podWith({})), rig.provider.getPods(rig.signal)]);
@@ -85,7 +85,7 @@ describe("a pod", () => {
     expect(rig.runtime.begun).toEqual(["app/0"]);
   });
 
-  test("that is refused leaves nothing behind, and one that runs is not asked again", async () => {
+  test("that is refused leaves nothing behind, and a running one is not checked again", async () => {
     const rig = new NodeRig();
     const checkPod = (): never => {
       throw new UnsupportedError("spec.hostPID: not allowed");
@@ -103,7 +103,7 @@ describe("a pod", () => {
     expect(rig.runtime.begun).toEqual(["app/0"]);
   });
 
-  test("in which one container restarts all is refused, and one with rules of its own restarts as they say", async () => {
+  test("with a rule that restarts all containers is refused, and other restart rules of a container are followed", async () => {
     const rules = (action: string): object => ({
       restartPolicy: "Never",
       restartPolicyRules: [{ action, exitCodes: { operator: "In", values: [42] } }],
@@ -131,7 +131,7 @@ describe("a pod", () => {
     await expect(rig.provider.updatePod(podWith({}), new FakeResolvedPod(), AbortSignal.abort(new Error("late")))).rejects.toThrow("late");
   });
 
-  test("that is deleted again with less grace has less", async () => {
+  test("that is deleted again with less grace gets less", async () => {
     const rig = await runningRig();
     rig.runtime.stuck.add("stopContainer");
 
@@ -148,7 +148,7 @@ describe("a pod", () => {
     expect(rig.program.updates.at(-1)).toEqual({ ref, gone: true });
   });
 
-  test("that is evicted fails, and stays for its logs", async () => {
+  test("that is evicted fails, and its logs stay", async () => {
     const rig = await runningRig();
 
     rig.provider.evictPod(ref, { message: 'Usage of EmptyDir volume "data" exceeds the limit "1Mi".' });
@@ -160,7 +160,7 @@ describe("a pod", () => {
 });
 
 describe("after a restart of the program", () => {
-  test("pods go on as they are, before anybody asks for them", async () => {
+  test("running pods are adopted unchanged, before anything is requested", async () => {
     const readinessProbe = { exec: { command: ["true"] } };
     const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", readinessProbe }] }));
     await rig.clock.advance(20_000);
@@ -176,7 +176,7 @@ describe("after a restart of the program", () => {
     expect([rig.status("u1"), rig.runtime.begun]).toEqual([before, ["app/0"]]);
   });
 
-  test("what the runtime holds of a pod that is gone is listed by its labels, and ended in order", async () => {
+  test("the containers of a pod that is gone are listed by their labels, and ended in order", async () => {
     const sidecar = { name: "side", image: "app:1", restartPolicy: "Always", lifecycle: { stopSignal: "SIGINT" } };
     const rig = await runningRig(podWith({ initContainers: [sidecar] }));
     rig.program.mortal.kill();
@@ -203,7 +203,7 @@ describe("after a restart of the program", () => {
     expect([rig.runtime.sandboxes.size, rig.runtime.containers.size]).toEqual([0, 0]);
   });
 
-  test("a container that was made for a pod that is gone is removed, and never started", async () => {
+  test("a container that was created for a pod that is gone is removed, and never started", async () => {
     const rig = new NodeRig();
     rig.runtime.stuck.add("startContainer");
     rig.start();
@@ -220,7 +220,7 @@ describe("after a restart of the program", () => {
     expect([rig.runtime.begun, rig.runtime.containers.size]).toEqual([[], 0]);
   });
 
-  test("what runs on in a sandbox that died is ended before another is made", async () => {
+  test("processes in a dead sandbox are ended before another sandbox is created", async () => {
     const rig = await runningRig();
     rig.program.mortal.kill();
     rig.runtime.endSandbox("s1");
@@ -237,7 +237,7 @@ describe("after a restart of the program", () => {
     expect(rig.runtime.containers.get("c2")?.state.kind).not.toBe("running");
   });
 
-  test("volumes of what runs are kept up to date again", async () => {
+  test("volumes of running pods are kept up to date again", async () => {
     const rig = await runningRig();
     rig.program.mortal.kill();
     const storage = new FakeStorage();
@@ -251,7 +251,7 @@ describe("after a restart of the program", () => {
     expect([storage.prepared, rig.runtime.begun]).toEqual([1, ["app/0"]]);
   });
 
-  test("of a pod that the runtime has lost, what had done its work is not run again", async () => {
+  test("containers of a lost pod that had succeeded are not run again", async () => {
     const containers = ["done", "works"].map((name) => ({ name, image: "app:1" }));
     const rig = await runningRig(podWith({ restartPolicy: "OnFailure", containers }), { "done/0": { afterMs: 1_000, exitCode: 0 } });
     await rig.clock.advance(5_000);
@@ -267,7 +267,7 @@ describe("after a restart of the program", () => {
     expect(rig.status("u1")).toMatchObject({ phase: "Running", containerStatuses: [{ state: { terminated: {} } }, { restartCount: 1 }] });
   });
 
-  test("an end that nobody saw is told with what the container wrote about it", async () => {
+  test("an end that was not observed is reported with the container's termination message", async () => {
     const rig = new NodeRig({ "app/0": { afterMs: 5_000, exitCode: 3 } });
     const storage = new FakeStorage();
     rig.start({ storage });
@@ -287,8 +287,8 @@ describe("after a restart of the program", () => {
   });
 });
 
-describe("what happens at the runtime", () => {
-  test("is heard at once", async () => {
+describe("a change at the runtime", () => {
+  test("is noticed at once by an event", async () => {
     const rig = await runningRig(podWith({}), { "app/0": { afterMs: 5_000, exitCode: 1 } });
     const lists = rig.runtime.calls.filter((call) => call === "list").length;
 
@@ -299,7 +299,7 @@ describe("what happens at the runtime", () => {
     expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 1 } } });
   });
 
-  test("is found within half a minute where nobody was told", async () => {
+  test("is found within half a minute without an event", async () => {
     const rig = await runningRig();
     const [held] = rig.runtime.containers.values();
     if (held)
@@ -313,7 +313,7 @@ describe("what happens at the runtime", () => {
     expect(rig.container("u1", "app")).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 9 } } });
   });
 
-  test("a container or sandbox removed behind our back is made anew", async () => {
+  test("that removes a container or sandbox leads to a new one", async () => {
     const rig = await runningRig();
     rig.runtime.containers.delete("c2");
     rig.runtime.loseEvents();
@@ -329,7 +329,7 @@ describe("what happens at the runtime", () => {
     expect([...rig.runtime.sandboxes.values()].filter(({ isReady }) => isReady)).toHaveLength(1);
   });
 
-  test("is unknown while the runtime is away: no pod is called dead, and none is missing", async () => {
+  test("is not assumed while the runtime is unavailable: no pod is reported dead or missing", async () => {
     const rig = await runningRig();
     const before = rig.status("u1");
     for (const method of ["list", "inspectContainer", "inspectSandbox"]) rig.runtime.failNext(method, 1_000);
@@ -368,8 +368,8 @@ describe("what happens at the runtime", () => {
   });
 });
 
-describe("a call that does not come back", () => {
-  test("holds up its own container only, and does not start that twice", async () => {
+describe("a call without an answer", () => {
+  test("delays only its own container, which is not started twice", async () => {
     const rig = new NodeRig();
     rig.runtime.stuck.add("startContainer");
     rig.start({ settings: { deadlines: { startMs: 20_000 } } });
@@ -382,7 +382,7 @@ describe("a call that does not come back", () => {
 
     await rig.clock.advance(20_000);
     expect(rig.container("u1", "one")).toMatchObject({ state: { waiting: { reason: "RunContainerError" } }, restartCount: 0 });
-    // The call had reached the runtime after all.
+    // The call had reached the runtime.
     await rig.runtime.startContainer("c2");
     await rig.clock.advance(20_000);
 
@@ -390,7 +390,7 @@ describe("a call that does not come back", () => {
     expect(rig.runtime.begun).toEqual(["two/0", "one/0"]);
   });
 
-  test("in a sandbox that dies meanwhile leaves nothing in the way in the next", async () => {
+  test("in a sandbox that dies in the meantime does not block the next sandbox", async () => {
     const rig = await runningRig();
     rig.runtime.failNext("inspectSandbox", 2);
     rig.runtime.endSandbox("s1");
@@ -407,10 +407,10 @@ describe("a call that does not come back", () => {
 });
 
 describe("a runtime that restarts", () => {
-  test("has each container started again once, in a sandbox that lives, whatever is heard first", async () => {
+  test("has each container restarted once, in a live sandbox, whatever is noticed first", async () => {
     for (const heard of ["its end", "nothing"]) {
       const rig = await runningRig();
-      // Containers end first, and their sandbox is dead when anybody looks.
+      // Containers end first, and their sandbox is dead when it is inspected.
       rig.runtime.isMute = heard === "nothing";
       rig.runtime.end(rig.runtime.running()["app"] ?? "", 137);
       const sandbox = await rig.runtime.inspectSandbox("s1");
@@ -428,7 +428,7 @@ describe("a runtime that restarts", () => {
     }
   });
 
-  test("has its containers left alone while it answers nobody, though nobody has seen it leave", async () => {
+  test("leaves its containers undisturbed while it does not answer, even if nothing has reported its absence", async () => {
     const rig = new NodeRig();
     rig.start();
     const livenessProbe = { exec: { command: ["true"] }, periodSeconds: 1, failureThreshold: 1 };
@@ -444,7 +444,7 @@ describe("a runtime that restarts", () => {
     expect(rig.container("u1", "app")?.restartCount).toBeGreaterThan(0);
   });
 
-  test("has nothing started before it is back, and its commands say nothing of a container", async () => {
+  test("gets no start before it is back, and results of its commands do not count", async () => {
     const rig = new NodeRig();
     rig.start();
     const livenessProbe = { exec: { command: ["true"] }, periodSeconds: 1, failureThreshold: 1 };
@@ -476,8 +476,8 @@ describe("a runtime that restarts", () => {
   });
 });
 
-describe("people are told", () => {
-  test("of a start in a kubelet's words", async () => {
+describe("users are informed", () => {
+  test("of a start, in a kubelet's words", async () => {
     const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", imagePullPolicy: "Always" }] }));
 
     expect(rig.events).toEqual([
@@ -488,7 +488,7 @@ describe("people are told", () => {
     ]);
   });
 
-  test("of volumes that cannot be made ready, until they are", async () => {
+  test("of volumes that cannot be prepared, until they are", async () => {
     const rig = new NodeRig();
     const storage = new FakeStorage();
     storage.failures.push(new Error('MountVolume.SetUp failed for volume "data" : no such folder'));
@@ -510,7 +510,7 @@ describe("people are told", () => {
     expect(storage.pods.size).toBe(0);
   });
 
-  test("of what a container wrote about its end, or the end of its log", async () => {
+  test("of a container's termination message, or of the end of its log", async () => {
     const rig = new NodeRig({ "app/0": { afterMs: 5_000, exitCode: 1 } });
     rig.start();
     const lines = Array.from({ length: 100 }, (_, index) => `line ${index}\n`).join("");
@@ -526,7 +526,7 @@ describe("people are told", () => {
   });
 });
 
-test("isKnown is sure of nothing before the runtime was asked", async () => {
+test("isKnown returns true for every pod before the runtime was asked", async () => {
   const rig = new NodeRig();
   rig.start();
   expect(rig.provider.isKnown("u1")).toBe(true);
@@ -537,7 +537,7 @@ test("isKnown is sure of nothing before the runtime was asked", async () => {
   expect([rig.provider.isKnown("u1"), rig.provider.isKnown("u2")]).toEqual([true, false]);
 });
 
-test("a provider that was disposed has let go of everything, and its pods go on", async () => {
+test("a disposed provider has released everything, and its pods continue to run", async () => {
   const rig = await runningRig();
   await rig.clock.advance(1_000);
 
@@ -547,7 +547,7 @@ test("a provider that was disposed has let go of everything, and its pods go on"
 });
 
 describe("an eviction", () => {
-  test("has the reason and the grace that are asked for, and is told of as a warning", async () => {
+  test("has the given reason and grace period, and is recorded as a warning", async () => {
     const rig = await runningRig();
 
     rig.provider.evictPod(ref, { reason: "NodeShutdown", message: "the node ends", graceMs: 4_000 });
@@ -558,7 +558,7 @@ describe("an eviction", () => {
     expect(rig.events).toContain("NodeShutdown: the node ends");
   });
 
-  test("by default leaves no more time than a kill takes", async () => {
+  test("by default leaves only the time that a kill takes", async () => {
     const rig = await runningRig();
 
     rig.provider.evictPod(ref, { message: "full" });
@@ -567,7 +567,7 @@ describe("an eviction", () => {
     expect(rig.runtime.calls).toContain("stopContainer c2 2000");
   });
 
-  test("of a pod that ends already, or is not here, changes nothing", async () => {
+  test("of a pod that is already ending, or unknown, changes nothing", async () => {
     const rig = await runningRig();
     rig.runtime.stuck.add("stopContainer");
     await rig.provider.deletePod(ref, { gracePeriodSeconds: 30 }, rig.signal);
@@ -586,14 +586,14 @@ describe("ports of the node", () => {
   const second = { ...podWith({ containers: [{ name: "app", image: "app:1", ports }] }), metadata: { ...ref, name: "two", uid: "u2" } };
   const first = podWith({ restartPolicy: "Never", containers: [{ name: "app", image: "app:1", ports }] });
 
-  test("that another pod has are refused to a new one, as a kubelet refuses them", async () => {
+  test("of another pod are refused to a new one, as by a kubelet", async () => {
     const rig = await runningRig(first);
 
     await expect(rig.create(second)).rejects.toMatchObject({ code: "VK_TERMINAL", reason: "NodePorts" });
     expect(rig.runtime.sandboxes.size).toBe(1);
   });
 
-  test("are free again once that pod has ended", async () => {
+  test("are free again after that pod has ended", async () => {
     const rig = await runningRig(first, { "app/0": { afterMs: 1_000, exitCode: 0 } });
     await rig.clock.advance(2_000);
 
@@ -604,8 +604,8 @@ describe("ports of the node", () => {
   });
 });
 
-describe("a pod that has something of what no runtime can do", () => {
-  test("is refused where its volumes are images that the runtime cannot mount", async () => {
+describe("a pod with unsupported fields", () => {
+  test("is refused if the runtime cannot mount its image volumes", async () => {
     const rig = new NodeRig();
     rig.runtime.canMountImages = false;
     rig.start();
@@ -617,8 +617,8 @@ describe("a pod that has something of what no runtime can do", () => {
   });
 });
 
-describe("who has given up", () => {
-  test("has nothing begun", async () => {
+describe("a call with an aborted signal", () => {
+  test("starts nothing", async () => {
     const rig = await runningRig();
     const signal = AbortSignal.abort(new Error("over"));
     const before = rig.runtime.calls.length;
@@ -638,8 +638,8 @@ describe("who has given up", () => {
   });
 });
 
-describe("a pod that no worker runs", () => {
-  test("has a status by what the runtime holds, and is not touched by the question", async () => {
+describe("a pod without a worker", () => {
+  test("has a status from the runtime's objects, and reading it changes nothing", async () => {
     const rig = await runningRig();
     rig.program.mortal.kill();
     rig.pods.clear();
@@ -653,7 +653,7 @@ describe("a pod that no worker runs", () => {
     expect(rig.runtime.begun).toEqual(["app/0"]);
   });
 
-  test("and of which nothing is left has what it had on the disk removed when it is deleted", async () => {
+  test("and without objects at the runtime has its data on the disk removed when it is deleted", async () => {
     const rig = new NodeRig();
     const storage = new FakeStorage();
     storage.pods.add("u1");
@@ -666,7 +666,7 @@ describe("a pod that no worker runs", () => {
     expect(storage.pods.size).toBe(0);
   });
 
-  test("is taken over when it is updated, where the runtime holds it, and is not found where it does not", async () => {
+  test("is adopted when it is updated if the runtime holds it, and is otherwise not found", async () => {
     const rig = await runningRig();
     rig.program.mortal.kill();
     rig.start();
@@ -679,7 +679,7 @@ describe("a pod that no worker runs", () => {
     expect(rig.runtime.begun).toEqual(["app/0", "debug/0"]);
   });
 
-  test.for(["update", "create"] as const)("and which a list is just taking over has the spec of a %s that comes meanwhile", async (how) => {
+  test.for(["update", "create"] as const)("that a list is just adopting gets the spec of a concurrent %s", async (how) => {
     const containers = ["done", "app"].map((name) => ({ name, image: "app:1" }));
     const spec = { restartPolicy: "OnFailure", containers };
     const rig = await runningRig(podWith(spec));
@@ -700,7 +700,7 @@ describe("a pod that no worker runs", () => {
     expect(rig.runtime.begun).toEqual(["done/0", "app/0", "debug/0"]);
   });
 
-  test("is deleted with the grace that is asked for, and what waits in it is never begun", async () => {
+  test("is deleted with the given grace period, and waiting containers are never started", async () => {
     const rig = await runningRig(podWith({}), { "app/0": { afterMs: 1_000, exitCode: 1 }, "app/1": { afterMs: 1_000, exitCode: 1 } });
     await rig.clock.advance(5_000);
     expect(rig.container("u1", "app")).toMatchObject({ state: { waiting: { reason: "CrashLoopBackOff" } } });
@@ -714,7 +714,7 @@ describe("a pod that no worker runs", () => {
   });
 });
 
-test("two who take a pod over at once have one worker run it", async () => {
+test("concurrent adoptions of a pod start a single worker", async () => {
   const rig = await runningRig();
   rig.program.mortal.kill();
   rig.start();
@@ -726,7 +726,7 @@ test("two who take a pod over at once have one worker run it", async () => {
   expect((await rig.provider.getPods(rig.signal)).pods).toHaveLength(1);
 });
 
-test("a list that was asked for before a pod ended does not bring it back", async () => {
+test("a list that was requested before a pod ended does not bring it back", async () => {
   const rig = await runningRig();
   const list = rig.runtime.list.bind(rig.runtime);
   const asked = Promise.withResolvers<void>();
@@ -748,7 +748,7 @@ test("a list that was asked for before a pod ended does not bring it back", asyn
   expect(rig.runtime.sandboxes.size).toBe(0);
 });
 
-test("what the provider lists is its own: a reader who changes it changes nothing here", async () => {
+test("listed objects are copies, so that changes by the reader have no effect", async () => {
   const rig = await runningRig();
   const [listed] = (await rig.provider.getPods(rig.signal)).pods;
 
@@ -756,7 +756,7 @@ test("what the provider lists is its own: a reader who changes it changes nothin
   expect(listed?.status).toEqual((await rig.provider.getPod(ref, rig.signal)).status);
 });
 
-test("probes are counted as long as their pod is there", async () => {
+test("probes are counted until their pod is gone", async () => {
   const readinessProbe = { exec: { command: ["true"] }, periodSeconds: 5 };
   const rig = await runningRig(podWith({ containers: [{ name: "app", image: "app:1", readinessProbe }] }));
   await rig.clock.advance(6_000);

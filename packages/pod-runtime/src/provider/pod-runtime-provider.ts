@@ -57,7 +57,7 @@ export interface Eviction {
  * A provider over a container runtime, except for its node: a worker for each pod, adoption of pods that an earlier program has started,
  * access to containers, figures. A provider extends it with `ping`, `configureNode` and further methods.
  *
- * Containers go on running when it is disposed.
+ * Containers continue to run after it is disposed.
  */
 export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNode"> {
   /**
@@ -281,7 +281,7 @@ export class PodRuntimeProvider implements Omit<Provider, "ping" | "configureNod
     return this.#probeCounts.families();
   }
 
-  /** Ends the management of all pods. Their containers go on running. */
+  /** Ends the management of all pods. Their containers continue to run. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener = undefined;
     this.#configs?.[Symbol.dispose]();

@@ -33,8 +33,8 @@ export interface PodRuntimeSettings {
   /** Maximum age of figures before they are measured again, in milliseconds. Default: 10,000. */
   readonly statsMs?: number | undefined;
   /**
-   * Maximum number of containers that are measured at once. Default: 256, because Docker 20.10 takes up to two seconds per answer, and no
-   * longer for all answers at once.
+   * Maximum number of containers that are measured at once. Default: 256, because Docker 20.10 takes up to two seconds for one answer, and
+   * no longer for many requests at once.
    */
   readonly statsConcurrency?: number | undefined;
 }

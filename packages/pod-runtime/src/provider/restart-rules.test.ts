@@ -4,7 +4,7 @@ import { checkRestartRules } from "./restart-rules.ts";
 
 const rule = (action: string) => ({ action, exitCodes: { operator: "In", values: [1] } });
 
-test("a rule that restarts all containers is refused wherever it is, and its field is named", () => {
+test("a rule that restarts all containers is refused for every kind of container, and its field is named", () => {
   const plain = { name: "a", image: "app:1" };
   const restarting = { name: "b", image: "app:1", restartPolicyRules: [rule("Restart"), rule("RestartAllContainers")] };
 
@@ -16,7 +16,7 @@ test("a rule that restarts all containers is refused wherever it is, and its fie
   );
 });
 
-test("other rules are no reason to refuse a pod", () => {
+test("other rules are accepted", () => {
   const containers = [{ name: "a", image: "app:1", restartPolicyRules: [rule("Restart")] }];
 
   expect(() => checkRestartRules(podWith({ containers, initContainers: [{ name: "b" }] }))).not.toThrow();

@@ -18,7 +18,7 @@ test("a container that never ran has no logs, in a kubelet's words", () => {
   expect(() => loggedId(state, "other", false)).toThrow('container "other" in pod "web" is not available');
 });
 
-test("a container that runs has its own logs, and those of the run before", () => {
+test("a running container has its own logs, and those of its previous run", () => {
   const rig = rigOf();
   expect(loggedId(rig.state, "app", false)).toBe("c1");
   expect(() => loggedId(rig.state, "app", true)).toThrow(expect.objectContaining({ code: "VK_NOT_FOUND" }));
@@ -28,7 +28,7 @@ test("a container that runs has its own logs, and those of the run before", () =
   expect([loggedId(rig.state, "app", false), loggedId(rig.state, "app", true)]).toEqual(["c2", "c1"]);
 });
 
-test("a container between two runs has the logs of the last one, whichever are asked for", () => {
+test("a container between two runs has the logs of the last one, current and previous", () => {
   const rig = rigOf();
   rig.exit("app", 1);
   rig.answerAll();
@@ -37,7 +37,7 @@ test("a container between two runs has the logs of the last one, whichever are a
 
   rig.pass(10_000);
 
-  expect([loggedId(rig.state, "app", false), loggedId(rig.state, "app", true)], "while it is being started").toEqual(["c2", "c2"]);
+  expect([loggedId(rig.state, "app", false), loggedId(rig.state, "app", true)], "during a start").toEqual(["c2", "c2"]);
 });
 
 test("a container that has ended for good has the logs of its last run, and of the one before", () => {
@@ -49,14 +49,14 @@ test("a container that has ended for good has the logs of its last run, and of t
   expect([loggedId(rig.state, "app", false), loggedId(rig.state, "app", true)]).toEqual(["c2", "c1"]);
 });
 
-test("what runs is found, and what does not is not, in a kubelet's words", () => {
+test("running containers and sandboxes are found, and others are refused in a kubelet's words", () => {
   const rig = rigOf();
   expect([runningId(rig.state, "app"), sandboxId(rig.state, ref)]).toEqual(["c1", "s0"]);
 
   rig.send({ kind: "deleted", graceMs: 0 });
   rig.answerAll();
 
-  expect(() => runningId(rig.state, "app")).toThrow('container not found ("app"): none of pod "web" runs under that name');
+  expect(() => runningId(rig.state, "app")).toThrow('container not found ("app"): pod "web" has no running container of that name');
   expect(() => sandboxId(rig.state, ref)).toThrow('pod "web" does not run: it has no sandbox');
   expect(() => runningId(rig.state, "other")).toThrow(expect.objectContaining({ code: "VK_NOT_FOUND" }));
 });

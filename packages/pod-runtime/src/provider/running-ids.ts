@@ -26,7 +26,7 @@ export function loggedId(state: PodState, container: string, previous: boolean):
 export function runningId(state: PodState, container: string): string {
   const id = instanceOf(recordOf(state, container).life)?.id;
   if (id) return id;
-  throw new NotFoundError(`container not found ("${container}"): none of pod "${nameOf(state)}" runs under that name`);
+  throw new NotFoundError(`container not found ("${container}"): pod "${nameOf(state)}" has no running container of that name`);
 }
 
 /** Id of the pod's running sandbox. @throws NotFoundError if there is none */

@@ -39,7 +39,7 @@ test("each pod has its sandboxes and containers, and the age of its oldest sandb
   expect(pods.get("b")).toMatchObject({ createdAtMs: 9, inventory: { sandboxes: [{ id: "s2" }], containers: [{ id: "c1" }] } });
 });
 
-test("a pod of which only containers are left is known by them, and its age is not", () => {
+test("a pod of which only containers are left is found by them, and its age is unknown", () => {
   expect(groupByPod({ sandboxes: [], containers: [container("c1", "a")] }).get("a")).toMatchObject({
     ref: refOf("a"),
     owner,
@@ -47,7 +47,7 @@ test("a pod of which only containers are left is known by them, and its age is n
   });
 });
 
-test("what carries no pod's labels is left out", () => {
+test("objects without a pod's labels are left out", () => {
   const [stranger, nameless] = [
     { ...sandbox("x", "a", 1), labels: {} },
     { ...sandbox("y", "b", 1), labels: { "io.kubernetes.pod.uid": "b" } },
@@ -56,7 +56,7 @@ test("what carries no pod's labels is left out", () => {
   expect(groupByPod({ sandboxes: [stranger, nameless], containers: [] }).size).toBe(0);
 });
 
-test("a pod without a tag is nobody's", () => {
+test("a pod without a tag has no owner", () => {
   const labels = { "io.kubernetes.pod.uid": "a", "io.kubernetes.pod.name": "x", "io.kubernetes.pod.namespace": "y" };
 
   expect(groupByPod({ sandboxes: [{ ...sandbox("s", "a", 1), labels }], containers: [] }).get("a")?.owner).toEqual({

@@ -3,7 +3,7 @@ import { RuntimePresence } from "./runtime-presence.ts";
 
 const { signal } = new AbortController();
 
-test("a runtime is there until it leaves, and an absence is seen by whoever watched before or in the midst of it", async () => {
+test("an absence is seen by everybody who started to watch before or during it", async () => {
   const presence = new RuntimePresence();
   await presence.untilBack(signal);
   const before = presence.watch();
@@ -17,7 +17,7 @@ test("a runtime is there until it leaves, and an absence is seen by whoever watc
   expect([before(), amid(), presence.watch()()]).toEqual([true, true, false]);
 });
 
-test("who waits for a runtime that is away goes on when it is back, or is aborted", async () => {
+test("waiting for an absent runtime ends when it is back, or when aborted", async () => {
   const presence = new RuntimePresence();
   presence.leave();
   const end = new AbortController();

@@ -12,7 +12,7 @@ class WatchRig {
   readonly presence = new RuntimePresence();
   readonly heard: string[] = [];
   listings = 0;
-  /** What each stream of events gives before it breaks. */
+  /** Events of each stream before it breaks. */
   streams: RuntimeEvent[][] = [];
   failures = 0;
   readonly done: Promise<void>;
@@ -47,7 +47,7 @@ class WatchRig {
 const lost: RuntimeEvent = { kind: "lost" };
 const exited = (id: string): RuntimeEvent => ({ kind: "containerExited", id });
 
-test("events are followed over a connection that breaks, and everything is looked at after each gap", async () => {
+test("events are followed over broken connections, and everything is listed after each gap", async () => {
   const rig = new WatchRig([
     [lost, exited("a")],
     [lost, exited("b")],
@@ -57,7 +57,7 @@ test("events are followed over a connection that breaks, and everything is looke
   expect([rig.heard, rig.listings]).toEqual([["a", "b"], 2]);
 });
 
-test("a runtime is away while its events are not heard", async () => {
+test("a runtime counts as away while its events cannot be received", async () => {
   const rig = new WatchRig([
     [lost, exited("a")],
     [lost, { kind: "away" }],
@@ -73,14 +73,14 @@ test("a runtime is away while its events are not heard", async () => {
   expect(steady.presence.watch()()).toBe(false);
 });
 
-test("many gaps at once are looked at twice at most: what is under way may be too old", async () => {
+test("several gaps at once cause at most two lists, because the list in progress may be too old", async () => {
   const rig = new WatchRig([[lost, lost, lost, lost]]);
   await rig.clock.advance(5_000);
 
   expect(rig.listings).toBe(2);
 });
 
-test("a look that fails is taken again, with more time between", async () => {
+test("a failed list is repeated, with growing delays", async () => {
   const rig = new WatchRig([[lost]]);
   rig.failures = 3;
   await rig.clock.advance(20_000);
@@ -88,14 +88,14 @@ test("a look that fails is taken again, with more time between", async () => {
   expect(rig.listings).toBe(4);
 });
 
-test("everything is looked at now and then, also where nothing is told", async () => {
+test("everything is listed at intervals, even without events", async () => {
   const rig = new WatchRig([[lost]]);
   await rig.clock.advance(100_000);
 
   expect(rig.listings).toBe(4);
 });
 
-test("an end leaves nothing open", async () => {
+test("an abort leaves nothing open", async () => {
   const rig = new WatchRig([[lost]]);
   await rig.clock.advance(5_000);
 
@@ -105,7 +105,7 @@ test("an end leaves nothing open", async () => {
   expect(rig.clock.pending).toBe(0);
 });
 
-test("a connection that breaks is made again after a second and more, and after ten at most", async () => {
+test("a broken connection is made again after one second, and then after at most ten", async () => {
   const rig = new WatchRig(Array.from({ length: 60 }, () => []));
   await rig.clock.advance(60_000);
   const early = 60 - rig.streams.length;
@@ -120,7 +120,7 @@ test("a connection that breaks is made again after a second and more, and after 
   await rig.done;
 });
 
-test("an end while everything is looked at, or while the next try is waited for, leaves nothing open", async () => {
+test("an abort during a list, or during the wait for the next try, leaves nothing open", async () => {
   const looking = new WatchRig([[lost]]);
   await looking.clock.advance(50);
   looking.end.abort(new Error("closed"));
@@ -137,7 +137,7 @@ test("an end while everything is looked at, or while the next try is waited for,
   expect([looking.clock.pending, waiting.clock.pending]).toEqual([0, 0]);
 });
 
-test("what could not be looked at is said once, and again only after it went well", async () => {
+test("a failed list is logged once, and again only after a success", async () => {
   const said: string[] = [];
   const clock = new VirtualClock();
   const end = new AbortController();

@@ -58,7 +58,7 @@ export class StatsDraft {
     return {
       node: this.node ?? before?.node,
       pods: this.pods.flatMap((pod) => this.#pod(pod, { node: before?.node, pod: old.get(pod.ref.uid) })),
-      incomplete: "the measurement goes on",
+      incomplete: "the measurement is still in progress",
     };
   }
 

@@ -27,7 +27,7 @@ async function measuredRig(): Promise<NodeRig> {
   return rig;
 }
 
-test("a summary holds the node, each pod, its containers by name, traffic and volumes", async () => {
+test("a summary contains the node, each pod, its containers by name, traffic and volumes", async () => {
   const rig = await measuredRig();
 
   const { node, pods } = await rig.provider.getStatsSummary(rig.signal);
@@ -44,7 +44,7 @@ test("a summary holds the node, each pod, its containers by name, traffic and vo
   ]);
 });
 
-test("rates come with the second measurement, which is not made within ten seconds", async () => {
+test("rates are available from the second measurement on, which is not made within ten seconds", async () => {
   const rig = await measuredRig();
   const coresOf = async (): Promise<readonly unknown[]> => {
     const { node, pods } = await rig.provider.getStatsSummary(rig.signal);
@@ -61,7 +61,7 @@ test("rates come with the second measurement, which is not made within ten secon
   expect(await coresOf()).toEqual([1e9, 2.5e8, 5e8]);
 });
 
-test("what cannot be measured is left out, and the rest is not", async () => {
+test("values that cannot be measured are left out, and the others are there", async () => {
   const rig = await measuredRig();
   rig.runtime.failNext("stats");
   rig.runtime.failNext("network");
@@ -73,7 +73,7 @@ test("what cannot be measured is left out, and the rest is not", async () => {
   expect(incomplete).toMatch(/^2 measurements failed, the first of them: container app of pod default\/web: stats: the runtime is away$/);
 });
 
-test("a pod that does not run has no figures, and a container that has ended has none", async () => {
+test("a pod that does not run has no figures, and neither has a container that has ended", async () => {
   const rig = new NodeRig({ "app/0": { afterMs: 1_000, exitCode: 0 } });
   rig.start();
   const containers = ["app", "log"].map((name) => ({ name, image: "app:1" }));
@@ -89,7 +89,7 @@ test("a pod that does not run has no figures, and a container that has ended has
   expect((await rig.provider.getStatsSummary(rig.signal)).pods).toEqual([]);
 });
 
-test("who asks while it is being measured waits for the same figures", async () => {
+test("callers during a measurement wait for the same figures", async () => {
   const rig = await measuredRig();
   const before = rig.runtime.calls.length;
 
@@ -99,7 +99,7 @@ test("who asks while it is being measured waits for the same figures", async () 
   expect(rig.runtime.calls.slice(before)).toHaveLength(3);
 });
 
-test("only so many containers are measured at once", async () => {
+test("only the configured number of containers is measured at once", async () => {
   const rig = new NodeRig();
   rig.start({ settings: { statsConcurrency: 2, statsMs: 0 } });
   await rig.create(podWith({ containers: ["a", "b", "c"].map((name) => ({ name, image: "app:1" })) }));
@@ -114,7 +114,7 @@ test("only so many containers are measured at once", async () => {
   expect(rig.runtime.calls.slice(before)).toHaveLength(2);
 });
 
-test("how long figures are kept is as it was set", async () => {
+test("figures are kept for the configured time", async () => {
   const rig = new NodeRig();
   rig.start({ settings: { statsMs: 500 } });
   await rig.create(podWith({}));
@@ -127,13 +127,13 @@ test("how long figures are kept is as it was set", async () => {
   expect(await rig.provider.getStatsSummary(rig.signal)).not.toBe(first);
 });
 
-test("who has given up gets no figures", async () => {
+test("an aborted call returns no figures", async () => {
   const rig = await measuredRig();
 
   await expect(rig.provider.getStatsSummary(AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
 });
 
-test("a measurement goes on without the one who asked for it, and is kept for the next", async () => {
+test("a measurement continues after its caller has given up, and its result is kept for the next one", async () => {
   const rig = await measuredRig();
   const gate = rig.runtime.holdNext("stats");
   const leaving = new AbortController();
@@ -152,7 +152,7 @@ test("a measurement goes on without the one who asked for it, and is kept for th
   expect(rig.runtime.calls.length).toBe(calls);
 });
 
-test("who has waited for five seconds gets what was measured so far, and else what was measured before", async () => {
+test("after five seconds a caller gets the measurements so far, and the previous ones for the rest", async () => {
   const rig = await measuredRig();
   const memoryOf = async (name: string): Promise<string | undefined> => {
     const { pods } = await rig.provider.getStatsSummary(rig.signal);
@@ -170,7 +170,7 @@ test("who has waited for five seconds gets what was measured so far, and else wh
 
   const { pods, node, incomplete } = await waiting;
 
-  expect(incomplete).toBe("the measurement goes on");
+  expect(incomplete).toBe("the measurement is still in progress");
   expect(node).toMatchObject({ nodeName: "n" });
   expect(pods[0]?.containers.map(({ name, memory }) => [name, memory?.time])).toEqual([
     ["app", "2026-01-01T00:00:00Z"],
@@ -181,7 +181,7 @@ test("who has waited for five seconds gets what was measured so far, and else wh
   expect(await memoryOf("app")).toBe("2026-01-01T00:00:25Z");
 });
 
-test("a pod's figures are its own control group's, where it has one, and its processes are its containers'", async () => {
+test("a pod's figures are those of its own control group, if it has one, and its processes are the sum of its containers'", async () => {
   const rig = new NodeRig();
   const time = "2026-01-01T00:00:00Z";
   const cgroups = {

@@ -24,7 +24,7 @@ export interface StatsReaderOptions {
   readonly keepMs: number;
   /** Maximum number of containers that are measured at once. */
   readonly concurrency: number;
-  /** Ends a measurement. Its callers do not. */
+  /** Ends a measurement, unlike the signals of its callers. */
   readonly signal: AbortSignal;
   pods(): readonly RegisteredPod[];
 }

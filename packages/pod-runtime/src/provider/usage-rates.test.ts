@@ -4,7 +4,7 @@ import { UsageRates } from "./usage-rates.ts";
 const time = "2026-01-01T00:00:00Z";
 const used = (usageCoreNanoSeconds: number): { time: string; usageCoreNanoSeconds: number } => ({ time, usageCoreNanoSeconds });
 
-test("a rate is what was used since the measurement before, by the second", () => {
+test("a rate is the usage since the previous measurement, per second", () => {
   const rates = new UsageRates();
 
   expect(rates.complete("c1", used(5e9), 0)?.usageNanoCores).toBeUndefined();
@@ -19,7 +19,7 @@ test("a rate is a whole number", () => {
   expect(rates.complete("c1", used(10), 3_000)?.usageNanoCores).toBe(3);
 });
 
-test("measurements less than a second apart have the rate of the one before, and are not compared with later ones", () => {
+test("measurements less than a second apart keep the previous rate, and are not compared with later ones", () => {
   const rates = new UsageRates();
   rates.complete("c1", used(0), 0);
   rates.complete("c1", used(1e9), 1_000);
@@ -28,7 +28,7 @@ test("measurements less than a second apart have the rate of the one before, and
   expect(rates.complete("c1", used(3e9), 2_000)?.usageNanoCores).toBe(2e9);
 });
 
-test("a counter that fell is another container's, and begins anew", () => {
+test("a counter that has decreased belongs to another container, and starts anew", () => {
   const rates = new UsageRates();
   rates.complete("c1", used(5e9), 0);
 
@@ -36,7 +36,7 @@ test("a counter that fell is another container's, and begins anew", () => {
   expect(rates.complete("c1", used(2e9), 2_000)?.usageNanoCores).toBe(1e9);
 });
 
-test("a measurement that has a rate, or none of what was used, stays as it is", () => {
+test("a measurement that already has a rate, or has no usage, is not changed", () => {
   const rates = new UsageRates();
   rates.complete("c1", used(0), 0);
 
@@ -46,7 +46,7 @@ test("a measurement that has a rate, or none of what was used, stays as it is", 
   expect(rates.complete("c1", used(4e9), 4_000)?.usageNanoCores, "compared with the first").toBe(1e9);
 });
 
-test("each key has its own, and what is not kept is forgotten", () => {
+test("each key has its own rate, and other keys are forgotten", () => {
   const rates = new UsageRates();
   for (const key of ["c1", "c2"]) rates.complete(key, used(0), 0);
 

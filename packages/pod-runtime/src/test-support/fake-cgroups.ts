@@ -5,7 +5,7 @@ import { silentLogger } from "@virtual-kubelet/kube-client";
 import { PodCgroups, type PodCgroupsOptions } from "../cgroup/pod-cgroups.ts";
 import { tempFolder, type TempFolder } from "./temp-folder.ts";
 
-/** A machine's cgroups as plain folders. Tests play the kernel's part. */
+/** A machine's cgroups as plain folders. Tests write the files that a kernel would. */
 export class FakeCgroups implements AsyncDisposable {
   readonly version: 1 | 2;
   readonly clock: VirtualClock = new VirtualClock();

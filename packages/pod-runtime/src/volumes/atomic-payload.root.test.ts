@@ -10,7 +10,7 @@ function targetAt(path: string, options: Partial<PayloadTarget> = {}): PayloadTa
   return { path, clock: new VirtualClock(), random: new SeededRandom(1), ...options };
 }
 
-test("fsGroup owns all files and may read them; a file may have a user of its own", async () => {
+test("fsGroup owns and may read all files; a single file may have a user of its own", async () => {
   await using folder = await tempFolder();
 
   await writePayload(targetAt(folder.path, { fsGroup: 4242 }), payloadOf({ "a/key": { mode: 0o400 }, token: { mode: 0o600, uid: 1001 } }));
@@ -21,7 +21,7 @@ test("fsGroup owns all files and may read them; a file may have a user of its ow
   expect(within).toMatchObject({ gid: 4242, mode: 0o42_755 });
 });
 
-test("another owner or group is a change, and the same is none", async () => {
+test("a different owner or group is a change, and the same is not", async () => {
   await using folder = await tempFolder();
   const write = (fsGroup: number | undefined, uid?: number): Promise<boolean> =>
     writePayload(targetAt(folder.path, { fsGroup, random: new SeededRandom((fsGroup ?? 0) + (uid ?? 0)) }), payloadOf({ key: { uid } }));

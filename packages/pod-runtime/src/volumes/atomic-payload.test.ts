@@ -10,7 +10,7 @@ function targetAt(path: string, options: Partial<PayloadTarget> = {}): PayloadTa
   return { path, clock: new VirtualClock(), random: new SeededRandom(1), ...options };
 }
 
-test("files are reached through one link, in a folder named by the time", async () => {
+test("files are reached through one link, in a folder named after the time", async () => {
   await using folder = await tempFolder();
 
   expect(await writePayload(targetAt(folder.path), payloadOf({ plain: "1", "deep/er/file": "2" }))).toBe(true);
@@ -21,7 +21,7 @@ test("files are reached through one link, in a folder named by the time", async 
   expect(await readFile(join(folder.path, "deep/er/file"), "utf8")).toBe("2");
 });
 
-test("files have their modes, whatever the program's umask, and folders can be looked into", async () => {
+test("files have their modes, whatever the program's umask, and folders can be listed", async () => {
   await using folder = await tempFolder();
   const before = process.umask(0o077);
   try {
@@ -36,7 +36,7 @@ test("files have their modes, whatever the program's umask, and folders can be l
   expect((await stat(join(folder.path, "..data/"))).mode & 0o7777).toBe(0o755);
 });
 
-test("what is as it should be is left alone", async () => {
+test("correct files are left alone", async () => {
   await using folder = await tempFolder();
   const payload = payloadOf({ key: "value", "a/b": "c" });
   await writePayload(targetAt(folder.path), payload);
@@ -50,10 +50,10 @@ test.each([
   ["a changed file", { key: "new", other: "1" }],
   ["a changed mode", { key: { content: Buffer.from("value"), mode: 0o600 }, other: "1" }],
   ["a new file", { key: "value", other: "1", third: "3" }],
-  ["a file that is gone", { key: "value" }],
-  ["no file any more", {}],
+  ["a removed file", { key: "value" }],
+  ["no files any more", {}],
   ["a file in place of a folder", { key: "value", other: "1", a: "2" }],
-])("%s is swapped in, and the old files go", async (_, files) => {
+])("%s is swapped in, and the old files are removed", async (_, files) => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "value", other: "1", "a/b": "c" }));
   const old = await readlink(join(folder.path, "..data"));
@@ -68,7 +68,7 @@ test.each([
   await expect(lstat(join(folder.path, old))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("who has a file open reads the old one to its end", async () => {
+test("a reader with an open file reads the old content to its end", async () => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "old" }));
   await using file = await open(join(folder.path, "key"));
@@ -79,7 +79,7 @@ test("who has a file open reads the old one to its end", async () => {
   expect(await readFile(join(folder.path, "key"), "utf8")).toBe("new");
 });
 
-test("what an earlier program left half done is put right", async () => {
+test("leftovers of an interrupted earlier program are repaired", async () => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
   const current = await readlink(join(folder.path, "..data"));
@@ -93,7 +93,7 @@ test("what an earlier program left half done is put right", async () => {
   expect((await readdir(folder.path)).sort()).toEqual(["..data", current, "key"].sort());
 });
 
-test("a swap that was cut short after the new files came is finished", async () => {
+test("a swap that was interrupted after the new files were written is finished", async () => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
   await symlink("..nowhere", join(folder.path, "..data_tmp"));
@@ -105,7 +105,7 @@ test("a swap that was cut short after the new files came is finished", async () 
 });
 
 test.each(["../escape", "/etc/passwd", "a/../../escape", "..data", "..2026", "a/..", "", "nul\0byte", "x".repeat(256)])(
-  "a file at %j is refused, and nothing is written",
+  "a file with the path %j is refused, and nothing is written",
   async (path) => {
     await using folder = await tempFolder();
 
@@ -116,7 +116,7 @@ test.each(["../escape", "/etc/passwd", "a/../../escape", "..data", "..2026", "a/
   },
 );
 
-test.each(["with\nnewline", "with space", ".hidden", "ünïcode", "-rf", "$(id)"])("a file may be called %j", async (name) => {
+test.each(["with\nnewline", "with space", ".hidden", "ünïcode", "-rf", "$(id)"])("%j is a valid file name", async (name) => {
   await using folder = await tempFolder();
 
   await writePayload(targetAt(folder.path), payloadOf({ [name]: "content" }));
@@ -124,7 +124,7 @@ test.each(["with\nnewline", "with space", ".hidden", "ünïcode", "-rf", "$(id)"
   expect(await readFile(join(folder.path, name), "utf8")).toBe("content");
 });
 
-test("a folder that was made for a mount within stays", async () => {
+test("a folder that was created for a nested mount stays", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "nested"));
 
@@ -134,7 +134,7 @@ test("a folder that was made for a mount within stays", async () => {
   expect((await lstat(join(folder.path, "nested"))).isDirectory()).toBe(true);
 });
 
-test("where the new files cannot be written the old ones stay, and nothing else does", async () => {
+test("if the new files cannot be written, the old ones stay, and no leftovers", async () => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "old" }));
   const before = (await readdir(folder.path)).sort();
@@ -147,7 +147,7 @@ test("where the new files cannot be written the old ones stay, and nothing else 
   expect(await readFile(join(folder.path, "key"), "utf8")).toBe("old");
 });
 
-test("another content of the same length is a change", async () => {
+test("different content of the same length is a change", async () => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "old" }));
 
@@ -155,7 +155,7 @@ test("another content of the same length is a change", async () => {
   expect(await readFile(join(folder.path, "key"), "utf8")).toBe("new");
 });
 
-test("a file that has become a link is put right", async () => {
+test("a file that has become a link is replaced", async () => {
   await using folder = await tempFolder();
   await writePayload(targetAt(folder.path), payloadOf({ key: "value" }));
   const at = join(folder.path, "..data/key");
@@ -166,7 +166,7 @@ test("a file that has become a link is put right", async () => {
   expect((await lstat(at)).isFile()).toBe(true);
 });
 
-test("a name that was taken away is there again, which is a change", async () => {
+test("a deleted name is created again, which is a change", async () => {
   await using folder = await tempFolder();
   const payload = payloadOf({ key: "value", other: "1" });
   await writePayload(targetAt(folder.path), payload);
@@ -177,7 +177,7 @@ test("a name that was taken away is there again, which is a change", async () =>
   expect([await readlink(join(folder.path, "..data")), await readlink(join(folder.path, "key"))]).toEqual([before, "..data/key"]);
 });
 
-test.each(["nowhere", "..", "../elsewhere", "..a/b"])("..data that leads to %s is none of ours, and is made anew", async (target) => {
+test.each(["nowhere", "..", "../elsewhere", "..a/b"])("a link ..data to %s is not valid, and is replaced", async (target) => {
   await using folder = await tempFolder();
   await symlink(target, join(folder.path, "..data"));
 
@@ -186,7 +186,7 @@ test.each(["nowhere", "..", "../elsewhere", "..a/b"])("..data that leads to %s i
   expect(await readFile(join(folder.path, "key"), "utf8")).toBe("value");
 });
 
-test("a link that was made within for another purpose goes, and a file that is none of ours stays", async () => {
+test("an unknown link is removed, and an unknown file stays", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "own"), "kept");
   await symlink("/etc", join(folder.path, "link"));
@@ -196,7 +196,7 @@ test("a link that was made within for another purpose goes, and a file that is n
   expect((await readdir(folder.path)).filter((name) => !name.startsWith("..")).sort()).toEqual(["key", "own"]);
 });
 
-test("a volume that is not there is said as the file system says it", async () => {
+test("the error for a missing volume folder has the file system's code", async () => {
   await using folder = await tempFolder();
 
   await expect(writePayload(targetAt(join(folder.path, "none")), payloadOf({ key: "value" }))).rejects.toMatchObject({ code: "ENOENT" });
@@ -204,7 +204,7 @@ test("a volume that is not there is said as the file system says it", async () =
   await expect(writePayload(targetAt(join(folder.path, "file")), payloadOf({ key: "value" }))).rejects.toMatchObject({ code: "ENOTDIR" });
 });
 
-test("an empty payload is a volume with nothing in it, and is no change the second time", async () => {
+test("an empty payload is a volume without files, and is not a change the second time", async () => {
   await using folder = await tempFolder();
 
   expect(await writePayload(targetAt(folder.path), payloadOf({}))).toBe(true);

@@ -5,7 +5,7 @@ import { tempFolder } from "../test-support/temp-folder.ts";
 import { bindMount } from "./bind-mount.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 
-/** Mounts that only say what they were asked for; each path is mounted as often as it is named. */
+/** Mounts that only record their calls. A path counts as mounted as often as it is named. */
 function fakeMounts(...mounted: string[]): HostMounts & { readonly said: string[] } {
   const said: string[] = [];
   return {
@@ -20,7 +20,7 @@ function fakeMounts(...mounted: string[]): HostMounts & { readonly said: string[
   };
 }
 
-test("a folder is mounted on a folder and a file on a file, which are made for it and which only the node may look into", async () => {
+test("a folder is mounted on a folder, a file on a file, and the targets are created for the node only", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "file"), "");
   for (const [source, mode] of [
@@ -39,7 +39,7 @@ test("a folder is mounted on a folder and a file on a file, which are made for i
   expect((await stat(join(folder.path, "targets"))).mode & 0o027).toBe(0);
 });
 
-test("what is mounted there already is left, and another thing is taken away as often as it lies there", async () => {
+test("a correct mount is left, and other mounts at the target are removed", async () => {
   await using folder = await tempFolder();
   const [source, target] = [join(folder.path, "source"), join(folder.path, "target")];
   await mkdir(source);
@@ -49,13 +49,13 @@ test("what is mounted there already is left, and another thing is taken away as 
   await bindMount(handle, target, other);
   expect(other.said).toEqual([`unmount ${target}`, `unmount ${target}`, `bind ${target}`]);
 
-  // What a mount shows has the identity of its source.
+  // A mount has the identity of its source.
   const same = fakeMounts(source);
   await bindMount(handle, source, same);
   expect(same.said).toEqual([]);
 });
 
-test("what stands in the way of another kind is removed, and what is of the same stays", async () => {
+test("a target of the wrong kind is replaced, and one of the right kind stays", async () => {
   await using folder = await tempFolder();
   const [source, file] = [join(folder.path, "source"), join(folder.path, "file")];
   await mkdir(source);
@@ -75,7 +75,7 @@ test("what stands in the way of another kind is removed, and what is of the same
   expect((await lstat(target)).ino).toBe(ino);
 });
 
-test("what has the same number on another file system is another thing", async () => {
+test("the same inode number on another file system is a different file", async () => {
   await using handle = await open("/proc");
   const [wanted, held] = [await handle.stat(), await lstat("/sys")];
   expect([wanted.ino, wanted.dev === held.dev]).toEqual([held.ino, false]);

@@ -12,7 +12,7 @@ import type { ReadyVolume } from "./ready-volume.ts";
 
 type Mount = NonNullable<Container["volumeMounts"]>[number];
 
-/** What one container mounts of volumes at these paths. */
+/** Mounts of a container with these volume mounts. */
 async function mountsOf(
   volumeMounts: readonly Mount[],
   { root, ...more }: { readonly root: string } & Partial<ContainerMountsOptions>,
@@ -39,7 +39,7 @@ const volumeAt = (path: string, source: ReadyVolume["source"] = emptyDir): Ready
   watchedLimitBytes: undefined,
 });
 
-/** Mounts that say what they were asked for. */
+/** Mounts that only record their calls. */
 function fakeMounts(): HostMounts & { readonly said: string[] } {
   const said: string[] = [];
   return {
@@ -66,7 +66,7 @@ test.for([
   ]);
 });
 
-test("what comes from the API server is read-only, whatever the mount says", async () => {
+test("files from the API server are read-only, whatever the mount says", async () => {
   const payload = { kind: "payload", folder: "f", isSecret: true } as const;
   const volumes = new Map([["data", { ...volumeAt("/v", payload), isReadOnly: true }]]);
 
@@ -75,7 +75,7 @@ test("what comes from the API server is read-only, whatever the mount says", asy
   ]);
 });
 
-test("an image may be recursively read-only and propagated as any other", async () => {
+test("an image volume can be recursively read-only and propagated like any other", async () => {
   const facts = { environment: [], volumeImages: new Map([["data", "i"]]) };
   const mount = { name: "data", mountPath: "/data", readOnly: true, recursiveReadOnly: "Enabled" };
 
@@ -94,7 +94,7 @@ test("an image may be recursively read-only and propagated as any other", async 
   );
 });
 
-test("a path of the node that is allowed is mounted as it is, and one below it by what was opened", async () => {
+test("an allowed path of the node is mounted by name, and a path below it from an open file", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "below"));
   const nodePaths = [folder.path];
@@ -120,7 +120,7 @@ test("a path of the node that is allowed is mounted as it is, and one below it b
   });
 });
 
-test("a subPath of a path of the node is mounted by what was opened, and refused where nothing can be mounted", async () => {
+test("a subPath of a path of the node is mounted from an open file, and refused if nothing can be mounted", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "sub"));
   const source = { kind: "hostPath", path: folder.path, type: "" } as const;
@@ -138,7 +138,7 @@ test("a subPath of a path of the node is mounted by what was opened, and refused
   });
 });
 
-test("a subPath of what comes from the API server is resolved where nothing can be mounted", async () => {
+test("a subPath of files from the API server is resolved if nothing can be mounted", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "key"), "value");
   const volumes = new Map([["data", volumeAt(folder.path, { kind: "payload", folder: "f", isSecret: false })]]);
@@ -148,7 +148,7 @@ test("a subPath of what comes from the API server is resolved where nothing can 
   ]);
 });
 
-test("a subPath that cannot be opened is said in a kubelet's words, and why in the log alone", async () => {
+test("for a subPath that cannot be opened, the error has a kubelet's words, and only the log has the reason", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "file"), "");
   const said: string[] = [];

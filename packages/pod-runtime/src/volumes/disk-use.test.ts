@@ -6,7 +6,7 @@ import { tempFolder } from "../test-support/temp-folder.ts";
 import { diskUse, fileSystemRoom, inodeUse } from "./disk-use.ts";
 import type { runTool } from "./run-tool.ts";
 
-test("a folder whose files have no end does not keep the others from being measured", async () => {
+test("a folder with endless files does not prevent the measurement of the others", async () => {
   const clock = new VirtualClock();
   const runs: string[][] = [];
   const run: typeof runTool = async (_name, { args, until }) => {
@@ -26,7 +26,7 @@ test("a folder whose files have no end does not keep the others from being measu
   expect(runs).toEqual([paths, ["/c", "/d", "/e-endless"]]);
 });
 
-test("inodes are counted of each folder, the folder itself among them", async () => {
+test("inodes of each folder are counted, including the folder itself", async () => {
   await using folder = await tempFolder();
   const [one, two] = [join(folder.path, "one"), join(folder.path, "two")];
   await Promise.all([mkdir(one), mkdir(two)]);
@@ -42,7 +42,7 @@ test("inodes are counted of each folder, the folder itself among them", async ()
   );
 });
 
-test("folders are measured in one go, without what is mounted within, in bytes", async () => {
+test("folders are measured in one run, without mounts inside them, in bytes", async () => {
   const calls: unknown[] = [];
   const { signal } = new AbortController();
   const run: typeof runTool = async (name, { args, signal: given }) => {
@@ -60,13 +60,13 @@ test("folders are measured in one go, without what is mounted within, in bytes",
   expect([calls, clock.pending]).toEqual([[["du", ["-skx", "--", "/a", "/b", "/with\ttab"], true]], 0]);
 });
 
-test("nothing is run where there is nothing to measure", async () => {
+test("without folders nothing is run", async () => {
   const run: typeof runTool = () => Promise.reject(new Error("not asked for"));
 
   expect(await diskUse([], { clock: new VirtualClock(), signal: new AbortController().signal, run })).toEqual(new Map());
 });
 
-test("real folders take up what is in them, and those that are not there are left out", async () => {
+test("usage of real folders contains everything in them, and missing folders are left out", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "full"));
   await mkdir(join(folder.path, "-empty"));
@@ -79,7 +79,7 @@ test("real folders take up what is in them, and those that are not there are lef
   expect((used.get(full ?? "") ?? 0) - (used.get(empty ?? "") ?? 0)).toBeGreaterThanOrEqual(64 * 1024);
 });
 
-test("a file system has room for all it holds and what is left", async () => {
+test("the capacity of a file system is the sum of its used and free space", async () => {
   const { capacityBytes, availableBytes, usedBytes, inodes, inodesFree } = await fileSystemRoom("/proc/self");
   expect([capacityBytes, availableBytes, usedBytes, inodes, inodesFree]).toEqual([0, 0, 0, 0, 0]);
 

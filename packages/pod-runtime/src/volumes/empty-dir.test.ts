@@ -46,12 +46,12 @@ test.for([
   expect(sizeLimitBytes(sizeLimit)).toBe(bytes);
 });
 
-test("a limit that is no quantity is refused", () => {
+test("a limit that is not a quantity is refused", () => {
   expect(() => sizeLimitBytes("lots")).toThrow(expect.objectContaining({ code: "VK_INVALID_INPUT" }));
 });
 
 describe("makeOpenDir", () => {
-  test("makes a folder everybody may write to, with those above it, whatever the program's umask", async () => {
+  test("creates a world-writable folder and its parents, whatever the program's umask", async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, "a/b");
     const before = process.umask(0o077);
@@ -61,7 +61,7 @@ describe("makeOpenDir", () => {
     await expect(stat(`${path}.unfinished`)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("takes the place of what is no folder only where nothing is, and finishes what was left unfinished", async () => {
+  test("replaces a leftover of an interrupted creation, and refuses a path that is not a folder", async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, "a");
     await mkdir(`${path}.unfinished`);
@@ -93,7 +93,7 @@ describe("makeMemoryDir", () => {
     [{ sizeBytes: 4096 }, ["size=4096", "mode=1777"]],
     [{ fsGroup: 7 }, ["mode=3777", "gid=7"]],
     [{ sizeBytes: 4096, fsGroup: 7 }, ["size=4096", "mode=3777", "gid=7"]],
-  ] as const)("mounts a file system in memory with %j as %j", async ([options, expected]) => {
+  ] as const)("mounts a tmpfs with %j as %j", async ([options, expected]) => {
     await using folder = await tempFolder();
     const path = join(folder.path, "a/b");
     const { mounts, mounted } = mounting();
@@ -104,7 +104,7 @@ describe("makeMemoryDir", () => {
     expect((await stat(path)).isDirectory()).toBe(true);
   });
 
-  test("leaves one that is mounted already as it is", async () => {
+  test("leaves an existing mount unchanged", async () => {
     await using folder = await tempFolder();
     const path = join(folder.path, "a");
     const { mounts, mounted } = mounting([path]);

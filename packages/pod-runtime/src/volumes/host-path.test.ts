@@ -9,7 +9,7 @@ test.each([
   ["DirectoryOrCreate", "new/deeper", "folder", 0o755],
   ["", "new", "folder", 0o755],
   ["FileOrCreate", "new", "file", 0o644],
-])("type %j makes %s a %s where nothing is", async (type, name, kind, mode) => {
+])("type %j creates %s as a %s if nothing exists", async (type, name, kind, mode) => {
   await using folder = await tempFolder();
   const path = join(folder.path, name);
   const before = process.umask(0o077);
@@ -40,7 +40,7 @@ test.each([
   );
 });
 
-test("sockets and devices are taken", async () => {
+test("existing sockets and devices are accepted", async () => {
   await using folder = await tempFolder();
   const socket = join(folder.path, "socket");
   const server = createServer().listen(socket);
@@ -52,25 +52,25 @@ test("sockets and devices are taken", async () => {
   server.close();
 });
 
-test("a file is not made in a folder that is not there", async () => {
+test("a file is not created in a missing folder", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "none/file");
 
   await expect(makeHostPath({ path, type: "FileOrCreate", policy: { hostPaths: ["/"] } })).rejects.toThrow("no such file or directory");
 });
 
-test.each(["/etc", "/etc/../etc", "relative"])("path %s is refused where only others are allowed", async (path) => {
+test.each(["/etc", "/etc/../etc", "relative"])("path %s is refused if only others are allowed", async (path) => {
   await expect(makeHostPath({ path, type: "", policy: { hostPaths: ["/srv"] } })).rejects.toThrow();
 });
 
-test("no path is allowed by default, and the field is named", async () => {
+test("by default no path is allowed, and the error names the field", async () => {
   await expect(makeHostPath({ path: "/srv", type: "", policy: {} })).rejects.toMatchObject({
     code: "VK_UNSUPPORTED",
     fieldPath: "spec.volumes[*].hostPath.path",
   });
 });
 
-test("a link that leads out of the allowed folders is refused, before anything is made behind it", async () => {
+test("a link that leads out of the allowed folders is refused before anything is created behind it", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "allowed"));
   await mkdir(join(folder.path, "other"));
@@ -84,7 +84,7 @@ test("a link that leads out of the allowed folders is refused, before anything i
   await expect(lstat(join(folder.path, "other/made"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("an allowed folder may itself be a link, and links within it are followed", async () => {
+test("an allowed folder may itself be a link, and links inside it are followed", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "real/data"), { recursive: true });
   await symlink("real", join(folder.path, "allowed"));
@@ -99,7 +99,7 @@ test("an allowed folder may itself be a link, and links within it are followed",
   expect(found).toMatchObject({ path: join(folder.path, "real/data"), isFixed: false });
 });
 
-test("only the allowed folder itself may be handed on by its name", async () => {
+test("only the allowed folder itself can be mounted by name", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "below"));
   const policy = { hostPaths: [folder.path] };
@@ -109,7 +109,7 @@ test("only the allowed folder itself may be handed on by its name", async () => 
   expect(await findHostPath({ path: "/etc", type: "", policy: { hostPaths: ["/"] } })).toMatchObject({ isFixed: true });
 });
 
-test("what was put in its place since is not opened", async () => {
+test("a path that was replaced by a link in the meantime is not opened", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "data/deep"), { recursive: true });
   const found = await findHostPath({ path: join(folder.path, "data/deep"), type: "", policy: { hostPaths: [folder.path] } });
@@ -120,7 +120,7 @@ test("what was put in its place since is not opened", async () => {
   await expect(openHostPath(found)).rejects.toMatchObject({ code: "ELOOP" });
 });
 
-test("a folder that is allowed within another one is no way out of that, by what a pod puts in its place", async () => {
+test("an allowed folder inside another one cannot be replaced by a link that leads out of both", async () => {
   await using folder = await tempFolder();
   const [data, shared, secret] = ["data", "data/shared", "secret"].map((name) => join(folder.path, name)) as [string, string, string];
   await mkdir(shared, { recursive: true });
@@ -135,7 +135,7 @@ test("a folder that is allowed within another one is no way out of that, by what
   await expect(findHostPath({ path: shared, type: "", policy })).rejects.toThrow(`it leads to ${secret}, which is not`);
 });
 
-test("a type that is none is refused in a kubelet's words", async () => {
+test("an unknown type is refused in a kubelet's words", async () => {
   await expect(makeHostPath({ path: "/srv", type: "Folder", policy: { hostPaths: ["/"] } })).rejects.toMatchObject({
     code: "VK_INVALID_INPUT",
     message: "Folder is an invalid volume type",
@@ -147,7 +147,7 @@ test.each([
   ["CharDevice", "character device"],
   ["BlockDevice", "block device"],
   ["File", "file"],
-])("type %s refuses what is not there", async (type, kind) => {
+])("type %s refuses a missing path", async (type, kind) => {
   await using folder = await tempFolder();
   const path = join(folder.path, "none");
 
@@ -156,7 +156,7 @@ test.each([
   );
 });
 
-test("what is there is taken as it is, whatever of it was to be made", async () => {
+test("an existing path is accepted unchanged, whatever the type would create", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "folder"));
   await writeFile(join(folder.path, "file"), "kept");
@@ -168,7 +168,7 @@ test("what is there is taken as it is, whatever of it was to be made", async () 
   expect(await readFile(join(folder.path, "file"), "utf8")).toBe("kept");
 });
 
-test("a path that is refused says what is allowed", async () => {
+test("the refusal of a path names the allowed ones", async () => {
   const refusal = (path: string, hostPaths: readonly string[]): Promise<unknown> =>
     makeHostPath({ path, type: "", policy: { hostPaths } }).catch((error: unknown) => String(Object(error).message));
 

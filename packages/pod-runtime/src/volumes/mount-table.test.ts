@@ -13,7 +13,7 @@ const table = parseMountTable(
   ].join("\n"),
 );
 
-test("optional fields, and characters in octal, are read", () => {
+test("optional fields and octal escapes are parsed", () => {
   expect(table.slice(0, 3)).toEqual([
     { path: "/proc", fileSystem: "proc" },
     { path: "/pods/u1", fileSystem: "ext4" },
@@ -21,12 +21,12 @@ test("optional fields, and characters in octal, are read", () => {
   ]);
 });
 
-test("of two mounts at a path the later one counts", () => {
+test("of two mounts at a path the later one is visible", () => {
   expect(mountedAt(table, "/pods/u1/twice")?.fileSystem).toBe("ext4");
   expect(mountedAt(table, "/pods")).toBeUndefined();
 });
 
-test("what is within a folder comes in the order it has to be unmounted, without neighbours of a like name", () => {
+test("mounts inside a folder are listed in the order of unmounting, without those of folders with a similar name", () => {
   expect(mountedWithin(table, "/pods/u1").map(({ path }) => path)).toEqual([
     "/pods/u1/twice",
     "/pods/u1/twice",
@@ -35,7 +35,7 @@ test("what is within a folder comes in the order it has to be unmounted, without
   ]);
 });
 
-test("what is mounted last at a path lies on top, and what is within it comes first when it is taken away", () => {
+test("the last mount at a path is the visible one, and mounts inside it are unmounted first", () => {
   const table = ["/a", "/a/b", "/ab", "/a", "/c"].map((path, index) => ({ path, fileSystem: `fs${index}` }));
 
   expect(mountedAt(table, "/a")).toEqual({ path: "/a", fileSystem: "fs3" });
@@ -43,6 +43,6 @@ test("what is mounted last at a path lies on top, and what is within it comes fi
   expect(mountedWithin(table, "/a").map(({ fileSystem }) => fileSystem)).toEqual(["fs3", "fs1", "fs0"]);
 });
 
-test("a line that is none is left out", () => {
+test("a malformed line is left out", () => {
   expect(parseMountTable("\nshort line\n1 2 3 4\n")).toEqual([]);
 });

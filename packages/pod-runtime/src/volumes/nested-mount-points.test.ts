@@ -7,7 +7,7 @@ const mounting = (name: string, mounts: Readonly<Record<string, string>>) => ({
   volumeMounts: Object.entries(mounts).map(([mountPath, volume]) => ({ name: volume, mountPath })),
 });
 
-test("a volume needs a folder for what is mounted directly within it, and not for what is within that", () => {
+test("a volume needs a folder for each mount directly inside it, but not for mounts inside those", () => {
   const pod = podWith({
     containers: [
       mounting("app", { "/etc/app": "outer", "/etc/app/b/c": "x", "/etc/app/b/c/d": "y", "/etc/app/a": "z", "/etc/application": "w" }),
@@ -19,7 +19,7 @@ test("a volume needs a folder for what is mounted directly within it, and not fo
   expect(nestedMountPoints("w", pod)).toEqual([]);
 });
 
-test("mounts of all containers count, each within itself, and however they are written", () => {
+test("mounts of all containers count, each within its own container, in any notation", () => {
   const pod = podWith({
     initContainers: [mounting("init", { "data/": "outer", "/data//one/": "x" })],
     containers: [mounting("app", { "/else": "outer", "/data/two": "x", "/else/./three": "y" }), { name: "plain" }],

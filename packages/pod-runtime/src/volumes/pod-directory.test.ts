@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { isFolderName, PodDirectory } from "./pod-directory.ts";
 
-test("a pod's folders are where a kubelet has them, and secrets apart", () => {
+test("a pod's folders have a kubelet's layout, with separate folders for secrets", () => {
   const directory = new PodDirectory("/root", "u1");
 
   expect([directory.path, directory.memoryPath]).toEqual(["/root/pods/u1", "/root/memory/u1"]);
@@ -14,7 +14,7 @@ test("a pod's folders are where a kubelet has them, and secrets apart", () => {
   expect(directory.terminationLog("app", 3)).toBe("/root/pods/u1/containers/app/3");
 });
 
-test.for(["", ".", "..", "a/b", "-a", "_a", "~a", "a b", "a".repeat(202), "a\n"])("%j is no name of a folder", (name) => {
+test.for(["", ".", "..", "a/b", "-a", "_a", "~a", "a b", "a".repeat(202), "a\n"])("%j is not a valid folder name", (name) => {
   expect(isFolderName(name)).toBe(false);
   const directory = new PodDirectory("/root", "u1");
   const paths = [
@@ -30,11 +30,11 @@ test.for(["", ".", "..", "a/b", "-a", "_a", "~a", "a b", "a".repeat(202), "a\n"]
   for (const path of paths) expect(path).toThrow(expect.objectContaining({ code: "VK_INVALID_INPUT" }));
 });
 
-test.for(["a", "0", "A.b_c~d-e", "a".repeat(201)])("%s is a name of a folder", (name) => {
+test.for(["a", "0", "A.b_c~d-e", "a".repeat(201)])("%s is a valid folder name", (name) => {
   expect(isFolderName(name)).toBe(true);
 });
 
-test("a pod's folder is made with those above it, which only the node may look into; again it is nothing to do", async () => {
+test("a pod's folder is created with its parents, which only the node may read; a second call does nothing", async () => {
   await using folder = await tempFolder();
   const root = join(folder.path, "root");
   const directory = new PodDirectory(root, "u1");
@@ -48,7 +48,7 @@ test("a pod's folder is made with those above it, which only the node may look i
   expect(modes).toEqual([0o750, 0o750, 0o750]);
 });
 
-test("a folder beside others has its mode, too, and what stands in the way of one is named", async () => {
+test("a folder beside others gets its mode, too, and an obstacle is named in the error", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "pods"));
   const directory = new PodDirectory(folder.path, "u1");

@@ -11,7 +11,7 @@ test.for([
   [{ recursiveReadOnly: "IfPossible" }, false, false],
   [{ recursiveReadOnly: "IfPossible", mountPropagation: "None" }, true, true],
   [{ recursiveReadOnly: "Enabled" }, true, true],
-] as const)("a mount with %j, where the runtime can: %j, is so: %j", ([fields, isSupported, expected]) => {
+] as const)("a mount with %j is recursively read-only if the runtime supports it (%j): %j", ([fields, isSupported, expected]) => {
   expect(isRecursivelyReadOnly({ ...mount, ...fields }, isSupported)).toBe(expected);
 });
 

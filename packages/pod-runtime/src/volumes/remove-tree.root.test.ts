@@ -7,13 +7,13 @@ import { removeTree } from "./remove-tree.ts";
 
 const never = new AbortController().signal;
 
-test("what is mounted within is never entered", async () => {
+test("a mount inside is never entered", async () => {
   await using folder = await tempFolder();
   const [tree, source] = [join(folder.path, "tree"), join(folder.path, "source")];
   await mkdir(join(tree, "deep/mounted"), { recursive: true });
   await mkdir(join(source, "sub"), { recursive: true });
   await writeFile(join(source, "sub/file"), "kept");
-  // The same file system, which tells nothing by its device number.
+  // The device number is the same, so it does not reveal the mount.
   execFileSync("mount", ["--bind", source, join(tree, "deep/mounted")]);
 
   await expect(removeTree(tree, join(folder.path, ".removing"), never)).rejects.toMatchObject({ code: "EBUSY" });

@@ -7,7 +7,7 @@ import { removeTree } from "./remove-tree.ts";
 
 const never = new AbortController().signal;
 
-test("a tree goes, and what its links lead to stays", async () => {
+test("a tree is removed, and the targets of its links stay", async () => {
   await using folder = await tempFolder();
   const [tree, kept] = [join(folder.path, "tree"), join(folder.path, "kept")];
   await mkdir(join(tree, "a/b/c"), { recursive: true });
@@ -23,7 +23,7 @@ test("a tree goes, and what its links lead to stays", async () => {
   expect(await readFile(join(kept, "file"), "utf8")).toBe("kept");
 });
 
-test("a tree that is deeper than any path may be long goes", async () => {
+test("a tree that is deeper than the maximum path length is removed", async () => {
   await using folder = await tempFolder();
   const [tree, inner] = [join(folder.path, "tree"), join(folder.path, "inner")];
   const hundredDeep = Array.from({ length: 100 }, () => "d".repeat(30)).join("/");
@@ -39,7 +39,7 @@ test("a tree that is deeper than any path may be long goes", async () => {
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("a wide tree goes", async () => {
+test("a wide tree is removed", async () => {
   await using folder = await tempFolder();
   const fill = "for d in $(seq 60); do mkdir $d; for f in $(seq 60); do : > $d/$f; done; done; for f in a b c; do : > $f; done";
   await mkdir(join(folder.path, "tree"));
@@ -50,7 +50,7 @@ test("a wide tree goes", async () => {
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("names that are no text, and names with newlines, go", async () => {
+test("names that are not valid text, and names with newlines, are removed", async () => {
   await using folder = await tempFolder();
   const tree = join(folder.path, "tree");
   await mkdir(tree);
@@ -64,7 +64,7 @@ test("names that are no text, and names with newlines, go", async () => {
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("a removal that was cut short is finished by the next, also where the tree is gone", async () => {
+test("an interrupted removal is finished by the next one, even if the tree itself is gone", async () => {
   await using folder = await tempFolder();
   const workshop = join(folder.path, ".removing");
   await mkdir(join(workshop, "0/left"), { recursive: true });
@@ -78,7 +78,7 @@ test("a removal that was cut short is finished by the next, also where the tree 
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("an abort ends it with the signal's reason", async () => {
+test("an abort ends the removal with the signal's reason", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "tree/a"), { recursive: true });
   const reason = new Error("enough");
@@ -86,7 +86,7 @@ test("an abort ends it with the signal's reason", async () => {
   await expect(removeTree(join(folder.path, "tree"), join(folder.path, ".removing"), AbortSignal.abort(reason))).rejects.toBe(reason);
 });
 
-test("a tree of more files and folders than are removed at once goes", async () => {
+test("a tree with more files and folders than are removed at once is removed", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "tree");
   for (let index = 0; index < 70; index++) {
@@ -100,7 +100,7 @@ test("a tree of more files and folders than are removed at once goes", async () 
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("what is not there is gone already, and its workshop with it", async () => {
+test("a missing tree counts as removed, and its workshop is removed", async () => {
   await using folder = await tempFolder();
   const { signal } = new AbortController();
 
@@ -110,7 +110,7 @@ test("what is not there is gone already, and its workshop with it", async () => 
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test("a file in place of a folder is removed like one", async () => {
+test("a file in place of a folder is removed as well", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "file"), "");
 

@@ -8,12 +8,12 @@ import { runTool } from "./run-tool.ts";
 const shell = (script: string, more: Omit<Parameters<typeof runTool>[1], "args"> = {}): ReturnType<typeof runTool> =>
   runTool("sh", { args: ["-c", script], ...more });
 
-test("a program's exit code and outputs are told", async () => {
+test("a program's exit code and outputs are returned", async () => {
   expect(await shell("echo out; echo err >&2; exit 3")).toEqual({ exitCode: 3, stdout: "out\n", stderr: "err\n" });
   expect(await shell("true")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
 });
 
-test("a program has an environment of its own, in the system's language, and no input", async () => {
+test("a program has an environment of its own, with the locale C, and no input", async () => {
   const { stdout } = await shell("env; cat");
 
   const names = stdout.split("\n").flatMap((line) => line.split("=", 1)[0] || []);
@@ -22,7 +22,7 @@ test("a program has an environment of its own, in the system's language, and no 
   expect(stdout).toContain("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n");
 });
 
-test("a program finds an open file as its descriptor 3, and otherwise nothing there", async () => {
+test("a program inherits an open file as descriptor 3, and otherwise no such descriptor", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "file"), "content");
   await using file = await open(join(folder.path, "file"));
@@ -31,17 +31,17 @@ test("a program finds an open file as its descriptor 3, and otherwise nothing th
   expect((await shell("cat <&3")).exitCode).not.toBe(0);
 });
 
-test("a program that is not there cannot be run", async () => {
+test("a missing program is an error", async () => {
   await expect(runTool("no-such-program-at-all", { args: [] })).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("of what a program complains of the beginning is kept", async () => {
+test("only the beginning of standard error is kept", async () => {
   const { stderr, exitCode } = await shell("yes complaint | head -c 300000 >&2");
 
   expect([stderr.length, stderr.startsWith("complaint\n"), exitCode]).toEqual([4096, true, 0]);
 });
 
-test("a program ends with its signal, whose reason is thrown, and nothing is left at it", async () => {
+test("an abort kills the program, throws the signal's reason, and leaves no listener", async () => {
   const abort = new AbortController();
   const running = shell("exec sleep 600", { signal: abort.signal });
   abort.abort(new Error("over"));
@@ -50,7 +50,7 @@ test("a program ends with its signal, whose reason is thrown, and nothing is lef
   expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
 });
 
-test("a program is not begun for who has given up already", async () => {
+test("an aborted call starts no program", async () => {
   await using folder = await tempFolder();
   const marker = join(folder.path, "marker");
 
@@ -58,7 +58,7 @@ test("a program is not begun for who has given up already", async () => {
   await expect(open(marker)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("what a program wrote until its time was over is given", async () => {
+test("a program that is ended early returns the output so far", async () => {
   await using folder = await tempFolder();
   const until = new AbortController();
   const running = shell(`echo first; touch ${join(folder.path, "begun")}; exec sleep 600`, { until: until.signal });

@@ -16,7 +16,7 @@ test.for<[string, string, boolean]>([
 });
 
 describe("resolveWithin", () => {
-  test("gives what exists of a path, and the names that do not", async () => {
+  test("returns the existing part of a path, and the missing names", async () => {
     await using folder = await tempFolder();
     await mkdir(join(folder.path, "a/b"), { recursive: true });
 
@@ -25,7 +25,7 @@ describe("resolveWithin", () => {
     expect(await resolveWithin(folder.path, ".")).toEqual({ existing: folder.path, missing: [] });
   });
 
-  test("follows links that stay within, and goes on from where they lead", async () => {
+  test("follows links that stay inside, and continues from their targets", async () => {
     await using folder = await tempFolder();
     await mkdir(join(folder.path, "real/inner"), { recursive: true });
     await symlink("real", join(folder.path, "link"));
@@ -51,7 +51,7 @@ describe("resolveWithin", () => {
     });
   });
 
-  test("passes on what the file system says besides", async () => {
+  test("passes on other errors of the file system", async () => {
     await using folder = await tempFolder();
     await writeFile(join(folder.path, "file"), "");
 
@@ -60,13 +60,13 @@ describe("resolveWithin", () => {
 });
 
 describe("openResolved", () => {
-  /** What a handle has open, by its path. */
+  /** Opens a path. @returns the path that the handle refers to */
   const opened = async (anchor: string, existing: string, missing: readonly string[] = [], mode = 0o755): Promise<string> => {
     await using handle = await openResolved(anchor, { existing, missing }, mode);
     return await realpath(`/proc/self/fd/${handle.fd}`);
   };
 
-  test("opens the anchor itself, and what is below it", async () => {
+  test("opens the anchor itself, and paths below it", async () => {
     await using folder = await tempFolder();
     await mkdir(join(folder.path, "a/b"), { recursive: true });
 
@@ -75,7 +75,7 @@ describe("openResolved", () => {
     expect(await opened("/", join(folder.path, "a/b"))).toBe(join(folder.path, "a/b"));
   });
 
-  test("makes what is missing with the mode that is asked for, and leaves what has come meanwhile as it is", async () => {
+  test("creates missing folders with the given mode, and accepts those that were created in the meantime", async () => {
     await using folder = await tempFolder();
     await mkdir(join(folder.path, "came"));
     await chmod(join(folder.path, "came"), 0o711);
@@ -90,7 +90,7 @@ describe("openResolved", () => {
     expect(modes).toEqual([0o711, 0o2775, 0o2775]);
   });
 
-  test("closes all that it has opened, whether it comes through or not", async () => {
+  test("closes everything that it has opened, on success and on failure", async () => {
     await using folder = await tempFolder();
     await mkdir(join(folder.path, "a/b"), { recursive: true });
     await symlink("a", join(folder.path, "link"));
@@ -108,7 +108,7 @@ describe("openResolved", () => {
     expect(await open()).toBe(0);
   });
 
-  test("opens nothing that begins at a file", async () => {
+  test("opens nothing below a file", async () => {
     await using folder = await tempFolder();
     await writeFile(join(folder.path, "file"), "");
 

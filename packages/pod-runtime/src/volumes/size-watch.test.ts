@@ -6,14 +6,14 @@ import { expect, test, vi } from "vitest";
 import { tempFolder } from "../test-support/temp-folder.ts";
 import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 
-/** A watch of what a test names, that looks every second. */
+/** A watch of the given folders, which checks every second. */
 function watchRig(): { clock: VirtualClock; folders: LimitedFolder[]; watch: SizeWatch; look: () => Promise<void> } {
   const clock = new VirtualClock();
   const folders: LimitedFolder[] = [];
   const watch = new SizeWatch({ clock, logger: silentLogger, intervalMs: 1_000, folders: () => folders });
   const looks = vi.spyOn(clock, "setTimer");
   const due = (): number => looks.mock.calls.filter(([ms]) => ms === 1_000).length;
-  // du takes real time; a look is over when the next one is due.
+  // du takes real time. A check has ended when the next one is scheduled.
   const look = async (): Promise<void> => {
     const before = due();
     await clock.advance(1_000);
@@ -22,7 +22,7 @@ function watchRig(): { clock: VirtualClock; folders: LimitedFolder[]; watch: Siz
   return { clock, folders, watch, look };
 }
 
-test("it is idle while nothing has a limit, and looks from time to time once something has", async () => {
+test("it is idle while no folder has a limit, and checks at intervals once one has", async () => {
   await using folder = await tempFolder();
   await writeFile(join(folder.path, "file"), Buffer.alloc(100 * 1024, 1));
   const { clock, folders, watch, look } = watchRig();
@@ -46,7 +46,7 @@ test("it is idle while nothing has a limit, and looks from time to time once som
   watch[Symbol.dispose]();
 });
 
-test("a folder that is gone, or is as large as it may be, is within its limit", async () => {
+test("a missing folder, or one that is exactly as large as allowed, does not exceed its limit", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "gone");
   const { folders, watch, look } = watchRig();
@@ -62,7 +62,7 @@ test("a folder that is gone, or is as large as it may be, is within its limit", 
   watch[Symbol.dispose]();
 });
 
-test("once it is disposed it looks no more, whoever wakes it", () => {
+test("after its disposal nothing can start another check", () => {
   const { clock, folders, watch } = watchRig();
   folders.push({ path: "/", limitBytes: 1, onExceeded: () => {} });
   watch.wake();

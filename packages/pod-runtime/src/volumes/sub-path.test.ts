@@ -8,7 +8,7 @@ import { canBeReplaced, openSubPath, subPathOf } from "./sub-path.ts";
 
 const mount = { name: "data", mountPath: "/data" };
 
-test("variables of the container's environment are put into subPathExpr", () => {
+test("variables of the container's environment are expanded in subPathExpr", () => {
   const environment = [{ name: "POD_NAME", value: "web-0" }];
 
   expect(subPathOf({ ...mount, subPathExpr: "logs/$(POD_NAME)/$$(POD_NAME)" }, environment)).toBe("logs/web-0/$(POD_NAME)");
@@ -31,11 +31,11 @@ test.each([
   expect(() => subPathOf({ ...mount, ...fields }, environment)).toThrow(message);
 });
 
-test.each(["a/b\nc", "..a", "a..b/...", "."])("%j is a fine subPath", (subPath) => {
+test.each(["a/b\nc", "..a", "a..b/...", "."])("%j is a valid subPath", (subPath) => {
   expect(subPathOf({ ...mount, subPath }, [])).toBe(subPath);
 });
 
-test("what is missing is made with the volume's own mode", async () => {
+test("missing folders are created with the volume's own mode", async () => {
   await using folder = await tempFolder();
   const volume = join(folder.path, "volume");
   await mkdir(volume);
@@ -48,7 +48,7 @@ test("what is missing is made with the volume's own mode", async () => {
   expect((await stat(join(volume, "a/b"))).mode & 0o7777).toBe(0o2777);
 });
 
-test("links that stay in the volume are followed, to a file, too", async () => {
+test("links that stay in the volume are followed, also to a file", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "real"));
   await writeFile(join(folder.path, "real/file"), "content");
@@ -62,9 +62,9 @@ test("links that stay in the volume are followed, to a file, too", async () => {
 test.each([
   ["an absolute link", "/etc"],
   ["a relative link", "../outside"],
-  ["a link that leads nowhere", "/nowhere/at/all"],
-  ["a link to the folder above", ".."],
-])("%s that leads out is refused", async (_, target) => {
+  ["a dangling link", "/nowhere/at/all"],
+  ["a link to the parent folder", ".."],
+])("%s that leads out of the volume is refused", async (_, target) => {
   await using folder = await tempFolder();
   const volume = join(folder.path, "volume");
   await mkdir(volume);
@@ -76,7 +76,7 @@ test.each([
   await expect(lstat(join(folder.path, "outside/made"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("a link that is put there between the look and the opening is refused", async () => {
+test("a link that is created between the check and the opening is refused", async () => {
   await using folder = await tempFolder();
   const volume = join(folder.path, "volume");
   await mkdir(join(volume, "a/b"), { recursive: true });
@@ -88,7 +88,7 @@ test("a link that is put there between the look and the opening is refused", asy
   await expect(openResolved(volume, resolved, 0o755)).rejects.toMatchObject({ code: "ELOOP" });
 });
 
-test("a link that is put in place of what is to be made is refused, and nothing is made behind it", async () => {
+test("a link in place of a missing folder is refused, and nothing is created behind it", async () => {
   await using folder = await tempFolder();
   const [volume, outside] = [join(folder.path, "volume"), join(folder.path, "outside")];
   await mkdir(volume);
@@ -102,15 +102,15 @@ test("a link that is put in place of what is to be made is refused, and nothing 
 });
 
 test.each([
-  ["one that writes to all of the volume", {}, true],
+  ["one that writes to the whole volume", {}, true],
   ["one that writes to a folder above", { subPath: "a" }, true],
-  ["one whose folder is not known before it starts", { subPathExpr: "$(X)" }, true],
+  ["one whose folder is unknown before it starts", { subPathExpr: "$(X)" }, true],
   ["one that only reads", { readOnly: true }, false],
   ["one that mounts the same", { subPath: "a/b/" }, false],
-  ["one that mounts a neighbour", { subPath: "a/bc" }, false],
+  ["one that mounts a neighboring folder", { subPath: "a/bc" }, false],
   ["one that mounts something below", { subPath: "a/b/c" }, false],
   ["one that mounts another volume", { name: "other" }, false],
-])("of a container's subPath, %s: can it be replaced? %s", (_, fields, canBe) => {
+])("can a container's subPath be replaced by %s? %s", (_, fields, canBe) => {
   const mine = { ...mount, subPath: "a/b" };
   const pod = podWith({
     containers: [{ name: "app", volumeMounts: [mine] }],

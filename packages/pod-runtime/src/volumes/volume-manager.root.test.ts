@@ -10,7 +10,7 @@ import { mountedAt, mountedWithin, readMountTable } from "./mount-table.ts";
 const never = new AbortController().signal;
 const ref = { namespace: "default", name: "web", uid: "u1" };
 const mounting = { isMountSeen: true };
-test("fsGroup owns an emptyDir and the files that are made in it", async () => {
+test("fsGroup owns an emptyDir and the files that are created in it", async () => {
   await using rig = await rigOf();
   const pod = podOf([{ name: "cache", emptyDir: {} }], {}, { securityContext: { fsGroup: 4242 } });
 
@@ -22,7 +22,7 @@ test("fsGroup owns an emptyDir and the files that are made in it", async () => {
   expect(await stat(join(path, "file"))).toMatchObject({ gid: 4242 });
 });
 
-test("a volume with medium Memory is in memory, no larger than its limit, and outlives the program", async () => {
+test("a volume with medium Memory is in memory, has its limit as its size, and survives a restart of the program", async () => {
   await using rig = await rigOf(mounting);
   const pod = podOf([{ name: "data", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } }], {}, { securityContext: { fsGroup: 4242 } });
   await rig.manager.prepare(pod, never);
@@ -42,7 +42,7 @@ test("a volume with medium Memory is in memory, no larger than its limit, and ou
   expect(mountedAt(await readMountTable(), path)).toBeUndefined();
 });
 
-test("a volume in memory is no larger than the pod's memory", async () => {
+test("a volume in memory is not larger than the pod's memory", async () => {
   await using rig = await rigOf(mounting);
   const pod = podOf([{ name: "data", emptyDir: { medium: "Memory", sizeLimit: "1Gi" } }], { resources: { limits: { memory: "2Mi" } } });
 
@@ -51,7 +51,7 @@ test("a volume in memory is no larger than the pod's memory", async () => {
   expect(await rig.manager.stats(ref, never)).toMatchObject([{ capacityBytes: 2 ** 21 }]);
 });
 
-test("secrets of all pods are in memory, in one mount", async () => {
+test("secrets of all pods are in memory, in a single mount", async () => {
   await using rig = await rigOf(mounting);
   rig.resolved.set("secret", payloadOf({ key: "value" }));
   const pod = podOf([{ name: "secret", secret: { secretName: "s" } }]);
@@ -63,7 +63,7 @@ test("secrets of all pods are in memory, in one mount", async () => {
   expect(await readFile(join(rig.root, "memory/u1/kubernetes.io~secret/secret/key"), "utf8")).toBe("value");
 });
 
-test("the folder for secrets is unmounted with the program, unless a pod has some there", async () => {
+test("the folder for secrets is unmounted with the program, unless it contains secrets of a pod", async () => {
   await using rig = await rigOf(mounting);
   rig.resolved.set("secret", payloadOf({ key: "value" }));
   const pod = podOf([{ name: "secret", secret: { secretName: "s" } }]);
@@ -76,7 +76,7 @@ test("the folder for secrets is unmounted with the program, unless a pod has som
   expect(mountedWithin(await readMountTable(), rig.root)).toEqual([]);
 });
 
-test("a subPath is mounted by what was opened, once, and goes with the pod while what it shows stays", async () => {
+test("a subPath is mounted once, from an open folder, and unmounted with the pod", async () => {
   await using rig = await rigOf(mounting);
   const pod = podOf([{ name: "data", emptyDir: {} }], {
     volumeMounts: [
@@ -100,7 +100,7 @@ test("a subPath is mounted by what was opened, once, and goes with the pod while
   expect(await readdir(join(rig.root, "pods"))).toEqual([]);
 });
 
-test("one file of a config map can be mounted, and stays as it was when the map changes", async () => {
+test("a single file of a config map can be mounted, and keeps its content when the map changes", async () => {
   await using rig = await rigOf(mounting);
   rig.resolved.set("config", payloadOf({ "app.conf": "old" }));
   const pod = podOf([{ name: "config", configMap: { name: "c" } }], {
@@ -114,13 +114,13 @@ test("one file of a config map can be mounted, and stays as it was when the map 
   await soon(async () => expect(await readFile(path, "utf8")).toBe("new"));
   expect(await readFile(mount!.hostPath, "utf8")).toBe("old");
 
-  // A container that starts anew sees the new one.
+  // A container that starts later sees the new content.
   const [again] = await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never);
   expect(await readFile(again!.hostPath, "utf8")).toBe("new");
   expect(mountedWithin(await readMountTable(), again!.hostPath)).toHaveLength(1);
 });
 
-test("a subPath that a container has made a link out of the volume is refused, and the node's disk not told of", async () => {
+test("a subPath that a container has replaced by a link out of the volume is refused, without details of the node's disk", async () => {
   await using rig = await rigOf(mounting);
   const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "/a", subPath: "link" }] });
   await rig.manager.prepare(pod, never);
@@ -133,7 +133,7 @@ test("a subPath that a container has made a link out of the volume is refused, a
   expect(mountedWithin(await readMountTable(), join(rig.root, "pods"))).toEqual([]);
 });
 
-test("a folder of the node below an allowed one is mounted by what was opened, with what is mounted below it", async () => {
+test("a folder of the node below an allowed one is mounted from an open folder, with the mounts below it", async () => {
   await using shared = await tempFolder();
   await using rig = await rigOf({ ...mounting, policy: { hostPaths: [shared.path] } });
   await mkdir(join(shared.path, "data/inner"), { recursive: true });
@@ -150,7 +150,7 @@ test("a folder of the node below an allowed one is mounted by what was opened, w
   expect(mountedWithin(await readMountTable(), shared.path)).toHaveLength(1);
 });
 
-test("what containers have mounted in a volume for the node goes with the pod, and what it shows stays", async () => {
+test("mounts that containers have made inside a volume are unmounted with the pod, and their sources stay", async () => {
   await using rig = await rigOf(mounting);
   await using shared = await tempFolder();
   await writeFile(join(shared.path, "file"), "kept");
@@ -165,7 +165,7 @@ test("what containers have mounted in a volume for the node goes with the pod, a
   expect(await readFile(join(shared.path, "file"), "utf8")).toBe("kept");
 });
 
-test("a disk that is full or read-only is named, and the pod goes on when it is not any more", async () => {
+test("a full or read-only disk is reported, and the pod continues when the disk is usable again", async () => {
   await using disk = await tempFolder();
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk.path]);
   await using rig = await rigOf({ root: join(disk.path, "root") });
@@ -193,7 +193,7 @@ test("a disk that is full or read-only is named, and the pod goes on when it is 
   await rig.manager.prepare(other, never);
 });
 
-test("a file of a pod that is mounted elsewhere stops nobody", async () => {
+test("a file that is still open does not prevent the removal of its pod", async () => {
   await using rig = await rigOf(mounting);
   await rig.manager.prepare(podOf([{ name: "data", emptyDir: { medium: "Memory" } }]), never);
   const path = join(rig.root, "pods/u1/volumes/kubernetes.io~empty-dir/data");

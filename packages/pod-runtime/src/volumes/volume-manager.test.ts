@@ -11,7 +11,7 @@ import { readMountTable, type MountPoint } from "./mount-table.ts";
 const never = new AbortController().signal;
 const ref = { namespace: "default", name: "web", uid: "u1" };
 
-test("an emptyDir is a folder everybody may write to, and keeps what is in it over a restart of the program", async () => {
+test("an emptyDir is a world-writable folder, and keeps its contents over a restart of the program", async () => {
   await using rig = await rigOf();
   const pod = podOf([{ name: "cache", emptyDir: {} }]);
   await rig.manager.prepare(pod, never);
@@ -32,7 +32,7 @@ test("an emptyDir is a folder everybody may write to, and keeps what is in it ov
   expect((await stat(mount!.hostPath)).mode & 0o7777).toBe(0o700);
 });
 
-test("files from the API server are mounted read-only, and secrets apart from the rest", async () => {
+test("files from the API server are mounted read-only, and secrets have a separate folder", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "value" }));
   rig.resolved.set("secret", payloadOf({ password: { content: Buffer.from("hush"), mode: 0o400 } }));
@@ -52,7 +52,7 @@ test("files from the API server are mounted read-only, and secrets apart from th
   expect((await stat(join(rig.root, "memory"))).mode & 0o777).toBe(0o700);
 });
 
-test("a volume that no container mounts is not made", async () => {
+test("a volume that no container mounts is not created", async () => {
   await using rig = await rigOf();
 
   await rig.manager.prepare(podOf([{ name: "config", configMap: { name: "missing" } }], { volumeMounts: [] }), never);
@@ -73,7 +73,7 @@ test("changes at the API server reach the files of a running container", async (
   expect(await readFile(join(mount!.hostPath, "key"), "utf8")).toBe("new");
 });
 
-test("a restart of the program swaps nothing that has not changed, and follows again", async () => {
+test("after a restart the program changes only files that differ, and follows changes again", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "old" }));
   const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
@@ -89,7 +89,7 @@ test("a restart of the program swaps nothing that has not changed, and follows a
   await soon(async () => expect(await readFile(join(path, "key"), "utf8")).toBe("new"));
 });
 
-test("prepared by many at once a volume is made and followed once", async () => {
+test("concurrent preparations create and follow a volume once", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "value" }));
   const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
@@ -99,7 +99,7 @@ test("prepared by many at once a volume is made and followed once", async () => 
   expect(rig.resolved.followers).toBe(1);
 });
 
-test("what cannot be read is thrown as it is, for core has told of it; once it is there the pod goes on", async () => {
+test("an error of a payload is passed on unchanged, because core has reported it; the pod continues when the payload is there", async () => {
   await using rig = await rigOf();
   const pod = podOf([
     { name: "config", configMap: { name: "c" } },
@@ -114,7 +114,7 @@ test("what cannot be read is thrown as it is, for core has told of it; once it i
   expect(await rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).toHaveLength(2);
 });
 
-test("what cannot be written is told in a kubelet's words, and waits as ContainerCreating", async () => {
+test("an error of a volume has a kubelet's words, and the pod waits as ContainerCreating", async () => {
   await using rig = await rigOf({ policy: { hostPaths: ["/"] } });
   await writeFile(join(rig.root, "file"), "");
   const pod = podOf([{ name: "data", hostPath: { path: join(rig.root, "file"), type: "Directory" } }]);
@@ -128,7 +128,7 @@ test("what cannot be written is told in a kubelet's words, and waits as Containe
   await rig.manager.prepare(pod, never);
 });
 
-test("a change that cannot be written is tried again until it can", async () => {
+test("a change that cannot be written is retried until it succeeds", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "old" }));
   const pod = podOf([{ name: "config", configMap: { name: "c" } }]);
@@ -144,7 +144,7 @@ test("a change that cannot be written is tried again until it can", async () => 
   await soon(async () => expect(await readFile(join(path, "key"), "utf8")).toBe("new"));
 });
 
-test("mount points of other volumes are made in one that containers cannot write to", async () => {
+test("mount points for other volumes are created in a volume that containers cannot write to", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "value" }));
   const volumes = ["config", "inner", "deeper", "beside"].map((name) =>
@@ -166,7 +166,7 @@ test("mount points of other volumes are made in one that containers cannot write
   expect(await readdir(join(path, "a/b"))).toEqual([]);
 });
 
-test("a mount point that is made within can be looked into by everybody", async () => {
+test("a mount point inside a volume is readable by everybody", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "value" }));
   const pod = podOf(
@@ -187,7 +187,7 @@ test("a mount point that is made within can be looked into by everybody", async 
   expect((await stat(join(rig.root, "pods/u1/volumes/kubernetes.io~configmap/config/a"))).mode & 0o7777).toBe(0o755);
 });
 
-test("a release that is given up before its turn leaves the pod as it is", async () => {
+test("a release that is aborted before its turn leaves the pod unchanged", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "value" }));
   await rig.manager.prepare(podOf([{ name: "config", configMap: { name: "c" } }]), never);
@@ -202,7 +202,7 @@ test.each([
   [{ csi: { driver: "example.com" } }, "spec.volumes[*].csi"],
   [{ emptyDir: { medium: "HugePages-2Mi" } }, "spec.volumes[*].emptyDir.medium"],
   [{ hostPath: { path: "/etc" } }, "spec.volumes[*].hostPath.path"],
-])("a volume of %j is not supported, and its field is named", async (source, fieldPath) => {
+])("a volume of %j is not supported, and the error names its field", async (source, fieldPath) => {
   await using rig = await rigOf();
 
   await expect(rig.manager.prepare(podOf([{ name: "data", ...source }]), never)).rejects.toMatchObject({
@@ -211,7 +211,7 @@ test.each([
   });
 });
 
-test("a volume that is an image is mounted from the runtime, read-only, with what its subPath comes to", async () => {
+test("an image volume is mounted by the runtime, read-only, with its expanded subPath", async () => {
   await using rig = await rigOf();
   const mounts = [
     { name: "model", mountPath: "/model" },
@@ -242,7 +242,7 @@ test.each([
   ).rejects.toThrow(message);
 });
 
-test("a container that mounts what is not there is refused in a kubelet's words", async () => {
+test("a container that mounts a missing volume is refused in a kubelet's words", async () => {
   await using rig = await rigOf();
   const pod = podOf([], { volumeMounts: [{ name: "none", mountPath: "/none" }] });
 
@@ -263,7 +263,7 @@ test.each([
     'not compatible with propagation "HostToContainer"',
   ],
   [{ mountPropagation: "Sideways" }, true, 'invalid MountPropagation mode: "Sideways"'],
-])("a mount %j, recursively read-only where the runtime can (%s): %s", async (fields, recursiveReadOnly, expected) => {
+])("a mount %j, with runtime support for recursive read-only mounts (%s): %s", async (fields, recursiveReadOnly, expected) => {
   await using rig = await rigOf({ recursiveReadOnly });
   const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "relative", ...fields }] });
   await rig.manager.prepare(pod, never);
@@ -275,7 +275,7 @@ test.each([
 });
 
 describe("without mounts", () => {
-  test("a subPath is resolved where no container can replace it, and refused where one can", async () => {
+  test("a subPath is accepted if no container can replace it, and refused otherwise", async () => {
     await using rig = await rigOf();
     const pod = podOf([{ name: "data", emptyDir: {} }], { volumeMounts: [{ name: "data", mountPath: "/a", subPath: "a/b" }] });
     await rig.manager.prepare(pod, never);
@@ -287,7 +287,7 @@ describe("without mounts", () => {
     await expect(rig.manager.mounts(pod, containerOf(pod), { environment: [] }, never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
   });
 
-  test("a folder of the node below an allowed one is refused, the allowed one itself is not", async () => {
+  test("a folder of the node below an allowed one is refused, but not the allowed one itself", async () => {
     await using rig = await rigOf({ policy: { hostPaths: ["/srv"] } });
     await using shared = await tempFolder();
     await using own = await rigOf({ policy: { hostPaths: [shared.path] } });
@@ -303,7 +303,7 @@ describe("without mounts", () => {
     await expect(rig.manager.prepare(pod, never)).rejects.toMatchObject({ code: "VK_UNSUPPORTED" });
   });
 
-  test("a volume with medium Memory is a folder on the disk, whose limit is looked at", async () => {
+  test("a volume with medium Memory is a folder on the disk, and its limit is checked", async () => {
     await using rig = await rigOf();
     const pod = podOf([{ name: "data", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } }]);
     await rig.manager.prepare(pod, never);
@@ -315,7 +315,7 @@ describe("without mounts", () => {
   });
 });
 
-test("a pod is to be evicted as long as a volume is over its limit, and no longer", async () => {
+test("a pod has to be evicted while a volume exceeds its limit, and not afterward", async () => {
   await using rig = await rigOf({ sizeCheckMs: 1_000 });
   const pod = podOf([
     { name: "small", emptyDir: { sizeLimit: "64Ki" } },
@@ -346,7 +346,7 @@ test("a pod is to be evicted as long as a volume is over its limit, and no longe
   await soon(() => expect(rig.clock.pending).toBe(0));
 });
 
-test("what volumes use is measured for all at once, and kept for a minute", async () => {
+test("the usage of volumes is measured for all at once, and kept for a minute", async () => {
   await using rig = await rigOf();
   rig.resolved.set("config", payloadOf({ key: "value" }));
   const pod = podOf([
@@ -371,7 +371,7 @@ test("what volumes use is measured for all at once, and kept for a minute", asyn
   expect(await rig.manager.stats({ ...ref, uid: "other" }, never)).toEqual([]);
 });
 
-test("a termination message is what was written last, at most 4096 bytes", async () => {
+test("a termination message consists of the last 4,096 bytes", async () => {
   await using rig = await rigOf();
   expect(await rig.manager.terminationMessage(ref, "app", 0, never)).toBe("");
 
@@ -396,7 +396,7 @@ test("a link in place of a termination message is not followed", async () => {
   await expect(rig.manager.createTerminationLog(ref, "app", 0)).rejects.toMatchObject({ code: "ELOOP" });
 });
 
-test.each(["../u2", "", ".", "..", "a/b", "a\nb", "a\0b"])("a pod whose UID is %j has no folder", async (uid) => {
+test.each(["../u2", "", ".", "..", "a/b", "a\nb", "a\0b"])("a pod with the UID %j gets no folder", async (uid) => {
   await using rig = await rigOf();
   const pod = { ...podOf([{ name: "cache", emptyDir: {} }]), metadata: { namespace: "default", name: "web", uid } };
 
@@ -404,7 +404,7 @@ test.each(["../u2", "", ".", "..", "a/b", "a\nb", "a\0b"])("a pod whose UID is %
   await expect(rig.manager.release({ ...ref, uid }, never)).rejects.toMatchObject({ code: "VK_INVALID_INPUT" });
 });
 
-test("released, all of a pod goes, and nothing is followed any more; again, it is nothing to do", async () => {
+test("a release removes all data of a pod and ends the updates; a second release does nothing", async () => {
   await using rig = await rigOf();
   rig.resolved.set("secret", payloadOf({ key: "value" }));
   const pod = podOf([
@@ -420,7 +420,7 @@ test("released, all of a pod goes, and nothing is followed any more; again, it i
   expect([await readdir(join(rig.root, "pods")), await readdir(join(rig.root, "memory")), rig.resolved.followers]).toEqual([[], [], 0]);
 });
 
-test("a sweep removes folders nobody knows, and leaves those that are known, in use, or none of ours", async () => {
+test("a sweep removes folders of unknown pods, and keeps those that are known, in use, or not a pod's", async () => {
   await using rig = await rigOf();
   for (const name of ["pods/known", "pods/gone/volumes", "memory/gone-too", "pods/.removing-cut-short/0", "pods/..odd name"]) {
     await mkdir(join(rig.root, name), { recursive: true });
@@ -436,7 +436,7 @@ test("a sweep removes folders nobody knows, and leaves those that are known, in 
   expect(await readdir(join(rig.root, "memory"))).toEqual([]);
 });
 
-test("something is mounted anew for the runtime to look at, also where an earlier program has mounted the folder for secrets", async () => {
+test("a new file system is mounted for the runtime to check, even if an earlier program has mounted the folder for secrets", async () => {
   const calls: string[] = [];
   let table: MountPoint[] = [];
   const mounts: HostMounts = {
@@ -448,7 +448,7 @@ test("something is mounted anew for the runtime to look at, also where an earlie
   await using rig = await rigOf({ isMountSeen: true, mounts });
   await using unseen = await rigOf({ isMountSeen: false, mounts });
   const folder = join(rig.root, "mount-check");
-  // Left by programs before this one.
+  // Leftovers of earlier programs.
   table = ["memory", "mount-check"].map((name) => ({ path: join(rig.root, name), fileSystem: "tmpfs" }));
 
   const mounted = await rig.manager.mountAnew();
@@ -461,7 +461,7 @@ test("something is mounted anew for the runtime to look at, also where an earlie
   expect(await unseen.manager.mountAnew()).toBeUndefined();
 });
 
-test("where nothing can be mounted it is said once, and all goes on without", async () => {
+test("if nothing can be mounted, this is logged once, and everything else works", async () => {
   const refuse = (): Promise<never> => Promise.reject(new Error("must be superuser to use mount"));
   await using rig = await rigOf({
     isMountSeen: true,

@@ -18,7 +18,7 @@ test.for<[Omit<Volume, "name">, ReturnType<typeof volumeSource>]>([
 test.for<[Omit<Volume, "name">, string]>([
   [{ nfs: { path: "/", server: "s" } }, "nfs"],
   [{}, "none"],
-])("%j is not supported, and its type %s is named", ([source, type]) => {
+])("%j is not supported, and the error names the type %s", ([source, type]) => {
   expect(() => volumeSource({ name: "data", ...source })).toThrow(
     expect.objectContaining({
       code: "VK_UNSUPPORTED",
@@ -28,7 +28,7 @@ test.for<[Omit<Volume, "name">, string]>([
   );
 });
 
-test("the volumes are used that any container mounts, of whatever kind, and images are the runtime's", () => {
+test("volumes that any container mounts are used; images are left to the runtime", () => {
   const mounting = (name: string): { name: string; volumeMounts: { name: string; mountPath: string }[] } => ({
     name,
     volumeMounts: [{ name, mountPath: "/" }],

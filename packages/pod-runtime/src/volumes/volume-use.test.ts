@@ -7,7 +7,7 @@ import { VolumeUse } from "./volume-use.ts";
 
 const never = new AbortController().signal;
 
-test("who asks does not wait for a long measurement, and gets it when it is there", async () => {
+test("a caller does not wait for a long measurement, and gets it when it is complete", async () => {
   await using folder = await tempFolder();
   const clock = new VirtualClock();
   const finish = Promise.withResolvers<void>();
@@ -30,7 +30,7 @@ test("who asks does not wait for a long measurement, and gets it when it is ther
   await expect(use.of(asked, never)).resolves.toHaveLength(1);
 });
 
-test("what cannot be measured is told to those who ask, and is tried again", async () => {
+test("a failed measurement is reported to the callers, and is retried", async () => {
   const run: typeof runTool = () => Promise.reject(new Error("du is not there"));
   const volume: ReadyVolume = {
     source: { kind: "emptyDir", medium: "", sizeLimit: undefined },
@@ -44,7 +44,7 @@ test("what cannot be measured is told to those who ask, and is tried again", asy
   await expect(use.of(new Map(), never)).rejects.toThrow("du is not there");
 });
 
-test("volumes in memory have what their file system says, paths of the node have nothing, and the others what du says", async () => {
+test("volumes in memory have the usage of their file system, paths of the node have none, and all others are measured by du", async () => {
   await using folder = await tempFolder();
   const clock = new VirtualClock();
   const measured: string[] = [];
@@ -85,7 +85,7 @@ test("volumes in memory have what their file system says, paths of the node have
   expect(stats[0]?.inodesUsed).toBe(5);
 });
 
-test("a measurement counts for a minute, and is made once for all who ask meanwhile", async () => {
+test("a measurement is kept for a minute, and concurrent callers share one", async () => {
   await using folder = await tempFolder();
   const clock = new VirtualClock();
   let runs = 0;
@@ -102,15 +102,15 @@ test("a measurement counts for a minute, and is made once for all who ask meanwh
   expect(await use.of(asked, never)).toMatchObject([{ usedBytes: 1024 }]);
   await clock.advance(1);
   expect(await use.of(asked, never)).toMatchObject([{ usedBytes: 2048 }]);
-  expect(clock.pending, "nobody waits any more").toBe(0);
+  expect(clock.pending, "no timer is left").toBe(0);
 
   await use[Symbol.asyncDispose]();
   await clock.advance(60_000);
-  expect(await use.of(asked, never), "what was measured last").toMatchObject([{ usedBytes: 2048 }]);
+  expect(await use.of(asked, never), "the last measurement").toMatchObject([{ usedBytes: 2048 }]);
   expect(runs).toBe(2);
 });
 
-test("who gives up does not end the measurement for the others", async () => {
+test("a caller that gives up does not end the measurement for the others", async () => {
   await using folder = await tempFolder();
   const finish = Promise.withResolvers<void>();
   const run: typeof runTool = async () => {

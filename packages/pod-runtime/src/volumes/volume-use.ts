@@ -60,7 +60,7 @@ export class VolumeUse implements AsyncDisposable {
 
   /** Ends the measurement in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#end.abort(new Error("nobody measures any more"));
+    this.#end.abort(new Error("the measurement of volumes has ended"));
     await this.#measuring?.catch(() => {});
   }
 

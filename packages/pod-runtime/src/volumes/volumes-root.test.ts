@@ -6,7 +6,7 @@ import { tempFolder } from "../test-support/temp-folder.ts";
 import { systemMounts, type HostMounts } from "./host-mounts.ts";
 import { closeRoot, openRoot } from "./volumes-root.ts";
 
-/** Mounts that say what they were asked for; what `refuses` names is refused. */
+/** Mounts that only record their calls, and refuse what `refuses` names. */
 function fakeMounts(refuses: readonly string[] = [], mounted: readonly string[] = []): HostMounts & { readonly said: string[] } {
   const said: string[] = [];
   return {
@@ -21,7 +21,7 @@ function fakeMounts(refuses: readonly string[] = [], mounted: readonly string[] 
   };
 }
 
-test("a root has a folder for pods, and one for secrets that only the program may look into, mounted in memory that is not swapped", async () => {
+test("a root has a folder for pods, and one for secrets that only the program can read, mounted in memory without swap", async () => {
   await using folder = await tempFolder();
   await mkdir(join(folder.path, "real"));
   await symlink("real", join(folder.path, "link"));
@@ -38,7 +38,7 @@ test("a root has a folder for pods, and one for secrets that only the program ma
   expect((await stat(join(path, "pods"))).mode & 0o777).toBe(0o750);
 });
 
-test("a system that does not know noswap mounts without", async () => {
+test("a system without the option noswap mounts without it", async () => {
   await using folder = await tempFolder();
   const mounts = fakeMounts(["noswap"]);
 
@@ -46,7 +46,7 @@ test("a system that does not know noswap mounts without", async () => {
   expect(mounts.said).toEqual([`mount ${folder.path}/memory mode=0700,noswap`, `mount ${folder.path}/memory mode=0700`]);
 });
 
-test("what is mounted already is taken as it is, and nothing is where the runtime would not see it", async () => {
+test("existing mounts are kept, and nothing is mounted if the runtime would not see it", async () => {
   await using folder = await tempFolder();
   const mounts = fakeMounts([], [join(folder.path, "memory")]);
   expect(await openRoot({ path: folder.path, mounts, isMountSeen: true, logger: silentLogger })).toEqual({ path: folder.path, mounts });
@@ -57,7 +57,7 @@ test("what is mounted already is taken as it is, and nothing is where the runtim
   expect([mounts.said, unseen.said]).toEqual([[], []]);
 });
 
-test("where nothing can be mounted the reason is said, and all goes on without", async () => {
+test("if nothing can be mounted, the reason is logged, and everything else works", async () => {
   await using folder = await tempFolder();
   const said: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void said.push(fields) };
@@ -68,7 +68,7 @@ test("where nothing can be mounted the reason is said, and all goes on without",
   expect(said).toEqual([{ path: join(folder.path, "memory"), reason: "wrong option" }]);
 });
 
-test("the folder for secrets is unmounted where it is mounted and empty, and only then", async () => {
+test("the folder for secrets is unmounted only if it is mounted and empty", async () => {
   await using folder = await tempFolder();
   const memory = join(folder.path, "memory");
   await mkdir(memory);
@@ -84,7 +84,7 @@ test("the folder for secrets is unmounted where it is mounted and empty, and onl
   expect(mounted.said).toHaveLength(1);
 });
 
-test("a root that cannot be made is an error that names it, also on a file system that takes no folders", async () => {
+test("the error for a root that cannot be created names it, also on a file system that accepts no folders", async () => {
   const root = { path: "/proc/none/root", mounts: fakeMounts(), isMountSeen: true, logger: silentLogger };
 
   await expect(openRoot(root)).rejects.toThrow("mkdir '/proc/none'");

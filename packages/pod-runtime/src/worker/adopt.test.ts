@@ -33,24 +33,24 @@ function lives(pod: Pod, held: RuntimeInventory): Record<string, string> {
   );
 }
 
-test("the newest attempt counts, and the newest sandbox", () => {
+test("the newest attempt and the newest sandbox count", () => {
   const state = adoptPod(podWith({}), { inventory: inventory({ "app-0": exited(1), "app-1": running }) }, now);
 
   expect(state.containers.get("app")).toMatchObject({ attempt: 1, life: { kind: "running", instance: { id: "app-1" } } });
   expect([state.stage.kind, state.sandboxAttempt]).toEqual(["up", 4]);
 });
 
-test("a container that was made and not started is the next attempt's own", () => {
+test("a container that was created but not started belongs to the next attempt", () => {
   expect(lives(podWith({}), inventory({ "app-2": { kind: "created" } }))).toEqual({ app: "idle 1" });
 });
 
-test("init containers do not run again when a container after them has run, also if they were removed", () => {
+test("init containers do not run again after a later container has run, even if they were removed", () => {
   const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
 
   expect(lives(pod, inventory({ "app-0": running }))).toEqual({ one: "ended -1", app: "running 0" });
 });
 
-test("init containers run again when the sandbox is gone", () => {
+test("init containers run again if the sandbox is gone", () => {
   const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
   const state = adoptPod(pod, { inventory: inventory({ "one-0": exited(0), "app-0": exited(137) }, false) }, now);
 
@@ -58,7 +58,7 @@ test("init containers run again when the sandbox is gone", () => {
   expect(state.containers.get("one")).toMatchObject({ isInitialized: false, life: { kind: "idle" } });
 });
 
-test("readiness is kept where the API server heard it of the same container", () => {
+test("readiness is kept if the stored status is of the same container", () => {
   const container = { name: "app", image: "app:1", readinessProbe: { tcpSocket: { port: 80 } } };
   const status = { name: "app", image: "", imageID: "", restartCount: 0, ready: true, started: true, containerID: "fake://app-0" };
   const pod = { ...podWith({ containers: [container] }), status: { containerStatuses: [status] } };
@@ -70,7 +70,7 @@ test("readiness is kept where the API server heard it of the same container", ()
   });
 });
 
-test("a restart count never falls below what the API server heard", () => {
+test("a restart count never falls below that of the stored status", () => {
   const status = { name: "app", image: "", imageID: "", restartCount: 5, ready: false, state: { running: {} } };
   const pod = { ...podWith({}), status: { containerStatuses: [status] } };
 
@@ -78,7 +78,7 @@ test("a restart count never falls below what the API server heard", () => {
   expect(lives(pod, { sandboxes: [], containers: [] })).toEqual({ app: "idle 5" });
 });
 
-test("a container that ran and is no more has ended, and a pod that never restarts does not run it twice", () => {
+test("a container that ran and does not exist any more has ended, and is not run again in a pod that never restarts", () => {
   const status = { name: "app", image: "", imageID: "", restartCount: 0, ready: false, state: { running: {} }, containerID: "fake://x" };
   const pod = { ...podWith({ restartPolicy: "Never" }), status: { containerStatuses: [status] } };
 
@@ -88,7 +88,7 @@ test("a container that ran and is no more has ended, and a pod that never restar
   });
 });
 
-test("a deletion and an active deadline go on where they were", () => {
+test("a deletion and an active deadline continue", () => {
   const base = podWith({ activeDeadlineSeconds: 100 });
   const pod = {
     ...base,
@@ -103,14 +103,14 @@ test("a deletion and an active deadline go on where they were", () => {
   });
 });
 
-test("what is none of ours is not touched", () => {
+test("objects of others are ignored", () => {
   const held = inventory({ "app-0": running });
   const stranger = held.containers.map((container) => ({ ...container, labels: {} }));
 
   expect(lives(podWith({}), { ...held, containers: stranger })).toEqual({ app: "idle -1" });
 });
 
-test("the end before the newest attempt is told, with what the API server heard of it", () => {
+test("the end before the newest attempt is kept, with its message in the stored status", () => {
   const last = { terminated: { exitCode: 1, message: "disk full", containerID: "fake://app-0" } };
   const status = { name: "app", image: "", imageID: "", restartCount: 1, ready: true, state: { running: {} }, lastState: last };
   const pod = { ...podWith({}), status: { containerStatuses: [{ ...status, containerID: "fake://app-1" }] } };
@@ -119,7 +119,7 @@ test("the end before the newest attempt is told, with what the API server heard 
   expect(state.containers.get("app")).toMatchObject({ lastTermination: { id: "app-0", exitCode: 1, message: "disk full" } });
 });
 
-test("an end that nobody heard of carries what the container wrote about it", () => {
+test("an end that is not in the stored status gets the container's termination message", () => {
   const held = inventory({ "app-0": exited(0), "app-1": exited(1) });
 
   expect(endedUnheard(podWith({}), held).map(({ id, attempt }) => [id, attempt])).toEqual([["app-1", 1]]);
@@ -127,7 +127,7 @@ test("an end that nobody heard of carries what the container wrote about it", ()
   expect(state.containers.get("app")?.lastTermination).toMatchObject({ id: "app-1", message: "disk full" });
 });
 
-/** A pod whose container `app` was last heard of like this. */
+/** A pod with this stored status of its container `app`. */
 function heard(
   status: Partial<NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number]>,
   spec: Parameters<typeof podWith>[0] = {},
@@ -140,8 +140,8 @@ function heard(
 
 const nothing: RuntimeInventory = { sandboxes: [], containers: [] };
 
-describe("of a pod that the runtime knows nothing of", () => {
-  test("nothing has happened, where the API server has heard nothing either", () => {
+describe("a pod without objects at the runtime", () => {
+  test("and without a stored status has not started", () => {
     expect(adoptPod(podWith({}), { inventory: nothing }, now)).toMatchObject({
       stage: { kind: "noSandbox", failures: 0 },
       sandboxAttempt: -1,
@@ -154,19 +154,19 @@ describe("of a pod that the runtime knows nothing of", () => {
     expect(lives(podWith({}), nothing)).toEqual({ app: "idle -1" });
   });
 
-  test("a container that only waited has not run, whatever its restart count", () => {
+  test("whose container only waited has not run, whatever its restart count", () => {
     const pod = heard({ restartCount: 3, state: { waiting: { reason: "ContainerCreating" } } });
 
     expect(lives(pod, nothing)).toEqual({ app: "idle -1" });
   });
 
-  test("a container that waited for its restart has run", () => {
+  test("whose container waited for its restart has run", () => {
     const pod = heard({ restartCount: 3, state: { waiting: {} }, lastState: { terminated: { exitCode: 1 } } });
 
     expect(lives(pod, nothing)).toEqual({ app: "idle 3" });
   });
 
-  test("an end that the API server has heard of is told as it was", () => {
+  test("keeps the stored termination of a container", () => {
     const startedAt = "2025-12-31T23:58:00Z";
     const finishedAt = "2025-12-31T23:59:00Z";
     const terminated = { exitCode: 4, reason: "OOMKilled", message: "full", startedAt, finishedAt };
@@ -190,7 +190,7 @@ describe("of a pod that the runtime knows nothing of", () => {
     });
   });
 
-  test("an end of which little was heard was an error, now", () => {
+  test("has an error with the current time if the stored termination is incomplete", () => {
     const state = adoptPod(
       heard({ state: { terminated: { exitCode: 4, startedAt: "nonsense" } } }, { restartPolicy: "Never" }),
       { inventory: nothing },
@@ -207,7 +207,7 @@ describe("of a pod that the runtime knows nothing of", () => {
     });
   });
 
-  test("a container that was last heard to run was lost since", () => {
+  test("has lost a container that was last running", () => {
     const startedAt = "2025-12-31T23:58:00Z";
     const ended = (running: object): unknown =>
       adoptPod(
@@ -225,7 +225,7 @@ describe("of a pod that the runtime knows nothing of", () => {
     expect(ended({})).toMatchObject({ startedAtMs: now.wallMs });
   });
 
-  test("init containers and sidecars run again, also those that had ended well", () => {
+  test("runs init containers and sidecars again, even those that had succeeded", () => {
     const pod: Pod = {
       ...podWith({ restartPolicy: "OnFailure", initContainers: [{ name: "one", image: "app:1" }] }),
       status: {
@@ -244,7 +244,7 @@ describe("of a pod that the runtime knows nothing of", () => {
     ["Failed", { why: "failed", deadlineMs: now.monotonicMs, reason: "Evicted", message: "full" }],
     ["Succeeded", { why: "finished", deadlineMs: now.monotonicMs }],
     ["Running", undefined],
-  ] as const)("a phase that was %s stays what it was", ([phase, ending]) => {
+  ] as const)("with the stored phase %s keeps that phase", ([phase, ending]) => {
     const pod: Pod = { ...podWith({}), status: { phase, reason: "Evicted", message: "full" } };
 
     expect(adoptPod(pod, { inventory: nothing }, now)).toMatchObject({ isDeleted: false });
@@ -252,7 +252,7 @@ describe("of a pod that the runtime knows nothing of", () => {
   });
 });
 
-describe("of several sandboxes", () => {
+describe("with several sandboxes", () => {
   const sandbox = (id: string, attempt: number | undefined, isReady = true): RuntimeInventory["sandboxes"][number] => ({
     id,
     labels: attempt === undefined ? {} : podLabels(ref, owner, attempt),
@@ -265,25 +265,25 @@ describe("of several sandboxes", () => {
     containers: RuntimeInventory["containers"] = [],
   ): ReturnType<typeof adoptPod> => adoptPod(podWith({}), { inventory: { sandboxes, containers } }, now);
 
-  test("the newest that is ready is the pod's, with its addresses", () => {
+  test("the newest ready one is the pod's, with its addresses", () => {
     const state = adopted([sandbox("s1", 1), sandbox("s3", 3), sandbox("s2", 2), sandbox("s4", 4, false)]);
 
     expect(state).toMatchObject({ stage: { kind: "up", sandboxId: "s3", ips: ["s3"] }, sandboxAttempt: 4, deadSandboxes: [] });
   });
 
-  test("of two of one attempt the one that was gone on with is the pod's", () => {
+  test("of two with the same attempt, the one with containers is the pod's", () => {
     const [container] = inventory({ "app-0": running }).containers;
     const containers = container ? [{ ...container, sandboxId: "b" }] : [];
 
     expect(adopted([sandbox("a", 1), sandbox("b", 1), sandbox("c", 1)], containers).stage).toMatchObject({ sandboxId: "b" });
   });
 
-  test("one without a number is the oldest", () => {
+  test("one without an attempt is the oldest", () => {
     expect(adopted([sandbox("odd", undefined), sandbox("s0", 0)]).stage).toMatchObject({ sandboxId: "s0" });
     expect(adopted([sandbox("odd", undefined)])).toMatchObject({ stage: { sandboxId: "odd" }, sandboxAttempt: -1 });
   });
 
-  test("where none is ready all are ended before another is made, those that only containers name too", () => {
+  test("if none is ready, all are ended before another one is created, including those known only from containers", () => {
     const [container] = inventory({ "app-0": running }).containers;
     const containers = container ? [container, { ...container, sandboxId: "gone" }] : [];
 
@@ -291,8 +291,8 @@ describe("of several sandboxes", () => {
   });
 });
 
-describe("a container that is taken over", () => {
-  test("has what its labels, or the API server since, say it runs with", () => {
+describe("an adopted container", () => {
+  test("has the settings of its labels, or later ones of the stored status", () => {
     const held = inventory({ "app-0": running });
     const containers = held.containers.map((container) => ({
       ...container,
@@ -312,13 +312,13 @@ describe("a container that is taken over", () => {
     expect(recordOf(heard({ containerID: "fake://app-9", resources }))).toMatchObject({ resources: { limits: { cpu: "1" } } });
   });
 
-  test("has the image's name from the runtime where its labels have none", () => {
+  test("has the image's name from the runtime if its labels have none", () => {
     const state = adoptPod(podWith({}), { inventory: inventory({ "app-0": running }) }, now);
 
     expect(state.containers.get("app")?.image).toEqual({ name: "app:1", id: "i" });
   });
 
-  test("has the limits of its pod as the API server last heard of them", () => {
+  test("has the pod-level limits of the stored status", () => {
     const pod = podWith({ resources: { limits: { cpu: "4" } } });
     const effectiveOf = (of: Pod): unknown =>
       adoptPod(of, { inventory: inventory({ "app-0": running }) }, now).containers.get("app")?.effective;
@@ -328,14 +328,14 @@ describe("a container that is taken over", () => {
     expect(effectiveOf({ ...podWith({}), status: { resources: { limits: { cpu: "2" } } } })).toEqual({});
   });
 
-  test("has resources as a whole that are to be made sure of", () => {
+  test("needs a check of its pod-level resources", () => {
     const resources = { limits: { cpu: "2" } };
     const pod = { ...podWith({ resources: { limits: { cpu: "4" } } }), status: { resources } };
 
     expect(adoptPod(pod, { inventory: nothing }, now).whole).toEqual({ resources, isSure: false });
   });
 
-  test("has started and is ready as far as the API server has heard it of the same container", () => {
+  test("is started and ready according to the stored status of the same container", () => {
     const startupProbe = { exec: { command: ["true"] } };
     const spec = { containers: [{ name: "app", image: "app:1", startupProbe }] };
     const lifeOf = (status: object): unknown =>
@@ -347,7 +347,7 @@ describe("a container that is taken over", () => {
     expect(lifeOf({ started: true })).toMatchObject({ isStarted: false });
   });
 
-  test("is not ready before it has started, and not ready where that was last heard", () => {
+  test("is not ready before it is started, and not if the stored status says so", () => {
     const probe = { exec: { command: ["true"] } };
     const lifeOf = (spec: object, status: object): unknown =>
       adoptPod(
@@ -360,7 +360,7 @@ describe("a container that is taken over", () => {
     expect(lifeOf({ readinessProbe: probe }, { ready: false })).toMatchObject({ isStarted: true, isReady: false });
   });
 
-  test("that is a sidecar counts as started once where it was", () => {
+  test("that is a sidecar counts as started once if it was", () => {
     const startupProbe = { exec: { command: ["true"] } };
     const initializedOf = (more: object): unknown =>
       adoptPod(
@@ -372,7 +372,7 @@ describe("a container that is taken over", () => {
     expect([initializedOf({}), initializedOf({ startupProbe })]).toEqual([true, false]);
   });
 
-  test("and runs in another sandbox than the pod's was lost with that", () => {
+  test("that runs in another sandbox than the pod's was lost with that sandbox", () => {
     const held = inventory({ "app-0": running });
     const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
 
@@ -382,7 +382,7 @@ describe("a container that is taken over", () => {
     });
   });
 
-  test("and was made in another sandbox is not begun, and counts only if it is found to have been", () => {
+  test("that was created in another sandbox has not started, and counts only if it turns out to have started", () => {
     const held = inventory({ "app-2": { kind: "created" } });
     const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
 
@@ -390,7 +390,7 @@ describe("a container that is taken over", () => {
     expect(adoptPod(podWith({}), { inventory: { ...held, containers } }, now).containers.get("app")?.unbegun).toBe(2);
   });
 
-  test("and ended in another sandbox ended there, and an init container then runs again", () => {
+  test("that ended in another sandbox ended with it, and an init container then runs again", () => {
     const held = inventory({ "one-0": exited(0) });
     const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
     const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
@@ -399,7 +399,7 @@ describe("a container that is taken over", () => {
     expect(lives(pod, { ...held, containers })).toEqual({ one: "idle 0", app: "idle -1" });
   });
 
-  test("keeps the message that the API server has heard of its end", () => {
+  test("keeps the message of its end in the stored status", () => {
     const messageOf = (containerID: string): unknown =>
       adoptPod(
         heard({ containerID, state: { terminated: { exitCode: 1, message: "heard", containerID } } }, { restartPolicy: "Never" }),
@@ -410,7 +410,7 @@ describe("a container that is taken over", () => {
     expect([messageOf("fake://app-0"), messageOf("fake://app-1")]).toEqual(["heard", "read"]);
   });
 
-  test("tells of the end before it, and of none before one that runs beside it", () => {
+  test("has the end before it as its last one, but not that of an attempt that runs beside it", () => {
     const lastOf = (states: Parameters<typeof inventory>[0]): unknown =>
       adoptPod(podWith({}), { inventory: inventory(states) }, now).containers.get("app")?.lastTermination?.id;
 
@@ -420,7 +420,7 @@ describe("a container that is taken over", () => {
   });
 });
 
-test("an init container that is not held is through where a main one was begun after it, with what was heard of it", () => {
+test("an init container that does not exist has succeeded if a main container was started after it, with its stored status", () => {
   const pod: Pod = {
     ...podWith({
       initContainers: [
@@ -445,7 +445,7 @@ test("an init container that is not held is through where a main one was begun a
   expect(state.containers.get("proxy")).toMatchObject({ life: { kind: "idle" }, isInitialized: true });
 });
 
-test("a main container in a sandbox that is gone does not mean that the init containers are through", () => {
+test("a main container in a dead sandbox does not mean that the init containers have succeeded", () => {
   const pod = podWith({ initContainers: [{ name: "one", image: "app:1" }] });
   const held = inventory({ "app-0": exited(1) });
   const containers = held.containers.map((container) => ({ ...container, sandboxId: "other" }));
@@ -456,7 +456,7 @@ test("a main container in a sandbox that is gone does not mean that the init con
   });
 });
 
-test("an end that the API server has heard of is not looked into again", () => {
+test("an end in the stored status needs no further inspection", () => {
   const pod = heard({ state: { terminated: { exitCode: 1, containerID: "fake://app-1" } } });
 
   expect(endedUnheard(pod, inventory({ "app-0": exited(0), "app-1": exited(1) }))).toEqual([]);

@@ -3,7 +3,7 @@ import { CallsInProgress } from "./calls-in-progress.ts";
 
 const reason = new Error("aborted");
 
-test("a call that is aborted by its name gets the reason, and no other call does", () => {
+test("aborting a call by its name passes the reason, and affects no other call", () => {
   const calls = new CallsInProgress(new AbortController().signal);
   const [one, other] = [calls.begin("one"), calls.begin("other")];
 
@@ -29,7 +29,7 @@ test("all calls are aborted together", () => {
   expect(call.signal.reason).toBe(reason);
 });
 
-test("a call that has ended is not aborted any more", () => {
+test("a call that has ended is not aborted", () => {
   const calls = new CallsInProgress(new AbortController().signal);
   const call = calls.begin("one");
   call[Symbol.dispose]();
@@ -40,7 +40,7 @@ test("a call that has ended is not aborted any more", () => {
   expect(call.signal.aborted).toBe(false);
 });
 
-test("of two calls with the same name the later one is aborted, also after the first has ended", () => {
+test("of two calls with the same name the later one is aborted, even after the first has ended", () => {
   const calls = new CallsInProgress(new AbortController().signal);
   const [first, second] = [calls.begin("one"), calls.begin("one")];
   first[Symbol.dispose]();
@@ -50,7 +50,7 @@ test("of two calls with the same name the later one is aborted, also after the f
   expect([first.signal.aborted, second.signal.aborted]).toEqual([false, true]);
 });
 
-test("calls that are not wanted are aborted, and the others go on", () => {
+test("calls that are not wanted are aborted, and the others continue", () => {
   const calls = new CallsInProgress(new AbortController().signal);
   const [wanted, unwanted] = [calls.begin("wanted"), calls.begin("unwanted")];
 

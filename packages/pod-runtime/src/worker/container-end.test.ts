@@ -15,7 +15,7 @@ class EndRig {
   readonly clock = new VirtualClock();
   readonly warnings: unknown[] = [];
   readonly asked: unknown[] = [];
-  /** What the container has written to its termination message; `undefined`: pods have nothing on the disk. */
+  /** The container's termination message; `undefined`: pods have no data on the disk. */
   message: (() => Promise<string>) | undefined;
   logs: (string | Uint8Array)[] = [];
   hasTimestamps = false;
@@ -57,7 +57,7 @@ class EndRig {
   }
 }
 
-test("what a container wrote of its end is read from its own file", async () => {
+test("a container's termination message is read from its own file", async () => {
   const rig = new EndRig();
   rig.message = async () => "disk full";
 
@@ -65,7 +65,7 @@ test("what a container wrote of its end is read from its own file", async () => 
   expect(rig.asked).toEqual([[ref, "app", 3]]);
 });
 
-test("where it wrote nothing and failed, the end of its log stands for it", async () => {
+test("if a failed container wrote no message, the end of its log is used", async () => {
   const rig = new EndRig();
   rig.message = async () => "";
   rig.logs = ["one\n", Buffer.from("two\n")];
@@ -74,7 +74,7 @@ test("where it wrote nothing and failed, the end of its log stands for it", asyn
   expect(rig.asked[1]).toEqual(["c1", { follow: false, previous: false, timestamps: false, tailLines: 80 }]);
 });
 
-test("also where pods have nothing on the disk", async () => {
+test("the log is also used if pods have no data on the disk", async () => {
   const rig = new EndRig();
   rig.logs = ["one\n"];
 
@@ -82,11 +82,11 @@ test("also where pods have nothing on the disk", async () => {
 });
 
 test.for([
-  ["it ended well", { exitCode: 0 }, "FallbackToLogsOnError"],
-  ["its log is not asked for", {}, "File"],
-  ["nothing is said of it", {}, undefined],
-  ["it never ran", { startedAtMs: undefined }, "FallbackToLogsOnError"],
-] as const)("its log is not looked at where %s", async ([, exit, policy]) => {
+  ["the container succeeded", { exitCode: 0 }, "FallbackToLogsOnError"],
+  ["the policy is File", {}, "File"],
+  ["the policy is not set", {}, undefined],
+  ["the container never ran", { startedAtMs: undefined }, "FallbackToLogsOnError"],
+] as const)("the log is not used if %s", async ([, exit, policy]) => {
   const rig = new EndRig();
   rig.policy = policy;
   rig.logs = ["one\n"];
@@ -95,14 +95,14 @@ test.for([
   expect(rig.asked).toEqual([]);
 });
 
-test("what never ran has written nothing", async () => {
+test("a container that never ran has no message", async () => {
   const rig = new EndRig();
   rig.message = async () => "of an earlier one";
 
   expect(await rig.read({ startedAtMs: undefined })).toBe("");
 });
 
-test("a message is read also of a container that ended well, or that the spec does not name any more", async () => {
+test("the message of a container that succeeded, or that the spec does not contain any more, is read as well", async () => {
   const rig = new EndRig();
   rig.message = async () => "done";
   expect(await rig.read({ exitCode: 0 })).toBe("done");
@@ -116,7 +116,7 @@ test("a message is read also of a container that ended well, or that the spec do
   expect(await readEnd(end, failed, reader, never)).toMatchObject({ exitCode: 1, reason: "Error", message: "gone", id: "c1" });
 });
 
-test("of a log the last 80 lines count", async () => {
+test("of a log the last 80 lines are used", async () => {
   const rig = new EndRig();
   rig.logs = [Array.from({ length: 100 }, (_, index) => `${index}\n`).join("")];
 
@@ -125,7 +125,7 @@ test("of a log the last 80 lines count", async () => {
   expect([lines.length, lines[0], lines.at(-2), lines.at(-1)]).toEqual([81, "20", "99", ""]);
 });
 
-test("of a log the last 2048 bytes count, however it comes", async () => {
+test("of a log the last 2,048 bytes are used, however it is split", async () => {
   const rig = new EndRig();
   rig.logs = ["a".repeat(2_000), "b".repeat(2_000), "c".repeat(40)];
 
@@ -134,7 +134,7 @@ test("of a log the last 2048 bytes count, however it comes", async () => {
   expect([text.length, text[0], text.indexOf("b"), text.indexOf("c")]).toEqual([2_048, "a", 8, 2_008]);
 });
 
-test("the times that a runtime writes before each line are left out, and do not count", async () => {
+test("time stamps of the runtime are removed, and do not count", async () => {
   const rig = new EndRig();
   rig.hasTimestamps = true;
   const line = (index: number): string => `2026-01-01T00:00:00.123456789Z ${"x".repeat(23)}${index % 10}\n`;
@@ -145,14 +145,14 @@ test("the times that a runtime writes before each line are left out, and do not 
   expect([text.includes("2026"), text.split("\n").length, text.length]).toEqual([false, 81, 80 * 25]);
 });
 
-test("without times a line that looks like one is left as it is", async () => {
+test("without time stamps of the runtime, a line that begins with a time is not changed", async () => {
   const rig = new EndRig();
   rig.logs = ["2026-01-01T00:00:00Z said the container\n"];
 
   expect(await rig.read()).toBe("2026-01-01T00:00:00Z said the container\n");
 });
 
-test("what cannot be read is said in the log, and keeps no end back", async () => {
+test("a message that cannot be read is logged, and does not delay the end", async () => {
   const rig = new EndRig();
   rig.message = () => Promise.reject(new Error("no such disk"));
 
@@ -160,7 +160,7 @@ test("what cannot be read is said in the log, and keeps no end back", async () =
   expect(rig.warnings).toMatchObject([{ pod: "default/web", container: "app", text: "a termination message could not be read" }]);
 });
 
-test("what takes longer than ten seconds keeps no end back", async () => {
+test("a message that takes longer than ten seconds does not delay the end", async () => {
   const rig = new EndRig();
   rig.message = () => new Promise(() => {});
   const reading = rig.read();
@@ -175,7 +175,7 @@ test("what takes longer than ten seconds keeps no end back", async () => {
   expect(rig.warnings).toHaveLength(1);
 });
 
-test("a reading that is given up ends with its reason", async () => {
+test("an aborted read ends with the signal's reason", async () => {
   const rig = new EndRig();
   const abort = new AbortController();
   rig.message = () => {

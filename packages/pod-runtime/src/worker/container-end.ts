@@ -50,7 +50,7 @@ export async function writtenMessage(ended: EndedContainer, exit: RuntimeExit, r
   if (!storage && !takesLog) return "";
   try {
     return await withDeadline(
-      { what: `read what container ${container} wrote of its end`, timeoutMs: maxReadMs, clock },
+      { what: `read the termination message of container ${container}`, timeoutMs: maxReadMs, clock },
       signal,
       async (inner) => {
         const message = (await storage?.terminationMessage(ref, container, attempt, inner)) ?? "";

@@ -25,7 +25,7 @@ const exec = { command: ["true"] };
 const podOf = (container: Partial<Container> = {}, more: Partial<PodSpec> = {}): Pod =>
   podWith({ containers: [{ name: "app", image: "app:1", ...container }], ...more });
 
-/** Cgroups that say what they were asked for, and fail where a test says so. */
+/** Cgroups that record their calls, and fail where a test says so. */
 class FakeKeeper implements PodCgroupKeeper {
   readonly calls: string[] = [];
   readonly failures = new Map<string, Error>();
@@ -89,7 +89,7 @@ class EffectRig {
     this.#abort.abort(new Error("killed"));
   }
 
-  /** What was told, short: `Warning Failed: Error: no`. */
+  /** Recorded events in short form: `Warning Failed: Error: no`. */
   get told(): readonly string[] {
     return this.notices.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
   }
@@ -104,7 +104,7 @@ class EffectRig {
   }
 }
 
-/** Keeps what sandboxes and containers are asked for. */
+/** Records the specs of sandboxes and containers. */
 function capture(runtime: FakeRuntime): { readonly sandboxes: SandboxSpec[]; readonly containers: ContainerSpec[] } {
   const [sandboxes, containers]: [SandboxSpec[], ContainerSpec[]] = [[], []];
   const [createSandbox, createContainer] = [runtime.createSandbox.bind(runtime), runtime.createContainer.bind(runtime)];
@@ -120,7 +120,7 @@ function capture(runtime: FakeRuntime): { readonly sandboxes: SandboxSpec[]; rea
 }
 
 describe("a sandbox", () => {
-  test("carries the labels by which it is found again, beside those of its preparation, and the pod's cgroup", async () => {
+  test("has the labels that identify it, in addition to those of its preparation, and the pod's cgroup", async () => {
     const rig = new EffectRig();
     const { sandboxes } = capture(rig.runtime);
     const sandbox: typeof plainPreparation.sandbox = async (...given) => ({
@@ -146,7 +146,7 @@ describe("a sandbox", () => {
     ]);
   });
 
-  test("of a pod without a cgroup has that of its preparation, or none", async () => {
+  test("of a pod without a cgroup has the cgroup of its preparation, or none", async () => {
     for (const cgroupParent of ["/other", undefined]) {
       const rig = new EffectRig();
       const { sandboxes } = capture(rig.runtime);
@@ -163,7 +163,7 @@ describe("a sandbox", () => {
     }
   });
 
-  test("is made after the pod's volumes, and a volume that is not there is told of as such", async () => {
+  test("is created after the pod's volumes, and a failed volume is reported as such", async () => {
     const rig = new EffectRig();
     const storage = new FakeStorage();
     storage.failures.push(new Error("no such disk"), Object.assign(new Error("told already"), { waitingReason: "ContainerCreating" }));
@@ -178,7 +178,7 @@ describe("a sandbox", () => {
     expect(storage.pods).toEqual(new Set(["u1"]));
   });
 
-  test("that cannot be prepared is told of as such", async () => {
+  test("that cannot be prepared is reported as such", async () => {
     const rig = new EffectRig();
     const sandbox = (): Promise<never> => Promise.reject(new InvalidInputError("no such name server"));
 
@@ -188,7 +188,7 @@ describe("a sandbox", () => {
     expect(rig.errors).toEqual(["the runtime failed"]);
   });
 
-  test("that is asked for when all is ending is answered to nobody", async () => {
+  test("that fails while the program ends is not reported", async () => {
     const rig = new EffectRig();
     const made = Promise.withResolvers<never>();
     rig.runtime.createSandbox = () => made.promise;
@@ -203,7 +203,7 @@ describe("a sandbox", () => {
 });
 
 describe("a container", () => {
-  test("carries the labels by which it is found again, and from which it comes", async () => {
+  test("has the labels that identify it, and those of its origin", async () => {
     const rig = new EffectRig();
     const { containers } = capture(rig.runtime);
     const container: typeof plainPreparation.container = async (start, signal) => ({
@@ -230,7 +230,7 @@ describe("a container", () => {
     ]);
   });
 
-  test("is told of step by step, in a kubelet's words", async () => {
+  test("is reported step by step, in a kubelet's words", async () => {
     const rig = new EffectRig();
 
     await rig.start(podOf());
@@ -248,7 +248,7 @@ describe("a container", () => {
     ]);
   });
 
-  test("has started when the runtime says, and runs as it says", async () => {
+  test("has the start time and the user that the runtime reports", async () => {
     const rig = new EffectRig();
     rig.runtime.inspectContainer = async (id) => ({
       ...(rig.runtime.containers.get(id) ?? { id, sandboxId: "", labels: {}, image: "", imageId: "" }),
@@ -261,7 +261,7 @@ describe("a container", () => {
     expect(rig.status).toMatchObject({ state: { running: { startedAt: "2025-12-31T23:59:58Z" } }, user: { linux: { uid: 7, gid: 8 } } });
   });
 
-  test("has started now where the runtime cannot be asked", async () => {
+  test("has the current time as its start if the runtime does not answer", async () => {
     const rig = new EffectRig();
     await rig.clock.advance(5_000);
     rig.runtime.failNext("inspectContainer");
@@ -272,7 +272,7 @@ describe("a container", () => {
     expect(rig.status).not.toHaveProperty("user");
   });
 
-  test("that ends before anybody waits for it has ended, with what it wrote", async () => {
+  test("that ends immediately is reported as ended, with its message", async () => {
     const rig = new EffectRig();
     const storage = new FakeStorage();
     storage.messages.set("app/0", "done");
@@ -283,7 +283,7 @@ describe("a container", () => {
     expect(rig.report).toMatchObject({ phase: "Failed", containerStatuses: [{ state: { terminated: { exitCode: 4, message: "done" } } }] });
   });
 
-  test("that ends before anybody waits for it has ended, also where it cannot be looked at again", async () => {
+  test("that ends immediately is reported as ended, even if it cannot be inspected again", async () => {
     const rig = new EffectRig();
     rig.runtime.onBegun = (id) => {
       rig.runtime.end(id, 4);
@@ -301,7 +301,7 @@ describe("a container", () => {
   test.for([
     ["CreateContainerConfigError", "prepare"],
     ["CreateContainerError", "createContainer"],
-  ] as const)("waits as %s where its step %s fails, and is tried again", async ([reason, step]) => {
+  ] as const)("waits as %s if its step %s fails, and is retried", async ([reason, step]) => {
     const rig = new EffectRig();
     let failures = 1;
     const container: typeof plainPreparation.container = async (start, signal) => {
@@ -318,7 +318,7 @@ describe("a container", () => {
     expect(rig.status).toMatchObject({ ready: true, restartCount: 0 });
   });
 
-  test("that the runtime refuses to start has failed with the runtime's exit code", async () => {
+  test("that the runtime refuses to start has failed, with the runtime's exit code", async () => {
     const rig = new EffectRig();
     rig.runtime.startContainer = async (id) => {
       const held = rig.runtime.containers.get(id);
@@ -332,7 +332,7 @@ describe("a container", () => {
     expect(rig.status?.state).toMatchObject({ terminated: { exitCode: 127, reason: "StartError", message: "no such command" } });
   });
 
-  test("whose start is unclear is looked at before it is started again", async () => {
+  test("whose start is unclear is inspected before it is started again", async () => {
     const rig = new EffectRig();
     rig.runtime.failNext("startContainer");
     await rig.start(podOf());
@@ -346,7 +346,7 @@ describe("a container", () => {
     expect(rig.status).toMatchObject({ ready: true, restartCount: 0 });
   });
 
-  test("that an earlier program may have started is looked at first", async () => {
+  test("that an earlier program may have started is inspected first", async () => {
     const rig = new EffectRig();
     rig.runtime.stuck.add("startContainer");
     await rig.start(podOf());
@@ -369,7 +369,7 @@ describe("a container", () => {
 });
 
 describe("an image", () => {
-  test("is pulled with the credentials for it, and told of with its size", async () => {
+  test("is pulled with its credentials, and reported with its size", async () => {
     const rig = new EffectRig();
     const given: unknown[] = [];
     rig.runtime.pullImage = async (image, credentials) => {
@@ -391,7 +391,7 @@ describe("an image", () => {
   test.for([
     [new NotFoundError("no such image"), "ErrImagePull"],
     [new InvalidInputError("bad name"), "InvalidImageName"],
-  ] as const)("that cannot be pulled, with %s, is waited for as %s", async ([error, reason]) => {
+  ] as const)("that cannot be pulled because of %s waits as %s", async ([error, reason]) => {
     const rig = new EffectRig();
     rig.runtime.failures.set("pullImage", [error]);
 
@@ -400,7 +400,7 @@ describe("an image", () => {
     expect(rig.status?.state).toEqual({ waiting: { reason, message: error.message } });
   });
 
-  test("that may not be pulled and is not there is waited for", async () => {
+  test("that must not be pulled and is missing is waited for", async () => {
     const rig = new EffectRig();
     rig.runtime.failures.set("inspectImage", [new NotFoundError("none")]);
 
@@ -409,7 +409,7 @@ describe("an image", () => {
     expect(rig.status?.state?.waiting?.reason).toBe("ErrImageNeverPull");
   });
 
-  test("is not pulled any more once nobody waits for it, and that is no failure", async () => {
+  test("is no longer pulled when the pod ends, which is not a failure", async () => {
     const rig = new EffectRig();
     let given: AbortSignal | undefined;
     rig.runtime.pullImage = (_image, _credentials, signal) => {
@@ -427,7 +427,7 @@ describe("an image", () => {
     expect(rig.runtime.sandboxes.size).toBe(0);
   });
 
-  test("of one container goes on being pulled whatever becomes of another", async () => {
+  test("of one container continues to be pulled, whatever happens to another", async () => {
     const rig = new EffectRig();
     const signals: AbortSignal[] = [];
     rig.runtime.pullImage = (_image, _credentials, signal) => {
@@ -447,7 +447,7 @@ describe("an image", () => {
 });
 
 describe("a stop", () => {
-  test("sends the signal that the spec names", async () => {
+  test("uses the signal of the spec", async () => {
     const rig = new EffectRig();
     const given: unknown[] = [];
     const stop = rig.runtime.stopContainer.bind(rig.runtime);
@@ -463,7 +463,7 @@ describe("a stop", () => {
     expect(given).toEqual([{ graceMs: 5_000, stopSignal: "SIGINT" }]);
   });
 
-  test("after which the container runs on has failed, and is tried again", async () => {
+  test("after which the container still runs has failed, and is retried", async () => {
     const rig = new EffectRig();
     const stop = rig.runtime.stopContainer.bind(rig.runtime);
     const graces: number[] = [];
@@ -483,7 +483,7 @@ describe("a stop", () => {
     expect(rig.runtime.sandboxes.size).toBe(0);
   });
 
-  test("with less grace takes the place of the one before, whose end says nothing", async () => {
+  test("with less grace replaces the one before, whose end is ignored", async () => {
     const rig = new EffectRig();
     const signals: AbortSignal[] = [];
     rig.runtime.stopContainer = (_id, _options, signal) => {
@@ -502,7 +502,7 @@ describe("a stop", () => {
 });
 
 describe("a hook", () => {
-  test("that fails after the start says why in the status", async () => {
+  test("that fails after the start is explained in the status", async () => {
     const rig = new EffectRig();
     rig.runtime.execExitCode = 3;
     rig.runtime.stuck.add("stopContainer");
@@ -532,7 +532,7 @@ describe("a hook", () => {
     expect(rig.told.filter((told) => told.startsWith("Warning"))).toEqual([]);
   });
 
-  test("is given up when its container has ended", async () => {
+  test("is aborted when its container has ended", async () => {
     const rig = new EffectRig();
     let given: AbortSignal | undefined;
     rig.runtime.exec = (_id, _command, _io, signal) => {
@@ -549,7 +549,7 @@ describe("a hook", () => {
     rig.end();
   });
 
-  test("of a pod on the node's network asks the node's address", async () => {
+  test("of a pod on the node's network uses the node's address", async () => {
     const rig = new EffectRig();
     const asked = Promise.withResolvers<string | undefined>();
     const server = createServer(({ url }, response) => {
@@ -576,7 +576,7 @@ describe("a hook", () => {
 describe("a change of resources", () => {
   const withCpu = (cpu: string): Pod => podOf({ resources: { limits: { cpu } } });
 
-  test("grows the pod's cgroup, changes the container with its new limits, and fits the cgroup", async () => {
+  test("grows the pod's cgroup, changes the container to its new limits, and fits the cgroup", async () => {
     const rig = new EffectRig();
     const keeper = new FakeKeeper();
     const given: unknown[] = [];
@@ -598,7 +598,7 @@ describe("a change of resources", () => {
     ]);
   });
 
-  test("of a cgroup that fails is told of, and tried again", async () => {
+  test("of a cgroup that fails is reported, and retried", async () => {
     const rig = new EffectRig();
     const keeper = new FakeKeeper();
     const worker = await rig.start(withCpu("1"), { cgroups: keeper });
@@ -614,7 +614,7 @@ describe("a change of resources", () => {
     expect(rig.status).toMatchObject({ resources: { limits: { cpu: "2" } }, restartCount: 0 });
   });
 
-  test("that the runtime cannot make in place restarts the container, and one that failed is tried again", async () => {
+  test("that the runtime cannot make in place restarts the container, and a failed one is retried", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(withCpu("1"));
     rig.runtime.failures.set("resizeContainer", [new UnavailableError("away")]);
@@ -631,7 +631,7 @@ describe("a change of resources", () => {
     expect(rig.status).toMatchObject({ resources: { limits: { cpu: "3" } }, restartCount: 1 });
   });
 
-  test("of a pod without a cgroup is made all the same", async () => {
+  test("of a pod without a cgroup is made as well", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(withCpu("1"));
 
@@ -642,7 +642,7 @@ describe("a change of resources", () => {
     expect(rig.status).toMatchObject({ resources: { limits: { cpu: "2" } } });
   });
 
-  test("that is under way holds up the next start, whether it goes well or not", async () => {
+  test("delays the next start while it is in progress, whether it succeeds or not", async () => {
     const rig = new EffectRig();
     const keeper = new FakeKeeper();
     const grown = Promise.withResolvers<void>();
@@ -663,7 +663,7 @@ describe("a change of resources", () => {
 });
 
 describe("the end of a pod", () => {
-  test("removes all that the runtime holds of it, what is in no sandbox too, and then what it has on the disk", async () => {
+  test("removes all its objects at the runtime, including those without a sandbox, and then its data on the disk", async () => {
     const rig = new EffectRig();
     const [storage, keeper] = [new FakeStorage(), new FakeKeeper()];
     const worker = await rig.start(podOf(), { storage, cgroups: keeper });
@@ -680,7 +680,7 @@ describe("the end of a pod", () => {
     expect(rig.callsOf("killContainer")).toEqual(["killContainer c9"]);
   });
 
-  test("that cannot be cleaned up is tried again, and the disk is left until then", async () => {
+  test("is retried if the removal fails, and the data on the disk stays until then", async () => {
     const rig = new EffectRig();
     const storage = new FakeStorage();
     const worker = await rig.start(podOf(), { storage });
@@ -694,7 +694,7 @@ describe("the end of a pod", () => {
     expect([rig.runtime.sandboxes.size, storage.pods.size]).toEqual([0, 0]);
   });
 
-  test("whose sandbox cannot be stopped is tried again", async () => {
+  test("is retried if the sandbox cannot be stopped", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
     rig.runtime.failNext("stopSandbox");
@@ -707,7 +707,7 @@ describe("the end of a pod", () => {
     expect(rig.runtime.sandboxes.size).toBe(0);
   });
 
-  test("is in no hurry to forget an old container that cannot be removed: that is only said", async () => {
+  test("does not depend on old containers: a failure to remove one is only logged", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
     rig.runtime.failNext("killContainer", 1);
@@ -723,8 +723,8 @@ describe("the end of a pod", () => {
   });
 });
 
-describe("a look at the runtime", () => {
-  test("removes what is left of earlier sandboxes, and says what it cannot remove", async () => {
+describe("a comparison with the runtime", () => {
+  test("removes leftovers of earlier sandboxes, and logs what it cannot remove", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
     const current = rig.runtime.sandboxes.get("s1");
@@ -742,7 +742,7 @@ describe("a look at the runtime", () => {
     rig.end();
   });
 
-  test("finds a container that has ended in the list, or by asking for it where it is not listed", async () => {
+  test("finds an ended container in the list, or by inspection if it is not listed", async () => {
     for (const isListed of [true, false]) {
       const rig = new EffectRig();
       const worker = await rig.start(podOf({}, { restartPolicy: "Never" }));
@@ -756,7 +756,7 @@ describe("a look at the runtime", () => {
     }
   });
 
-  test("takes nothing for gone that is only missing in a list", async () => {
+  test("does not assume that an object is gone because a list lacks it", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
 
@@ -767,7 +767,7 @@ describe("a look at the runtime", () => {
     rig.end();
   });
 
-  test("does not ask for what is listed as it should be", async () => {
+  test("does not inspect objects that the list confirms", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
     const before = rig.runtime.calls.length;
@@ -778,7 +778,7 @@ describe("a look at the runtime", () => {
     rig.end();
   });
 
-  test("says when the runtime cannot be asked, and takes nothing for gone", async () => {
+  test("logs that the runtime does not answer, and assumes nothing", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
     rig.runtime.failNext("inspectContainer");
@@ -795,7 +795,7 @@ describe("a look at the runtime", () => {
     rig.end();
   });
 
-  test("takes a sandbox for gone that the runtime does not know, or that is not ready, and no other", async () => {
+  test("reports the pod's sandbox as gone if the runtime does not know it or it is not ready", async () => {
     for (const isKnown of [true, false]) {
       const rig = new EffectRig();
       const worker = await rig.start(podOf());
@@ -816,7 +816,7 @@ describe("a look at the runtime", () => {
     }
   });
 
-  test("looks at no container that is not the pod's", async () => {
+  test("does not inspect containers of other pods", async () => {
     const rig = new EffectRig();
     const worker = await rig.start(podOf());
     const before = rig.runtime.calls.length;

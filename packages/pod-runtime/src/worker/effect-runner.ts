@@ -76,14 +76,14 @@ export class EffectRunner {
   /** Aborts pulls and hooks that the pod does not wait for any more. */
   dropUnwanted(state: PodState): void {
     const lifeOf = (name: string): string => state.containers.get(name)?.life.kind ?? "";
-    this.#pulls.abortUnless((name) => lifeOf(name) === "pulling", new Error("the image is not wanted any more"));
+    this.#pulls.abortUnless((name) => lifeOf(name) === "pulling", new Error("the image is no longer needed"));
     const isHookWanted = (name: string): boolean => {
       const [hook = "", container = ""] = name.split(" ");
       const life = lifeOf(container);
       // Like a kubelet's, a preStop hook that exceeds the grace period runs until its container ends.
       return life === hook || (hook === "preStop" && life === "stopping");
     };
-    this.#hooks.abortUnless(isHookWanted, new Error("the hook is not waited for any more"));
+    this.#hooks.abortUnless(isHookWanted, new Error("the hook is no longer waited for"));
   }
 
   async #carryOut(effect: Runnable, state: PodState): Promise<void> {
@@ -206,12 +206,12 @@ export class EffectRunner {
     const { runtime, observer } = this.#options;
     const stopSignal = plannedOf(state, container).container.lifecycle?.stopSignal;
     // A later stop has less grace, and replaces the earlier one.
-    this.#stops.abort(container, new Error("a stop with less grace has come"));
+    this.#stops.abort(container, new Error("replaced by a stop with less grace"));
     using stop = this.#stops.begin(container);
     try {
       await runtime.stopContainer(id, { graceMs, stopSignal }, stop.signal);
       await observer.lookAtContainer(id, stop.signal);
-      if (observer.isWatched(id)) throw new Error(`stop container ${id}: the runtime says it is done, and the container runs on`);
+      if (observer.isWatched(id)) throw new Error(`stop container ${id}: the runtime reported success, but the container is still running`);
     } catch (error) {
       if (!stop.signal.aborted) this.#failed({ kind: "stopFailed", container, id }, error);
     }

@@ -13,7 +13,7 @@ interface Given {
   readonly pull?: Error;
 }
 
-/** What came of it, what people were told, and how often an image was pulled. */
+/** Result, recorded events, and the number of pulls. */
 async function ensured({ policy = "IfNotPresent", image = "app:1", inspect, pull }: Given): Promise<{ outcome: string; told: string[] }> {
   const clock = new VirtualClock();
   const told: string[] = [];
@@ -36,7 +36,7 @@ async function ensured({ policy = "IfNotPresent", image = "app:1", inspect, pull
   return { outcome: await work, told };
 }
 
-test("an image that is there is taken, unless it is always pulled", async () => {
+test("an existing image is used, unless the policy is Always", async () => {
   expect(await ensured({})).toEqual({
     outcome: held.id,
     told: ['Pulled: Container image "app:1" already present on machine and can be accessed by the pod'],
@@ -50,7 +50,7 @@ test("an image that is there is taken, unless it is always pulled", async () => 
   });
 });
 
-test("one that is missing is pulled, unless it never is", async () => {
+test("a missing image is pulled, unless the policy is Never", async () => {
   const inspect = new NotFoundError("no such image");
 
   expect((await ensured({ inspect })).outcome).toBe(held.id);
@@ -59,7 +59,7 @@ test("one that is missing is pulled, unless it never is", async () => {
   );
 });
 
-test("what goes wrong has a kubelet's reason", async () => {
+test("failures have a kubelet's reasons", async () => {
   const inspect = new NotFoundError("no such image");
 
   expect((await ensured({ inspect, pull: new NotFoundError("manifest unknown") })).outcome).toBe("ErrImagePull: manifest unknown");
@@ -70,7 +70,7 @@ test("what goes wrong has a kubelet's reason", async () => {
   expect((await ensured({ image: "" })).outcome).toContain("InvalidImageName: ");
 });
 
-test("an image without a name is no name", async () => {
+test("an empty image name is invalid", async () => {
   for (const policy of ["Always", "IfNotPresent", "Never"]) {
     expect(await ensured({ image: "", policy })).toEqual({
       outcome: `InvalidImageName: Failed to apply default image tag "": the container names no image`,
@@ -79,7 +79,7 @@ test("an image without a name is no name", async () => {
   }
 });
 
-test("what goes wrong while it is looked for, or pulled, is told apart by its kind", async () => {
+test("failures of an inspection and of a pull have different reasons, depending on their kind", async () => {
   const outcomeOf = async (given: Given): Promise<string> => (await ensured(given)).outcome;
 
   expect(await outcomeOf({ inspect: new InvalidInputError("bad") })).toBe('InvalidImageName: Failed to inspect image "app:1": bad');
@@ -90,11 +90,11 @@ test("what goes wrong while it is looked for, or pulled, is told apart by its ki
   expect(await outcomeOf({ policy: "Always", pull: new UnavailableError("away") })).toBe("ErrImagePull: away");
 });
 
-test("an image that may not be pulled is taken where it is there", async () => {
+test("with policy Never an existing image is used", async () => {
   expect((await ensured({ policy: "Never" })).outcome).toBe(held.id);
 });
 
-test("who gives up ends a look and a pull with the reason", async () => {
+test("an abort ends an inspection and a pull with the signal's reason", async () => {
   for (const step of ["inspect", "pull"] as const) {
     const abort = new AbortController();
     const give = async (): Promise<never> => {

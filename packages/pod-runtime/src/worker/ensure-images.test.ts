@@ -24,7 +24,7 @@ const pod = podWith({
   ],
 });
 
-/** Ensures the container's images where these are on the machine, and those in the registry. */
+/** Makes a container's images available, some of which are on the machine, and others in the registry. */
 async function ensured({
   held = [],
   registry = [],
@@ -54,7 +54,7 @@ async function ensured({
   return { outcome, told };
 }
 
-test("the images of a container's volumes are made sure of before its own, and told of as the pod's", async () => {
+test("images of volumes are made available before the container's own, with events on the pod", async () => {
   const { outcome, told } = await ensured({ held: ["app:1", "model:1"], registry: ["data:1"] });
 
   expect(outcome).toEqual({
@@ -72,7 +72,7 @@ test("the images of a container's volumes are made sure of before its own, and t
   ]);
 });
 
-test("every volume's image is tried, the last that is missing is the container's trouble, and its own is not asked for", async () => {
+test("every volume's image is tried, the last missing one is the reason why the container waits, and its own image is not tried", async () => {
   const { outcome, told } = await ensured({ held: ["app:1"] });
 
   expect(outcome).toBeInstanceOf(VolumeImageError);
@@ -90,14 +90,14 @@ test("every volume's image is tried, the last that is missing is the container's
   ]);
 });
 
-test("that its own image is missing is no volume's fault", async () => {
+test("a missing image of the container itself is not the error of a volume", async () => {
   const { outcome } = await ensured({ held: ["model:1"], registry: ["data:1"] });
 
   expect(outcome).toBeInstanceOf(ImageError);
   expect(outcome).not.toBeInstanceOf(VolumeImageError);
 });
 
-test("a container without an image, or without volumes, asks for its own alone, and by default only where it is not there", async () => {
+test("without volumes only the container's own image is requested, and by default it is pulled only if it is missing", async () => {
   const looked: string[] = [];
   const runtime = {
     inspectImage: async (image: string) => {
@@ -116,7 +116,7 @@ test("a container without an image, or without volumes, asks for its own alone, 
   await expect(ensureImages(podWith({}), { name: "app" }, options, never)).rejects.toMatchObject({ reason: "InvalidImageName" });
 });
 
-test("who gives up hears of no volume that is missing", async () => {
+test("an abort is not reported as a missing image of a volume", async () => {
   const abort = new AbortController();
   const told: unknown[] = [];
   const give = async (): Promise<never> => {
@@ -134,19 +134,19 @@ test("who gives up hears of no volume that is missing", async () => {
   expect(told).toEqual([]);
 });
 
-test("what is no failure of an image is not taken for one", async () => {
+test("an internal error is not reported as the failure of an image", async () => {
   const credentials = (): never => {
-    throw new TypeError("a fault of ours");
+    throw new TypeError("an internal error");
   };
   const runtime = {
     inspectImage: () => Promise.reject(new NotFoundError("none")),
     pullImage: () => Promise.reject(new NotFoundError("none")),
   };
   const tell = (): never => {
-    throw new TypeError("a fault of ours");
+    throw new TypeError("an internal error");
   };
 
   await expect(ensureImages(pod, container, { runtime, clock: new VirtualClock(), credentials, tell }, never)).rejects.toThrow(
-    "a fault of ours",
+    "an internal error",
   );
 });

@@ -6,7 +6,7 @@ import type { PodCgroupKeeper } from "./pod-cgroup-keeper.ts";
 
 const withCpu = (cpu: string): Pod => podWith({ containers: [{ name: "app", image: "app:1", resources: { limits: { cpu } } }] });
 
-/** Notes what is asked of it among the runtime's calls. */
+/** Records its calls among those of the runtime. */
 function keeperOf({ runtime: { calls } }: NodeRig): PodCgroupKeeper {
   const note =
     <T>(what: string, answer: T) =>
@@ -23,12 +23,12 @@ function keeperOf({ runtime: { calls } }: NodeRig): PodCgroupKeeper {
   };
 }
 
-/** What concerns cgroups and changes, in order. */
+/** Calls that concern cgroups and changes, in order. */
 function callsOf({ runtime: { calls } }: NodeRig): readonly string[] {
   return calls.splice(0).filter((call) => /^(prepare|grow|fit|release|createSandbox|createContainer|resize|removeSandbox)/.test(call));
 }
 
-test("a pod's cgroup is there before its sandbox, follows the pod's resources, and goes after all else", async () => {
+test("a pod's cgroup is created before its sandbox, follows the pod's resources, and is removed last", async () => {
   const rig = new NodeRig();
   rig.start({ cgroups: keeperOf(rig) });
   const ref = await rig.create(withCpu("1"));
@@ -44,7 +44,7 @@ test("a pod's cgroup is there before its sandbox, follows the pod's resources, a
   expect(callsOf(rig).map((call) => call.split(" ")[0])).toEqual(["removeSandbox", "release"]);
 });
 
-test("the next program makes sure of it once, and nothing is shown of that", async () => {
+test("the next program checks the cgroup once, which is not reported", async () => {
   const rig = new NodeRig();
   rig.start({ cgroups: keeperOf(rig) });
   await rig.create(withCpu("1"));
@@ -60,7 +60,7 @@ test("the next program makes sure of it once, and nothing is shown of that", asy
   expect(JSON.stringify(updates)).not.toContain("PodResizeInProgress");
 });
 
-test("a change that came while no program ran is made by the next", async () => {
+test("a change that came while no program was running is made by the next one", async () => {
   const rig = new NodeRig();
   rig.start({ cgroups: keeperOf(rig) });
   await rig.create(withCpu("2"));

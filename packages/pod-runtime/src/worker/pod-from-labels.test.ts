@@ -18,14 +18,14 @@ function held(name: string, attempt: number, role: string, container: Partial<Co
 const podOf = (...containers: readonly RuntimeContainer[]): ReturnType<typeof podFromLabels> =>
   podFromLabels(ref, { sandboxes: [], containers });
 
-test("a pod of which nothing is left but a sandbox has its name, no containers, and is never started again", () => {
+test("a pod of which only a sandbox is left has its name and no containers, and is never started again", () => {
   expect(podOf()).toEqual({
     metadata: { namespace: "shop", name: "web", uid: "u1" },
     spec: { restartPolicy: "Never", containers: [] },
   });
 });
 
-test("containers are in the lists that they came from, and sidecars go on running", () => {
+test("containers are in their original lists, and sidecars keep running", () => {
   const { spec } = podOf(held("init", 0, "init"), held("proxy", 0, "sidecar"), held("app", 0, "main"), held("debug", 0, "ephemeral"));
 
   expect(spec).toEqual({
@@ -43,19 +43,19 @@ test("a pod without init and ephemeral containers has no such lists", () => {
   expect(Object.keys(podOf(held("app", 0, "main")).spec ?? {})).toEqual(["restartPolicy", "containers"]);
 });
 
-test("the newest attempt tells of a container, wherever it is in the list", () => {
+test("the newest attempt determines a container's fields, wherever it is in the list", () => {
   const [second, tenth, third] = [held("app", 2, "main"), held("app", 10, "main"), held("app", 3, "main")];
 
   expect(podOf(second, tenth, third).spec?.containers).toEqual([{ name: "app", image: "app:10" }]);
 });
 
-test("of two of one attempt the first counts", () => {
+test("of two with the same attempt the first one counts", () => {
   const again = { ...held("app", 1, "main"), labels: { ...held("app", 1, "main").labels, [labelNames.image]: "other" } };
 
   expect(podOf(held("app", 1, "main"), again).spec?.containers).toEqual([{ name: "app", image: "app:1" }]);
 });
 
-test("how a container is ended, and what it may use, comes from its labels", () => {
+test("a container's resources, and the way to stop it, come from its labels", () => {
   const preStop = { exec: { command: ["bye"] } };
   const resources = { limits: { cpu: "1" } };
   const ports = [{ name: "web", containerPort: 80 }];
@@ -65,7 +65,7 @@ test("how a container is ended, and what it may use, comes from its labels", () 
   ]);
 });
 
-test("a container without a role is a main one, and what is none of ours is left out", () => {
+test("a container without a role is a main one, and objects of others are left out", () => {
   const { [labelNames.role]: _, ...labels } = held("old", 0, "main").labels;
   const stranger = { ...held("x", 0, "main"), labels: { [labelNames.container]: "x" } };
   const nameless = { ...held("y", 0, "main"), labels: { [labelNames.attempt]: "0" } };

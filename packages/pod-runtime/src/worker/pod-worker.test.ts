@@ -22,7 +22,7 @@ class WorkerRig {
   readonly notices: string[] = [];
   report: ProviderPodStatus | undefined;
 
-  /** A worker that does not run yet. */
+  /** A worker that is not running yet. */
   make(pod: Pod, more: Partial<PodWorkerOptions> = {}): PodWorker {
     const now = { wallMs: this.clock.now(), monotonicMs: this.clock.monotonic() };
     return new PodWorker({
@@ -39,7 +39,7 @@ class WorkerRig {
     });
   }
 
-  /** A worker that runs; `end` kills the program it is in. */
+  /** A running worker; `end` kills the program that it belongs to. */
   start(pod: Pod): { worker: PodWorker; end: () => void; done: Promise<unknown> } {
     const abort = new AbortController();
     const worker = this.make(pod);
@@ -51,7 +51,7 @@ class WorkerRig {
     return { sandboxes: [...this.runtime.sandboxes.values()], containers: [...this.runtime.containers.values()] };
   }
 
-  /** Ids of the containers that run. */
+  /** Ids of the running containers. */
   get running(): readonly string[] {
     return [...this.runtime.containers.values()].filter(({ state }) => state.kind === "running").map(({ id }) => id);
   }
@@ -71,7 +71,7 @@ test("PodWorker.run starts a pod, and resolves when it was deleted and nothing i
   expect([rig.runtime.sandboxes.size, rig.runtime.containers.size, rig.clock.pending]).toEqual([0, 0, 0]);
 });
 
-test("a worker that comes after another goes on with the same containers", async () => {
+test("a later worker continues with the same containers", async () => {
   const rig = new WorkerRig();
   const first = rig.start(podWith({}));
   await rig.clock.advance(0);
@@ -87,7 +87,7 @@ test("a worker that comes after another goes on with the same containers", async
   second.end();
 });
 
-test("a deletion that was under way goes on with what is left of its grace", async () => {
+test("a deletion in progress continues with the rest of its grace period", async () => {
   const rig = new WorkerRig();
   const first = rig.start(podWith({}));
   await rig.clock.advance(0);
@@ -102,7 +102,7 @@ test("a deletion that was under way goes on with what is left of its grace", asy
   expect(await second.done).toBeUndefined();
 });
 
-test("a preStop hook that has used up the grace runs on until its container has ended", async () => {
+test("a preStop hook that exceeds the grace period runs until its container has ended", async () => {
   const rig = new WorkerRig();
   const givenUp: string[] = [];
   rig.runtime.exec = (_id, _command, _io, signal) => {
@@ -126,7 +126,7 @@ test("a preStop hook that has used up the grace runs on until its container has 
   expect(givenUp).toEqual(["after its container"]);
 });
 
-test("an exit while nobody looked is counted once", async () => {
+test("an exit that was not observed is counted once", async () => {
   const rig = new WorkerRig();
   const first = rig.start(podWith({}));
   await rig.clock.advance(0);
@@ -140,7 +140,7 @@ test("an exit while nobody looked is counted once", async () => {
   second.end();
 });
 
-test("a runtime that is away at every step holds the pod up and no more", async () => {
+test("a runtime that is unavailable at every step only delays the pod", async () => {
   const rig = new WorkerRig();
   for (const method of ["createSandbox", "createContainer", "stopContainer", "stopSandbox", "removeSandbox"]) rig.runtime.failNext(method);
   const { worker, done } = rig.start(podWith({}));
@@ -153,7 +153,7 @@ test("a runtime that is away at every step holds the pod up and no more", async 
   expect(await done).toBeUndefined();
 });
 
-test("events of the runtime lead to a restart, and a container removed behind our back counts as lost", async () => {
+test("events of the runtime lead to a restart, and a container that others have removed counts as lost", async () => {
   const rig = new WorkerRig();
   const { worker, end } = rig.start(podWith({}));
   await rig.clock.advance(0);
@@ -192,7 +192,7 @@ test("a failing liveness probe restarts the container", async () => {
   end();
 });
 
-test("people hear of an attempt of a probe that has failed, and of one that went well with a warning", async () => {
+test("failed attempts of a probe, and successful ones with a warning, cause events", async () => {
   const server = createServer((_, response) => response.writeHead(302, { location: "http://192.0.2.1/" }).end("elsewhere"));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -212,7 +212,7 @@ test("people hear of an attempt of a probe that has failed, and of one that went
   await new Promise((resolve) => server.close(resolve));
 });
 
-test("of the containers that have ended the last two stay", async () => {
+test("of the ended containers the last two stay", async () => {
   const rig = new WorkerRig();
   const { worker, end } = rig.start(podWith({}));
   await rig.clock.advance(0);
@@ -229,7 +229,7 @@ test("of the containers that have ended the last two stay", async () => {
   end();
 });
 
-test("a worker that is not to run does nothing, and says why", async () => {
+test("a worker whose signal is already aborted does nothing, and rejects with its reason", async () => {
   const rig = new WorkerRig();
   const worker = rig.make(podWith({}));
 
@@ -238,7 +238,7 @@ test("a worker that is not to run does nothing, and says why", async () => {
   expect([rig.runtime.calls, rig.clock.pending]).toEqual([[], 0]);
 });
 
-test("a worker has a report before it runs, and tells of each that is another", async () => {
+test("a worker has a report before it runs, and reports each change", async () => {
   const rig = new WorkerRig();
   const reports: unknown[] = [];
   const worker = rig.make(podWith({}), { onReport: (report) => reports.push(report) });
@@ -257,7 +257,7 @@ test("a worker has a report before it runs, and tells of each that is another", 
   end.abort(new Error("enough"));
 });
 
-test("after its end a worker takes nothing in any more, and has no timer", async () => {
+test("after its end a worker ignores events, and has no timer", async () => {
   const rig = new WorkerRig();
   const { worker, end, done } = rig.start(podWith({ activeDeadlineSeconds: 60 }));
   await rig.clock.advance(0);
@@ -271,7 +271,7 @@ test("after its end a worker takes nothing in any more, and has no timer", async
   expect([rig.clock.pending, rig.running.length, worker.state.isDeleted]).toEqual([0, 1, false]);
 });
 
-test("a worker does what is due without being told, to the millisecond", async () => {
+test("a worker acts when something is due, without an event, to the millisecond", async () => {
   const rig = new WorkerRig();
   const { end } = rig.start(podWith({ activeDeadlineSeconds: 60 }));
   await rig.clock.advance(59_999);
@@ -282,7 +282,7 @@ test("a worker does what is due without being told, to the millisecond", async (
   end();
 });
 
-test("each probe that fails is told of with its name, as a warning about its container", async () => {
+test("each failed probe causes an event with its name, as a warning about its container", async () => {
   const rig = new WorkerRig();
   const check = { exec: { command: ["check"] }, periodSeconds: 1_000 };
   const notices: unknown[] = [];
@@ -312,7 +312,7 @@ test("each probe that fails is told of with its name, as a warning about its con
 test.for([
   ["the pod's", {}, ["127.0.0.1"], "192.0.2.9"],
   ["the node's", { hostNetwork: true }, [], "127.0.0.1"],
-] as const)("probes ask %s address", async ([, spec, ips, hostIP]) => {
+] as const)("probes use %s address", async ([, spec, ips, hostIP]) => {
   const asked = Promise.withResolvers<void>();
   const server = createServer((_, response) => {
     asked.resolve();
@@ -338,7 +338,7 @@ test.for([
   await new Promise((resolve) => server.close(resolve));
 });
 
-test("a pod on its own network is never asked at the node's address", async () => {
+test("a pod on its own network is never probed at the node's address", async () => {
   const rig = new WorkerRig();
   const create = rig.runtime.createSandbox.bind(rig.runtime);
   rig.runtime.createSandbox = async (wish) => ({ ...(await create(wish)), ips: [] });

@@ -73,7 +73,7 @@ export class PodWorker {
   }
 
   /**
-   * Runs the pod; resolves when the runtime holds nothing of it any more. After an abort its containers go on.
+   * Runs the pod; resolves when the runtime holds nothing of it any more. After an abort its containers continue to run.
    *
    * @throws `signal.reason` when aborted
    */

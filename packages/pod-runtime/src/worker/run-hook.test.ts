@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
 });
 
-/** A container whose commands end with 3 and say why. */
+/** A container whose commands exit with 3 and an error message. */
 const runtime: Pick<ContainerRuntime, "exec"> = {
   async exec(_id, command, io) {
     io.stderr?.write("no such file");
@@ -23,7 +23,7 @@ const runtime: Pick<ContainerRuntime, "exec"> = {
   },
 };
 
-/** Runs a hook of a container at 127.0.0.1; what was told meanwhile. */
+/** Runs a hook of a container at 127.0.0.1. @returns the recorded events */
 async function run(hook: HookSpec, ports: Container["ports"] = [], clock: Clock = new VirtualClock()): Promise<readonly PodNotice[]> {
   const told: PodNotice[] = [];
   const tell = (notice: PodNotice): void => void told.push(notice);
@@ -36,7 +36,7 @@ interface Asked {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A server in the container that answers with a status, and what it was asked. */
+/** A server in the container that answers with a status, and its requests. */
 async function serve(status = 200): Promise<{ readonly port: number; readonly asked: readonly Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer(({ url, headers }, response) => {
@@ -50,13 +50,13 @@ async function serve(status = 200): Promise<{ readonly port: number; readonly as
 }
 
 describe("a hook", () => {
-  test("may be a command, whose exit code counts", async () => {
+  test("may be a command, whose exit code determines the result", async () => {
     await run({ exec: { command: ["true"] } });
 
     await expect(run({ exec: { command: ["rm", "x"] } })).rejects.toThrow(`command 'rm x' exited with 3, message: "no such file"`);
   });
 
-  test("may be a time to wait for", async () => {
+  test("may be a time to wait", async () => {
     const clock = new VirtualClock();
     const order: string[] = [];
     const waited = run({ sleep: { seconds: 5 } }, [], clock).then(() => order.push("over"));
@@ -69,13 +69,13 @@ describe("a hook", () => {
     expect(order).toEqual(["before", "over"]);
   });
 
-  test("without an action is told to be none", async () => {
+  test("without an action is refused", async () => {
     await expect(run({})).rejects.toThrow("it has none of exec, httpGet and sleep");
   });
 });
 
 describe("a hook by HTTP", () => {
-  test("goes to the pod, at a port that may be named, as a kubelet's", async () => {
+  test("is sent to the pod, to a port that may be named, like a kubelet's", async () => {
     const { port, asked } = await serve();
 
     await run({ httpGet: { path: "/ready?x=1", port: "web", httpHeaders: [{ name: "X-Own", value: "1" }] } }, [
@@ -87,7 +87,7 @@ describe("a hook by HTTP", () => {
     ]);
   });
 
-  test.each([200, 404, 500])("has succeeded with an answer, whichever it is (%d)", async (status) => {
+  test.each([200, 404, 500])("has succeeded with any answer (%d)", async (status) => {
     const { port, asked } = await serve(status);
 
     await run({ httpGet: { port } });
@@ -95,11 +95,11 @@ describe("a hook by HTTP", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("has failed where nobody answers", async () => {
+  test("has failed if nothing answers", async () => {
     await expect(run({ httpGet: { path: "/x", port: 1 } })).rejects.toThrow(`Get "http://127.0.0.1:1/x": connect ECONNREFUSED 127.0.0.1:1`);
   });
 
-  test("that asks for HTTPS where HTTP is spoken is made again by HTTP, without credentials, and that is told", async () => {
+  test("by HTTPS is repeated by HTTP without credentials if the server speaks HTTP, with an event", async () => {
     const { port, asked } = await serve();
     const httpHeaders = [
       { name: "Authorization", value: "Bearer canary" },
@@ -114,8 +114,8 @@ describe("a hook by HTTP", () => {
   });
 });
 
-describe("a hook by HTTPS that is made again by HTTP", () => {
-  test("and fails then, has failed as it first did, and nothing is told", async () => {
+describe("a hook by HTTPS that is repeated by HTTP", () => {
+  test("and fails again has the first error, and causes no event", async () => {
     const server = createServer((request) => request.socket.destroy());
     servers.push(server);
     server.listen(0, "127.0.0.1");
@@ -125,7 +125,7 @@ describe("a hook by HTTPS that is made again by HTTP", () => {
     await expect(run({ httpGet: { scheme: "HTTPS", port } })).rejects.toThrow(`Get "https://127.0.0.1:${port}/"`);
   });
 
-  test("asks for the same path, with what follows it", async () => {
+  test("requests the same path, including the query", async () => {
     const { port, asked } = await serve();
 
     await run({ httpGet: { scheme: "HTTPS", port, path: "/up?x=1" } });
@@ -134,7 +134,7 @@ describe("a hook by HTTPS that is made again by HTTP", () => {
   });
 });
 
-test("a hook by HTTPS whose connection is cut is not made again by HTTP", async () => {
+test("a hook by HTTPS whose connection is cut is not repeated by HTTP", async () => {
   let connections = 0;
   const { port, asked } = await serve();
   const [server] = servers;
@@ -147,15 +147,15 @@ test("a hook by HTTPS whose connection is cut is not made again by HTTP", async 
   expect([connections, asked]).toEqual([1, []]);
 });
 
-test("a hook by HTTPS that nobody answers is not made again", async () => {
+test("a hook by HTTPS without an answer is not repeated", async () => {
   await expect(run({ httpGet: { scheme: "HTTPS", port: 1 } })).rejects.toThrow(`Get "https://127.0.0.1:1/": connect ECONNREFUSED`);
 });
 
-test("a hook that is a command without words is run as it is, and one that fails names none", async () => {
+test("a hook with an empty command is run unchanged, and its error names no command", async () => {
   await expect(run({ exec: {} })).rejects.toThrow(`command '' exited with 3, message: "no such file"`);
 });
 
-test("a hook that is given up ends with its reason", async () => {
+test("an aborted hook ends with the signal's reason", async () => {
   const abort = new AbortController();
   const target = { runtime, id: "c1", container: { name: "app" }, podIP: "127.0.0.1", clock: new VirtualClock(), tell: () => {} };
   const asked = runHook({ sleep: { seconds: 5 } }, target, abort.signal);

@@ -7,7 +7,7 @@ import { startContainer, type StartOutcome } from "./start-container.ts";
 
 const never = new AbortController().signal;
 
-/** A runtime that holds one container, in its sandbox. */
+/** A runtime with one container in its sandbox. */
 function runtimeWith(state: RuntimeContainerState): FakeRuntime {
   const runtime = new FakeRuntime(new VirtualClock());
   runtime.sandboxes.set("s1", { id: "s1", labels: {}, isReady: true, ips: [], createdAtMs: 0 });
@@ -23,14 +23,14 @@ const running: RuntimeContainerState = { kind: "running", startedAtMs: 7 };
 const ranAndEnded: RuntimeContainerState = { kind: "exited", exitCode: 3, startedAtMs: 7, finishedAtMs: 9 };
 const neverRan: RuntimeContainerState = { kind: "exited", exitCode: 127, finishedAtMs: 9 };
 
-test("a container that was made is started, and looked at once it runs", async () => {
+test("a created container is started, and then inspected", async () => {
   const runtime = runtimeWith(created);
 
   expect(await start(runtime)).toMatchObject({ kind: "begun", container: { id: "c1", state: { kind: "running" } } });
   expect(runtime.calls).toEqual(["startContainer c1", "inspectContainer c1"]);
 });
 
-test("a container that runs and cannot be looked at has begun all the same", async () => {
+test("a running container that cannot be inspected counts as started", async () => {
   const runtime = runtimeWith(created);
   runtime.failNext("inspectContainer");
 
@@ -38,7 +38,7 @@ test("a container that runs and cannot be looked at has begun all the same", asy
 });
 
 test.for([running, ranAndEnded])(
-  "where an earlier start may have reached the runtime, one that is %o is not started again",
+  "if an earlier start may have reached the runtime, a container that is %o is not started again",
   async (state) => {
     const runtime = runtimeWith(state);
 
@@ -47,14 +47,14 @@ test.for([running, ranAndEnded])(
   },
 );
 
-test("where an earlier start may have reached the runtime and did not, it is started", async () => {
+test("if an earlier start may have reached the runtime but has not, the container is started", async () => {
   const runtime = runtimeWith(created);
 
   expect(await start(runtime, true)).toMatchObject({ kind: "begun" });
   expect(runtime.calls).toContain("startContainer c1");
 });
 
-test("where it cannot be seen whether an earlier start came through, it is not started", async () => {
+test("if the result of an earlier start cannot be determined, the container is not started", async () => {
   const runtime = runtimeWith(running);
   runtime.failNext("inspectContainer", 2);
 
@@ -62,7 +62,7 @@ test("where it cannot be seen whether an earlier start came through, it is not s
   expect(runtime.calls).not.toContain("startContainer c1");
 });
 
-test.for([running, ranAndEnded])("a start that failed of a container that is %o has come through", async (state) => {
+test.for([running, ranAndEnded])("after a failed start, a container that is %o has begun", async (state) => {
   const runtime = runtimeWith(state);
   runtime.failures.set("startContainer", [new InvalidInputError("no")]);
 
@@ -77,7 +77,7 @@ test("a container that ended without having run is refused, with its exit code",
 });
 
 test.for([new ConflictError("later"), new UnavailableError("later"), new DeadlineExceededError("later")])(
-  "a start that ended with %s may go well later",
+  "a start that failed with %s may succeed later",
   async (error) => {
     const runtime = runtimeWith(created);
     runtime.failures.set("startContainer", [error]);
@@ -87,7 +87,7 @@ test.for([new ConflictError("later"), new UnavailableError("later"), new Deadlin
 );
 
 test.for([new InvalidInputError("no such command"), new Error("no such command")])(
-  "a start that ended with %s is refused",
+  "a start that failed with %s is refused",
   async (error) => {
     const runtime = runtimeWith(created);
     runtime.failures.set("startContainer", [error]);
@@ -96,7 +96,7 @@ test.for([new InvalidInputError("no such command"), new Error("no such command")
   },
 );
 
-test("a start that failed of a container that cannot be looked at is unclear", async () => {
+test("after a failed start, a container that cannot be inspected has an unclear result", async () => {
   const runtime = runtimeWith(created);
   runtime.failures.set("startContainer", [new InvalidInputError("no such command")]);
   runtime.failNext("inspectContainer");
@@ -104,7 +104,7 @@ test("a start that failed of a container that cannot be looked at is unclear", a
   expect(await start(runtime)).toEqual({ kind: "unclear", message: "no such command" });
 });
 
-test("a start that is given up ends with the signal's reason, whatever the runtime says", async () => {
+test("an aborted start ends with the signal's reason, whatever the runtime says", async () => {
   const abort = new AbortController();
   const reason = new Error("given up");
   const runtime = runtimeWith(created);
@@ -117,7 +117,7 @@ test("a start that is given up ends with the signal's reason, whatever the runti
   expect(runtime.calls).toEqual([]);
 });
 
-test("a look that is given up ends with the signal's reason", async () => {
+test("an aborted inspection ends with the signal's reason", async () => {
   const abort = new AbortController();
   const reason = new Error("given up");
   const runtime = runtimeWith(created);

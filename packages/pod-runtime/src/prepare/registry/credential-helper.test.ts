@@ -11,7 +11,7 @@ let programs = 0;
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "credential-helper-"))));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A program of a few lines of shell. */
+/** A program consisting of a few lines of shell. */
 async function program(script: string): Promise<string> {
   const path = join(folder, `helper-${++programs}`);
   await writeFile(path, `#!/bin/sh\n${script}\n`);
@@ -23,18 +23,18 @@ const ask = async (script: string, signal = new AbortController().signal, clock 
   askCredentialHelper(await program(script), "registry.example.com", { clock, signal });
 
 describe("askCredentialHelper", () => {
-  test("asks for the server, and reads name and password", async () => {
+  test("sends the server, and reads name and password", async () => {
     expect(await ask(`read server; echo "{\\"ServerURL\\":\\"$server\\",\\"Username\\":\\"$1\\",\\"Secret\\":\\"$server\\"}"`)).toEqual({
       username: "get",
       password: "registry.example.com",
     });
   });
 
-  test("takes the user <token> for an identity token, and needs not be read by the helper", async () => {
+  test("returns an identity token for the user <token>, and the helper need not read its input", async () => {
     expect(await ask(`echo '{"Username":"<token>","Secret":"abc"}'`)).toEqual({ identityToken: "abc" });
   });
 
-  test("tells apart that there are none, and shows nothing of what was written", async () => {
+  test("distinguishes missing credentials from failures, and shows no output of the helper", async () => {
     await expect(ask("echo 'credentials not found in native keychain'; exit 1")).rejects.toMatchObject({ code: "VK_NOT_FOUND" });
     const error: unknown = await ask("echo hunter22; echo hunter22 >&2; exit 3").catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringMatching(/it ended with 3$/) });
@@ -42,7 +42,7 @@ describe("askCredentialHelper", () => {
     expect(messageOf(malformed)).toMatch(/expected a JSON object with Username and Secret$/);
   });
 
-  test("says so if there is no such program", async () => {
+  test("reports a missing program", async () => {
     const asked = askCredentialHelper("docker-credential-that-is-not-there", "x", {
       clock: new VirtualClock(),
       signal: AbortSignal.any([]),
@@ -50,7 +50,7 @@ describe("askCredentialHelper", () => {
     await expect(asked).rejects.toThrow(/the program is not on the PATH$/);
   });
 
-  test("ends with its signal, and the program with it", async () => {
+  test("ends when aborted, and kills the program", async () => {
     const abort = new AbortController();
     const asked = ask("exec sleep 600", abort.signal);
     abort.abort(new Error("over"));
@@ -58,7 +58,7 @@ describe("askCredentialHelper", () => {
   });
 });
 
-test("a helper that is stuck is ended after half a minute", async () => {
+test("a helper that does not answer is killed after half a minute", async () => {
   const clock = new VirtualClock();
   const asked = ask("exec sleep 600", undefined, clock).catch((error: unknown) => error);
   let ended: unknown;
@@ -72,7 +72,7 @@ test("a helper that is stuck is ended after half a minute", async () => {
   expect(await asked).toMatchObject({ code: "VK_DEADLINE_EXCEEDED", message: expect.stringContaining("it did not end within 30000 ms") });
 });
 
-test("a helper that writes without end is ended", async () => {
+test("a helper that writes without end is killed", async () => {
   await expect(ask("exec yes")).rejects.toMatchObject({
     code: "VK_UNAVAILABLE",
     message: expect.stringMatching(/it ended with a signal$/),
@@ -85,13 +85,13 @@ test("a helper may write up to 64 KiB", async () => {
   expect(await ask(`printf '{"Username":"u","Secret":"%s"}' ${secret}`)).toEqual({ username: "u", password: secret });
 });
 
-test("a helper that writes more than 64 KiB is ended, though it says what it should", async () => {
+test("a helper that writes more than 64 KiB is killed, even if its answer is valid", async () => {
   const answer = `printf '{"Username":"u","Secret":"'; head -c 70000 /dev/zero | tr '\\0' x; echo '"}'; exec sleep 600`;
 
   await expect(ask(answer)).rejects.toMatchObject({ code: "VK_UNAVAILABLE", message: expect.stringMatching(/it ended with a signal$/) });
 });
 
-test("a helper that may not be run says so", async () => {
+test("a helper that cannot be executed is an error", async () => {
   const path = await program("true");
   await chmod(path, 0o600);
 
@@ -100,16 +100,16 @@ test("a helper that may not be run says so", async () => {
   );
 });
 
-test.for(["null", "1", `{"Username":"u"}`, `{"Secret":"s"}`, `{"Username":1,"Secret":"s"}`])("the answer %s is none", async (answer) => {
+test.for(["null", "1", `{"Username":"u"}`, `{"Secret":"s"}`, `{"Username":1,"Secret":"s"}`])("the answer %s is invalid", async (answer) => {
   await expect(ask(`echo '${answer}'`)).rejects.toMatchObject({ code: "VK_INVALID_INPUT" });
 });
 
-test("a helper that failed is not taken at its word", async () => {
+test("the answer of a helper that has failed is ignored", async () => {
   await expect(ask(`echo '{"Username":"u","Secret":"s"}'; exit 1`)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
   await expect(ask("echo 'sorry, credentials not found'; exit 1")).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
 });
 
-test("nothing is begun for who has given up already, and no timer is left of what has ended", async () => {
+test("an aborted call starts no program, and a finished call leaves no timer", async () => {
   const clock = new VirtualClock();
   const marker = join(folder, "marker");
 

@@ -37,7 +37,7 @@ class KeychainRig {
     await writeFile(this.configFile, typeof config === "string" ? config : JSON.stringify(config));
   }
 
-  /** Users of the credentials for an image, in their order. */
+  /** Users of the credentials for an image, in order. */
   async users(image: string, imagePullSecrets: string[] = [], abort: AbortSignal = signal): Promise<readonly string[]> {
     const keychain = new RegistryKeychain({
       host: {
@@ -62,7 +62,7 @@ class KeychainRig {
 }
 
 describe("RegistryKeychain", () => {
-  test("finds all that fit in a pod's secrets of both types, the most fitting first", async () => {
+  test("finds all matching credentials in a pod's secrets of both types, the best match first", async () => {
     const rig = new KeychainRig();
     rig.secrets["new"] = secret("kubernetes.io/dockerconfigjson", ".dockerconfigjson", {
       auths: auths({ "quay.io": "host", "docker.io": "other", "*.io": "glob" }),
@@ -74,7 +74,7 @@ describe("RegistryKeychain", () => {
     expect(await rig.users("ghcr.example.com/x", ["new", "old"])).toEqual([]);
   });
 
-  test("tries a pod's own before the node's, and the node's helper before what its file holds", async () => {
+  test("returns a pod's own credentials before the node's, and those of the node's helper before those in its file", async () => {
     const rig = new KeychainRig();
     await rig.writeConfig({ auths: auths({ "quay.io": "node" }), credHelpers: { "quay.io": "pass" } });
     rig.secrets["own"] = secret("kubernetes.io/dockerconfigjson", ".dockerconfigjson", { auths: auths({ "quay.io": "own" }) });
@@ -83,7 +83,7 @@ describe("RegistryKeychain", () => {
     expect(rig.asked).toEqual(["docker-credential-pass quay.io"]);
   });
 
-  test("asks the node's store for registries without a helper, Docker's own by its old address", async () => {
+  test("uses the node's store for registries without a helper, with the old address for Docker's own", async () => {
     const rig = new KeychainRig();
     await rig.writeConfig({ credsStore: "desktop", credHelpers: { "quay.io": "pass" } });
 
@@ -91,7 +91,7 @@ describe("RegistryKeychain", () => {
     expect(rig.asked).toEqual(["docker-credential-desktop https://index.docker.io/v1/"]);
   });
 
-  test("runs no program but helpers", async () => {
+  test("runs only programs with a helper's name", async () => {
     const rig = new KeychainRig();
     await rig.writeConfig({ credsStore: "../../bin/sh" });
 
@@ -99,7 +99,7 @@ describe("RegistryKeychain", () => {
     expect(rig.asked).toEqual([]);
   });
 
-  test("a secret that is missing or malformed is left out, with a kubelet's event, and nothing of it is shown", async () => {
+  test("a missing or malformed secret is left out with a kubelet's event, and its content is not shown", async () => {
     const rig = new KeychainRig();
     rig.secrets["good"] = secret("kubernetes.io/dockerconfigjson", ".dockerconfigjson", { auths: auths({ "quay.io": "good" }) });
     rig.secrets["broken"] = {
@@ -121,7 +121,7 @@ describe("RegistryKeychain", () => {
     expect(JSON.stringify(rig.logged.map((fields) => Object.values(fields).map(String)))).not.toContain("hunter22");
   });
 
-  test("a helper or file that fails leaves the rest, and says so in the log, unless there are just none", async () => {
+  test("a helper or file that fails is logged and left out, except if it just has no credentials", async () => {
     const rig = new KeychainRig();
     await rig.writeConfig({ auths: auths({ "quay.io": "node" }), credsStore: "pass" });
     rig.askHelper = () => Promise.reject(new UnavailableError("locked"));
@@ -137,14 +137,14 @@ describe("RegistryKeychain", () => {
     expect(rig.logged).toHaveLength(2);
   });
 
-  test("ends with its signal", async () => {
+  test("rejects with the signal's reason when aborted", async () => {
     const rig = new KeychainRig();
     await rig.writeConfig({ credsStore: "pass" });
     await expect(rig.users("quay.io/x", [], AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
   });
 });
 
-test("one secret that is missing is enough for an event", async () => {
+test("a single missing secret causes an event", async () => {
   const rig = new KeychainRig();
 
   expect(await rig.users("quay.io/x", ["missing"])).toEqual([]);
@@ -152,7 +152,7 @@ test("one secret that is missing is enough for an event", async () => {
   expect(rig.events).toMatchObject([{ message: expect.stringContaining("(missing)") }]);
 });
 
-test("a pod without secrets on a node without a file has no credentials, and nothing is said", async () => {
+test("a pod without secrets on a node without a file has no credentials, and nothing is logged", async () => {
   const rig = new KeychainRig();
 
   expect([await rig.users("quay.io/x"), rig.events, rig.logged]).toEqual([[], [], []]);

@@ -30,7 +30,7 @@ function ref(uid: string): { namespace: string; name: string; uid: string } {
   return { namespace: "default", name: `web-${uid}`, uid };
 }
 
-test("a local volume is mounted from its own path, whatever the policy says of paths that pods name, and stays when its pod goes", async () => {
+test("a local volume is mounted from its own path, whatever the policy allows pods to name, and stays when its pod is removed", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   rig.resolved.bind("data", claimOn({ kind: "local", path: folder.path }));
@@ -47,7 +47,7 @@ test("a local volume is mounted from its own path, whatever the policy says of p
 test.for([
   ["does not exist", "missing", 'MountVolume.NewMounter initialization failed for volume "pv-1" : path "FOLDER/missing" does not exist'],
   ["is a file", "file", 'MountVolume.NewMounter initialization failed for volume "pv-1" : path "FOLDER/file" is not a directory'],
-] as const)("a local volume whose path %s is told in a kubelet's words", async ([, name, message]) => {
+] as const)("a local volume whose path %s is refused in a kubelet's words", async ([, name, message]) => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   await writeFile(join(folder.path, "file"), "");
@@ -62,7 +62,7 @@ test.for([
   expect(await readdir(join(rig.root, "pods/u1"))).toEqual([]);
 });
 
-test("a hostPath volume is checked and made as its type says", async () => {
+test("a hostPath volume is checked and created according to its type", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   const path = join(folder.path, "made/by/claim");
@@ -76,7 +76,7 @@ test("a hostPath volume is checked and made as its type says", async () => {
   expect((await stat(path)).mode & 0o777).toBe(0o755);
 });
 
-test("a volume that is claimed read-only is so in every container", async () => {
+test("a volume that is claimed read-only is read-only in every container", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   rig.resolved.bind("data", claimOn({ kind: "local", path: folder.path }, { isReadOnly: true }));
@@ -97,13 +97,13 @@ test.for<[string, ClaimedVolume, string]>([
     claimOn({ kind: "flexVolume", driver: "example.com/disk", options: {} }),
     "is of type flexVolume with driver example.com/disk",
   ],
-  ["NFS without the right to mount", claimOn({ kind: "nfs", server: "s", path: "/" }), "run it as root with CAP_SYS_ADMIN"],
+  ["NFS without the permission to mount", claimOn({ kind: "nfs", server: "s", path: "/" }), "run it as root with CAP_SYS_ADMIN"],
   [
     "local with options",
     claimOn({ kind: "local", path: "/tmp" }, { mountOptions: ["noexec"] }),
     "mount options of local volumes are not supported, got noexec",
   ],
-])("a volume of %s is refused by name", async ([, claimed, message]) => {
+])("a volume of %s is refused with a reason", async ([, claimed, message]) => {
   await using rig = await rigOf();
   rig.resolved.bind("data", claimed);
 
@@ -113,7 +113,7 @@ test.for<[string, ClaimedVolume, string]>([
   });
 });
 
-test("mount options of a hostPath volume are refused as a kubelet does", async () => {
+test("mount options of a hostPath volume are refused as by a kubelet", async () => {
   await using rig = await rigOf();
   rig.resolved.bind("data", claimOn({ kind: "hostPath", path: "/tmp", type: "" }, { mountOptions: ["noatime"] }));
 
@@ -122,7 +122,7 @@ test("mount options of a hostPath volume are refused as a kubelet does", async (
   );
 });
 
-test("a volume for one pod alone is refused to a second one as long as the first has it, over a restart of the program, too", async () => {
+test("a volume for a single pod is refused to a second one while the first uses it, even after a restart of the program", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   const once = claimOn({ kind: "local", path: folder.path }, { accessModes: ["ReadWriteOncePod"] });
@@ -142,7 +142,7 @@ test("a volume for one pod alone is refused to a second one as long as the first
   await rig.manager.prepare(claimant("u3"), never);
 });
 
-test("two pods that ask for such a volume at once get it one after the other", async () => {
+test("two pods that request such a volume at the same time get it one after the other", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   rig.resolved.bind("data", claimOn({ kind: "local", path: folder.path }, { accessModes: ["ReadWriteOncePod"] }));
@@ -169,7 +169,7 @@ const owner = async (path: string): Promise<string> => {
 
 const group = { securityContext: { fsGroup: 4321 } };
 
-test("a local volume is given to the group of the first pod that has it, and to that of no other as long as it does", async () => {
+test("a local volume is given to the group of its first pod, and to no other group while that pod uses it", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   const path = await filled(folder);
@@ -195,7 +195,7 @@ test("a local volume is given to the group of the first pod that has it, and to 
   ]);
 });
 
-test("with OnRootMismatch only a volume whose folder is not the group's is gone through", async () => {
+test("with OnRootMismatch only a volume whose folder does not belong to the group is changed", async () => {
   await using folder = await tempFolder();
   await using rig = await rigOf();
   const path = await filled(folder);
@@ -213,7 +213,7 @@ test("with OnRootMismatch only a volume whose folder is not the group's is gone 
   expect(await owner(join(path, "dir/file"))).toBe("4321 660");
 });
 
-test("what an NFS server exports is mounted once for each pod, and unmounted before anything is removed", async () => {
+test("an NFS export is mounted once for each pod, and unmounted before anything is removed", async () => {
   const said: string[] = [];
   const table: MountPoint[] = [];
   const mounts: HostMounts = {
@@ -245,7 +245,7 @@ test("what an NFS server exports is mounted once for each pod, and unmounted bef
   expect(said).toEqual(["mount hard,nfsvers=4.2,ro [fd00::1]:/exports", "unmount /pods/u1/volumes/kubernetes.io~nfs/pv-1"]);
 });
 
-test("a server that is away leaves no folder that says that the pod has the volume", async () => {
+test("if the NFS server does not answer, no folder records a use of the volume", async () => {
   const mounts: HostMounts = {
     ...systemMounts,
     list: async () => [],

@@ -20,7 +20,7 @@ function released(folder: TempFolder, more: Partial<ReleasedVolume> = {}): Relea
   return { name: "pvc-c1", provisioner: "p", claim, source, ...more };
 }
 
-test("a volume is a folder for everybody, the same one when it is asked for again, and goes with all that is in it", async () => {
+test("a volume is a world-writable folder, the same one for repeated requests, and is removed with its contents", async () => {
   await using folder = await tempFolder();
   const volumes = volumesIn(folder);
   const path = join(folder.path, "volumes/pvc-c1/data");
@@ -41,12 +41,12 @@ test("a volume is a folder for everybody, the same one when it is asked for agai
 
 test.for<[string, Partial<VolumeWish>, string]>([
   [
-    "for many nodes",
+    "with access from many nodes",
     { accessModes: ["ReadWriteMany"] },
     "spec.accessModes: ReadWriteMany is not supported, expected ReadWriteOnce or ReadWriteOncePod",
   ],
   ["with a parameter", { parameters: { size: "1" } }, "parameters of the StorageClass: size is unknown, expected none"],
-  ["whose name leads elsewhere", { name: "../x" }, "expected a name such as pvc-UID"],
+  ["whose name leads out of the root", { name: "../x" }, "expected a name such as pvc-UID"],
 ])("a volume %s is refused", async ([, change, message]) => {
   await using folder = await tempFolder();
 
@@ -68,7 +68,7 @@ test.for<[string, (folder: TempFolder) => Partial<ReleasedVolume>, Partial<Local
   ["of another claim", () => ({ claim: { ...claim, uid: "c2" } }), {}, 'its claimUid is "c1", expected "c2"'],
   ["of another node", () => ({}), { owner: { clusterId: "cluster", nodeName: "other" } }, 'its nodeName is "vk", expected "other"'],
   ["of another cluster", () => ({}), { owner: { clusterId: "x", nodeName: "vk" } }, 'its clusterId is "cluster", expected "x"'],
-  ["whose path is another", ({ path }) => ({ source: { kind: "local", path } }), {}, "its path is"],
+  ["with another path", ({ path }) => ({ source: { kind: "local", path } }), {}, "its path is"],
   ["of another type", () => ({ source: { kind: "hostPath", path: "/etc", type: "" } }), {}, "its path is /etc"],
   ["that a pod uses", () => ({}), { usersOf: async () => ["u1"] }, "pods of this node still use it: u1"],
 ])("a volume %s is not removed", async ([, change, options, message]) => {
@@ -82,7 +82,7 @@ test.for<[string, (folder: TempFolder) => Partial<ReleasedVolume>, Partial<Local
   expect(await readFile(join(path, "data/file"), "utf8")).toBe("kept");
 });
 
-test("a volume in which something is mounted is not removed", async () => {
+test("a volume with a mount inside is not removed", async () => {
   await using folder = await tempFolder();
   const path = await filled(folder);
   const mounts = { list: async () => [{ path: join(path, "data/disk"), fileSystem: "ext4" }] };
@@ -93,7 +93,7 @@ test("a volume in which something is mounted is not removed", async () => {
   expect(await readFile(join(path, "data/file"), "utf8")).toBe("kept");
 });
 
-test.for(["folder", "data", "mark"] as const)("a link in the place of the %s leads to nothing that is removed", async (which) => {
+test.for(["folder", "data", "mark"] as const)("if the %s is replaced by a link, nothing is removed through it", async (which) => {
   await using folder = await tempFolder();
   const path = await filled(folder);
   const moved = join(folder.path, "moved");
@@ -107,7 +107,7 @@ test.for(["folder", "data", "mark"] as const)("a link in the place of the %s lea
   expect(await readFile(join(folder.path, kept), "utf8")).toBe("kept");
 });
 
-test("a removal that was cut short is gone on with, and a making that was cut short is begun anew", async () => {
+test("an interrupted removal is continued, and an interrupted creation starts again", async () => {
   await using folder = await tempFolder();
   const path = await filled(folder);
   const root = join(folder.path, "volumes");
@@ -121,7 +121,7 @@ test("a removal that was cut short is gone on with, and a making that was cut sh
   expect(await readdir(root)).toEqual([".local-path-volumes", "pvc-c1"]);
 });
 
-test("while the root's disk is not mounted nothing is made and nothing is taken for removed", async () => {
+test("while the root's disk is not mounted, nothing is created, and no volume counts as removed", async () => {
   await using folder = await tempFolder();
   await filled(folder);
   await rm(join(folder.path, "volumes/.local-path-volumes"));

@@ -114,7 +114,7 @@ export class LocalPathVolumes implements VolumeProvisioner {
     // The root may be the empty mount point of a disk. A new file system contains only `lost+found`.
     if ((await readdir(root)).some((name) => name !== "lost+found"))
       throw new UnavailableError(`make a volume in ${root}: it is not empty and has no file ${rootMark}; expected an empty folder`);
-    await writeFile(mark, "Volumes of virtual-kubelet's local-path provisioner. Without this file it removes and makes none here.\n", {
+    await writeFile(mark, "Volumes of virtual-kubelet's local-path provisioner. Without this file, it creates and removes none here.\n", {
       flag: "wx",
     });
     return realpath(root);
@@ -146,9 +146,9 @@ export class LocalPathVolumes implements VolumeProvisioner {
     const notOurs = (problem: string): never => {
       throw new ConflictError(`folder ${folder} does not belong to the claim: ${problem}; it is not changed`);
     };
-    if (!(await lstat(folder)).isDirectory()) notOurs("it is no folder");
+    if (!(await lstat(folder)).isDirectory()) notOurs("it is not a folder");
     const data = await lstat(join(folder, dataName)).catch((error: unknown) => notOurs(messageOf(error)));
-    if (!data.isDirectory()) notOurs(`${dataName} in it is no folder`);
+    if (!data.isDirectory()) notOurs(`${dataName} in it is not a folder`);
     const mark = await readMark(join(folder, markName)).catch((error: unknown) => notOurs(messageOf(error)));
     const expected: VolumeMark = { clusterId, nodeName, claimUid };
     for (const key of ["clusterId", "nodeName", "claimUid"] as const)
@@ -161,7 +161,7 @@ async function readMark(path: string): Promise<Partial<Record<keyof VolumeMark, 
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(maxMarkBytes), 0, maxMarkBytes, 0);
   const mark: unknown = JSON.parse(buffer.toString("utf8", 0, bytesRead));
-  if (typeof mark !== "object" || mark === null) throw new Error(`${markName} is no object`);
+  if (typeof mark !== "object" || mark === null) throw new Error(`${markName} is not a JSON object`);
   return mark;
 }
 
