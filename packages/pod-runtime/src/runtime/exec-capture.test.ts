@@ -4,7 +4,7 @@ import { execCapture } from "./exec-capture.ts";
 
 const { signal } = new AbortController();
 
-/** What is kept of a command that writes these texts, in turn to its output and its error output. */
+/** Captured output of a command that writes these texts, alternately to its standard output and standard error. */
 async function kept(...texts: readonly string[]): Promise<string> {
   const exec = async (_id: string, _command: readonly string[], io: AttachIO): Promise<{ exitCode: number }> => {
     for (const [index, text] of texts.entries()) (index % 2 === 0 ? io.stdout : io.stderr)?.write(Buffer.from(text));
@@ -13,7 +13,7 @@ async function kept(...texts: readonly string[]): Promise<string> {
   return (await execCapture({ exec }, "c1", { command: ["run"], signal })).output;
 }
 
-test("a command gets no input and no terminal, and its exit code is told", async () => {
+test("a command has neither input nor terminal, and its exit code is returned", async () => {
   const asked: unknown[] = [];
   const exec = async (id: string, command: readonly string[], io: AttachIO, given: AbortSignal): Promise<{ exitCode: number }> => {
     const resizes: unknown[] = [];
@@ -26,7 +26,7 @@ test("a command gets no input and no terminal, and its exit code is told", async
   expect(asked).toEqual(["c1", ["run", "it"], undefined, false, [], true]);
 });
 
-test("both outputs are kept as they came", async () => {
+test("both outputs are kept in order of arrival", async () => {
   expect(await kept("a", "b", "c")).toBe("abc");
 });
 
@@ -36,6 +36,6 @@ test("at most ten KiB are kept, from the beginning of both outputs together", as
   expect([text.length, text.slice(9_999, 10_001), text.at(-1)]).toEqual([10_240, "ab", "b"]);
 });
 
-test("ten KiB are kept to the last byte", async () => {
+test("exactly ten KiB are kept", async () => {
   expect((await kept("a".repeat(10_239), "b", "c")).slice(10_238)).toBe("ab");
 });

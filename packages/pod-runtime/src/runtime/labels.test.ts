@@ -14,24 +14,24 @@ import {
 const ref = { namespace: "default", name: "web", uid: "u1" };
 const owner = { clusterId: "c1", nodeName: "n1" };
 
-test("a container's labels give back who it is", () => {
+test("a container's identity can be read from its labels", () => {
   const identity = { container: "app", attempt: 3, specHash: "abc" };
 
   expect(tryContainerIdentity(containerLabels(ref, owner, identity))).toEqual(identity);
 });
 
-test("a sandbox is no container, and tells its attempt", () => {
+test("a sandbox's labels contain its attempt, and no container", () => {
   const labels = podLabels(ref, owner, 2);
 
   expect(tryContainerIdentity(labels)).toBeUndefined();
   expect(tryAttempt(labels)).toBe(2);
 });
 
-test.for(["", "-1", "1.5", "x", "99999999999"])("the attempt %j does not count", (text) => {
+test.for(["", "-1", "1.5", "x", "99999999999"])("the attempt %j is ignored", (text) => {
   expect(tryAttempt({ [labelNames.attempt]: text })).toBeUndefined();
 });
 
-test("everything carries the pod's names, its owner and its attempt", () => {
+test("all objects have the pod's names, its owner and the attempt", () => {
   expect(podLabels(ref, owner, 2)).toEqual({
     "io.kubernetes.pod.name": "web",
     "io.kubernetes.pod.namespace": "default",
@@ -43,7 +43,7 @@ test("everything carries the pod's names, its owner and its attempt", () => {
   expect(ownerLabels(owner)).toEqual({ "virtual-kubelet.io/cluster": "c1", "virtual-kubelet.io/node": "n1" });
 });
 
-test("a pod is found in its labels, where all that names it is there", () => {
+test("a pod is found in labels only if all of its names are there", () => {
   const labels = podLabels(ref, owner, 0);
   expect(tryPodRef(labels)).toEqual(ref);
 
@@ -52,7 +52,7 @@ test("a pod is found in its labels, where all that names it is there", () => {
   }
 });
 
-test("a container without the hash of its spec is known all the same", () => {
+test("a container without a spec hash is still recognized", () => {
   expect(tryContainerIdentity({ [labelNames.container]: "app", [labelNames.attempt]: "0" })).toEqual({
     container: "app",
     attempt: 0,
@@ -61,11 +61,11 @@ test("a container without the hash of its spec is known all the same", () => {
   expect(tryContainerIdentity({ [labelNames.container]: "app" })).toBeUndefined();
 });
 
-test.for(["0", "7", "999999999"])("the attempt %s counts", (text) => {
+test.for(["0", "7", "999999999"])("the attempt %s is accepted", (text) => {
   expect(tryAttempt({ [labelNames.attempt]: text })).toBe(Number(text));
 });
 
-test("where a container comes from is written in few labels, and read from them", () => {
+test("the origin of a container is stored in a few labels, and can be read from them", () => {
   expect(originLabels("main", { name: "app" })).toEqual({ "virtual-kubelet.io/role": "main", "virtual-kubelet.io/image": "" });
   expect(readOrigin(originLabels("main", { name: "app", image: "app:1" }))).toEqual({ image: "app:1" });
 
@@ -77,7 +77,7 @@ test("where a container comes from is written in few labels, and read from them"
   });
 });
 
-test("ports are kept for the preStop hook that may name one, and a postStart hook is not", () => {
+test("ports are stored for the preStop hook, which may name one; a postStart hook is not stored", () => {
   const ports = [{ name: "web", containerPort: 80 }];
   const hook = { httpGet: { port: "web" } };
 
@@ -89,6 +89,6 @@ test("ports are kept for the preStop hook that may name one, and a postStart hoo
   expect(readOrigin(originLabels("main", { name: "app", ports, lifecycle: { postStart: hook } }))).toEqual({ image: "" });
 });
 
-test.for(["{", "null", "1", '"text"'])("labels that say %s are not believed", (text) => {
+test.for(["{", "null", "1", '"text"'])("labels with the content %s are ignored", (text) => {
   expect(readOrigin({ [labelNames.lifecycle]: text, [labelNames.resources]: text })).toEqual({ image: "" });
 });
