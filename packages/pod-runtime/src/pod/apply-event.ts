@@ -7,12 +7,12 @@ import {
   afterStart,
   beginStop,
   nowRunning,
+  podName,
   restartsAfterProbe,
   retryMs,
   warning,
   type ContainerContext,
 } from "./container-step.ts";
-import { hookFailure } from "./hook-failure.ts";
 import { imageFailureEvent } from "./image-failure.ts";
 import type { Instant } from "./instant.ts";
 import type { Step } from "./pod-effect.ts";
@@ -205,6 +205,20 @@ function hookEnded(record: ContainerRecord, event: Of<"hookEnded">, context: Con
   const stop = beginStop({ ...record, trouble }, stopWish("postStart", "FailedPostStartHook", context), context);
   // The hook's output may contain secrets. Like a kubelet's, the event leaves it out.
   return { state: stop.state, effects: [warning("FailedPostStartHook", "PostStartHook failed", desired), ...stop.effects] };
+}
+
+/**
+ * Status message of a container whose postStart hook failed. Source: HandlerRunner.Run in kubernetes v1.36.3
+ * pkg/kubelet/lifecycle/handlers.go.
+ */
+function hookFailure(error: string, { desiredPod, desired: { name, container } }: ContainerContext): string {
+  const { exec, httpGet, sleep } = container.lifecycle?.postStart ?? {};
+  const what = exec
+    ? `Exec lifecycle hook ([${exec.command?.join(" ") ?? ""}])`
+    : httpGet
+      ? `HTTP lifecycle hook (${httpGet.path ?? ""})`
+      : `Sleep lifecycle hook (${sleep?.seconds ?? 0})`;
+  return `${what} for Container "${name}" in Pod "${podName(desiredPod)}" failed - error: ${error}`;
 }
 
 function probed(record: ContainerRecord, event: Of<"probed">, context: ContainerContext): Step<ContainerRecord> {

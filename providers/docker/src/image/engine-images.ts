@@ -8,7 +8,6 @@ import { volumeImagesOf } from "../image-volume/volume-images.ts";
 import { contentId, parseImageReference, type ImageReference } from "./image-reference.ts";
 import { PullFailure, toPullError } from "./pull-error.ts";
 import { PullQueue } from "./pull-queue.ts";
-import { registryAuthHeader } from "./registry-auth.ts";
 
 export interface EngineImagesOptions {
   readonly engine: DockerEngine;
@@ -164,6 +163,18 @@ export class EngineImages implements ImageCollection {
       timer[Symbol.dispose]();
     }
   }
+}
+
+/** The header `X-Registry-Auth` for a registry: base64url with padding, because engines silently ignore credentials without it. */
+function registryAuthHeader(credentials: RegistryCredentials, registry: string): string {
+  const text = JSON.stringify(authFields(credentials, registry));
+  return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
+}
+
+function authFields(credentials: RegistryCredentials, serveraddress: string): Record<string, string> {
+  if ("username" in credentials) return { username: credentials.username, password: credentials.password, serveraddress };
+  if ("identityToken" in credentials) return { identitytoken: credentials.identityToken, serveraddress };
+  return { registrytoken: credentials.registryToken, serveraddress };
 }
 
 interface PullOptions {

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { connectPort, joinConnection, type PodRef } from "@virtual-kubelet/core";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 
-/** A port of a pod, and the stream that is to be joined with it. */
+/** A port of a pod, and the stream to connect to it. */
 export interface ForwardInput {
   readonly ref: PodRef;
   readonly address: string | undefined;
@@ -10,7 +10,7 @@ export interface ForwardInput {
   readonly stream: Duplex;
 }
 
-/** Joins a stream with a port at the pod's address: Nomad has no way to it of its own. @throws UnavailableError if nobody answers there */
+/** Connects a stream to a port at the pod's address, because Nomad cannot forward ports. @throws UnavailableError if the port does not answer */
 export async function forwardPort({ ref, address, port, stream }: ForwardInput, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const what = `forward port ${port} of pod ${ref.namespace}/${ref.name}`;

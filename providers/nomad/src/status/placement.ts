@@ -1,6 +1,6 @@
 import type { Evaluation, PlacementMetric } from "../api/types.ts";
 
-/** Why a job has no place, in words; `undefined` where the evaluation does not say that it has none. */
+/** Explains why Nomad cannot place a job; `undefined` if the evaluation does not report that. */
 export function unplacedBecause({ Status, FailedTGAllocs }: Evaluation): string | undefined {
   const [metric] = Object.values(FailedTGAllocs ?? {});
   if (!metric) return Status === "blocked" ? "Nomad has no place for the pod yet" : undefined;

@@ -3,8 +3,8 @@ import type { JobStub } from "../api/types.ts";
 import { jobIdOf } from "../job/job-id.ts";
 
 /**
- * The jobs of an owner's pods that are in none of its namespaces of Nomad, by the namespaces where they are: what runs on after a change of
- * the configuration. Jobs that were stopped are none of them.
+ * Jobs of an owner's pods outside its configured namespaces of Nomad, by namespace: they continue to run after the configuration has
+ * changed. Stopped jobs are left out.
  */
 export function strayJobs(
   jobs: readonly JobStub[],
