@@ -91,7 +91,7 @@ function runOverWebSocket({ webSocket, protocol }: DialedWebSocket, options: Rem
   const channels = new WebSocketChannels(webSocket, {
     codec: "binary",
     channels: Object.values(channelNumbers),
-    halfClose: protocol === "v5.channel.k8s.io" ? "tell" : "none",
+    halfClose: protocol === "v5.channel.k8s.io" ? "send" : "none",
     clock,
     limits: resolveLimits(options.limits),
     pingMs,

@@ -23,7 +23,7 @@ export async function acceptWebSocketWires(upgrade: IncomingUpgrade, options: Re
   const channels = new WebSocketChannels(webSocket, {
     codec: protocol.includes("base64") ? "base64" : "binary",
     channels: Object.values(channelNumbers),
-    halfClose: protocol === "v5.channel.k8s.io" ? "heed" : "none",
+    halfClose: protocol === "v5.channel.k8s.io" ? "receive" : "none",
     clock,
     limits: resolveLimits(options.limits),
     share: options.share,

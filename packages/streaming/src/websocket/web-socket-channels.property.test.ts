@@ -38,7 +38,7 @@ function channelsOf({ webSocket, clock }: Accepted, protocol: string): WebSocket
   return new WebSocketChannels(webSocket, {
     codec: protocol.includes("base64") ? "base64" : "binary",
     channels: [0, 1, 2, 3, 4],
-    halfClose: protocol.startsWith("v5") ? "heed" : "none",
+    halfClose: protocol.startsWith("v5") ? "receive" : "none",
     clock,
     limits: resolveLimits({ streamBufferBytes: 64 * 1024 }),
   });

@@ -34,7 +34,7 @@ async function accepted(protocol: string, limits = {}, share?: StreamingShare) {
   const channels = new WebSocketChannels(webSocket, {
     codec: protocol.includes("base64") ? "base64" : "binary",
     channels: [0, 1, 2, 3, 4],
-    halfClose: protocol.startsWith("v5") ? "heed" : "none",
+    halfClose: protocol.startsWith("v5") ? "receive" : "none",
     clock,
     limits: resolveLimits(limits),
     share,

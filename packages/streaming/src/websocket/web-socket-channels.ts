@@ -29,8 +29,8 @@ export interface WebSocketChannelsOptions {
   readonly codec: "binary" | "base64";
   /** Numbers of the existing channels; messages for others are dropped. */
   readonly channels: readonly number[];
-  /** In version 5, clients send the end of a direction (`tell`) and servers act on it (`heed`). Violations end the connection. */
-  readonly halfClose: "none" | "tell" | "heed";
+  /** In version 5, clients send the end of a direction (`send`) and servers act on it (`receive`). Violations end the connection. */
+  readonly halfClose: "none" | "send" | "receive";
   readonly clock: Clock;
   readonly limits: ResolvedLimits;
   /** Share in budgets of the process. Default: only the connection's own limits apply. */
@@ -178,7 +178,7 @@ export class WebSocketChannels {
         else this.#send(number, chunks, sent);
       },
       end: (sent) => {
-        if (ended || this.#options.halfClose !== "tell" || this.signal.aborted) sent();
+        if (ended || this.#options.halfClose !== "send" || this.signal.aborted) sent();
         else this.#webSocket.send(Buffer.from([closeSignal, number]), { binary: true }, (error) => sent(error));
         ended = true;
       },
@@ -207,7 +207,7 @@ export class WebSocketChannels {
     if (message.length === 0 || this.signal.aborted) return;
     const { codec, halfClose } = this.#options;
     const [first = 0, second] = message;
-    if (halfClose === "heed" && first === closeSignal) {
+    if (halfClose === "receive" && first === closeSignal) {
       const target = second === undefined || message.length !== 2 ? undefined : this.#channels.get(second);
       if (target === undefined) return this.destroy(new UnavailableError("the WebSocket was dropped: a close signal names no channel"));
       return target.inbox.end();
