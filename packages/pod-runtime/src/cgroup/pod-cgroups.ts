@@ -271,7 +271,7 @@ export class PodCgroups {
   #giveUp(error: unknown): undefined {
     if (!this.#isOff) {
       const why = typeof error === "string" ? error : messageOf(error);
-      const message = "pods have no cgroups of their own, and no limits as a whole; said once. cgroupsPerQOS: false turns them off";
+      const message = "pods have no cgroups of their own, and no limits as a whole; logged once. cgroupsPerQOS: false turns them off";
       this.#options.logger.warn({ why }, message);
     }
     this.#isOff = true;
