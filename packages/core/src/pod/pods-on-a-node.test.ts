@@ -10,6 +10,7 @@ import {
 import {
   resources,
   type CallOptions,
+  type Container,
   type KubernetesObject,
   type ObjectName,
   type Patch,
@@ -731,6 +732,27 @@ describe("reports of the provider", () => {
     expect(rig.pod("web")?.status).toMatchObject({ phase: "Failed", reason: "ProviderLost" });
     expect(rig.provider.calls.filter((call) => call === "createPod web")).toHaveLength(1);
   });
+
+  test.each([
+    ["do not run that container again", undefined, 1],
+    ["make it again if a rule restarts that container", { operator: "In", values: [137] }, 2],
+  ])(
+    "that a pod is gone, one of whose containers has run and has a restart policy Never of its own, %s",
+    async (_, exitCodes, creations) => {
+      await using rig = await new NodeRig().start();
+      const once: Container = { name: "main", image: "busybox", restartPolicy: "Never" };
+      if (exitCodes) once.restartPolicyRules = [{ action: "Restart", exitCodes }];
+      const containers = [once, { name: "second", image: "busybox" }];
+      const ref = await rig.createPod("web", { containers });
+      expect(rig.pod("web")?.status?.phase).toBe("Running");
+
+      rig.provider.lose(ref);
+      await rig.settle(60_000);
+
+      expect(rig.callsOf("createPod web")).toBe(creations);
+      expect(rig.pod("web")?.status?.phase).toBe(creations === 1 ? "Failed" : "Running");
+    },
+  );
 
   test("that a pod is gone, one of whose containers failed and is started anew, make it again", async () => {
     await using rig = await new NodeRig().start();

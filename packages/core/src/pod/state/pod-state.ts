@@ -236,18 +236,21 @@ export function mayRestart(pod: DeepReadonly<Pod> | undefined, status: ProviderP
 
 /**
  * Whether a pod that the back end has lost may be created again. Creating it starts all of its containers, so none may have ended for good.
- * A kubelet starts only the others, which a provider cannot do.
+ * A container that ran at the last report counts as failed, with the exit code 137. A kubelet starts only the others, which a provider
+ * cannot do.
  * Source: computePodActions in kubernetes v1.36.3 pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 export function mayBeCreatedAgain(pod: DeepReadonly<Pod>, reported: ProviderPodStatus | undefined): boolean {
   const { spec, status } = pod;
   if (!spec || spec.restartPolicy === "Never") return false;
-  const statuses = [...(status?.containerStatuses ?? []), ...(reported?.containerStatuses ?? [])];
-  return spec.containers.every((container) =>
-    statuses.every(
-      ({ name, state }) => name !== container.name || !state?.terminated || shouldRestart(container, spec, exitCodeOf(state.terminated)),
-    ),
-  );
+  return spec.containers.every((container) => {
+    // The report is newer than the stored status.
+    const states = [reported, status].flatMap(
+      (each) => each?.containerStatuses?.filter(({ name }) => name === container.name).map(({ state }) => state) ?? [],
+    );
+    const ended = states.filter((state, index) => state?.terminated ?? (index === 0 && state?.running));
+    return ended.every((state) => shouldRestart(container, spec, exitCodeOf(state?.terminated ?? {})));
+  });
 }
 
 /**
