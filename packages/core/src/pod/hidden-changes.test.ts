@@ -115,6 +115,30 @@ describe("a pod that a list lacks", () => {
     expect(it.ended()).toEqual([]);
   });
 
+  test("and the next one has goes on if an earlier question is answered with its absence only then", async () => {
+    await using it = await started(["web"]);
+    const answer = Promise.withResolvers<void>();
+    const stale = it.client.intercept(async ({ verb, resource }) => {
+      if (verb !== "get" || resource !== "pods") return;
+      await answer.promise;
+      const status = { code: 404, reason: "NotFound", details: { kind: "pods", name: "web" } };
+      throw new NotFoundError("get pods default/web", { cause: new ApiError({ kind: "Status", ...status }) });
+    });
+    it.client.hidden.add("web");
+    await it.relist();
+    it.client.hidden.delete("web");
+    await it.relist();
+    answer.resolve();
+    await it.rig.settle();
+    stale[Symbol.dispose]();
+
+    it.rig.provider.lose(podRef(it.rig.pod("web") ?? {}));
+    await it.rig.settle(60_000);
+
+    expect(it.rig.callsOf("createPod web")).toBe(2);
+    expect(it.rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
   test("and of which the API server says that it is gone is ended", async () => {
     await using it = await started(["web"]);
     it.client.hidden.add("web");
@@ -317,6 +341,28 @@ describe("pods that a list lacks, more than ten of them,", () => {
 
     expect(it.ended()).toEqual([]);
     expect(it.lookUps()).toBe(1);
+  });
+
+  test("are not ended either if the API server was asked about one of them before, and answers after the list", async () => {
+    await using it = await started(names);
+    const answer = Promise.withResolvers<void>();
+    it.client.intercept(async ({ verb, resource }) => {
+      if (verb === "get" && resource === "pods") await answer.promise;
+    });
+    it.client.hidden.add("web-0");
+    await it.relist();
+    expect(it.lookUps()).toBe(1);
+
+    for (const name of names) {
+      it.client.hidden.add(name);
+      it.client.remove(resources.pods, name, "default");
+    }
+    await it.relist();
+    answer.resolve();
+    await it.rig.settle(60_000);
+
+    expect(it.lookUps()).toBe(1);
+    expect(it.ended()).toEqual([]);
   });
 
   test("are forgotten if nothing of them is at the back end, since nothing is ended", async () => {

@@ -81,15 +81,25 @@ export class PodQuestions {
    * Asks the API server about a pod that a relist did not contain. While the pods are listed anew, only the new list shows how many are
    * missing, so that an answer counts only after it.
    */
-  async confirmGone(state: PodState, signal: AbortSignal): Promise<WorkResult | void> {
-    const { client, isCurrent, isMassLoss, registry } = this.#options;
+  async confirmGone({ ref }: PodState, signal: AbortSignal): Promise<WorkResult | void> {
+    const { client, registry } = this.#options;
+    const delayMs = this.#endDelayMs(ref.uid);
+    if (delayMs !== undefined) return { requeueAfterMs: delayMs };
+    if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };
+    // A new list may have come since the question.
+    const lateDelayMs = this.#endDelayMs(ref.uid);
+    if (lateDelayMs !== undefined) return { requeueAfterMs: lateDelayMs };
+    if (registry.get(ref.uid)?.api === "missing") registry.onVanished(ref.uid);
+  }
+
+  /** @returns the delay before a missing pod is looked at again because it must not be ended now; `undefined` if it may end */
+  #endDelayMs(uid: string): number | undefined {
+    const { isCurrent, isMassLoss, registry } = this.#options;
+    const state = registry.get(uid);
     // Without a pod at the back end nothing can be ended by mistake.
-    const isHeld = mayBeHeld(state);
-    if (isHeld && !isCurrent()) return { requeueAfterMs: listingAgainMs };
-    if (isHeld && isMassLoss(registry.missing)) return { requeueAfterMs: confirmAgainMs };
-    if (!(await isPodGone(client, state.ref, signal))) return { requeueAfterMs: confirmAgainMs };
-    if (isHeld && !isCurrent()) return { requeueAfterMs: listingAgainMs };
-    registry.onVanished(state.ref.uid);
+    if (!state || !mayBeHeld(state)) return undefined;
+    if (!isCurrent()) return listingAgainMs;
+    return isMassLoss(registry.missing) ? confirmAgainMs : undefined;
   }
 
   /** Asks the API server whether it still wants the pod. */
