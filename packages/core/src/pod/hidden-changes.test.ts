@@ -149,6 +149,23 @@ describe("a pod that a list lacks", () => {
     expect(it.ended()).toEqual(["deletePod web 0"]);
   });
 
+  test("and of which the API server says that it is gone is ended even if the API server lists, but refuses to watch", async () => {
+    await using it = await started([]);
+    it.client.intercept(({ verb, resource }) => {
+      const cause = new ApiError({ kind: "Status", code: 405, reason: "MethodNotAllowed" });
+      if (verb === "watch" && resource === "pods") throw new UnavailableError("watch pods: not allowed", { cause });
+    });
+    await it.relist();
+    await it.rig.createPod("web");
+    await it.rig.settle(60_000);
+    expect(it.rig.callsOf("createPod web")).toBe(1);
+
+    it.client.remove(resources.pods, "web", "default");
+    await it.rig.settle(60_000);
+
+    expect(it.ended()).toEqual(["deletePod web 0"]);
+  });
+
   test("and whose name another one has by now is ended", async () => {
     await using it = await started(["web"]);
     it.client.hidden.add("web");

@@ -47,6 +47,49 @@ describe("Reflector's first list", () => {
     expect(current).toEqual([false, true, false, true]);
   });
 
+  test.each([
+    ["current until it begins anew if the server lists, but refuses to watch", 405, [true, true]],
+    ["not current while its watch fails for another reason", 503, [false, false]],
+  ])("is %s", async (_, status, expected) => {
+    const { reflector, clock, requests } = start({
+      answer: (request) => {
+        const query = queryOf(request);
+        if (query.has("sendInitialEvents")) return { status: 422, body: { kind: "Status" } };
+        return query.has("watch") ? { status, body: { kind: "Status" } } : page("50", [pod("u1", "a", "1")]);
+      },
+    });
+    await reflector.synced;
+    await clock.advance(0);
+    const current = [reflector.isCurrent];
+    await clock.advance(60 * secondMs);
+    current.push(reflector.isCurrent);
+
+    expect(current).toEqual(expected);
+    expect(requests.length).toBeGreaterThan(5);
+  });
+
+  test("is not current when the server refuses to continue a watch that was open", async () => {
+    let isRefused = false;
+    const { reflector, watches, clock } = start({
+      answer: (request, watch) => {
+        if (queryOf(request).has("sendInitialEvents")) return { status: 422, body: { kind: "Status" } };
+        if (!queryOf(request).has("watch")) return page("50", [pod("u1", "a", "1")]);
+        return isRefused ? { status: 404, body: "default backend - 404" } : watch();
+      },
+    });
+    await reflector.synced;
+    await clock.advance(0);
+    const current = [reflector.isCurrent];
+    isRefused = true;
+    watches[0]?.fail(new Error("connection reset"));
+    await clock.advance(799);
+    current.push(reflector.isCurrent);
+    await clock.advance(1);
+    current.push(reflector.isCurrent);
+
+    expect(current).toEqual([true, false, false]);
+  });
+
   test("goes on as a watch on the same connection", async () => {
     const { watches, clock, changes, requests } = await started();
 

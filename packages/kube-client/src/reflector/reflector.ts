@@ -58,6 +58,8 @@ export class Reflector<T extends KubernetesObject> {
   readonly #objects: ObjectStore<T>;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
+  /** Whether the last list is complete, and at most a refused watch has followed it. */
+  #isListed = false;
   #phase: ReflectorPhase = initialReflectorState.phase;
   #collected = new Map<string, T>();
   #tokens: PageTokens | undefined;
@@ -92,9 +94,12 @@ export class Reflector<T extends KubernetesObject> {
     return this.#lastContactMs;
   }
 
-  /** Whether the store follows the server now: the last list is complete, and the watch that continues it is open. */
+  /**
+   * Whether the store follows the server now: the last list is complete, and the watch that continues it is open. If the server refuses
+   * that watch, so that a new list has to replace it, the store is current until that list begins.
+   */
   get isCurrent(): boolean {
-    return this.#phase.kind === "watching";
+    return this.#phase.kind === "watching" || this.#isListed;
   }
 
   /**
@@ -251,6 +256,8 @@ export class Reflector<T extends KubernetesObject> {
   /** Closes connections that the next phase does not use, counts and logs. */
   #observe(before: ReflectorPhase, input: ReflectorInput<T>, after: ReflectorPhase): void {
     const { metrics } = this.#options;
+    const isRefused = before.kind === "listed" && after.kind === "waiting" && after.next.kind !== "listed";
+    this.#isListed = isRefused ? this.#isListed : before.kind === "listing" && after.kind === "listed";
     if (before.kind === "streaming" && after.kind !== "streaming") this.#initialLimit?.[Symbol.dispose]();
     if (this.#connection && after.kind !== "streaming" && after.kind !== "watching") {
       this.#close();
