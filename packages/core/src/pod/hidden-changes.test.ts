@@ -226,6 +226,25 @@ describe("a pod that the back end no longer holds, while the watch is silent,", 
     expect(it.rig.pod("web")).toBeUndefined();
   });
 
+  test("is not created again after a failed attempt if the API server no longer has it", async () => {
+    await using it = await started(["web"]);
+    const ref = podRef(it.rig.pod("web") ?? {});
+    it.rig.provider.script("createPod", () => {
+      throw new UnavailableError("the back end is away");
+    });
+    it.rig.provider.lose(ref);
+    await it.rig.settle(2_000);
+    expect(it.rig.waitingReason("web")).toBe("ProviderFailed");
+
+    it.client.hidden.add("web");
+    it.client.remove(resources.pods, "web", "default");
+    it.rig.provider.calls.length = 0;
+    await it.rig.settle(300_000);
+
+    expect(it.rig.callsOf("createPod web")).toBe(0);
+    expect(it.lookUps()).toBeGreaterThan(2);
+  });
+
   test("is not created again if somebody has called it Failed", async () => {
     await using it = await started(["web"]);
     const ref = podRef(it.rig.pod("web") ?? {});

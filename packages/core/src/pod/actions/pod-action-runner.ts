@@ -37,6 +37,7 @@ import { nextAction, type PodAction } from "../state/next-action.ts";
 import type { PodPresence } from "../../api-server/pod-presence.ts";
 import {
   endsAlike,
+  hasRun,
   isDeafDeletion,
   isOperation,
   lastGiven,
@@ -169,7 +170,7 @@ export class PodActionRunner {
       case "delete":
         return this.#delete(state, pod, action, signal);
       case "start":
-        return pod && (isRecreation(state, pod) ? this.#recreate(state, signal) : this.#start(state, pod, signal));
+        return pod && (hasRun(state, pod) ? this.#recreate(state, signal) : this.#start(state, pod, signal));
       case "update":
         return pod && this.#update(state, pod, signal);
       default:
@@ -436,11 +437,6 @@ export class PodActionRunner {
     if (verdict.kind === "expired") this.#events.normal(pod, reason, message);
     else this.#events.warn(pod, reason, message);
   }
-}
-
-/** Whether the pod ran before, and the back end no longer holds it. */
-function isRecreation({ seen }: PodState, pod: DeepReadonly<Pod>): boolean {
-  return seen || wasStarted(pod);
 }
 
 function classifyCreateError(error: unknown): FailureKind {

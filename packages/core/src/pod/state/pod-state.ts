@@ -107,8 +107,10 @@ export interface PodState {
   readonly teardown: EndDeadline | undefined;
   /** Whether the pod passed admission, which happens once. */
   readonly admitted: boolean;
-  /** Whether the provider has ever reported the pod. */
+  /** Whether the provider has reported the pod since it was last called to create it. */
   readonly seen: boolean;
+  /** Whether the pod ran before the provider was last called to create it. */
+  readonly ranBefore: boolean;
   /** Number of consecutive creations, and time of the last. */
   readonly creations: { readonly count: number; readonly lastMs: number };
   /** Time at which the back end's state was last learned or changed; the result of an inventory that began earlier is ignored. */
@@ -136,6 +138,7 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     teardown: undefined,
     admitted: false,
     seen: false,
+    ranBefore: false,
     creations: { count: 0, lastMs: nowMs },
     touchedMs: nowMs,
     waitsForConfig: false,
@@ -275,6 +278,11 @@ export function showsFinalPhase(pod: DeepReadonly<Pod>, status: ProviderPodStatu
 /** Whether the back end may hold the pod, or a call in progress may create it. */
 export function mayBeHeld({ backend, call }: PodState): boolean {
   return call !== undefined || (backend.kind !== "absent" && backend.kind !== "gone");
+}
+
+/** Whether the pod has ever run. A status that shows it as waiting does not show that. */
+export function hasRun({ seen, ranBefore }: PodState, pod: DeepReadonly<Pod> | undefined): boolean {
+  return seen || ranBefore || (pod !== undefined && wasStarted(pod));
 }
 
 /** Whether a container of the pod has ever been started, according to the API server's object. */

@@ -9,6 +9,7 @@ import {
   endsAlike,
   hadEndedForGood,
   hasEnded,
+  hasRun,
   hasStopped,
   isDeafDeletion,
   lastGiven,
@@ -270,7 +271,15 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
   switch (call.kind) {
     case "start":
       return learn(
-        { ...next, seen: false, reported: undefined, endedMs: undefined, resize: undefined, unconfirmed: state.unconfirmed ?? pod },
+        {
+          ...next,
+          seen: false,
+          ranBefore: hasRun(state, pod),
+          reported: undefined,
+          endedMs: undefined,
+          resize: undefined,
+          unconfirmed: state.unconfirmed ?? pod,
+        },
         { kind: "unknown" },
         nowMs,
       );
