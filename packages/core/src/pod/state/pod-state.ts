@@ -17,8 +17,11 @@ type ApiPresence =
 
 /** Known state of a pod at the back end. All times are on the monotonic clock, in milliseconds. */
 export type Backend =
-  /** Nothing is known, or the outcome of a call is unclear. `applied`, if known, is the pod that may run. Left by asking the provider. */
-  | { readonly kind: "unknown"; readonly applied?: DeepReadonly<Pod> | undefined }
+  /**
+   * Nothing is known, or the outcome of a call is unclear. `applied`, if known, is the pod that may run. `isUnconfirmed` during a creation
+   * whose refusal leaves the pod absent, but still unconfirmed. Left by asking the provider.
+   */
+  | { readonly kind: "unknown"; readonly applied?: DeepReadonly<Pod> | undefined; readonly isUnconfirmed?: boolean | undefined }
   /**
    * The provider does not hold the pod. Left by creating it. `isUnconfirmed` when only the first inventory lacks the pod, which may have a
    * gap: creating the pod is idempotent, but its end is not told before the provider is asked.
@@ -277,7 +280,12 @@ export function showsFinalPhase(pod: DeepReadonly<Pod>, status: ProviderPodStatu
 
 /** Whether the back end may hold the pod, or a call in progress may create it. */
 export function mayBeHeld({ backend, call }: PodState): boolean {
-  return call !== undefined || (backend.kind !== "absent" && backend.kind !== "gone");
+  return call !== undefined || (backend.kind !== "absent" && backend.kind !== "gone") || isUnconfirmed(backend);
+}
+
+/** Whether only the first inventory lacks the pod, or lacked it before the creation in progress. */
+export function isUnconfirmed(backend: Backend): boolean {
+  return (backend.kind === "absent" || backend.kind === "unknown") && backend.isUnconfirmed === true;
 }
 
 /** Whether the pod has ever run. A status that shows it as waiting does not show that. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import type { PodEvent } from "./pod-event.ts";
 import { nextAction, type PodAction } from "./next-action.ts";
-import { isOver, newPodState, type PodState, type ProviderCall } from "./pod-state.ts";
+import { isOver, mayBeHeld, newPodState, type PodState, type ProviderCall } from "./pod-state.ts";
 import { step } from "./pod-step.ts";
 
 const ref = { namespace: "default", name: "web", uid: "u1" };
@@ -337,6 +337,22 @@ describe("a pod that was never started by its status, and that the first invento
     expect(story.action).toBe(action);
     expect(isOver(story.on({ kind: "notFound" }).state)).toBe(true);
   });
+});
+
+test("a pod that only the first inventory lacks is asked about before its end is told, also if its creation was refused", () => {
+  const refused: PodEvent = { kind: "refused", pod: podOf(), message: "no such secret" };
+  const story = new Story().on(bound(), { kind: "unlisted", isFirst: true, neverStarted: true, pod: podOf() });
+  story.on(called("start"), refused, called("start"), refused);
+  expect([story.action, mayBeHeld(story.state)]).toEqual(["start", true]);
+
+  expect(story.on(bound(deleted)).action).toBe("delete");
+});
+
+test("a new pod whose creation was refused needs no question when it ends", () => {
+  const story = new Story().on(bound(podOf(), true), called("start"), { kind: "refused", pod: podOf(), message: "no such secret" });
+  expect(mayBeHeld(story.state)).toBe(false);
+
+  expect(story.on(bound(deleted)).action).toBe("finish");
 });
 
 describe("a pod that ended for good", () => {

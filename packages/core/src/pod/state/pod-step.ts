@@ -12,6 +12,7 @@ import {
   hasRun,
   hasStopped,
   isDeafDeletion,
+  isUnconfirmed,
   lastGiven,
   mayRestart,
   showsFinalPhase,
@@ -280,7 +281,7 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
           resize: undefined,
           unconfirmed: state.unconfirmed ?? pod,
         },
-        { kind: "unknown" },
+        { kind: "unknown", isUnconfirmed: isUnconfirmed(state.backend) },
         nowMs,
       );
     case "update":
@@ -344,7 +345,7 @@ function onDeleteAccepted(state: PodState, pod: DeepReadonly<Pod> | undefined, n
   return learn(state, { ...backend, accepted: true, lookAtMs: nowMs + confirmEndMs }, nowMs);
 }
 
-/** A refused creation leaves nothing at the back end. A pod that the provider reported during the call is that of an earlier creation. */
+/** A refused creation leaves nothing new at the back end. A pod that the provider reported during the call is that of an earlier creation. */
 function onRefused(
   state: PodState,
   kind: ProviderCall["kind"] | undefined,
@@ -355,7 +356,7 @@ function onRefused(
     case "start":
       return learn(
         { ...state, unconfirmed: state.unconfirmed === pod ? undefined : state.unconfirmed },
-        { kind: state.seen ? "unknown" : "absent" },
+        state.seen ? { kind: "unknown" } : { kind: "absent", isUnconfirmed: isUnconfirmed(state.backend) },
         nowMs,
       );
     case "update":
