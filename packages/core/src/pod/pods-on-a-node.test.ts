@@ -1012,6 +1012,31 @@ describe("a restart", () => {
     expect(second.pod("web")?.status?.observedGeneration).toBe(2);
   });
 
+  test.each([
+    [0, "Succeeded"],
+    [3, "Failed"],
+  ])("gives a pod its own end whose container had ended with %i before its back end lost it meanwhile", async (exitCode, phase) => {
+    const first = await new NodeRig({ capabilities: { initContainers: true, sidecarContainers: true } }).start();
+    const ref = await first.createPod("job", {
+      restartPolicy: "Never",
+      initContainers: [{ name: "proxy", image: "busybox", restartPolicy: "Always" }],
+    });
+    const { containerStatuses: [main] = [] } = running(["main"]);
+    if (!main) throw new Error("a status is expected");
+    const { containerStatuses: initContainerStatuses } = running(["proxy"]);
+    first.provider.report(ref, { initContainerStatuses, containerStatuses: [{ ...main, state: { terminated: { exitCode } } }] });
+    await first.settle();
+    expect(first.pod("job")?.status?.phase).toBe("Running");
+    first.provider.held.delete(ref.uid);
+
+    await using second = await restarted(first);
+    await second.settle(60_000);
+
+    const { status } = second.pod("job") ?? {};
+    expect([status?.phase, status?.reason]).toEqual([phase, undefined]);
+    expect(second.callsOf("createPod job")).toBe(0);
+  });
+
   test("deletes at the provider what was deleted meanwhile", async () => {
     const first = await new NodeRig().start();
     await first.createPod("web");

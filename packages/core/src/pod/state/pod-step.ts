@@ -231,7 +231,8 @@ function olderThan(pod: DeepReadonly<Pod>): DeepReadonly<Pod> | undefined {
 /** The back end no longer holds the pod. It is created again unless it has to end, or had ended for good before. */
 function withoutBackend(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
   if (isToEnd(state)) return learn(state, { kind: "gone" }, nowMs);
-  if (!pod || !hadEndedForGood(pod, state.reported)) return learn(state, { kind: "absent" }, nowMs);
+  // Without a report of this run, the status tells of the last one.
+  if (!pod || !hadEndedForGood(pod, state.reported ?? pod.status)) return learn(state, { kind: "absent" }, nowMs);
   return learn({ ...state, endedMs: state.endedMs ?? nowMs, teardown: teardownOf(pod, nowMs) }, { kind: "gone" }, nowMs);
 }
 
