@@ -35,6 +35,13 @@ function patchesOf(rig: NodeRig): number {
   return rig.client.callsOf("patch", "pods", "status").length;
 }
 
+/** Makes the API server store no status of a pod. */
+function refusePatches(rig: NodeRig): Disposable {
+  return rig.client.intercept(({ verb, resource }) => {
+    if (verb === "patch" && resource === "pods") away();
+  });
+}
+
 /** Makes the provider throw this once, and then no more. */
 function failOnce(rig: NodeRig, method: "createPod" | "updatePod" | "deletePod" | "getPod", error: Error): void {
   rig.provider.script(method, () => {
@@ -876,6 +883,47 @@ describe("reports of the provider", () => {
     expect(rig.pod("job")?.status?.phase).toBe("Succeeded");
     expect(rig.pod("job")?.status?.reason).toBeUndefined();
     expect(rig.callsOf("createPod job")).toBe(1);
+  });
+
+  test.each([
+    ["do not make it again if that container is never restarted", "Never", 1],
+    ["make it again if that container is restarted", undefined, 2],
+  ] as const)("that a pod is gone, an init container of which had failed, %s", async (_, restartPolicy, creations) => {
+    await using rig = await new NodeRig().start();
+    const ref = await rig.createPod("web", {
+      initContainers: [{ name: "init", image: "busybox", ...(restartPolicy && { restartPolicy }) }],
+    });
+    const { containerStatuses: [init, main] = [] } = running(["init", "main"]);
+    if (!init || !main) throw new Error("two statuses are expected");
+    using outage = refusePatches(rig);
+    rig.provider.report(ref, {
+      initContainerStatuses: [{ ...init, state: { terminated: { exitCode: 3 } } }],
+      containerStatuses: [{ ...main, state: { waiting: { reason: "PodInitializing" } } }],
+    });
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+    outage[Symbol.dispose]();
+    await rig.settle(60_000);
+
+    expect(rig.callsOf("createPod web")).toBe(creations);
+    expect(rig.pod("web")?.status?.phase).toBe(creations === 1 ? "Failed" : "Running");
+  });
+
+  test("that a pod is gone, whose end by a failed init container is not stored yet, keep that end and the exit code", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.reports = false;
+    const ref = await rig.createPod("job", { restartPolicy: "Never", initContainers: [{ name: "init", image: "busybox" }] });
+    const { containerStatuses: [init] = [] } = running(["init"]);
+    if (!init) throw new Error("a status is expected");
+    using outage = refusePatches(rig);
+    rig.provider.report(ref, { initContainerStatuses: [{ ...init, state: { terminated: { exitCode: 3 } } }] });
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+    outage[Symbol.dispose]();
+    await rig.settle(60_000);
+
+    expect(rig.pod("job")?.status).toMatchObject({ phase: "Failed", initContainerStatuses: [{ state: { terminated: { exitCode: 3 } } }] });
+    expect(rig.pod("job")?.status?.reason).toBeUndefined();
   });
 
   test("that a pod is gone whose container was between two runs have it created again", async () => {

@@ -261,15 +261,27 @@ export function mayBeCreatedAgain(pod: DeepReadonly<Pod>, reported: ProviderPodS
 
 /**
  * Whether the pod has ended and no container of it can run again, according to the last report before the back end removed it. Sidecars end
- * with the containers, and with nothing left to release `endsWhenGone` no longer matters.
+ * with the containers, and with nothing left to release `endsWhenGone` no longer matters. An init container that has failed for good ends
+ * the pod before its containers start.
  */
 export function hadEndedForGood(pod: DeepReadonly<Pod>, reported: ProviderPodStatus | undefined): boolean {
   if (!reported || isTerminalPhase(reported.phase)) return reported !== undefined;
+  if (hasFailedInit(pod, reported)) return true;
   const { containerStatuses } = reported;
   const hasTerminated = pod.spec?.containers.every((container) =>
     containerStatuses?.some(({ name, state }) => name === container.name && state?.terminated),
   );
   return hasTerminated === true && !mayRestart(pod, reported);
+}
+
+/** Whether an init container has failed and is not started again. */
+function hasFailedInit({ spec }: DeepReadonly<Pod>, { initContainerStatuses }: ProviderPodStatus): boolean {
+  const init = spec?.initContainers?.filter((container) => !isSidecar(container)) ?? [];
+  return init.some((container) => {
+    const terminated = initContainerStatuses?.find(({ name }) => name === container.name)?.state?.terminated;
+    const exitCode = terminated ? exitCodeOf(terminated) : 0;
+    return exitCode !== 0 && !shouldRestart(container, spec ?? {}, exitCode);
+  });
 }
 
 /** Whether the pod's final phase follows from the report. */
