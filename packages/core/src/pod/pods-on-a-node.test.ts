@@ -926,6 +926,24 @@ describe("reports of the provider", () => {
     expect(rig.pod("job")?.status?.reason).toBeUndefined();
   });
 
+  test("that a pod is gone, of which one container had just ended and another ran, show that container's own exit code", async () => {
+    await using rig = await new NodeRig().start();
+    const containers = ["main", "second"].map((name) => ({ name, image: "busybox" }));
+    const ref = await rig.createPod("job", { restartPolicy: "Never", containers });
+    const { containerStatuses: [main, second] = [] } = running(["main", "second"]);
+    if (!main || !second) throw new Error("two statuses are expected");
+    using outage = refusePatches(rig);
+    rig.provider.report(ref, { containerStatuses: [main, { ...second, state: { terminated: { exitCode: 0 } } }] });
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+    outage[Symbol.dispose]();
+    await rig.settle(60_000);
+
+    const { status } = rig.pod("job") ?? {};
+    expect(status).toMatchObject({ phase: "Failed", reason: "ProviderLost" });
+    expect(status?.containerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([137, 0]);
+  });
+
   test("that a pod is gone whose container was between two runs have it created again", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web");

@@ -52,7 +52,7 @@ function startOf({ call, reported, verdict }: PodState): number | undefined {
 function endOf(pod: DeepReadonly<Pod>, state: PodState, context: StatusContext, monotonicMs: number): PodStatus | undefined {
   const { verdict, reported } = state;
   if (verdict?.kind === "rejected") return rejectedStatus(pod, { ...verdict, ...context });
-  if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context });
+  if (verdict?.kind === "lost") return endedStatus(pod, { ...verdict, ...context, reported });
   const over = isEnded(state);
   const ended = reported !== undefined && hasEnded(reported, pod);
   const isThrough = over || (ended && !mayRestart(pod, reported));
