@@ -99,7 +99,8 @@ export class Reflector<T extends KubernetesObject> {
    * that watch, so that a new list has to replace it, the store is current until that list begins.
    */
   get isCurrent(): boolean {
-    return this.#phase.kind === "watching" || this.#isListed;
+    const { kind } = this.#phase;
+    return kind === "watching" || (kind === "waiting" && this.#isListed);
   }
 
   /**
