@@ -944,6 +944,21 @@ describe("reports of the provider", () => {
     expect(status?.containerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([137, 0]);
   });
 
+  test.each([
+    ["do not make it again if its restart policy is Never", "Never", 1],
+    ["make it again, after the API server was asked, if it may run again", "Always", 2],
+  ])("that a pod is gone, of which nothing else was ever reported, %s", async (_, restartPolicy, creations) => {
+    await using rig = await new NodeRig().start();
+    rig.provider.reports = false;
+    const ref = await rig.createPod("job", { restartPolicy });
+    rig.provider.lose(ref);
+    await rig.settle(5_000);
+
+    expect(rig.callsOf("createPod job")).toBe(creations);
+    expect(rig.client.callsOf("get", "pods")).toHaveLength(1);
+    if (creations === 1) expect(rig.pod("job")?.status).toMatchObject({ phase: "Failed", reason: "ProviderLost" });
+  });
+
   test("that a pod is gone whose container was between two runs have it created again", async () => {
     await using rig = await new NodeRig().start();
     const ref = await rig.createPod("web");

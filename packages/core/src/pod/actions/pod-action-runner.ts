@@ -37,13 +37,13 @@ import { nextAction, type PodAction } from "../state/next-action.ts";
 import type { PodPresence } from "../../api-server/pod-presence.ts";
 import {
   endsAlike,
-  hasRun,
   isDeafDeletion,
   isOperation,
   lastGiven,
   mayBeCreatedAgain,
   recreationDelayMs,
   runsStill,
+  wasEverHeld,
   wasStarted,
   type PodState,
   type Verdict,
@@ -170,7 +170,7 @@ export class PodActionRunner {
       case "delete":
         return this.#delete(state, pod, action, signal);
       case "start":
-        return pod && (hasRun(state, pod) ? this.#recreate(state, signal) : this.#start(state, pod, signal));
+        return pod && (wasEverHeld(state, pod) ? this.#recreate(state, signal) : this.#start(state, pod, signal));
       case "update":
         return pod && this.#update(state, pod, signal);
       default:

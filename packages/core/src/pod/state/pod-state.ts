@@ -112,8 +112,8 @@ export interface PodState {
   readonly admitted: boolean;
   /** Whether the provider has reported the pod since it was last called to create it. */
   readonly seen: boolean;
-  /** Whether the pod ran before the provider was last called to create it. */
-  readonly ranBefore: boolean;
+  /** Whether the back end has ever held the pod. */
+  readonly wasHeld: boolean;
   /** Number of consecutive creations, and time of the last. */
   readonly creations: { readonly count: number; readonly lastMs: number };
   /** Time at which the back end's state was last learned or changed; the result of an inventory that began earlier is ignored. */
@@ -141,7 +141,7 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     teardown: undefined,
     admitted: false,
     seen: false,
-    ranBefore: false,
+    wasHeld: false,
     creations: { count: 0, lastMs: nowMs },
     touchedMs: nowMs,
     waitsForConfig: false,
@@ -300,9 +300,9 @@ export function isUnconfirmed(backend: Backend): boolean {
   return (backend.kind === "absent" || backend.kind === "unknown") && backend.isUnconfirmed === true;
 }
 
-/** Whether the pod has ever run. A status that shows it as waiting does not show that. */
-export function hasRun({ seen, ranBefore }: PodState, pod: DeepReadonly<Pod> | undefined): boolean {
-  return seen || ranBefore || (pod !== undefined && wasStarted(pod));
+/** Whether the back end has ever held the pod. The status alone does not show that once it shows the pod as waiting. */
+export function wasEverHeld({ wasHeld }: PodState, pod: DeepReadonly<Pod> | undefined): boolean {
+  return wasHeld || (pod !== undefined && wasStarted(pod));
 }
 
 /** Whether a container of the pod has ever been started, according to the API server's object. */

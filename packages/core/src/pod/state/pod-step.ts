@@ -9,7 +9,6 @@ import {
   endsAlike,
   hadEndedForGood,
   hasEnded,
-  hasRun,
   hasStopped,
   isDeafDeletion,
   isUnconfirmed,
@@ -17,6 +16,7 @@ import {
   mayRestart,
   showsFinalPhase,
   unclear,
+  wasEverHeld,
   type Backend,
   type PodState,
   type ProviderCall,
@@ -156,6 +156,7 @@ function onHeld(state: PodState, { status, pod, asked }: Extract<PodEvent, { kin
     reported: status,
     endedMs: endedMsOf(state, status, pod, nowMs),
     seen: true,
+    wasHeld: true,
     touchedMs: nowMs,
     verdict: verdict?.kind === "waiting" ? undefined : verdict,
   };
@@ -276,7 +277,7 @@ function onCalled(state: PodState, { call, pod, end }: Extract<PodEvent, { kind:
         {
           ...next,
           seen: false,
-          ranBefore: hasRun(state, pod),
+          wasHeld: wasEverHeld(state, pod),
           reported: undefined,
           endedMs: undefined,
           resize: undefined,
@@ -315,7 +316,7 @@ function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returne
       if (call?.reportedGone) return learn(next, { kind: "unknown" }, nowMs);
       // The provider may have adopted a pod that an earlier call created from an earlier spec.
       return learn(
-        { ...next, verdict: undefined, unconfirmed: undefined, creations: createdOnceMore(state, nowMs) },
+        { ...next, verdict: undefined, unconfirmed: undefined, wasHeld: true, creations: createdOnceMore(state, nowMs) },
         { kind: "present", applied: state.unconfirmed ?? pod ?? {}, sinceMs: nowMs },
         nowMs,
       );
