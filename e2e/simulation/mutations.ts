@@ -125,7 +125,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: questions,
-        find: "if (!(await isPodGone(client, state.ref, signal))) return false;",
+        find: "if (!(await isPodGone(client, ref, signal))) return { requeueAfterMs: confirmAgainMs };",
         replace: "",
       },
     ],
@@ -253,8 +253,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: step,
-        find: 'if (!pod || !hadEndedForGood(pod, state.reported)) return learn(state, { kind: "absent" }, nowMs);',
+        find: 'if (!pod || !hadEndedForGood(pod, state.reported ?? pod.status)) return learn(state, { kind: "absent" }, nowMs);',
         replace: 'if (pod) return learn(state, { kind: "absent" }, nowMs);',
+      },
+      {
+        file: state,
+        find: "const ended = states.filter((state, index) => state?.terminated ?? (index === 0 && state?.running));",
+        replace: "const ended = states.slice(0, 0);",
       },
     ],
   },
