@@ -4,6 +4,10 @@ import { test } from "./support/parity-test.ts";
 
 const running = { nodeName: "n1" };
 
+// Without the node, the garbage collector removes all of its pods 40 s after the first.
+test.beforeAll(async ({ api }) => void (await api.create("/api/v1/nodes", { metadata: { name: "n1" } })));
+test.afterAll(async ({ api }) => void (await api.delete("/api/v1/nodes/n1")));
+
 test("a pod on a node is marked with the grace period of its spec and stays", async ({ api, core }) => {
   await api.create(`${core}/pods`, podNamed("web", { ...running, terminationGracePeriodSeconds: 40 }));
   const startedMs = Date.now();
@@ -171,8 +175,7 @@ test("a pod with finalizers stays until they are removed, with any grace period"
 });
 
 test("a marked pod without finalizers still waits for its node", async ({ api, core }) => {
-  // A node of its own, because the garbage collector removes pods 40 s after their node was first missing.
-  await api.create(`${core}/pods`, podNamed("web", { nodeName: "node-of-this-test" }, { finalizers: ["example.com/a"] }));
+  await api.create(`${core}/pods`, podNamed("web", running, { finalizers: ["example.com/a"] }));
   await api.delete(`${core}/pods/web`);
   await api.patch("merge", `${core}/pods/web`, { metadata: { finalizers: null } });
 
