@@ -80,6 +80,14 @@ export const logShipper: GoProgram = new GoProgram({
   package: ".",
 });
 
+/** Grafana's collector of logs, which its makers no longer maintain. */
+export const promtail: GoProgram = new GoProgram({
+  name: "promtail",
+  variable: "PROMTAIL",
+  command: ["build"],
+  package: "github.com/grafana/loki/v3/clients/cmd/promtail",
+});
+
 /** The end-to-end suite of Virtual Kubelet in Go. */
 export const upstreamE2e: GoProgram = new GoProgram({
   name: "upstream-e2e",

@@ -12,7 +12,7 @@ import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
-import { logShipper, metricsServer, prometheusParser, upstreamE2e } from "../go-program.ts";
+import { logShipper, metricsServer, prometheusParser, promtail, upstreamE2e } from "../go-program.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
@@ -100,7 +100,7 @@ const controlPlaneAndMetrics = once(async (): Promise<Record<string, string>> =>
   return { ...(await controlPlane()), METRICS_SERVER: await metricsServer.ensure() };
 });
 
-/** As {@link controlPlaneAndMetrics}, with Prometheus' parser, a log shipper and kube-proxy. */
+/** As {@link controlPlaneAndMetrics}, with Prometheus' parser, two log shippers and kube-proxy. */
 const dockerPrograms = once(async (): Promise<Record<string, string>> => {
   const programs = await controlPlaneAndMetrics();
   // Sequential, because each build uses all processors.
@@ -108,6 +108,7 @@ const dockerPrograms = once(async (): Promise<Record<string, string>> => {
     ...programs,
     PROMETHEUS_PARSER: await prometheusParser.ensure(),
     LOG_SHIPPER: await logShipper.ensure(),
+    PROMTAIL: await promtail.ensure(),
     KUBE_PROXY: await kubeProxy(),
   };
 });
@@ -340,6 +341,7 @@ export const levels: readonly Level[] = [
       metricsServer.missing() ??
       prometheusParser.missing() ??
       logShipper.missing() ??
+      promtail.missing() ??
       missingKubeProxy(),
     prepare: dockerPrograms,
     run: async (context) => {

@@ -29,6 +29,7 @@ export const patienceMs = 180_000;
 export class EmbeddedNode implements AsyncDisposable {
   readonly name: string;
   readonly client: KubeClient;
+  readonly server: ApiServer;
   /** Access to the node's pods, as its server would have it. */
   readonly access: NodeAccess;
   readonly #stop = new AbortController();
@@ -38,6 +39,7 @@ export class EmbeddedNode implements AsyncDisposable {
   private constructor(name: string, { server, node, cleanup }: Made) {
     this.name = name;
     this.client = createKubeClient(server.transport());
+    this.server = server;
     this.access = node.access;
     this.#cleanup = cleanup;
     this.#running = node.run(this.#stop.signal);

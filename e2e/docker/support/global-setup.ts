@@ -21,6 +21,8 @@ declare module "vitest" {
     kubeProxy: string;
     /** Path of a log shipper. */
     logShipper: string;
+    /** Path of Promtail. */
+    promtail: string;
   }
 }
 
@@ -47,6 +49,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("prometheusParser", process.env["PROMETHEUS_PARSER"] ?? "");
   project.provide("kubeProxy", process.env["KUBE_PROXY"] ?? "");
   project.provide("logShipper", process.env["LOG_SHIPPER"] ?? "");
+  project.provide("promtail", process.env["PROMTAIL"] ?? "");
 }
 
 /** Stops everything. */

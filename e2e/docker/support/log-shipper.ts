@@ -1,10 +1,9 @@
-import { systemClock } from "@virtual-kubelet/clock";
-import { eventually, logTail, startProcess, startReaper } from "@virtual-kubelet/testing";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject } from "vitest";
+import { inject } from "vitest";
 import { z } from "zod";
+import { startShipper } from "./shipper-process.ts";
 
 /**
  * The configuration of the Collector's chart with `presets.logsCollection.enabled`, except for the exporter.
@@ -76,19 +75,13 @@ export class LogShipper implements AsyncDisposable {
     cleanup.defer(() => rm(directory, { recursive: true, force: true }));
     const [config, output, logFile] = ["config.yaml", "shipped", "log"].map((name) => join(directory, name)) as [string, string, string];
     await writeFile(config, configuration(output));
-    const reaper = cleanup.use(startReaper());
-    const script = 'mount --bind "$1" /var/log && exec "$2" --config="$3"';
-    const args = ["--mount", "sh", "-c", script, "sh", logFolder, inject("logShipper"), config];
-    const process = cleanup.use(
-      await startProcess({ name: "log-shipper", program: "unshare", args, environment: {}, logFile }, { reaper, clock: systemClock }),
-    );
-    await eventually(
-      async () => {
-        expect(process.exit, await logTail(logFile)).toBeUndefined();
-        expect(await readFile(logFile, "utf8")).toContain("Everything is ready");
-      },
-      { timeoutMs: 60_000, intervalMs: 100, describe: "the log shipper runs" },
-    );
+    await startShipper(cleanup, {
+      program: inject("logShipper"),
+      args: [`--config=${config}`],
+      logFolder,
+      logFile,
+      readyText: "Everything is ready",
+    });
     return new LogShipper(output, cleanup.move());
   }
 
