@@ -1,10 +1,9 @@
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
-import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { importImages } from "./support/busybox-image.ts";
-import { controlGroupFolders, controlGroupOf } from "./support/control-groups.ts";
+import { controlGroupsBelow, controlGroupOf } from "./support/control-groups.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
 import type { EngineApi } from "./support/engine-api.ts";
@@ -109,9 +108,7 @@ describe("a deleted pod", () => {
     await eventually(async () => expect(await isGone()).toBe(true), { timeoutMs: patienceMs, intervalMs: 20 });
     return [
       ...(await api.containers({ [labelNames.podUid]: uid })),
-      ...controlGroupFolders(controlGroupOf(api.host)).flatMap((folder) =>
-        readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.includes(uid)),
-      ),
+      ...controlGroupsBelow(controlGroupOf(api.host)).filter((path) => path.includes(uid)),
     ];
   }
 

@@ -17,6 +17,15 @@ export function controlGroupFolders(path: string): string[] {
   return [root, ...foldersIn(root)].map((hierarchy) => join(hierarchy, path)).filter(existsSync);
 }
 
+/** Folders below a control group under each controller, at any depth. Groups that are removed in the meantime may be missing. */
+export function controlGroupsBelow(path: string): string[] {
+  return controlGroupFolders(path).flatMap(treeOf);
+}
+
+function treeOf(directory: string): string[] {
+  return foldersIn(directory).flatMap((folder) => [folder, ...treeOf(folder)]);
+}
+
 /** Removes a control group without processes and its children, under every controller. */
 export function removeControlGroups(path: string): void {
   // Version 2 has one hierarchy; version 1 has one per controller.
