@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
-import { LogShipper, type ShippedLine } from "./support/log-shipper.ts";
+import { startCollector, type ShippedLine } from "./support/collector.ts";
 
 const api = sharedApi();
 const never = new AbortController().signal;
@@ -40,7 +40,7 @@ test("a log shipper with its stock configuration receives each line of the pods 
   for (const folder of [go, logs]) cleanup.defer(() => rmSync(folder, { recursive: true, force: true }));
   const more = { policy: { hostPaths: [go] }, log: { folder: logs, links: true, maxSize, maxFiles: 5 } };
   await using node = await EmbeddedNode.start(`vk-shipper-${process.pid}`, api, more);
-  await using shipper = await LogShipper.start(logs);
+  await using shipper = await startCollector(logs);
   const { metadata } = await node.create("writer", {
     volumes: [{ name: "go", hostPath: { path: go } }],
     containers: [

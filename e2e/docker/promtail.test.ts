@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sharedApi } from "./support/docker-engine.ts";
 import { EmbeddedNode, patienceMs } from "./support/embedded-node.ts";
-import { Promtail } from "./support/promtail.ts";
+import { startPromtail, type PromtailLine } from "./support/promtail.ts";
 
 const api = sharedApi();
 
@@ -14,7 +14,7 @@ test("Promtail finds the logs of a node's pods, across a restart of the containe
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => rmSync(logs, { recursive: true, force: true }));
   await using node = await EmbeddedNode.start(`vk-promtail-${process.pid}`, api, { log: { folder: logs, links: true } });
-  await using promtail = await Promtail.start(node.server, node.name, logs);
+  await using promtail = await startPromtail(node.server, node.name, logs);
   // Promtail looks for new files every ten seconds, so the container runs for longer.
   const script = "echo out; echo err >&2; sleep 30; exit 3";
   const { metadata } = await node.create("writer", {
@@ -46,7 +46,9 @@ test("Promtail finds the logs of a node's pods, across a restart of the containe
       text,
     })),
   );
-  expect(shipped.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)))).toMatchObject(
-    expected.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
-  );
+  expect(inOrder(shipped)).toMatchObject(inOrder(expected));
 });
+
+function inOrder(lines: readonly PromtailLine[]): PromtailLine[] {
+  return lines.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+}

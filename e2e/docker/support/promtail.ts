@@ -1,9 +1,9 @@
 import type { ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { startShipper } from "./shipper-process.ts";
+import { LogShipper, startShipper } from "./shipper.ts";
 
 /**
  * The configuration of Promtail's chart, with `docker: {}` in place of `cri: {}`, and without the labels that tests do not read.
@@ -45,48 +45,28 @@ export interface PromtailLine {
   readonly text: string;
 }
 
-/** Promtail with its chart's configuration. It prints lines instead of sending them. Disposing stops it. */
-export class Promtail implements AsyncDisposable {
-  readonly #output: string;
-  readonly #cleanup: AsyncDisposableStack;
-
-  private constructor(output: string, cleanup: AsyncDisposableStack) {
-    this.#output = output;
-    this.#cleanup = cleanup;
-  }
-
-  /**
-   * Starts Promtail on a node; returns when it searches for pods.
-   *
-   * @param logFolder - folder that it sees as `/var/log`
-   */
-  static async start(server: ApiServer, nodeName: string, logFolder: string): Promise<Promtail> {
-    await using cleanup = new AsyncDisposableStack();
-    const directory = await mkdtemp(join(tmpdir(), "vk-promtail-"));
-    cleanup.defer(() => rm(directory, { recursive: true, force: true }));
-    const [config, output] = [join(directory, "promtail.yaml"), join(directory, "output")];
-    await writeFile(config, configuration(directory));
-    await server.writeKubeconfig(join(directory, "kubeconfig"));
-    await startShipper(cleanup, {
-      program: inject("promtail"),
-      args: [`-config.file=${config}`, "-dry-run"],
-      logFolder,
-      logFile: output,
-      readyText: "Starting Promtail",
-      // The chart sets this variable to the node's name, and Promtail reads the pods of that node.
-      environment: { HOSTNAME: nodeName },
-    });
-    return new Promtail(output, cleanup.move());
-  }
-
-  /** Lines printed so far, in the order of shipping. */
-  async lines(): Promise<readonly PromtailLine[]> {
-    return (await readFile(this.#output, "utf8")).split("\n").slice(0, -1).flatMap(readLine);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cleanup.disposeAsync();
-  }
+/**
+ * Starts Promtail on a node with its chart's configuration; returns when it searches for pods. It prints lines instead of sending them.
+ *
+ * @param logFolder - folder that it sees as `/var/log`
+ */
+export async function startPromtail(server: ApiServer, nodeName: string, logFolder: string): Promise<LogShipper<PromtailLine>> {
+  await using cleanup = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "vk-promtail-"));
+  cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+  const [config, output] = [join(directory, "promtail.yaml"), join(directory, "output")];
+  await writeFile(config, configuration(directory));
+  await server.writeKubeconfig(join(directory, "kubeconfig"));
+  await startShipper(cleanup, {
+    program: inject("promtail"),
+    args: [`-config.file=${config}`, "-dry-run"],
+    logFolder,
+    logFile: output,
+    readyText: "Starting Promtail",
+    // The chart sets this variable to the node's name, and Promtail reads the pods of that node.
+    environment: { HOSTNAME: nodeName },
+  });
+  return new LogShipper(output, readLine, cleanup.move());
 }
 
 /** Reads `TIME {name="value", …} TEXT`; other lines are Promtail's own log. */

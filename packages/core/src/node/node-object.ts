@@ -37,8 +37,7 @@ export interface WantedNode {
   readonly providerID: string | undefined;
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
-  /** Absent: whatever is there stays. */
-  /** Without duplicates, grouped by type. */
+  /** Without duplicates, grouped by type. Absent: whatever is there stays. */
   readonly addresses: readonly DeepReadonly<NodeAddress>[] | undefined;
   /** 0 if there is no server. */
   readonly kubeletPort: number;
@@ -165,12 +164,7 @@ function wantedAddresses(options: NodeOptions, description: NodeDescription): Wa
     (entry, index) => index === addresses.findIndex(({ type, address }) => type === entry.type && address === entry.address),
   );
   // The API server groups addresses by type when a patch replaces them. In any other order they would never equal the stored ones.
-  return unique?.toSorted((a, b) => firstOf(unique, a.type) - firstOf(unique, b.type));
-}
-
-/** Index of the first address of a type. */
-function firstOf(addresses: readonly DeepReadonly<NodeAddress>[], wanted: string): number {
-  return addresses.findIndex(({ type }) => type === wanted);
+  return unique && [...Map.groupBy(unique, ({ type }) => type).values()].flat();
 }
 
 function internal(address: string): readonly NodeAddress[] {

@@ -27,6 +27,14 @@ class LossyClient extends FakeKubeClient {
     this.#cut = Promise.withResolvers();
   }
 
+  /** Removes pods without an event. */
+  forget(...names: readonly string[]): void {
+    for (const name of names) {
+      this.hidden.add(name);
+      this.remove(resources.pods, name, "default");
+    }
+  }
+
   override async watch<T extends KubernetesObject>(
     resource: Resource<T>,
     query: WatchQuery,
@@ -141,8 +149,7 @@ describe("a pod that a list lacks", () => {
 
   test("and of which the API server says that it is gone is ended", async () => {
     await using it = await started(["web"]);
-    it.client.hidden.add("web");
-    it.client.remove(resources.pods, "web", "default");
+    it.client.forget("web");
 
     await it.relist();
 
@@ -168,8 +175,7 @@ describe("a pod that a list lacks", () => {
 
   test("and whose name another one has by now is ended", async () => {
     await using it = await started(["web"]);
-    it.client.hidden.add("web");
-    it.client.remove(resources.pods, "web", "default");
+    it.client.forget("web");
     it.client.put(resources.pods, { metadata: { namespace: "default", name: "web", uid: "another" } });
 
     await it.relist();
@@ -199,8 +205,7 @@ describe("a pod that the back end no longer holds, while the watch is silent,", 
   test("is not created again if the API server no longer has it", async () => {
     await using it = await started(["web"]);
     const ref = podRef(it.rig.pod("web") ?? {});
-    it.client.hidden.add("web");
-    it.client.remove(resources.pods, "web", "default");
+    it.client.forget("web");
 
     it.rig.provider.lose(ref);
     await it.rig.settle(60_000);
@@ -236,8 +241,7 @@ describe("a pod that the back end no longer holds, while the watch is silent,", 
     await it.rig.settle(2_000);
     expect(it.rig.waitingReason("web")).toBe("ProviderFailed");
 
-    it.client.hidden.add("web");
-    it.client.remove(resources.pods, "web", "default");
+    it.client.forget("web");
     it.rig.provider.calls.length = 0;
     await it.rig.settle(300_000);
 
@@ -339,10 +343,7 @@ describe("pods that a list lacks, more than ten of them,", () => {
 
   test("are neither asked about nor ended, and an event on the node says so", async () => {
     await using it = await started(names);
-    for (const name of names) {
-      it.client.hidden.add(name);
-      it.client.remove(resources.pods, name, "default");
-    }
+    it.client.forget(...names);
 
     await it.relist();
     await it.rig.settle(120_000);
@@ -361,10 +362,7 @@ describe("pods that a list lacks, more than ten of them,", () => {
     it.client.hidden.add("web-0");
     await it.relist();
     expect(it.lookUps()).toBe(1);
-    for (const name of names) {
-      it.client.hidden.add(name);
-      it.client.remove(resources.pods, name, "default");
-    }
+    it.client.forget(...names);
     const away = it.client.intercept(({ verb, resource }) => {
       if ((verb === "list" || verb === "watch") && resource === "pods") throw new UnavailableError("the API server starts");
     });
@@ -389,10 +387,7 @@ describe("pods that a list lacks, more than ten of them,", () => {
     await it.relist();
     expect(it.lookUps()).toBe(1);
 
-    for (const name of names) {
-      it.client.hidden.add(name);
-      it.client.remove(resources.pods, name, "default");
-    }
+    it.client.forget(...names);
     await it.relist();
     answer.resolve();
     await it.rig.settle(60_000);
@@ -409,10 +404,7 @@ describe("pods that a list lacks, more than ten of them,", () => {
     for (const name of names) await it.rig.createPod(name);
     await it.rig.settle(2_000);
     expect(it.rig.node.health.knownPods).toBe(11);
-    for (const name of names) {
-      it.client.hidden.add(name);
-      it.client.remove(resources.pods, name, "default");
-    }
+    it.client.forget(...names);
 
     await it.relist();
     await it.rig.settle(60_000);

@@ -46,7 +46,7 @@ export interface PodControllerOptions {
   readonly client: KubeClient;
   /** The pods bound to this node. */
   readonly store: Store<Pod>;
-  /** Whether the store follows the API server now; see {@link Reflector.isCurrent}. */
+  /** Whether the store follows the API server now; see `Reflector.isCurrent`. */
   readonly isCurrent: () => boolean;
   readonly provider: PodLifecycleHandler & Partial<PodNotifier>;
   readonly providerName: string;

@@ -20,6 +20,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { isDeepStrictEqual } from "node:util";
+import { isTerminalPhase } from "../pod/status/pod-phase.ts";
 
 /** A request that was sent to the fake. */
 export interface FakeCall {
@@ -370,8 +371,7 @@ export class FakeKubeClient implements KubeClient {
 /** Grace period of a deletion, in seconds: 0 unless the object is a pod that may have running containers. */
 function graceOf(object: KubernetesObject, { gracePeriodSeconds }: DeleteQuery): number {
   const { kind, spec, status } = object as Pod;
-  const hasEnded = status?.phase === "Failed" || status?.phase === "Succeeded";
-  if (kind !== "Pod" || !spec?.nodeName || hasEnded) return 0;
+  if (kind !== "Pod" || !spec?.nodeName || isTerminalPhase(status?.phase)) return 0;
   return gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
 }
 

@@ -3,7 +3,7 @@ import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { exitCodeOf } from "../status/canonical-status.ts";
-import { isTerminalPhase } from "../status/pod-phase.ts";
+import { hasFailedForGood, isTerminalPhase } from "../status/pod-phase.ts";
 import type { PodResize } from "../resize/resize.ts";
 
 /** Whether the API server has the pod. */
@@ -276,11 +276,10 @@ export function hadEndedForGood(pod: DeepReadonly<Pod>, reported: ProviderPodSta
 
 /** Whether an init container has failed and is not started again. */
 function hasFailedInit({ spec }: DeepReadonly<Pod>, { initContainerStatuses }: ProviderPodStatus): boolean {
-  const init = spec?.initContainers?.filter((container) => !isSidecar(container)) ?? [];
-  return init.some((container) => {
+  if (!spec?.initContainers) return false;
+  return spec.initContainers.some((container) => {
     const terminated = initContainerStatuses?.find(({ name }) => name === container.name)?.state?.terminated;
-    const exitCode = terminated ? exitCodeOf(terminated) : 0;
-    return exitCode !== 0 && !shouldRestart(container, spec ?? {}, exitCode);
+    return terminated && !isSidecar(container) && hasFailedForGood(container, spec, exitCodeOf(terminated));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ContainerStatus, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
+import type { Container, ContainerStatus, DeepReadonly, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 
 /** The phases that a kubelet writes. */
@@ -44,9 +44,14 @@ function countInitContainers(spec: DeepReadonly<PodSpec>, statuses: StatusByName
     if (isSidecar(container)) continue;
     const exitCode = lastExitCode(statuses.get(container.name));
     if (exitCode === undefined) pending = true;
-    else if (exitCode !== 0 && !shouldRestart(container, spec, exitCode)) failed = true;
+    else if (hasFailedForGood(container, spec, exitCode)) failed = true;
   }
   return { pending, failed };
+}
+
+/** Whether a container that ended with this exit code has failed and is not started again. As an init container it ends its pod. */
+export function hasFailedForGood(container: DeepReadonly<Container>, spec: DeepReadonly<PodSpec>, exitCode: number): boolean {
+  return exitCode !== 0 && !shouldRestart(container, spec, exitCode);
 }
 
 function countSidecars(

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { z } from "zod";
-import { startShipper } from "./shipper-process.ts";
+import { LogShipper, startShipper } from "./shipper.ts";
 
 /**
  * The configuration of the Collector's chart with `presets.logsCollection.enabled`, except for the exporter.
@@ -58,43 +58,21 @@ const batch = z.object({
   ),
 });
 
-/** A log shipper with its stock configuration, which reads a folder in place of `/var/log`. Disposing stops it. */
-export class LogShipper implements AsyncDisposable {
-  readonly #output: string;
-  readonly #cleanup: AsyncDisposableStack;
-
-  private constructor(output: string, cleanup: AsyncDisposableStack) {
-    this.#output = output;
-    this.#cleanup = cleanup;
-  }
-
-  /** Starts the shipper; returns when it searches for files. */
-  static async start(logFolder: string): Promise<LogShipper> {
-    await using cleanup = new AsyncDisposableStack();
-    const directory = await mkdtemp(join(tmpdir(), "vk-log-shipper-"));
-    cleanup.defer(() => rm(directory, { recursive: true, force: true }));
-    const [config, output, logFile] = ["config.yaml", "shipped", "log"].map((name) => join(directory, name)) as [string, string, string];
-    await writeFile(config, configuration(output));
-    await startShipper(cleanup, {
-      program: inject("logShipper"),
-      args: [`--config=${config}`],
-      logFolder,
-      logFile,
-      readyText: "Everything is ready",
-    });
-    return new LogShipper(output, cleanup.move());
-  }
-
-  /** Lines shipped so far, in the order of shipping. */
-  async lines(): Promise<readonly ShippedLine[]> {
-    const text = await readFile(this.#output, "utf8");
-    // The last line may be incomplete.
-    return text.split("\n").slice(0, -1).flatMap(readBatch);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cleanup.disposeAsync();
-  }
+/** Starts an OpenTelemetry Collector with its stock configuration, which reads a folder in place of `/var/log`; returns when it searches for files. */
+export async function startCollector(logFolder: string): Promise<LogShipper<ShippedLine>> {
+  await using cleanup = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "vk-log-shipper-"));
+  cleanup.defer(() => rm(directory, { recursive: true, force: true }));
+  const [config, output, logFile] = ["config.yaml", "shipped", "log"].map((name) => join(directory, name)) as [string, string, string];
+  await writeFile(config, configuration(output));
+  await startShipper(cleanup, {
+    program: inject("logShipper"),
+    args: [`--config=${config}`],
+    logFolder,
+    logFile,
+    readyText: "Everything is ready",
+  });
+  return new LogShipper(output, readBatch, cleanup.move());
 }
 
 function readBatch(json: string): ShippedLine[] {

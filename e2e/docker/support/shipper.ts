@@ -16,6 +16,35 @@ interface ShipperOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+/** A log shipper that writes what it has shipped to a file. Disposing stops it. */
+export class LogShipper<Line> implements AsyncDisposable {
+  readonly #output: string;
+  readonly #read: (line: string) => Line[];
+  readonly #cleanup: AsyncDisposableStack;
+
+  /**
+   * @param output - the file
+   * @param read - reads the shipped lines from a line of the file
+   * @param cleanup - stops the shipper
+   */
+  constructor(output: string, read: (line: string) => Line[], cleanup: AsyncDisposableStack) {
+    this.#output = output;
+    this.#read = read;
+    this.#cleanup = cleanup;
+  }
+
+  /** Lines shipped so far, in the order of shipping. */
+  async lines(): Promise<readonly Line[]> {
+    const text = await readFile(this.#output, "utf8");
+    // The last line may be incomplete.
+    return text.split("\n").slice(0, -1).flatMap(this.#read);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cleanup.disposeAsync();
+  }
+}
+
 /**
  * Starts a log shipper in a mount namespace where a folder takes the place of `/var/log`; returns when it is ready.
  *
