@@ -290,7 +290,7 @@ describe("a pod that the back end no longer holds, while the watch is silent,", 
 
   test("stays as it is while the API server does not answer, if its restart policy is Never", async () => {
     await using it = await started([]);
-    const ref = await it.rig.createPod("job", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const ref = await it.rig.createPod("job", { restartPolicy: "Never" });
     const outage = it.client.intercept(({ verb, resource }) => {
       if (verb === "get" && resource === "pods") throw new UnavailableError("get pods default/job: no answer");
     });

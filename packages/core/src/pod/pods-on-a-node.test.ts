@@ -130,7 +130,7 @@ describe("a creation", () => {
     await using rig = await new NodeRig().start();
     const gate = Promise.withResolvers<void>();
     rig.provider.script("createPod", () => gate.promise);
-    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const ref = await rig.createPod("web", { restartPolicy: "Never" });
     const status = running(["main"]);
     rig.provider.held.set(ref.uid, { ref, owner: rig.owner, status });
     rig.provider.report(ref, status);
@@ -643,7 +643,7 @@ describe("a status", () => {
 
 test("a deletion is not over while the provider says nothing of one of the containers", async () => {
   await using rig = await new NodeRig().start();
-  const ref = await rig.createPod("web", (pod) => void (pod.spec = { ...pod.spec, containers: [{ name: "a" }, { name: "b" }] }));
+  const ref = await rig.createPod("web", { containers: [{ name: "a" }, { name: "b" }] });
   rig.provider.reports = false;
   await rig.deletePod("web", 30);
   rig.provider.report(ref, { ...ended(running(["a"])), phase: "Running" });
@@ -709,7 +709,7 @@ describe("reports of the provider", () => {
 
   test("that a pod is gone are believed once", async () => {
     await using rig = await new NodeRig().start();
-    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const ref = await rig.createPod("web", { restartPolicy: "Never" });
     rig.provider.lose(ref);
     rig.provider.lose(ref);
     await rig.settle(60_000);
@@ -726,7 +726,7 @@ describe("reports of the provider", () => {
       { name: "main", image: "busybox" },
       { name: "second", image: "busybox" },
     ];
-    const ref = await rig.createPod("web", (pod) => void (pod.spec = { ...pod.spec, containers: two, restartPolicy: "OnFailure" }));
+    const ref = await rig.createPod("web", { containers: two, restartPolicy: "OnFailure" });
     const [main, second] = running(["main", "second"]).containerStatuses ?? [];
     if (!main || !second) throw new Error("two statuses are expected");
     rig.provider.report(ref, { containerStatuses: [main, { ...second, state: { terminated: { exitCode: 0 } } }] });
@@ -763,7 +763,7 @@ describe("reports of the provider", () => {
 
   test("that a pod is gone, one of whose containers failed and is started anew, make it again", async () => {
     await using rig = await new NodeRig().start();
-    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "OnFailure" }));
+    const ref = await rig.createPod("web", { restartPolicy: "OnFailure" });
     const [main] = running(["main"]).containerStatuses ?? [];
     if (!main) throw new Error("a status is expected");
     rig.provider.report(ref, { containerStatuses: [{ ...main, state: { terminated: { exitCode: 1 } } }] });
@@ -857,7 +857,7 @@ describe("reports of the provider", () => {
 
   test("that a pod is gone whose containers have ended, and are not to run again, give it the phase that follows", async () => {
     await using rig = await new NodeRig().start();
-    const ref = await rig.createPod("job", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "OnFailure" }));
+    const ref = await rig.createPod("job", { restartPolicy: "OnFailure" });
     rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running", endsWhenGone: true });
     await rig.settle(5_000);
     expect(rig.pod("job")?.status?.phase).toBe("Running");
@@ -1147,7 +1147,7 @@ describe("a restart", () => {
   test("gives the place of a pod that has ended to another", async () => {
     const node = { capacity: { cpu: "10", memory: "10Gi", pods: "1" } };
     const first = await new NodeRig({ node }).start();
-    const ref = await first.createPod("a", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const ref = await first.createPod("a", { restartPolicy: "Never" });
     first.provider.report(ref, ended(running(["main"])));
     await first.settle();
     await first.createPod("b");
@@ -1334,7 +1334,7 @@ describe("a pod's object at the API server", () => {
 
   test("stays while the provider has not accepted the deletion, also where all of the pod has ended", async () => {
     await using rig = await new NodeRig().start();
-    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, restartPolicy: "Never" }));
+    const ref = await rig.createPod("web", { restartPolicy: "Never" });
     const gate = Promise.withResolvers<void>();
     rig.provider.script("deletePod", () => gate.promise);
     // Deleted before its status is written: the API server itself removes a pod whose status says that it has ended.
@@ -1366,7 +1366,7 @@ describe("a pod's object at the API server", () => {
 
   test("is ended when its time was up during an update", async () => {
     await using rig = await new NodeRig().start();
-    await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    await rig.createPod("web", { activeDeadlineSeconds: 60 });
     await rig.settle(58_000);
     rig.provider.script("updatePod", () => rig.clock.sleep(5_000));
     await rig.editPod("web", label("new"));
@@ -1381,7 +1381,7 @@ describe("a pod's object at the API server", () => {
   test("is ended when its time is up, though its creation hangs", async () => {
     await using rig = await new NodeRig().start();
     rig.provider.script("createPod", hangs);
-    await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    await rig.createPod("web", { activeDeadlineSeconds: 60 });
     await rig.settle(60_000);
     expect(rig.pod("web")?.status?.phase).toBe("Pending");
     await rig.settle(2_000);
@@ -1392,7 +1392,7 @@ describe("a pod's object at the API server", () => {
 
   test("keeps the grace of a deletion under way when its time is up", async () => {
     await using rig = await new NodeRig().start();
-    await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    await rig.createPod("web", { activeDeadlineSeconds: 60 });
     rig.provider.script("deletePod", hangs);
     await rig.settle(50_000);
     await rig.deletePod("web", 30);
@@ -1438,7 +1438,7 @@ describe("a pod's object at the API server", () => {
 
   test("does not show that its time is up while a container is between two runs and the provider has not ended it", async () => {
     await using rig = await new NodeRig().start();
-    const ref = await rig.createPod("web", (pod) => void (pod.spec = { containers: [], ...pod.spec, activeDeadlineSeconds: 60 }));
+    const ref = await rig.createPod("web", { activeDeadlineSeconds: 60 });
     rig.provider.report(ref, { ...ended(running(["main"])), phase: "Running" });
     const gate = Promise.withResolvers<void>();
     rig.provider.script("deletePod", () => gate.promise);
