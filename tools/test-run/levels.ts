@@ -8,6 +8,7 @@ import { checkImports } from "../check-imports.ts";
 import { checkPackages } from "../check-packages.ts";
 import { checkProjects } from "../check-projects.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
+import { findChromium, missingChromium } from "../chromium.ts";
 import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
@@ -318,6 +319,15 @@ export const levels: readonly Level[] = [
     missing: missingKubectl,
     prepare: kubectl,
     run: async (context) => vitest("kubectl", context, await kubectl()),
+  },
+  {
+    name: "browser",
+    about: "pages in a headless Chromium (CHROMIUM: that one)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: missingChromium,
+    run: (context) => vitest("browser", context, { CHROMIUM: findChromium() ?? "" }),
   },
   {
     name: "control-plane",

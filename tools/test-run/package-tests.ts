@@ -14,6 +14,7 @@ function shortName(folder: string): string {
 
 /** The packages that the tests of `e2e/` are about, by the beginning of their path. */
 const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
+  ["e2e/browser/exec", "streaming", "kubelet-api", "cli"],
   ["e2e/conformance/broken-providers", "testing"],
   ["e2e/conformance/example-provider", "process-provider", "testing", "core"],
   ["e2e/conformance/file-provider", "testing"],
