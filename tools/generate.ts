@@ -13,6 +13,7 @@ import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
+import { readGuides, readSiteOptions, renderGuideList } from "./site/guides.ts";
 import { templateFolders } from "./template-files.ts";
 import { root } from "./workspace.ts";
 
@@ -32,10 +33,16 @@ function codeFile(path: string): string {
   return `\`\`\`ts\n${readFileSync(join(root, path), "utf8").trim()}\n\`\`\``;
 }
 
+function guideList(): string {
+  const options = readSiteOptions();
+  return renderGuideList(readGuides(options), options.categoryOrder, "docs");
+}
+
 const testingGuide = "docs/guides/testing-on-the-embedded-api-server.md";
 
 const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
+  { page: "docs/index.md", region: "guides", content: guideList },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
   { page: "docs/guides/providers.md", region: "features", content: () => renderMatrix(matrixColumns()) },
   { page: "packages/testing/README.md", region: "broken-providers", content: () => renderBrokenProviders() },
