@@ -11,6 +11,7 @@ import { replaceRegion } from "./marked-region.ts";
 import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
+import { referenceExplanations, renderErrorCodes, renderExitCodeEntries, renderFields, renderReasons } from "./reason-reference.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
 import { readGuides, readSiteOptions, renderGuideList } from "./site/guides.ts";
@@ -70,6 +71,10 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
+  { page: "docs/guides/reasons.md", region: "reasons", content: async () => renderReasons(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "error-codes", content: async () => renderErrorCodes(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "fields", content: async () => renderFields(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "exit-codes", content: async () => renderExitCodeEntries(await referenceExplanations()) },
 ];
 
 /** Results of the last complete run of Kubernetes' own conformance tests. */

@@ -15,6 +15,7 @@ import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
 import { logShipper, metricsServer, prometheusParser, promtail, upstreamE2e } from "../go-program.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
+import { checkReasons } from "../reason-catalogues.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
 import { workflowsLevel } from "../workflow-run/run-levels.ts";
@@ -196,7 +197,7 @@ async function checkTestFiles(): Promise<CheckResult[]> {
 export const levels: readonly Level[] = [
   {
     name: "static",
-    about: "lint, format, dead code, imports, types, generated pages",
+    about: "lint, format, dead code, imports, types, catalogues of reasons, generated pages",
     quick: true,
     kind: "compute",
     hasFiles: false,
@@ -209,6 +210,7 @@ export const levels: readonly Level[] = [
       ...checkDocuments(),
       ...(await checkTestFiles()),
       await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
+      ...(await checkReasons()),
       ...(await generate({ check: true })),
     ]),
   },
