@@ -7,6 +7,7 @@ import { checkDocuments } from "../check-documents.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkPackages } from "../check-packages.ts";
 import { checkProjects } from "../check-projects.ts";
+import { checkRelease } from "../check-release.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
 import { findChromium, missingChromium } from "../chromium.ts";
 import { printChecks, type CheckResult } from "../check.ts";
@@ -299,6 +300,15 @@ export const levels: readonly Level[] = [
     kind: "compute",
     hasFiles: false,
     run: checks(async () => [await command("typedoc", "typedoc")]),
+  },
+  {
+    name: "release",
+    about: "a whole release of this commit to a registry on loopback, and what was published, used from empty folders",
+    quick: false,
+    // It mostly waits for downloads.
+    kind: "wait",
+    hasFiles: false,
+    run: async ({ say }) => counted(await checkRelease(say), say),
   },
   {
     name: workflowsLevel,
