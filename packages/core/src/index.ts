@@ -92,6 +92,14 @@ export { volumeFilePath } from "./volumes/file-path.ts";
 // The node that runs a provider, and previews of both.
 export { releaseOf } from "./api-server/api-server-version.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
+export { reachableAddresses } from "./node/host-addresses.ts";
+export {
+  providerTaint,
+  providerTaintKey,
+  resolveNodeOptions,
+  type NodeSurroundings,
+  type ResolvedNodeOptions,
+} from "./node/node-defaults.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node-preview.ts";
 export type { KnownObjects } from "./plan/placeholder-resolver.ts";

@@ -1,3 +1,4 @@
+import { providerTaintKey } from "@virtual-kubelet/core";
 import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
@@ -117,7 +118,7 @@ const live: readonly Flag[] = [
     value: "KEY",
     commands: settings,
     path: "nodes[].taint.key",
-    default: defaults.taintKey,
+    default: providerTaintKey,
     help: "key of that taint",
   },
   {
