@@ -73,7 +73,12 @@ export class Program {
       client: createKubeClient(this.#transport, { clock: this.#clock }),
       provider: this.#definition(),
       providerConfig: {},
-      node: { name: nodeName, kubeletVersion: kubernetesVersion, instance: { identity: options.identity, standby: options.isStandby } },
+      node: {
+        name: nodeName,
+        taints: [],
+        kubeletVersion: kubernetesVersion,
+        instance: { identity: options.identity, standby: options.isStandby },
+      },
       pods: options.pods,
       clock: this.#clock,
       random: options.chance,
