@@ -118,6 +118,15 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "monitoring",
+          include: ["e2e/monitoring/**/*.test.ts"],
+          expect: assertions,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "browser",
           include: ["e2e/browser/**/*.test.ts"],
           expect: assertions,

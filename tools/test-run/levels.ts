@@ -14,7 +14,8 @@ import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
-import { logShipper, metricsServer, prometheusParser, promtail, upstreamE2e } from "../go-program.ts";
+import { logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
+import { checkMetricUses } from "../metric-uses.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
 import { run } from "../run.ts";
@@ -126,6 +127,12 @@ const nodeNetwork = once(async (): Promise<Record<string, string>> => {
   return { ...(await controlPlaneAndMetrics()), UPSTREAM_E2E: await upstreamE2e.ensure() };
 });
 
+/** Environment variables with which tests find promtool and the parser of PromQL. */
+const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
+  // Sequential, because each build uses all processors.
+  return { PROMTOOL: await promtool.ensure(), PROMQL_PARSER: await promqlParser.ensure() };
+});
+
 const zunApi = once(async (): Promise<Record<string, string>> => ({ ZUN_API_PYTHON: await ensureZunApi() }));
 
 function both(one: Counts, other: Counts): Counts {
@@ -198,7 +205,7 @@ async function checkTestFiles(): Promise<CheckResult[]> {
 export const levels: readonly Level[] = [
   {
     name: "static",
-    about: "lint, format, dead code, imports, types, catalogues of reasons, generated pages",
+    about: "lint, format, dead code, imports, types, catalogues of reasons and metrics, generated pages",
     quick: true,
     kind: "compute",
     hasFiles: false,
@@ -212,6 +219,7 @@ export const levels: readonly Level[] = [
       ...(await checkTestFiles()),
       await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
       ...(await checkReasons()),
+      ...checkMetricUses(),
       ...(await generate({ check: true })),
     ]),
   },
@@ -331,6 +339,16 @@ export const levels: readonly Level[] = [
     missing: missingKubectl,
     prepare: kubectl,
     run: async (context) => vitest("kubectl", context, await kubectl()),
+  },
+  {
+    name: "monitoring",
+    about: "alerts and dashboard with Prometheus' own promtool and parser",
+    quick: false,
+    kind: "compute",
+    hasFiles: true,
+    missing: () => promtool.missing() ?? promqlParser.missing(),
+    prepare: monitoringPrograms,
+    run: async (context) => vitest("monitoring", context, await monitoringPrograms()),
   },
   {
     name: "browser",

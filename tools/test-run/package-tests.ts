@@ -68,6 +68,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/interop/", "streaming", "kubelet-api", "embedded-apiserver"],
   ["e2e/kubectl/", "embedded-apiserver"],
   ["e2e/kubectl/nomad", "nomad"],
+  ["e2e/monitoring/", "metrics", "tools"],
   ["e2e/kubernetes/", "tools"],
   ["e2e/node-network/metrics", "metrics", "kubelet-api", "docker"],
   ["e2e/node-network/upstream-e2e", "core", "cli", "metrics", "kubelet-api"],

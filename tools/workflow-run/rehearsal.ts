@@ -24,8 +24,8 @@ const part: Readonly<Record<string, Texts>> = {
   docker: { FILES: "node-network/metrics docker/volumes" },
   zun: { FILES: "zun/refusals" },
   rest: {
-    LEVEL: "simulation root kubectl browser",
-    FILES: "simulation/simulate remove-tree.root interop/kubectl-logs browser/exec",
+    LEVEL: "simulation root kubectl monitoring browser",
+    FILES: "simulation/simulate remove-tree.root interop/kubectl-logs monitoring/dashboard browser/exec",
     SEEDS: "5",
   },
 };
