@@ -21,11 +21,11 @@ function configure({ production = false }: { readonly production?: boolean }): K
         entry: ["src/{run,nomad,bare-loop,lease-under-load,our-node}.ts!", "src/embedding-host.mjs!"],
         project: ["src/**/*.{ts,mjs}!"],
       },
-      e2e: { entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/try-packages.ts"], project: ["**/*.ts"] },
+      e2e: { entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/{try-packages,use-object-types}.ts"], project: ["**/*.ts"] },
       tools: {
         entry: [
           "{conformance,e2e-docker,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
-          "{pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test}.ts!",
+          "{bundle-dependency,pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",
         ],

@@ -7,6 +7,7 @@ import { formatMessage } from "publint/utils";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { checkConsumerProject } from "./consumer-project.ts";
 import { checkCreatedProjects } from "./created-project.ts";
+import { checkInstalledSize } from "./installed-size.ts";
 import { manifestProblems } from "./manifest-rules.ts";
 import { packPackages, type PackedPackage } from "./packed-packages.ts";
 import { publishedPackages, root, type Manifest, type WorkspacePackage } from "./workspace.ts";
@@ -48,6 +49,7 @@ async function checkTarball({ owner, tarball }: PackedPackage): Promise<CheckRes
     name: `tarball of ${owner.manifest.name}`,
     problems: [
       ...files.filter((path) => /\.test\.|(^|\/)test-support\//.test(path)).map((path) => `holds ${path}, which is for tests`),
+      ...files.filter((path) => path.endsWith(".map")).map((path) => `holds ${path}, which doubles the size of its source`),
       ...(files.includes("LICENSE") ? [] : ["holds no LICENSE"]),
       ...messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code),
       ...problems.flatMap((problem) => {
@@ -68,7 +70,8 @@ export async function checkPackages(): Promise<CheckResult[]> {
   const projects = [checkConsumerProject(packed), checkCreatedProjects(packed)];
   const tarballs: CheckResult[] = [];
   for (const each of packed.packages) tarballs.push(await checkTarball(each));
-  return [...manifests, ...tarballs, ...(await Promise.all(projects)).flat()];
+  const results = (await Promise.all(projects)).flat();
+  return [...manifests, ...tarballs, ...results, ...(await checkInstalledSize(packed))];
 }
 
 await runAsProgram(import.meta, checkPackages);

@@ -1,11 +1,11 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CheckResult } from "./check.ts";
 import { node22Folder } from "./node-22/node-22.ts";
 import type { PackedPackages } from "./packed-packages.ts";
 import { run } from "./run.ts";
-import { programName } from "./scope.ts";
+import { programName, scope } from "./scope.ts";
 import { root, type WorkspacePackage } from "./workspace.ts";
 
 /** A version of Node.js with which the packages are tested. */
@@ -18,6 +18,13 @@ interface NodeVersion {
 
 const node24: NodeVersion = { major: 24, supports: () => true };
 const node22: NodeVersion = { major: 22, folder: node22Folder, supports: ({ manifest }) => manifest.name !== programName };
+
+/** Supported versions of TypeScript's compiler. */
+const compilers = [
+  { program: "tsc", version: 7 },
+  { program: "tsc6", version: 6 },
+] as const;
+type Compiler = (typeof compilers)[number];
 
 /** Set-ups of users' projects; together they cover both module resolutions and both versions of Node's types. */
 const typings = [
@@ -37,6 +44,8 @@ const typings = [
   },
 ] as const;
 
+const clientNode = "@kubernetes/client-node";
+
 /** Time limit of a program that ends by itself, in milliseconds. */
 const timeoutMs = 300_000;
 
@@ -49,7 +58,7 @@ export async function checkConsumerProject(packed: PackedPackages): Promise<Chec
     const owners = packed.packages.map(({ owner }) => owner);
     const [all, ofLibraries] = await Promise.all([importModules(node24, folder, owners), importModules(node22, folder, owners)]);
     const used = await Promise.all([
-      ...typings.map(async (typing) => [await checkTypes(typing, folder, owners, all)]),
+      checkAllTypes(folder, owners, all),
       ...[node24, node22].flatMap((version) => [tryPackages(version, folder), checkBins(version, folder, owners)]),
     ]);
     return [install, ...[...all, ...ofLibraries].map(({ result }) => result), ...used.flat()];
@@ -69,7 +78,7 @@ async function installProject(folder: string, { packages, tarballs, catalog, pnp
     private: true,
     type: "module",
     dependencies: tarballs,
-    devDependencies: Object.fromEntries(["@types/node", ...peers].map((name) => [name, catalog[name]])),
+    devDependencies: Object.fromEntries([clientNode, "@types/node", ...peers].map((name) => [name, catalog[name]])),
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, undefined, 2));
   writeFileSync(join(folder, "pnpm-workspace.yaml"), `overrides: ${JSON.stringify(tarballs)}\n`);
@@ -130,36 +139,73 @@ function consumerSource(modules: readonly Imported[]): string {
   return [...imports, "type IsAny<T> = 0 extends 1 & T ? true : false;", ...checks, "export {};"].join("\n");
 }
 
-/** Type-checks a file that imports everything, the packages' own declarations included. */
+/** Compares the published types of Kubernetes' objects with what the sources make of client-node's. */
+function objectTypesSource(): string {
+  const sources = readFileSync(join(root, "packages/kube-client/src/rest/objects.ts"), "utf8");
+  const pairs = [...sources.matchAll(/^export interface (\w+) extends Wire<k8s\.(\w+)>/gm)];
+  return [
+    `import type * as k8s from "${clientNode}";`,
+    `import type * as ours from "${scope}/kube-client";`,
+    "type IsAny<T> = 0 extends 1 & T ? true : false;",
+    "type IsSame<A, B> = IsAny<A> extends true ? false : [A] extends [B] ? ([B] extends [A] ? true : false) : false;",
+    ...pairs.map(([, own, model]) => `export const is${own}TheSame: IsSame<ours.models.${own}, ours.Wire<k8s.${model}>> = true;`),
+    ...(pairs.length > 30 ? [] : ["kube-client's objects were not found"]),
+  ].join("\n");
+}
+
+/** One file to type-check, and the set-up. */
+interface TypeCheck {
+  readonly what: string;
+  readonly file: string;
+  readonly compiler: Compiler;
+  readonly options: object;
+}
+
+/** Type-checks what users write, with each supported compiler, one after the other. */
+async function checkAllTypes(folder: string, packages: readonly WorkspacePackage[], modules: readonly Imported[]): Promise<CheckResult[]> {
+  writeFileSync(join(folder, "object-types.ts"), objectTypesSource());
+  cpSync(join(root, "e2e/packages/use-object-types.ts"), join(folder, "use-object-types.ts"));
+  const results: CheckResult[] = [];
+  for (const compiler of compilers) {
+    for (const { moduleResolution, module, nodeTypes, lib, typeRoots } of typings) {
+      const file = `everything-${moduleResolution}.ts`;
+      writeFileSync(join(folder, file), consumerSource(modules));
+      const options = { module, moduleResolution, lib, typeRoots, skipLibCheck: false };
+      const what = `types resolve with moduleResolution ${moduleResolution} and the types of Node.js ${nodeTypes}`;
+      results.push(await checkTypes({ what, file, compiler, options }, folder, packages));
+    }
+    const options = { module: "nodenext", lib: ["es2024"], skipLibCheck: true, declaration: true };
+    for (const [file, what] of [
+      ["object-types.ts", "types of Kubernetes' objects are those of client-node"],
+      ["use-object-types.ts", "types of Kubernetes' objects are usable beside client-node's, and in declarations"],
+    ] as const)
+      results.push(await checkTypes({ what, file, compiler, options }, folder, packages));
+  }
+  return results;
+}
+
+/** Type-checks a file and the packages' own declarations. */
 async function checkTypes(
-  { moduleResolution, module, nodeTypes, lib, typeRoots }: (typeof typings)[number],
+  { what, file, compiler, options }: TypeCheck,
   folder: string,
   packages: readonly WorkspacePackage[],
-  modules: readonly Imported[],
 ): Promise<CheckResult> {
-  const source = `everything-${moduleResolution}.ts`;
-  writeFileSync(join(folder, source), consumerSource(modules));
   const compilerOptions = {
     target: "es2024",
-    lib,
-    module,
-    moduleResolution,
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
-    skipLibCheck: false,
     noEmit: true,
     types: ["node"],
-    typeRoots,
+    ...options,
   };
-  const config = join(folder, `tsconfig.${moduleResolution}.json`);
-  writeFileSync(config, JSON.stringify({ compilerOptions, files: [source] }));
-  const { code, output } = await run("tsc", ["-p", config, "--pretty", "false"], { cwd: folder, timeoutMs });
+  const config = join(folder, `tsconfig.${file}.json`);
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: [file] }));
+  const { code, output } = await run(compiler.program, ["-p", config, "--pretty", "false"], { cwd: folder, timeoutMs });
   const folders = packages.map(({ manifest }) => `/node_modules/${manifest.name}/`);
-  const ours = output.split("\n").filter((line) => line.startsWith(source) || folders.some((each) => line.includes(each)));
+  const ours = output.split("\n").filter((line) => line.startsWith(file) || folders.some((each) => line.includes(each)));
   const broken = code !== 0 && !/^\S+\(\d+,\d+\): error/m.test(output);
-  const name = `types resolve with moduleResolution ${moduleResolution} and the types of Node.js ${nodeTypes}`;
-  return { name, problems: broken ? [output] : ours };
+  return { name: `${what}, with TypeScript ${compiler.version}`, problems: broken ? [output] : ours };
 }
 
 /** Runs a node and makes providers. */

@@ -37,7 +37,11 @@ describe("readSource", () => {
     ].join("\n");
 
     expect(readSource({ path: "x.ts", text }).imports).toEqual(
-      ["a", "b", "c", "d", "e", "f", "g"].map((specifier, index) => ({ line: index + 1, specifier })),
+      ["a", "b", "c", "d", "e", "f", "g"].map((specifier, index) => ({
+        line: index + 1,
+        specifier,
+        isTypeOnly: specifier === "b" || specifier === "e",
+      })),
     );
   });
 
@@ -85,6 +89,21 @@ describe("importProblems", () => {
   test("refuses an import that the manifest does not declare", () => {
     expect(problemsIn(cli, "packages/cli/src/x.ts", 'import "undici";')).toEqual([
       "packages/cli/src/x.ts:1 imports undici, which packages/cli/package.json does not list in dependencies",
+    ]);
+  });
+
+  test("lets sources import types, and a library that the build puts into the package, from devDependencies", () => {
+    const owner = packageAt("packages/metrics", "@virtual-kubelet/metrics", {
+      devDependencies: { library: "^1.0.0" },
+      scripts: { build: "tsc && node ../../tools/bundle-dependency.ts dist/deep/library.js" },
+    });
+
+    expect(problemsIn(owner, "packages/metrics/src/x.ts", 'import type { A } from "library";\nexport type { B } from "library";')).toEqual(
+      [],
+    );
+    expect(problemsIn(owner, "packages/metrics/src/deep/library.ts", 'export { A } from "library";')).toEqual([]);
+    expect(problemsIn(owner, "packages/metrics/src/library.ts", 'export { A } from "library";')).toEqual([
+      "packages/metrics/src/library.ts:1 imports library, which packages/metrics/package.json does not list in dependencies",
     ]);
   });
 

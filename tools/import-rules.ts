@@ -59,6 +59,8 @@ export interface SourceFile {
 interface ImportSite {
   readonly line: number;
   readonly specifier: string;
+  /** Whether nothing of it is left at run time. */
+  readonly isTypeOnly: boolean;
 }
 
 /** Facts about a source file, from {@link readSource}. */
@@ -78,16 +80,17 @@ export function readSource(file: SourceFile): FileFacts {
   const starExports: number[] = [];
   const clockReads: number[] = [];
   const lineOf = (node: ts.Node): number => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
-  const addImport = (node: ts.Node, specifier: ts.Node | undefined): void => {
-    if (specifier !== undefined && ts.isStringLiteralLike(specifier)) imports.push({ line: lineOf(node), specifier: specifier.text });
+  const addImport = (node: ts.Node, specifier: ts.Node | undefined, isTypeOnly = false): void => {
+    if (specifier !== undefined && ts.isStringLiteralLike(specifier))
+      imports.push({ line: lineOf(node), specifier: specifier.text, isTypeOnly });
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) addImport(node, node.moduleSpecifier);
+    if (ts.isImportDeclaration(node)) addImport(node, node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
     else if (ts.isExportDeclaration(node)) {
-      addImport(node, node.moduleSpecifier);
+      addImport(node, node.moduleSpecifier, node.isTypeOnly);
       if (node.moduleSpecifier !== undefined && node.exportClause === undefined) starExports.push(lineOf(node));
     } else if (ts.isCallExpression(node) && isImportCall(node.expression)) addImport(node, node.arguments[0]);
-    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) addImport(node, node.argument.literal);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) addImport(node, node.argument.literal, true);
     else if (ts.isNewExpression(node) && node.expression.getText(source) === "Date" && (node.arguments?.length ?? 0) === 0)
       clockReads.push(lineOf(node));
     ts.forEachChild(node, visit);
@@ -144,8 +147,24 @@ interface ImportContext {
   readonly rootDependencies: ReadonlySet<string>;
 }
 
+/** Whether the package's build puts the libraries that a file imports into the file itself. */
+function isBundled(path: string, { folder, manifest }: WorkspacePackage): boolean {
+  const built = path.replace(`${folder}/src/`, "dist/").replace(/\.ts$/, ".js");
+  return manifest.scripts?.["build"]?.includes(`bundle-dependency.ts ${built}`) === true;
+}
+
+/** Whether the package's manifest, or for tests the top one, lists what a file imports. */
+function isDeclared(name: string, devOnly: boolean, path: string, isTypeOnly: boolean, context: ImportContext): boolean {
+  const { owner, internal, runtime, development, rootDependencies } = context;
+  if (runtime.has(name)) return true;
+  if (devOnly) return development.has(name) || rootDependencies.has(name) || (isTypeOnly && development.has(`@types/${name}`));
+  // The level `packages` finds types that published declarations refer to and that are not installed with them.
+  if (isTypeOnly) return !internal.has(name) && (development.has(name) || development.has(`@types/${name}`));
+  return isBundled(path, owner) && development.has(name);
+}
+
 /** Problems of one import: a path outside the package, a forbidden direction, a missing declaration. */
-function siteProblems(path: string, { line, specifier }: ImportSite, context: ImportContext): string[] {
+function siteProblems(path: string, { line, specifier, isTypeOnly }: ImportSite, context: ImportContext): string[] {
   const { folder, manifest } = context.owner;
   const where = `${path}:${line} imports`;
   if (specifier.startsWith(".")) {
@@ -163,8 +182,7 @@ function siteProblems(path: string, { line, specifier }: ImportSite, context: Im
     problems.push(`${where} ${name}; ${folder} may import ${list}`);
   }
   const devOnly = manifest.private === true || isTest(path);
-  const declared = context.runtime.has(name) || (devOnly && (context.development.has(name) || context.rootDependencies.has(name)));
-  if (!declared)
+  if (!isDeclared(name, devOnly, path, isTypeOnly, context))
     problems.push(`${where} ${name}, which ${folder}/package.json does not list in ${devOnly ? "devDependencies" : "dependencies"}`);
   return problems;
 }

@@ -55,6 +55,8 @@ export async function packInto(folder: string, pnpm?: Pnpm): Promise<PackedPacka
     const { code, output } = await runPnpm(args, cwd);
     if (code !== 0) throw new Error(`cannot ${what}:\n${output}`);
   };
+  // A folder may still contain files whose source is gone.
+  for (const owner of publishedPackages()) rmSync(join(root, owner.folder, "dist"), { recursive: true, force: true });
   await must("build the packages", ["--silent", "run", "build"]);
   return Promise.all(
     publishedPackages().map(async (owner) => {

@@ -17,6 +17,7 @@ export interface Manifest {
   readonly type?: string;
   readonly sideEffects?: unknown;
   readonly bin?: string | Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
   readonly files?: readonly string[];
   readonly repository?: { readonly type?: string; readonly url?: string; readonly directory?: string };
   readonly engines?: { readonly node?: string };

@@ -14,7 +14,7 @@ test("when the disk is full, unused images are removed, except the sandbox image
   await using engine = await PrivateEngine.start({ hasOwnNetwork: true });
   await using _images = await importImages(engine.api);
   const endpoint = { kind: "unix", socketPath: engine.api.socketPath } as const;
-  using connection = await connectEngine({ endpoint, clock: systemClock, logger: silentLogger });
+  using connection = connectEngine({ endpoint, clock: systemClock, logger: silentLogger });
   await using rig = await RuntimeRig.open("images", { engine: connection });
   // Every disk exceeds this threshold.
   const policy = { highThresholdPercent: 1, lowThresholdPercent: 0, minAgeMs: 0 };

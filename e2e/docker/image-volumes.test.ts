@@ -132,7 +132,7 @@ test("a missing subPath is refused, by us with the message of a container runtim
 });
 
 test("the program removes the remains of its killed predecessor, but nothing of another node", async () => {
-  using engine = await connectShared();
+  using engine = connectShared();
   await using rig = await Rig.open("killed", exporting(engine));
   const { cluster, node } = { cluster: rig.runtime.owner.clusterId, node: rig.runtime.owner.nodeName };
   const leave = async (owner: string): Promise<string> => {
@@ -150,7 +150,7 @@ test("the program removes the remains of its killed predecessor, but nothing of 
 });
 
 test("an aborted export leaves no folder and no container", async () => {
-  using engine = await connectShared();
+  using engine = connectShared();
   await using rig = await Rig.open("abort", exporting(engine));
   const making = rig.run("abort").catch((error: unknown) => error);
   await expect.poll(() => rig.folders().catch(() => []), { timeout: 60_000, interval: 5 }).toHaveLength(1);

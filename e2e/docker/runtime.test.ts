@@ -3,6 +3,7 @@ import { isConflict, isInvalidInput, isNotFound, isUnavailable, isUnsupported } 
 import { execCapture, type RuntimeEvent } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inspectContainer } from "../../providers/docker/src/engine/engine-queries.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { RuntimeRig } from "./support/runtime-rig.ts";
 
@@ -155,7 +156,7 @@ test("limits, user, capabilities, read-only root and no-new-privileges apply to 
   });
 
   await rig.runtime.resizeContainer(id, { ...limits, cpuQuotaMicros: 50_000, memoryBytes: 128 * 1024 * 1024 }, never);
-  const inspected = await rig.engine.client.getContainer(id).inspect();
+  const inspected = await inspectContainer(rig.engine, id, never);
   expect(inspected.HostConfig).toMatchObject({
     CpuQuota: 50_000,
     Memory: 128 * 1024 * 1024,
@@ -252,7 +253,7 @@ test("each GPU is assigned to one container", async () => {
 
   expect(made.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
   const ids = made.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  const requests = await Promise.all(ids.map(async (id) => (await rig.engine.client.getContainer(id).inspect()).HostConfig.DeviceRequests));
+  const requests = await Promise.all(ids.map(async (id) => (await inspectContainer(rig.engine, id, never)).HostConfig.DeviceRequests));
   expect(requests.flatMap((list) => (list ?? []).flatMap(({ DeviceIDs }) => DeviceIDs))).toEqual(["GPU-a", "GPU-b"]);
 });
 
@@ -265,8 +266,8 @@ test("errors distinguish a missing image, one that cannot be pulled, and an inva
 
 test("a pod is on the network that its annotation names", async () => {
   const network = `vke2e-${process.pid}`;
-  const { engine } = rig;
-  const made = await engine.client.createNetwork({ Name: network, IPAM: { Config: [{ Subnet: "10.213.77.0/24" }] } });
+  const api = sharedApi();
+  await api.json("POST", "/networks/create", { Name: network, IPAM: { Config: [{ Subnet: "10.213.77.0/24" }] } });
   try {
     await using open = await RuntimeRig.open("networks");
     const pod = open.pod("networked", {}, { "docker.virtual-kubelet.io/network": network });
@@ -274,7 +275,7 @@ test("a pod is on the network that its annotation names", async () => {
     expect((await open.sandbox(pod)).ips).toEqual([expect.stringMatching(/^10\.213\.77\./)]);
     await expect(open.sandbox(open.pod("stranger", {}, { "docker.virtual-kubelet.io/network": "host" }))).rejects.toSatisfy(isUnsupported);
   } finally {
-    await made.remove();
+    await api.json("DELETE", `/networks/${network}`);
   }
 });
 

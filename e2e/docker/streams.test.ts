@@ -23,7 +23,7 @@ let streams: DockerRuntime;
 let made: string[] = [];
 
 beforeAll(async () => {
-  engine = await connectShared();
+  engine = connectShared();
   // The first request negotiates the version.
   await engine.apiVersion(never);
 });

@@ -11,7 +11,7 @@ export function sharedApi(): EngineApi {
 }
 
 /** Connects to that engine with the provider's code. */
-export function connectShared(): Promise<DockerEngine & Disposable> {
+export function connectShared(): DockerEngine & Disposable {
   const endpoint = { kind: "unix", socketPath: sharedApi().socketPath } as const;
   return connectEngine({ endpoint, clock: systemClock, logger: silentLogger });
 }

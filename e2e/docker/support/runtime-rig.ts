@@ -53,7 +53,7 @@ export class RuntimeRig implements AsyncDisposable {
   /** Opens a rig on the level's engine. */
   static async open(name: string, options: RuntimeRigOptions = {}): Promise<RuntimeRig> {
     if (options.engine) return new RuntimeRig(name, options.engine, options, undefined);
-    const engine = await connectShared();
+    const engine = connectShared();
     return new RuntimeRig(name, engine, options, engine);
   }
 

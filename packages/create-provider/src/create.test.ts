@@ -136,13 +136,6 @@ test("of kind remote, it polls an API, and has a fake one to begin with", async 
   });
 });
 
-test("no native add-on is installed: what is optional is left out, and so are releases that need one", async () => {
-  await run(["far"]);
-
-  expect(read("virtual-kubelet-provider-far/.npmrc")).toMatch(/^omit=optional$/m);
-  expect(JSON.parse(read("virtual-kubelet-provider-far/package.json"))).toMatchObject({ overrides: { "tar-stream@3": "3.1.7" } });
-});
-
 test("packed packages take the place of published ones, also of those that others depend on", async () => {
   mkdirSync(join(cwd, "packed"));
   for (const name of [...template.packages, "@virtual-kubelet/other"])

@@ -20,7 +20,6 @@ export function projectFiles(
   const { "README.md": readme = "", ...filled } = fillTemplate(template.sources[project.kind], project);
   return {
     "package.json": json(manifest(template, project, tarballs)),
-    ".npmrc": npmrc,
     "tsconfig.json": json(tsconfig),
     "tsconfig.build.json": json(tsconfigBuild),
     ".gitignore": "node_modules/\ndist/\n",
@@ -62,18 +61,11 @@ function manifest(
     },
     dependencies: pick(dependencies),
     devDependencies: pick(devDependencies),
-    overrides: {
-      // Later versions depend on native add-ons of another runtime, Bare.
-      "tar-stream@3": "3.1.7",
-      ...Object.fromEntries(Object.entries(tarballs).map(([name, file]) => [name, direct.includes(name) ? `$${name}` : file])),
-    },
+    ...(Object.keys(tarballs).length > 0 && {
+      overrides: Object.fromEntries(Object.entries(tarballs).map(([name, file]) => [name, direct.includes(name) ? `$${name}` : file])),
+    }),
   };
 }
-
-const npmrc = `# Nothing that is optional in this tree is needed: the other providers of virtual-kubelet, and their native add-ons.
-# Remove this line before you add a tool that brings its own, such as Vitest or TypeScript 7.
-omit=optional
-`;
 
 const tsconfig = {
   compilerOptions: {
@@ -97,13 +89,13 @@ const tsconfig = {
 
 const tsconfigBuild = {
   extends: "./tsconfig.json",
-  compilerOptions: { noEmit: false, declaration: true, sourceMap: true, inlineSources: true, rootDir: "src", outDir: "dist" },
+  compilerOptions: { noEmit: false, declaration: true, rootDir: "src", outDir: "dist" },
   include: ["src"],
   exclude: ["**/*.test.ts"],
 };
 
 /** Maximum number of packages in a project's `node_modules`, and their maximum size in MB; a check of the repository enforces them. */
-const treeSize = { packages: 100, megabytes: 150 } as const;
+const treeSize = { packages: 40, megabytes: 55 } as const;
 
 function work({ engine }: Template, { kind }: Project): string {
   const commands = [
@@ -122,8 +114,8 @@ ${commands.join("\n")}
 The provider, its build and its tests run on Node.js ${engine}. \`npm start\` and \`npx virtual-kubelet\` are the program, which needs
 Node.js 24.11 or newer.
 
-\`node_modules\` holds at most ${treeSize.packages} packages in ${treeSize.megabytes} MB, and no native add-on: the tests run on Node's own runner, TypeScript is version 6,
-which is JavaScript, and \`.npmrc\` leaves out what is optional: the other providers of \`virtual-kubelet\`.
+\`node_modules\` holds at most ${treeSize.packages} packages in ${treeSize.megabytes} MB, and no native add-on: the tests run on Node's own runner, and TypeScript is version 6,
+which is JavaScript.
 `;
 }
 

@@ -61,6 +61,11 @@ export type {
   TokenReview,
   Wire,
 } from "./rest/objects.ts";
+/**
+ * The same types, and in the published package those of their parts, with the names of `@kubernetes/client-node`: `models.V1Volume`. With
+ * them TypeScript can name an inferred type in declarations.
+ */
+export type * as models from "./rest/objects.ts";
 export { Reflector, type ReflectorOptions } from "./reflector/reflector.ts";
 export { resource, resources, type Resource } from "./rest/resources.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest/rest-client.ts";

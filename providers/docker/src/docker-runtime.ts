@@ -27,6 +27,7 @@ import type { Duplex } from "node:stream";
 import { DockerContainers } from "./container/docker-containers.ts";
 import { GpuAllocator } from "./container/gpu-allocator.ts";
 import type { DockerEngine } from "./engine/docker-engine.ts";
+import { listContainers } from "./engine/engine-queries.ts";
 import { readEngineFacts, type EngineFacts } from "./engine/engine-facts.ts";
 import { EngineObjects } from "./engine/engine-objects.ts";
 import { attachContainer } from "./exec/attach-container.ts";
@@ -327,7 +328,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
   /** Labels of all the engine's containers with GPUs, including those of other nodes. */
   async #labelsWithGpus(signal: AbortSignal): Promise<readonly Readonly<Record<string, string>>[]> {
     const filters = { label: [dockerLabels.gpus], status: ["created", "running", "paused", "restarting"] };
-    const held = await this.#options.engine.client.listContainers({ all: true, filters, abortSignal: signal });
+    const held = await listContainers(this.#options.engine, filters, signal);
     return held.map(({ Labels }) => Labels).filter((labels) => labels[dockerLabels.gpus] !== "");
   }
 }

@@ -30,7 +30,7 @@ export async function openDockerProvider(host: ProviderHost, config: DockerConfi
   const { clock, logger, random } = host;
   const rules = dockerEvictionRules(config);
   const endpoint = await resolveEndpoint(config);
-  const engine = await connectEngine({ endpoint, clock, logger });
+  const engine = connectEngine({ endpoint, clock, logger });
   // These parts depend on each other, so they are looked up when they are used.
   const late: { provider?: DockerProvider; preparation?: PodPreparation } = {};
   const { links: wantsLinks, folder } = config.log;

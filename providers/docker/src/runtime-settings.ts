@@ -1,4 +1,3 @@
-import type { LogRotation } from "./container/container-body.ts";
 import type { CniSettings } from "./network/cni/cni-network.ts";
 
 /** Devices of the host behind one unit of an extended resource. All containers that request it share them. */
@@ -7,6 +6,13 @@ export interface DeviceSettings {
   readonly paths: readonly string[];
   /** Number that the node offers. Default: 100. */
   readonly count?: number | undefined;
+}
+
+/** Amount of a container's output that is kept. */
+export interface LogRotation {
+  /** Such as `10m`, in the engine's format. */
+  readonly maxSize: string;
+  readonly maxFiles: number;
 }
 
 /** Settings of the node's administrator for sandboxes and containers. */

@@ -1,4 +1,3 @@
-import { providerTaintKey } from "@virtual-kubelet/core";
 import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
@@ -16,7 +15,7 @@ const live: readonly Flag[] = [
     name: "provider",
     type: "string",
     value: "NAME",
-    commands: [...planned, "explain"],
+    commands: planned,
     path: "nodes[].provider",
     help: "provider that runs the pods: a built-in one, an npm package, or the path of a module or package folder",
   },
@@ -118,7 +117,7 @@ const live: readonly Flag[] = [
     value: "KEY",
     commands: settings,
     path: "nodes[].taint.key",
-    default: providerTaintKey,
+    default: defaults.taintKey,
     help: "key of that taint",
   },
   {
@@ -309,7 +308,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["text", "json"],
-    commands: ["version", "providers", "plan", "explain"],
+    commands: ["version", "providers", "plan"],
     default: "text",
     help: "output format",
   },

@@ -10,7 +10,6 @@ import { resolveEnvironment } from "./environment.ts";
 import { expand } from "./expansion.ts";
 import { Memo } from "./memo.ts";
 import { serviceVariables } from "./service-variables.ts";
-import type { CoreReason } from "../reasons/core-reasons.ts";
 
 export interface PodResolverOptions {
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
@@ -38,7 +37,7 @@ export interface PodResolverOptions {
         readonly uid: string;
       },
       type: "Warning",
-      reason: CoreReason,
+      reason: string,
       message: string,
     ): void;
   };

@@ -65,15 +65,11 @@ export interface ProviderHost {
   recordNodeEvent?(event: Omit<PodEvent, "container">): void;
 }
 
-/**
- * An event on a pod, for people to read.
- *
- * @typeParam Reason - the reasons that the caller may write; default: any
- */
-export interface PodEvent<Reason extends string = string> {
+/** An event on a pod, for people to read. */
+export interface PodEvent {
   readonly type: "Normal" | "Warning";
-  /** One word in CamelCase, such as `Pulled`. {@link ProviderDefinition.reasons} explains it. */
-  readonly reason: Reason;
+  /** One word in CamelCase, such as `Pulled`. */
+  readonly reason: string;
   readonly message: string;
   /** Name of the container concerned. Default: the pod as a whole. */
   readonly container?: string | undefined;

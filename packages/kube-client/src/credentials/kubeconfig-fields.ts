@@ -34,7 +34,6 @@ const clusterFields: Readonly<Record<string, FieldType>> = {
 const userFields: Readonly<Record<string, FieldType>> = {
   token: text,
   tokenFile: text,
-  "token-file": text,
   username: text,
   password: text,
   "client-certificate": text,

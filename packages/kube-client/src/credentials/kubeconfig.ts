@@ -1,12 +1,12 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, resolve } from "node:path";
-import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { environmentProxy } from "../transport/environment-proxy.ts";
-import { ExecCredential, type ExecCredentialOptions } from "./exec-credential.ts";
+import { ExecCredential } from "./exec-credential.ts";
 import { FileCredentials, type TextSource } from "./file-credentials.ts";
-import { impersonationHeaders, type Impersonation } from "./impersonation.ts";
+import { impersonationHeaders } from "./impersonation.ts";
+import { entriesOf, type ClusterFields, type ContextFields, type Entry, type UserExec, type UserFields } from "./kubeconfig-entries.ts";
 import { checkFields, type Fields } from "./kubeconfig-fields.ts";
 import { checkTls, type NamedSource } from "./kubeconfig-tls.ts";
 import { parseProxyUrl } from "../transport/proxy-url.ts";
@@ -22,35 +22,20 @@ export interface KubeconfigOptions {
   readonly clock: Clock;
 }
 
-/** Fields of a kubeconfig's user that client-node does not read. */
-interface MoreOfUser {
-  readonly name: string;
-  readonly user?: (Impersonation & { readonly tokenFile?: string }) | null;
-}
-
-/** The used fields of a kubeconfig's `user.exec`; kubectl writes null for empty lists. */
-interface UserExec extends Pick<ExecCredentialOptions, "apiVersion" | "interactiveMode"> {
-  readonly command?: string | null;
-  readonly args?: ExecCredentialOptions["args"] | null;
-  readonly env?: ExecCredentialOptions["env"] | null;
-  readonly installHint?: string | null;
-  readonly provideClusterInfo?: boolean | null;
-}
-
-/** Source of an entry. */
-interface Origin {
+/** An entry, and the file that it is from. */
+interface Origin<T> extends Entry<T> {
   readonly file: string;
   /** Base of relative paths. */
   readonly folder: string;
 }
 
-type NamedCluster = Cluster & Origin;
-type NamedUser = User & Origin & { readonly more: NonNullable<MoreOfUser["user"]> };
+type NamedCluster = Origin<ClusterFields>;
+type NamedUser = Origin<UserFields>;
 
 interface Merged {
   readonly clusters: Map<string, NamedCluster>;
   readonly users: Map<string, NamedUser>;
-  readonly contexts: Map<string, Context>;
+  readonly contexts: Map<string, ContextFields>;
   currentContext: string | undefined;
 }
 
@@ -62,24 +47,22 @@ interface Merged {
 export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCredentials> {
   const { cluster, user } = choose(await readFiles(options.files), options);
   const whatCluster = `kubeconfig ${cluster.file}: cluster "${cluster.name}"`;
-  refuseUnsupportedServer(whatCluster, cluster);
-  const ca = namedSource(whatCluster, "certificate-authority", cluster.caData, cluster.caFile, cluster.folder);
-  const identity = user && identityOf(`kubeconfig ${user.file}: user "${user.name}"`, user);
+  refuseUnsupportedServer(whatCluster, cluster.fields);
+  const ca = namedSource(whatCluster, "certificate-authority", cluster);
+  const who = `kubeconfig ${user?.file}: user "${user?.name}"`;
+  const identity = user && identityOf(who, user);
   await checkTls({ ca, certificate: identity?.certificate, key: identity?.key });
+  const { server, "proxy-url": proxy, "tls-server-name": serverName } = cluster.fields;
   return new FileCredentials({
-    server: cluster.server,
-    proxy: cluster.proxyUrl
-      ? parseProxyUrl(cluster.proxyUrl, `${whatCluster} has proxy-url`)
-      : environmentProxy(cluster.server, options.env),
+    server,
+    proxy: proxy ? parseProxyUrl(proxy, `${whatCluster} has proxy-url`) : environmentProxy(server, options.env),
     ca: ca?.source,
-    serverName: cluster.tlsServerName,
-    insecureSkipVerify: cluster.skipTLSVerify,
+    serverName: serverName ?? undefined,
+    insecureSkipVerify: cluster.fields["insecure-skip-tls-verify"] === true,
     ...identity,
     certificate: identity?.certificate?.source,
     key: identity?.key?.source,
-    exec: user?.exec
-      ? await execCredential(`kubeconfig ${user.file}: user "${user.name}"`, user.exec as UserExec, user.folder, cluster, options)
-      : undefined,
+    exec: user?.fields.exec ? await execCredential(who, user.fields.exec, user.folder, cluster, options) : undefined,
     clock: options.clock,
   });
 }
@@ -99,7 +82,7 @@ function choose(
     throw new InvalidInputError(
       `${where}: context "${name}" names cluster "${context.cluster}", expected one of ${listOf(merged.clusters)}`,
     );
-  const user = merged.users.get(context.user);
+  const user = context.user ? merged.users.get(context.user) : undefined;
   if (!user && context.user)
     throw new InvalidInputError(`${where}: context "${name}" names user "${context.user}", expected one of ${listOf(merged.users)}`);
   return { cluster, ...(user && { user }) };
@@ -107,13 +90,14 @@ function choose(
 
 /** Returns a user's credentials except those from a command. */
 function identityOf(who: string, user: NamedUser) {
-  refuseUnsupportedUser(who, user);
+  const { token, tokenFile, username, password } = user.fields;
+  refuseUnsupportedUser(who, user.fields);
   return {
-    headers: impersonationHeaders(who, user.more),
-    certificate: namedSource(who, "client-certificate", user.certData, user.certFile, user.folder),
-    key: namedSource(who, "client-key", user.keyData, user.keyFile, user.folder),
-    token: sourceOf(undefined, user.more.tokenFile, user.folder) ?? (user.token ? { text: user.token } : undefined),
-    basic: user.username ? { username: user.username, password: user.password ?? "" } : undefined,
+    headers: impersonationHeaders(who, user.fields),
+    certificate: namedSource(who, "client-certificate", user),
+    key: namedSource(who, "client-key", user),
+    token: sourceOf(undefined, tokenFile, user.folder) ?? (token ? { text: token } : undefined),
+    basic: username ? { username, password: password ?? "" } : undefined,
   };
 }
 
@@ -121,7 +105,7 @@ async function execCredential(
   who: string,
   exec: UserExec,
   folder: string,
-  cluster: Cluster & { readonly folder: string },
+  cluster: NamedCluster,
   { env, clock }: KubeconfigOptions,
 ): Promise<ExecCredential> {
   const { apiVersion, interactiveMode, command: named } = exec;
@@ -142,20 +126,19 @@ async function execCredential(
 }
 
 /** Returns the cluster information for a credential command. Source: client-go `pkg/apis/clientauthentication/v1`, `Cluster`. */
-async function clusterInfo(cluster: Cluster & { readonly folder: string }): Promise<Readonly<Record<string, unknown>>> {
-  const caFile = cluster.caFile && resolve(cluster.folder, cluster.caFile);
+async function clusterInfo({ fields, folder }: NamedCluster): Promise<Readonly<Record<string, unknown>>> {
+  const ca = sourceOf(fields["certificate-authority-data"], fields["certificate-authority"], folder);
   return {
-    server: cluster.server,
-    "tls-server-name": cluster.tlsServerName,
-    "insecure-skip-tls-verify": cluster.skipTLSVerify || undefined,
-    "proxy-url": cluster.proxyUrl || undefined,
-    "certificate-authority-data": cluster.caData ?? (caFile && (await readFile(caFile, "base64"))),
+    server: fields.server,
+    "tls-server-name": fields["tls-server-name"] ?? undefined,
+    "insecure-skip-tls-verify": fields["insecure-skip-tls-verify"] || undefined,
+    "proxy-url": fields["proxy-url"] || undefined,
+    "certificate-authority-data":
+      fields["certificate-authority-data"] ?? (ca && "file" in ca ? await readFile(ca.file, "base64") : undefined),
   };
 }
 
 async function readFiles(files: readonly string[]): Promise<Merged> {
-  // client-node's own KubeConfig class loads all generated models, 80 MB; this part takes 6.
-  const { newClusters, newContexts, newUsers } = await import("@kubernetes/client-node/dist/config_types.js");
   const { parse } = await import("yaml");
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
   for (const file of files) {
@@ -165,14 +148,11 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
       const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false });
       if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new InvalidInputError("it is empty, expected a kubeconfig");
       checkFields(raw as Fields);
-      const config = raw as { clusters?: unknown; users?: readonly MoreOfUser[]; contexts?: unknown; "current-context"?: string };
-      for (const cluster of newClusters(config.clusters)) addFirst(merged.clusters, cluster.name, { ...cluster, file, folder });
-      for (const user of newUsers(config.users)) {
-        const more = config.users?.find(({ name }) => name === user.name)?.user ?? {};
-        addFirst(merged.users, user.name, { ...user, more, file, folder });
-      }
-      for (const context of newContexts(config.contexts)) addFirst(merged.contexts, context.name, context);
-      merged.currentContext ??= config["current-context"] || undefined;
+      const { clusters, users, contexts, currentContext } = entriesOf(raw as Fields);
+      for (const cluster of clusters) addFirst(merged.clusters, cluster.name, { ...cluster, file, folder });
+      for (const user of users) addFirst(merged.users, user.name, { ...user, file, folder });
+      for (const { name, fields } of contexts) addFirst(merged.contexts, name, fields);
+      merged.currentContext ??= currentContext;
     } catch (error) {
       throw new InvalidInputError(`kubeconfig ${file}: ${messageOf(error)}`, { cause: error });
     }
@@ -180,32 +160,31 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
   return merged;
 }
 
-function refuseUnsupportedServer(who: string, { server }: Cluster): void {
+function refuseUnsupportedServer(who: string, { server }: ClusterFields): void {
   if (URL.canParse(server) && /^https?:$/.test(new URL(server).protocol)) return;
   throw new InvalidInputError(`${who} has server "${server}", expected a URL such as https://10.0.0.1:6443`);
 }
 
 /** Refuses settings that would be silently ignored, which would look like a wrong password. */
-function refuseUnsupportedUser(who: string, { authProvider }: User): void {
-  if (!authProvider) return;
-  const { name } = authProvider as { readonly name?: unknown };
+function refuseUnsupportedUser(who: string, { "auth-provider": provider }: UserFields): void {
+  if (!provider) return;
+  const { name } = provider;
   const [why, how] =
     name === "oidc" ? ["is not supported", "exec with a login command such as kubectl oidc-login"] : ["Kubernetes removed in 1.26", "exec"];
   throw new InvalidInputError(`${who} has auth-provider "${String(name)}", which ${why}: use ${how}, a token or a client certificate`);
 }
 
-function namedSource(
+/** Returns the source of a PEM text, which is in the field itself as a file's path or in `…-data`. */
+function namedSource<Field extends string>(
   who: string,
-  field: string,
-  base64: string | undefined,
-  file: string | undefined,
-  folder: string,
+  field: Field,
+  { fields, folder }: { readonly fields: { readonly [K in Field | `${Field}-data`]?: string | null }; readonly folder: string },
 ): NamedSource | undefined {
-  const source = sourceOf(base64, file, folder);
+  const source = sourceOf(fields[`${field}-data`], fields[field], folder);
   return source && { name: `${who} has ${"file" in source ? `${field} ${source.file}` : `${field}-data`}`, source };
 }
 
-function sourceOf(base64: string | undefined, file: string | undefined, folder: string): TextSource | undefined {
+function sourceOf(base64: string | null | undefined, file: string | null | undefined, folder: string): TextSource | undefined {
   if (base64) return { text: Buffer.from(base64, "base64").toString() };
   return file ? { file: isAbsolute(file) ? file : resolve(folder, file) } : undefined;
 }

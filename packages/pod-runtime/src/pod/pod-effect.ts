@@ -1,5 +1,4 @@
 import type { AttemptRef } from "./pod-event.ts";
-import type { PodRuntimeReason } from "../reasons.ts";
 
 /** An action for the runner. Every effect except `event`, `removeContainer` and `removeSandbox` is answered by an event. */
 export type PodEffect =
@@ -31,7 +30,7 @@ export type PodEffect =
   | {
       readonly kind: "event";
       readonly type: "Normal" | "Warning";
-      readonly reason: PodRuntimeReason;
+      readonly reason: string;
       readonly message: string;
       readonly container?: string | undefined;
     };

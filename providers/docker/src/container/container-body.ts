@@ -6,6 +6,7 @@ import { containerUser } from "./container-user.ts";
 import { securityOptions, type Confinement } from "./security-options.ts";
 import { dockerLabels } from "../engine/object-names.ts";
 import type { EngineFacts } from "../engine/engine-facts.ts";
+import type { LogRotation } from "../runtime-settings.ts";
 
 export interface ContainerBodyOptions {
   readonly sandboxId: string;
@@ -27,13 +28,6 @@ export interface ContainerBodyOptions {
   /** The engine's OCI runtime. Default: the engine's default. */
   readonly runtime?: string | undefined;
   readonly log: LogRotation;
-}
-
-/** Amount of a container's output that is kept. */
-export interface LogRotation {
-  /** Such as `10m`, in the engine's format. */
-  readonly maxSize: string;
-  readonly maxFiles: number;
 }
 
 /**

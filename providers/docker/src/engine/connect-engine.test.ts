@@ -70,33 +70,6 @@ test.for<[status: number, code: string | undefined]>([
   }
 });
 
-test("dockerode's requests go the same way: query, body, abort, errors", async () => {
-  await using fake = await startFakeEngine({
-    answers: {
-      "GET /containers/json": () => ({ status: 200, json: [] }),
-      "POST /containers/c/update": () => ({ status: 200, json: {} }),
-    },
-  });
-  const { client } = fake.engine;
-
-  expect(await client.listContainers({ all: true, filters: { label: ["a=b"] }, abortSignal: never })).toEqual([]);
-  await client.getContainer("c").update({ Memory: 5, abortSignal: never });
-  expect(fake.requests.slice(1).map(({ query, body }) => [Object.fromEntries(query), body])).toEqual([
-    [{ all: "true", filters: '{"label":["a=b"]}' }, undefined],
-    [{}, { Memory: 5 }],
-  ]);
-  expect(
-    codeOf(
-      await client
-        .getContainer("d")
-        .inspect()
-        .catch((error: unknown) => error),
-    ),
-  ).toBe("VK_NOT_FOUND");
-  const aborted = AbortSignal.abort(new Error("enough"));
-  await expect(client.getContainer("c").inspect({ abortSignal: aborted })).rejects.toThrow("enough");
-});
-
 test("an answer that does not come, comes in part, or is not wanted any more ends the call", async () => {
   await using fake = await startFakeEngine({
     answers: {
@@ -122,7 +95,7 @@ test("an answer that does not come, comes in part, or is not wanted any more end
 });
 
 test("a socket that is not there says so, and what to look at", async () => {
-  using engine = await connectEngine({ endpoint: { kind: "unix", socketPath: "/no/such.sock" }, clock: systemClock, logger: silentLogger });
+  using engine = connectEngine({ endpoint: { kind: "unix", socketPath: "/no/such.sock" }, clock: systemClock, logger: silentLogger });
 
   const error: unknown = await engine.json({ method: "GET", path: "/info" }, never).catch((thrown: unknown) => thrown);
   expect(codeOf(error)).toBe("VK_UNAVAILABLE");

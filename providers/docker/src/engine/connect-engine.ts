@@ -1,10 +1,8 @@
 import { UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { Clock, Logger } from "@virtual-kubelet/core";
-import type Docker from "dockerode";
 import type { DockerEngine, EngineEndpoint, EngineRequest } from "./docker-engine.ts";
 import { agreedVersion } from "./api-version.ts";
 import { engineMessageOf, engineStatusOf, formatEndpoint } from "./engine-error.ts";
-import { EngineModem } from "./engine-modem.ts";
 import { EngineTransport } from "./engine-transport.ts";
 
 export interface ConnectEngineOptions {
@@ -17,27 +15,22 @@ export interface ConnectEngineOptions {
 const pingTimeoutMs = 5_000;
 
 /** Creates a connection to an engine, without a request. Disposing it closes idle connections. */
-export async function connectEngine(options: ConnectEngineOptions): Promise<DockerEngine & Disposable> {
-  // Loaded on demand, because its SSH client and gRPC take 200 ms.
-  const { default: Dockerode } = await import("dockerode");
-  return new Engine(options, Dockerode);
+export function connectEngine(options: ConnectEngineOptions): DockerEngine & Disposable {
+  return new Engine(options);
 }
 
 class Engine implements DockerEngine, Disposable {
-  readonly client: Docker;
   readonly endpoint: EngineEndpoint;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly #transport: EngineTransport;
   #version: string | undefined;
 
-  constructor({ endpoint, clock, logger }: ConnectEngineOptions, Dockerode: typeof Docker) {
+  constructor({ endpoint, clock, logger }: ConnectEngineOptions) {
     this.endpoint = endpoint;
     this.clock = clock;
     this.logger = logger;
     this.#transport = new EngineTransport({ endpoint, clock });
-    // dockerode accepts a modem; its types do not say so.
-    this.client = new Dockerode({ modem: new EngineModem(this) } as Docker.DockerOptions);
   }
 
   [Symbol.dispose](): void {

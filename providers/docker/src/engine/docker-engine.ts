@@ -1,5 +1,4 @@
 import type { Clock, Logger } from "@virtual-kubelet/core";
-import type Docker from "dockerode";
 import type { Duplex, Readable } from "node:stream";
 
 /** Address of an engine. */
@@ -35,13 +34,11 @@ export interface EngineRequest {
 /**
  * A connection to a Docker engine. Every request uses the agreed API version, and takes a signal.
  *
- * All calls, including those of {@link client}, reject with `signal.reason` when aborted, else with an error of errdefs that contains the
+ * All calls reject with `signal.reason` when aborted, else with an error of errdefs that contains the
  * engine's message: NotFoundError (404), ConflictError (409), InvalidInputError (400), UnauthorizedError, ForbiddenError, UnavailableError
  * (no answer, 503). A 500 has no code. `engineStatusOf` returns the status.
  */
 export interface DockerEngine {
-  /** dockerode over this connection, for JSON requests. Pass `abortSignal`. */
-  readonly client: Docker;
   readonly endpoint: EngineEndpoint;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,6 +1,7 @@
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import type { ContainerCreateOptions } from "dockerode";
 import type { DockerEngine } from "./docker-engine.ts";
+import { inspectContainer } from "./engine-queries.ts";
 
 /** Source: deadline of a container's start in cri-dockerd, four minutes. */
 const startTimeoutMs = 240_000;
@@ -105,7 +106,7 @@ export class EngineObjects {
     for (let polls = 0; polls < removalPolls; polls++) {
       await this.#engine.clock.sleep(removalPollMs, signal);
       try {
-        const { State } = await this.#engine.client.getContainer(id).inspect({ abortSignal: signal });
+        const { State } = await inspectContainer(this.#engine, id, signal);
         if (State.Status !== "removing") return false;
       } catch (error) {
         if (isNotFound(error)) return true;

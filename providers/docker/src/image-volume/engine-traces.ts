@@ -1,6 +1,6 @@
 import { lstat, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Header } from "tar-stream";
+import type { Header } from "./tar-stream.ts";
 
 /**
  * Files and folders that the engine adds to every container before its start, as mount points. Source: `Setup` of moby v20.10

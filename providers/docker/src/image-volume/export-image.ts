@@ -1,6 +1,7 @@
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import type { ContainerCreateOptions } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { inspectContainer, listContainers } from "../engine/engine-queries.ts";
 import type { EngineObjects } from "../engine/engine-objects.ts";
 import { EngineTraces } from "./engine-traces.ts";
 import { extractArchive } from "./extract-archive.ts";
@@ -37,7 +38,7 @@ export class ImageExports {
     const id = await this.#throughout((whole) => objects.create(undefined, exportBody(imageId, this.#owner), what, whole));
     try {
       signal.throwIfAborted();
-      const { Created } = await engine.client.getContainer(id).inspect({ abortSignal: signal });
+      const { Created } = await inspectContainer(engine, id, signal);
       const traces = new EngineTraces(Created);
       const archive = await engine.stream({ method: "GET", path: `/containers/${id}/export`, what }, signal);
       await extractArchive(archive, folder, { isLeftOut: (entry) => traces.isTrace(entry) }, signal);
@@ -51,7 +52,7 @@ export class ImageExports {
   async removeLeft(isAtWork: (imageId: string) => boolean, signal: AbortSignal): Promise<void> {
     const { engine, objects } = this.#options;
     const filters = { label: [`${exportLabels.owner}=${this.#owner}`] };
-    const left = await engine.client.listContainers({ all: true, filters, abortSignal: signal });
+    const left = await listContainers(engine, filters, signal);
     for (const { Id, Labels } of left) if (!isAtWork(Labels[exportLabels.image] ?? "")) await objects.remove(Id, signal);
   }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import { extract, type Extract, type Header } from "tar-stream";
+import { extract, type Extract, type Header } from "./tar-stream.ts";
 
 type Entry = Extract extends AsyncIterable<infer Each> ? Each : never;
 

@@ -3,6 +3,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { ContainerMount, ImageMount } from "@virtual-kubelet/pod-runtime";
 import { isAtLeast } from "../engine/api-version.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { listContainers } from "../engine/engine-queries.ts";
 import type { EngineImages } from "../image/engine-images.ts";
 import { dockerLabels } from "../engine/object-names.ts";
 import { ImageExports, type ImageExportsOptions } from "./export-image.ts";
@@ -75,7 +76,7 @@ export class ImageVolumes implements AsyncDisposable {
     await this.#exports.removeLeft((imageId) => this.#folders.making.has(imageId), signal);
     await this.#folders.sweep(async () => {
       const filters = { label: [dockerLabels.volumeImages] };
-      const containers = await this.#engine.client.listContainers({ all: true, filters, abortSignal: signal });
+      const containers = await listContainers(this.#engine, filters, signal);
       return new Set(containers.flatMap(({ Labels }) => volumeImagesOf(Labels)));
     });
   }

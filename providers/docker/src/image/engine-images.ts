@@ -4,6 +4,7 @@ import { DeadlineExceededError, isForbidden, isNotFound } from "@virtual-kubelet
 import type { CollectedImage, ImageCollection, ImageFileSystem, RuntimeImage } from "@virtual-kubelet/pod-runtime";
 import { jsonLines } from "../engine/json-lines.ts";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { listContainers, listImages } from "../engine/engine-queries.ts";
 import { volumeImagesOf } from "../image-volume/volume-images.ts";
 import { contentId, parseImageReference, type ImageReference } from "./image-reference.ts";
 import { PullFailure, toPullError } from "./pull-error.ts";
@@ -60,7 +61,7 @@ export class EngineImages implements ImageCollection {
 
   /** All images by name, digests first as in a kubelet's status. */
   async nodeImages(signal: AbortSignal): Promise<readonly NodeImage[]> {
-    const images = await this.#options.engine.client.listImages({ abortSignal: signal });
+    const images = await listImages(this.#options.engine, signal);
     return images.flatMap(({ RepoTags, RepoDigests, Size }) => {
       const names = [...(RepoDigests ?? []), ...(RepoTags ?? [])].filter((name) => !name.includes("<none>"));
       return names.length > 0 ? [{ names, sizeBytes: Size }] : [];
@@ -69,10 +70,10 @@ export class EngineImages implements ImageCollection {
 
   /** As `ImageCollection.listImages`. */
   async listImages(signal: AbortSignal): Promise<readonly CollectedImage[]> {
-    const { client } = this.#options.engine;
+    const { engine } = this.#options;
     // Images before containers: the engine refuses to remove an image that a container has started to use in the meantime.
-    const images = await client.listImages({ abortSignal: signal });
-    const containers = await client.listContainers({ all: true, abortSignal: signal });
+    const images = await listImages(engine, signal);
+    const containers = await listContainers(engine, {}, signal);
     const used = new Set(containers.flatMap(({ ImageID, Labels }) => [ImageID, ...volumeImagesOf(Labels ?? {})]));
     const sandbox = await this.inspectImage(this.#options.sandboxImage, signal).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
@@ -87,7 +88,7 @@ export class EngineImages implements ImageCollection {
 
   /** As `ImageCollection.removeImage`. Without force, which would remove images of containers that do not run. */
   async removeImage(id: string, signal: AbortSignal): Promise<void> {
-    const images = await this.#options.engine.client.listImages({ abortSignal: signal });
+    const images = await listImages(this.#options.engine, signal);
     const found = images.find((image) => image.Id === id);
     if (!found) return;
     const known = [...(found.RepoTags ?? []), ...(found.RepoDigests ?? [])].filter((name) => !name.includes("<none>"));

@@ -2,6 +2,7 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import type { RuntimeContainer, RuntimeInventory, RuntimeSandbox } from "@virtual-kubelet/pod-runtime";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import type { DockerEngine } from "../engine/docker-engine.ts";
+import { inspectContainer, listContainers } from "../engine/engine-queries.ts";
 import type { EngineLog } from "../logs/log-links.ts";
 import {
   isContainer,
@@ -66,7 +67,7 @@ export class EngineInventory {
   /** The engine's list of containers with these labels, running or not. */
   async listed(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly ContainerInfo[]> {
     const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
-    return this.#engine.client.listContainers({ all: true, filters, abortSignal: signal });
+    return listContainers(this.#engine, filters, signal);
   }
 
   /** As `ContainerRuntime.inspectContainer`. */
@@ -95,7 +96,7 @@ export class EngineInventory {
 
   /** Inspects a container, by id or name. @throws NotFoundError */
   async inspect(id: string, signal: AbortSignal): Promise<ContainerInspectInfo> {
-    const inspected = await this.#engine.client.getContainer(encodeURIComponent(id)).inspect({ abortSignal: signal });
+    const inspected = await inspectContainer(this.#engine, id, signal);
     this.#options.onInspected?.(inspected);
     return inspected;
   }

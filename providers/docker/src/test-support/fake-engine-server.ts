@@ -67,7 +67,7 @@ export async function startFakeEngine(routes: FakeEngineRoutes): Promise<FakeEng
   const socketPath = join(directory, "docker.sock");
   server.listen(socketPath);
   await once(server, "listening");
-  const engine = await connectEngine({ endpoint: { kind: "unix", socketPath }, clock, logger: silentLogger });
+  const engine = connectEngine({ endpoint: { kind: "unix", socketPath }, clock, logger: silentLogger });
   return {
     engine,
     requests,

@@ -433,7 +433,9 @@ export class PodActionRunner {
     if (verdict.kind === "rejected" && before?.kind !== "rejected")
       metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
     if (before?.kind === verdict.kind && before.reason === verdict.reason && before.message === verdict.message) return;
-    this.#events.judged(pod, verdict);
+    const { reason, message } = verdict;
+    if (verdict.kind === "expired") this.#events.normal(pod, reason, message);
+    else this.#events.warn(pod, reason, message);
   }
 }
 

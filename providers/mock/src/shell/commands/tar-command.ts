@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { posix } from "node:path";
-import { extract, pack, type Pack } from "tar-stream";
+import { extract, pack, type Pack } from "./tar-stream.ts";
 import { FileError, type FileNode } from "../../files/memory-node.ts";
 import { pathOf, UsageError, type Command, type CommandContext } from "../command.ts";
 import { openInput } from "./text-commands.ts";
