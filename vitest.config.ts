@@ -118,6 +118,27 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "monitoring",
+          include: ["e2e/monitoring/**/*.test.ts"],
+          expect: assertions,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: ["e2e/browser/**/*.test.ts"],
+          expect: assertions,
+          // Each file has a browser of its own, and a browser has processes of its own.
+          maxWorkers: 2,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "control-plane",
           include: [
             "e2e/control-plane/**/*.test.ts",

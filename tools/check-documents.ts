@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { runAsProgram, type CheckResult } from "./check.ts";
+import { guideProblems } from "./site/guides.ts";
 import { root } from "./workspace.ts";
 
 /** Link targets of a Markdown page that are files, without their fragments. Links inside code are skipped. */
@@ -50,6 +51,7 @@ export function checkDocuments(): CheckResult[] {
             .map((name) => `${page} names ${name}, but no file of the repository has that name`),
         ),
     },
+    { name: "guides of the site", problems: guideProblems() },
     { name: "numbers of decision records", problems: numberProblems(globSync("*.md", { cwd: join(root, "docs/adr") })) },
   ];
 }

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { CheckResult } from "./check.ts";
+import { startNpmRegistry } from "./npm-registry.ts";
 import type { Service } from "./workflow-run/action-effects.ts";
 import { reports } from "./workflow-run/job-run.ts";
-import { startLoopbackRegistry } from "./workflow-run/loopback-registry.ts";
 import { Rehearsal } from "./workflow-run/rehearsal.ts";
 import type { RunnableLevel } from "./workflow-run/run-levels.ts";
 import { missingRunnerMachine, RunnerMachines } from "./workflow-run/runner-machine.ts";
@@ -37,9 +37,8 @@ export async function checkWorkflows(options: CheckWorkflowsOptions): Promise<Ch
   if (changes !== "") say(`what is not committed is not tried:\n${changes}`);
   rmSync(reports, { recursive: true, force: true });
   await using machines = await RunnerMachines.prepare();
-  const registryToken = "rehearsal";
-  await using registry = await startLoopbackRegistry(registryToken);
-  const service: Service = { origin: "/home/origin.git", artifacts: "/home/artifacts", registry, registryToken };
+  await using registry = await startNpmRegistry();
+  const service: Service = { origin: "/home/origin.git", artifacts: "/home/artifacts", registry };
   const rehearsal = new Rehearsal(machines, service, { isFull, only, say });
   await rehearsal.publishOrigin();
   await rehearsal.runWorkflow("ci.yml");

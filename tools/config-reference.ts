@@ -1,16 +1,7 @@
 import { exitCodes } from "../packages/cli/src/exit-codes.ts";
 import type { Flag } from "../packages/cli/src/command-line/flag.ts";
 import { envNamesOf, flags, obsoleteEnv } from "../packages/cli/src/command-line/flags.ts";
-
-/** A Markdown table; `|` in a cell is escaped. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
+import { code, table } from "./markdown-table.ts";
 
 function usage({ name, short, value }: Flag): string {
   const long = value === undefined ? `--${name}` : `--${name}=${value}`;

@@ -1,5 +1,5 @@
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { conformanceSections } from "../e2e/kubernetes/conformance-page.ts";
 import { conformanceRecord, parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
 import { renderBrokenProviders } from "./broken-providers.ts";
@@ -8,11 +8,25 @@ import { printChecks, type CheckResult } from "./check.ts";
 import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
 import { matrixColumns, updateRecords } from "./conformance-records.ts";
 import { replaceRegion } from "./marked-region.ts";
+import {
+  catalogueMetrics,
+  probeReference,
+  processReference,
+  renderMetricTable,
+  resourceReference,
+  volumeReference,
+} from "./metric-reference.ts";
+import { alerts } from "./monitoring/alerts.ts";
+import { rows } from "./monitoring/dashboard.ts";
+import { renderAlertGuide, renderPrometheusRule, renderRuleFile } from "./monitoring/render-alerts.ts";
+import { renderDashboard } from "./monitoring/render-dashboard.ts";
 import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
+import { referenceExplanations, renderErrorCodes, renderExitCodeEntries, renderFields, renderReasons } from "./reason-reference.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
+import { readGuides, readSiteOptions, renderGuideList } from "./site/guides.ts";
 import { templateFolders } from "./template-files.ts";
 import { root } from "./workspace.ts";
 
@@ -32,10 +46,17 @@ function codeFile(path: string): string {
   return `\`\`\`ts\n${readFileSync(join(root, path), "utf8").trim()}\n\`\`\``;
 }
 
+function guideList(): string {
+  const options = readSiteOptions();
+  return renderGuideList(readGuides(options), options.categoryOrder, "docs");
+}
+
+const monitoringGuide = "docs/guides/monitoring.md";
 const testingGuide = "docs/guides/testing-on-the-embedded-api-server.md";
 
 const regions: readonly GeneratedRegion[] = [
   { page: "README.md", region: "providers", content: () => providerTable("") },
+  { page: "docs/index.md", region: "guides", content: guideList },
   { page: "docs/guides/providers.md", region: "providers", content: () => providerTable("../../") },
   { page: "docs/guides/providers.md", region: "features", content: () => renderMatrix(matrixColumns()) },
   { page: "packages/testing/README.md", region: "broken-providers", content: () => renderBrokenProviders() },
@@ -63,6 +84,28 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
+  { page: monitoringGuide, region: "metrics", content: () => renderMetricTable(catalogueMetrics()) },
+  { page: monitoringGuide, region: "volume-metrics", content: () => renderMetricTable(volumeReference()) },
+  { page: monitoringGuide, region: "process-metrics", content: async () => renderMetricTable(await processReference()) },
+  { page: monitoringGuide, region: "resource-metrics", content: () => renderMetricTable(resourceReference()) },
+  { page: monitoringGuide, region: "probe-metrics", content: () => renderMetricTable(probeReference()) },
+  { page: monitoringGuide, region: "alerts", content: () => renderAlertGuide(alerts) },
+  { page: "docs/guides/reasons.md", region: "reasons", content: async () => renderReasons(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "error-codes", content: async () => renderErrorCodes(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "fields", content: async () => renderFields(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "exit-codes", content: async () => renderExitCodeEntries(await referenceExplanations()) },
+];
+
+/** A file that is generated as a whole. */
+interface GeneratedFile {
+  readonly path: string;
+  content(): string;
+}
+
+const files: readonly GeneratedFile[] = [
+  { path: "deploy/monitoring/alerts.yaml", content: () => renderRuleFile(alerts) },
+  { path: "deploy/monitoring/prometheus-rule.yaml", content: () => renderPrometheusRule(alerts) },
+  { path: "deploy/monitoring/dashboard.json", content: () => renderDashboard(rows) },
 ];
 
 /** Results of the last complete run of Kubernetes' own conformance tests. */
@@ -115,7 +158,19 @@ export async function generate(options: { readonly check: boolean }): Promise<Ch
     });
     results.push({ name: `${page}: ${region}`, problems });
   }
+  for (const { path, content } of files)
+    results.push({ name: path, problems: await problemsOf(() => writeGenerated(path, content(), options)) });
   return results;
+}
+
+/** @returns the problem of a file that is out of date, with `check`; otherwise writes it */
+function writeGenerated(path: string, content: string, { check }: { readonly check: boolean }): readonly string[] {
+  const file = join(root, path);
+  if (existsSync(file) && readFileSync(file, "utf8") === content) return [];
+  if (check) return [`${path} is out of date; run \`make generate\` and commit the result`];
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+  return [];
 }
 
 if (import.meta.main) {

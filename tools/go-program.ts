@@ -72,6 +72,22 @@ export const prometheusParser: GoProgram = new GoProgram({
   package: ".",
 });
 
+/** Prometheus' tool that checks rules and runs their tests. */
+export const promtool: GoProgram = new GoProgram({
+  name: "promtool",
+  variable: "PROMTOOL",
+  command: ["build"],
+  package: "github.com/prometheus/prometheus/cmd/promtool",
+});
+
+/** The parser of PromQL that Prometheus uses. */
+export const promqlParser: GoProgram = new GoProgram({
+  name: "promql-parser",
+  variable: "PROMQL_PARSER",
+  command: ["build"],
+  package: ".",
+});
+
 /** A collector of logs with its stock configuration for Kubernetes. */
 export const logShipper: GoProgram = new GoProgram({
   name: "log-shipper",

@@ -58,13 +58,15 @@ export async function mustRun(command: string, args: readonly string[], options:
   return output;
 }
 
-/**
- * A runner of the pnpm that package.json names, fetched through npx; a global pnpm is not used. What it starts finds
- * the same pnpm.
- */
-export async function findPnpm(): Promise<(args: readonly string[], cwd?: string) => Promise<Ended>> {
+/** Path of the pnpm that package.json names, fetched through npx; a global pnpm is not used. */
+export async function findPnpmProgram(): Promise<string> {
   const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { packageManager: string };
   const output = await mustRun("npx", ["--yes", "--package", packageManager, "--", "sh", "-c", "command -v pnpm"]);
-  const pnpm = output.trim().split("\n").at(-1) ?? "";
+  return output.trim().split("\n").at(-1) ?? "";
+}
+
+/** A runner of {@link findPnpmProgram}. What it starts finds the same pnpm. */
+export async function findPnpm(): Promise<(args: readonly string[], cwd?: string) => Promise<Ended>> {
+  const pnpm = await findPnpmProgram();
   return (args, cwd = root) => run(pnpm, args, { cwd, env: { PATH: dirname(pnpm) } });
 }

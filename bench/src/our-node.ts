@@ -27,6 +27,6 @@ const node = new VirtualNode({
   client: createKubeClient(transport),
   provider,
   providerConfig: { [name]: { cpu: "10k", memory: "100Ti", pods: "10000" } },
-  node: { name, instance: { identity: name } },
+  node: { name, taints: [], instance: { identity: name } },
 });
 await node.run(stop.signal);

@@ -24,7 +24,7 @@ class Cluster implements AsyncDisposable {
       client: createKubeClient(this.server.transport()),
       provider: mock,
       providerConfig: { [name]: { cpu: "1000", memory: "1Ti", pods: "1000" } },
-      node: { name, instance: { identity: name }, ...options.node },
+      node: { name, taints: [], instance: { identity: name }, ...options.node },
       pods: options.pods,
     });
     this.#running.push(node.run(this.#stop.signal));

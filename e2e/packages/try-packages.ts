@@ -11,14 +11,7 @@ import {
   type Pod,
   type Transport,
 } from "@virtual-kubelet/kube-client";
-import {
-  ClientCaConfigMap,
-  createAccessControl,
-  createServingCertificate,
-  noCertificateStore,
-  openCertificateManager,
-  startKubeletServer,
-} from "@virtual-kubelet/kubelet-api";
+import { serveNode } from "@virtual-kubelet/kubelet-api";
 import { provider as dockerProvider } from "@virtual-kubelet/provider-docker";
 import { provider as mockProvider, type MockConfig } from "@virtual-kubelet/provider-mock";
 import { provider as nomadProvider } from "@virtual-kubelet/provider-nomad";
@@ -54,25 +47,13 @@ async function runNode(server: ApiServer, transport: Transport): Promise<Provide
     providerConfig: { stages: [{ log: "hello" }] },
     node: { name: "n1", address: "127.0.0.1", kubeletPort: port, instance: { identity: "try-packages" } },
   });
-  const clientCa = new ClientCaConfigMap(parts);
-  const certificate = await openCertificateManager({
-    ...parts,
-    nodeName: "n1",
-    names: () => ({ dnsNames: [], ips: ["127.0.0.1"] }),
-    bootstrap: true,
-    store: noCertificateStore,
-  });
-  const kubelet = await startKubeletServer({
-    nodes: [{ access: node.access }],
-    host: "127.0.0.1",
-    port,
-    accessControl: createAccessControl({ ...parts, clientCa, lifetime: signal }),
-    certificate: createServingCertificate(certificate, clientCa),
-  });
-  const running = Promise.all([node.run(signal), clientCa.run(signal), certificate.run(signal)]);
+  const kubelet = await serveNode(node, { ...parts, host: "127.0.0.1" });
+  const running = node.run(signal);
   try {
     await Promise.race([podRuns(server), running]);
     const log = await parts.client.raw("GET", "/api/v1/namespaces/default/pods/web/log", undefined, { signal });
+    const [taint] = node.node?.spec?.taints ?? [];
+    if (taint?.key !== "virtual-kubelet.io/provider") throw new Error(`the node's first taint is ${JSON.stringify(taint)}`);
     if (log !== "hello\n") throw new Error(`the pod's log is ${JSON.stringify(log)}, expected "hello\\n"`);
   } finally {
     stop.abort();

@@ -54,18 +54,104 @@ test("nodes on this machine can be reached through the node proxy", async ({ api
   await api.delete(`/api/v1/nodes/${name}`);
 });
 
-test("resources of unsupported kinds are not served", async ({ api }) => {
-  for (const path of absent) {
-    expect((await api.get(path)).status, path).toBe(perServer({ embedded: 404, "kube-apiserver": 200 }));
-  }
+test("a validating webhook is stored, and not called", async ({ api, namespace, core }) => {
+  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const webhook = {
+    name: "deny.example.com",
+    // Nothing listens there: with the policy Fail, the real server refuses every config map of the namespace.
+    clientConfig: { url: "https://127.0.0.1:1/validate" },
+    failurePolicy: "Fail",
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    timeoutSeconds: 1,
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+  };
+  await api.create(path, { metadata: { name: namespace }, webhooks: [webhook] });
+
+  await eventually(async () => {
+    const { status } = await api.post(`${core}/configmaps`, { metadata: { generateName: "a-" } });
+    expect(status).toBe(perServer({ embedded: 201, "kube-apiserver": 500 }));
+  });
+  await api.delete(`${path}/${namespace}`);
 });
 
-/** Collections of the real server that the embedded one does not have. */
-const absent: readonly string[] = [
-  "/api/v1/componentstatuses",
-  "/apis/autoscaling/v1/horizontalpodautoscalers",
-  "/apis/events.k8s.io/v1/events",
+/** Resources of the real server that the embedded one does not have. */
+const absentResources: readonly string[] = [
+  "autoscaling/v1 horizontalpodautoscalers",
+  "autoscaling/v1 horizontalpodautoscalers/status",
+  "events.k8s.io/v1 events",
+  "v1 componentstatuses",
+  "v1 pods/proxy",
+  "v1 services/proxy",
 ];
+
+test("every resource of the real server is described, except those of the list", async ({ api }) => {
+  const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  const described: string[] = [];
+  for (const root of ["/api", "/apis"]) {
+    for (const group of (await api.get(root, { accept })).body.items) {
+      // Custom resources of other tests.
+      if (String(group.metadata.name ?? "").endsWith(".example.com")) continue;
+      for (const { version, resources } of group.versions) {
+        const groupVersion = [group.metadata.name, version].filter(Boolean).join("/");
+        for (const { resource, subresources = [] } of resources)
+          described.push(
+            ...["", ...subresources.map(({ subresource }: { subresource: string }) => `/${subresource}`)].map(
+              (suffix) => `${groupVersion} ${resource}${suffix}`,
+            ),
+          );
+      }
+    }
+  }
+
+  const absent = perServer({ embedded: absentResources, "kube-apiserver": [] });
+  expect(absent.filter((name) => described.includes(name))).toEqual([]);
+  expect([...described, ...absent].toSorted()).toMatchSnapshot();
+});
+
+/** Paths besides resources that the real server answers and the embedded one does not. */
+const absentPaths: readonly string[] = [
+  "/.well-known/openid-configuration",
+  "/apis/events.k8s.io",
+  "/apis/events.k8s.io/v1",
+  "/apis/autoscaling/v1",
+  "/debug/pprof/",
+  "/flagz",
+  "/metrics",
+  "/metrics/slis",
+  "/openid/v1/jwks",
+  "/statusz",
+];
+
+test("every path that the real server lists is answered, except those of the list", async ({ api }) => {
+  const listed: readonly string[] = (await api.get("/")).body.paths;
+  const ofTheSuite = (path: string): boolean => path.includes(".example.com");
+  // The real server lists its own parts as single checks of health, and one path that it answers with 404.
+  const isPart = (path: string): boolean => /^\/(healthz|livez|readyz)\/./.test(path) || path === "/openapi/v3/";
+  const wanted = new Set([...listed.filter((path) => !isPart(path) && !ofTheSuite(path)), ...absentPaths]);
+  const answered: string[] = [];
+  for (const path of [...wanted, ...groupPaths(listed), "/openapi/v2"]) if ((await api.get(path)).status === 200) answered.push(path);
+
+  const absent = perServer({ embedded: absentPaths, "kube-apiserver": [] });
+  expect(absent.filter((path) => answered.includes(path))).toEqual([]);
+  expect([...new Set([...answered, ...absent])].filter((path) => !ofTheSuite(path)).toSorted()).toMatchSnapshot();
+});
+
+test("the list of paths has no single checks of health", async ({ api }) => {
+  const { paths } = (await api.get("/")).body;
+
+  expect(paths.includes("/readyz/ping")).toBe(perServer({ embedded: false, "kube-apiserver": true }));
+});
+
+/** The embedded server's list has the versions only, and both answer the groups, too. */
+function groupPaths(listed: readonly string[]): readonly string[] {
+  const groups = listed.flatMap((path) => /^\/apis\/[^/]+/.exec(path) ?? []);
+  return [...new Set([...groups, "/apis/", "/apis/authentication.k8s.io/v1", "/apis/authorization.k8s.io/v1"])].flatMap((path) => [
+    path,
+    path.replace(/\/v1$/, ""),
+  ]);
+}
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 

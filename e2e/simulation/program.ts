@@ -1,5 +1,5 @@
 import type { VirtualClock } from "@virtual-kubelet/clock";
-import { NodeHeldError, VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
+import { kubernetesVersion, NodeHeldError, VirtualNode, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
 import { createKubeClient, type LogFields, type Logger } from "@virtual-kubelet/kube-client";
 import type { Chance } from "./chance.ts";
 import { FaultTransport } from "./fault-transport.ts";
@@ -73,7 +73,12 @@ export class Program {
       client: createKubeClient(this.#transport, { clock: this.#clock }),
       provider: this.#definition(),
       providerConfig: {},
-      node: { name: nodeName, instance: { identity: options.identity, standby: options.isStandby } },
+      node: {
+        name: nodeName,
+        taints: [],
+        kubeletVersion: kubernetesVersion,
+        instance: { identity: options.identity, standby: options.isStandby },
+      },
       pods: options.pods,
       clock: this.#clock,
       random: options.chance,

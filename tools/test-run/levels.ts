@@ -7,13 +7,17 @@ import { checkDocuments } from "../check-documents.ts";
 import { checkImports } from "../check-imports.ts";
 import { checkPackages } from "../check-packages.ts";
 import { checkProjects } from "../check-projects.ts";
+import { checkRelease } from "../check-release.ts";
 import { checkWorkflows, missingWorkflows } from "../check-workflows.ts";
+import { findChromium, missingChromium } from "../chromium.ts";
 import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
-import { logShipper, metricsServer, prometheusParser, promtail, upstreamE2e } from "../go-program.ts";
+import { logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
+import { checkMetricUses } from "../metric-uses.ts";
 import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
+import { checkReasons } from "../reason-catalogues.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
 import { workflowsLevel } from "../workflow-run/run-levels.ts";
@@ -123,6 +127,12 @@ const nodeNetwork = once(async (): Promise<Record<string, string>> => {
   return { ...(await controlPlaneAndMetrics()), UPSTREAM_E2E: await upstreamE2e.ensure() };
 });
 
+/** Environment variables with which tests find promtool and the parser of PromQL. */
+const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
+  // Sequential, because each build uses all processors.
+  return { PROMTOOL: await promtool.ensure(), PROMQL_PARSER: await promqlParser.ensure() };
+});
+
 const zunApi = once(async (): Promise<Record<string, string>> => ({ ZUN_API_PYTHON: await ensureZunApi() }));
 
 function both(one: Counts, other: Counts): Counts {
@@ -195,7 +205,7 @@ async function checkTestFiles(): Promise<CheckResult[]> {
 export const levels: readonly Level[] = [
   {
     name: "static",
-    about: "lint, format, dead code, imports, types, generated pages",
+    about: "lint, format, dead code, imports, types, catalogues of reasons and metrics, generated pages",
     quick: true,
     kind: "compute",
     hasFiles: false,
@@ -208,6 +218,8 @@ export const levels: readonly Level[] = [
       ...checkDocuments(),
       ...(await checkTestFiles()),
       await command("types (TypeScript 7)", "tsc", ["-p", "tsconfig.json"]),
+      ...(await checkReasons()),
+      ...checkMetricUses(),
       ...(await generate({ check: true })),
     ]),
   },
@@ -298,6 +310,15 @@ export const levels: readonly Level[] = [
     run: checks(async () => [await command("typedoc", "typedoc")]),
   },
   {
+    name: "release",
+    about: "a whole release of this commit to a registry on loopback, and what was published, used from empty folders",
+    quick: false,
+    // It mostly waits for downloads.
+    kind: "wait",
+    hasFiles: false,
+    run: async ({ say }) => counted(await checkRelease(say), say),
+  },
+  {
     name: workflowsLevel,
     about:
       "every step of .github/workflows on this commit, as an ordinary user on an imitation of the service's machine, with a few tests of each level and the last entry of each matrix",
@@ -318,6 +339,25 @@ export const levels: readonly Level[] = [
     missing: missingKubectl,
     prepare: kubectl,
     run: async (context) => vitest("kubectl", context, await kubectl()),
+  },
+  {
+    name: "monitoring",
+    about: "alerts and dashboard with Prometheus' own promtool and parser",
+    quick: false,
+    kind: "compute",
+    hasFiles: true,
+    missing: () => promtool.missing() ?? promqlParser.missing(),
+    prepare: monitoringPrograms,
+    run: async (context) => vitest("monitoring", context, await monitoringPrograms()),
+  },
+  {
+    name: "browser",
+    about: "pages in a headless Chromium (CHROMIUM: that one)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: missingChromium,
+    run: (context) => vitest("browser", context, { CHROMIUM: findChromium() ?? "" }),
   },
   {
     name: "control-plane",

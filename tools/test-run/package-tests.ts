@@ -14,6 +14,7 @@ function shortName(folder: string): string {
 
 /** The packages that the tests of `e2e/` are about, by the beginning of their path. */
 const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
+  ["e2e/browser/exec", "streaming", "kubelet-api", "cli"],
   ["e2e/conformance/broken-providers", "testing"],
   ["e2e/conformance/example-provider", "process-provider", "testing", "core"],
   ["e2e/conformance/file-provider", "testing"],
@@ -67,6 +68,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/interop/", "streaming", "kubelet-api", "embedded-apiserver"],
   ["e2e/kubectl/", "embedded-apiserver"],
   ["e2e/kubectl/nomad", "nomad"],
+  ["e2e/monitoring/", "metrics", "tools"],
   ["e2e/kubernetes/", "tools"],
   ["e2e/node-network/metrics", "metrics", "kubelet-api", "docker"],
   ["e2e/node-network/upstream-e2e", "core", "cli", "metrics", "kubelet-api"],

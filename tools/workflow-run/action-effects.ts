@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { cacheDirectory, moduleHash } from "../../packages/testing/src/control-plane/find-control-plane.ts";
-import type { LoopbackRegistry } from "./loopback-registry.ts";
+import type { NpmRegistry } from "../npm-registry.ts";
 import { runnerUser, type RunnerMachine } from "./runner-machine.ts";
 import { root } from "../workspace.ts";
 import type { Texts } from "./workflow-file.ts";
@@ -23,8 +23,7 @@ export interface Service {
   /** The repository that jobs check out: its branch main. */
   readonly origin: string;
   readonly artifacts: string;
-  readonly registry: LoopbackRegistry;
-  readonly registryToken: string;
+  readonly registry: NpmRegistry;
 }
 
 /** A job that runs, as an action sees it. */
@@ -175,12 +174,13 @@ async function publishPackages(inputs: Texts, job: ActionSurroundings): Promise<
   await job.run(["git", "config", "user.name", "runner"]);
   await job.run(["git", "config", "user.email", "runner@localhost"]);
   await runChangesets(["publish", "--from-pack-dir", packed], job);
-  const named = ({ name, version }: { readonly name: string; readonly version: string }): string => `${name}@${version}`;
-  const published = new Set(job.service.registry.published.filter(({ size }) => size > 0).map(named));
   const tags = new Set((await job.run(["git", "tag"])).trim().split("\n"));
-  const lost = planned(job.machine.outside(join(packed, "publish-plan.json")))
-    .map(named)
-    .filter((name) => !published.has(name) || !tags.has(name));
+  const lost: string[] = [];
+  for (const { name, version } of planned(job.machine.outside(join(packed, "publish-plan.json")))) {
+    const published = await job.service.registry.versionsOf(name);
+    const isThere = published.some((one) => one.version === version && one.size > 0);
+    if (!isThere || !tags.has(`${name}@${version}`)) lost.push(`${name}@${version}`);
+  }
   if (lost.length > 0) throw new Error(`neither published nor tagged: ${lost.join(", ")}`);
   return { published: "true" };
 }
@@ -194,9 +194,8 @@ function planned(file: string): readonly { readonly kind: string; readonly name:
 /** Runs the workspace's changesets as the action does, with the registry on loopback for what is published. */
 async function runChangesets(args: readonly string[], job: ActionSurroundings): Promise<void> {
   const { machine, service, workspace, run } = job;
-  const { registry, registryToken } = service;
   const settings = machine.outside(join(runnerUser.home, ".npmrc"));
-  writeFileSync(settings, `registry=${registry.url}\n${registry.url.replace("http:", "")}:_authToken=${registryToken}\n`);
+  writeFileSync(settings, service.registry.npmrc);
   try {
     await run(["node", join(workspace, "node_modules/@changesets/cli/bin.js"), ...args]);
   } finally {

@@ -23,7 +23,11 @@ const part: Readonly<Record<string, Texts>> = {
   "control-plane": { FILES: "control-plane/node.test" },
   docker: { FILES: "node-network/metrics docker/volumes" },
   zun: { FILES: "zun/refusals" },
-  rest: { LEVEL: "simulation root kubectl", FILES: "simulation/simulate remove-tree.root interop/kubectl-logs", SEEDS: "5" },
+  rest: {
+    LEVEL: "simulation root kubectl monitoring browser",
+    FILES: "simulation/simulate remove-tree.root interop/kubectl-logs monitoring/dashboard browser/exec",
+    SEEDS: "5",
+  },
 };
 
 /** Options of a {@link Rehearsal}. */

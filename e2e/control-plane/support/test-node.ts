@@ -49,7 +49,7 @@ export async function startNode(options: TestNodeOptions): Promise<TestNode> {
     client: opened.client,
     provider: options.provider?.definition ?? recording.definition,
     providerConfig: options.provider?.config ?? {},
-    node: { name, kubeletPort: 0, leaseDurationSeconds: 12, pingIntervalMs: 500, instance: { identity: name }, ...options.node },
+    node: { name, taints: [], leaseDurationSeconds: 12, pingIntervalMs: 500, instance: { identity: name }, ...options.node },
     pods: options.pods,
     logger: log,
   });

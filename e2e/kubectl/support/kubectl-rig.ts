@@ -32,7 +32,7 @@ export class KubectlRig implements AsyncDisposable {
 
   async #addNode(name: string): Promise<void> {
     const client = createKubeClient(this.#server.transport());
-    const node = new VirtualNode({ client, provider: mock, providerConfig: {}, node: { name, instance: { identity: name } } });
+    const node = new VirtualNode({ client, provider: mock, providerConfig: {}, node: { name, taints: [], instance: { identity: name } } });
     this.#running.push(node.run(this.#stop.signal));
     await node.ready;
   }

@@ -33,7 +33,22 @@ test("help names every command and every exit code", async () => {
   const { code, out } = await program("help");
 
   expect(code).toBe(0);
-  for (const word of ["run", "demo", "providers", "config", "manifests", "plan", "completion", "version", "64", "69", "70", "78", "130"])
+  for (const word of [
+    "run",
+    "demo",
+    "providers",
+    "config",
+    "manifests",
+    "plan",
+    "explain",
+    "completion",
+    "version",
+    "64",
+    "69",
+    "70",
+    "78",
+    "130",
+  ])
     expect(out).toContain(`  ${word}`);
 });
 
@@ -87,6 +102,48 @@ test("providers are listed, and looked up by name", async () => {
   });
 });
 
+test("explain says what a reason means, where it is, and what to do", async () => {
+  const { code, out, err } = await program("explain providerunsupported");
+
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(
+    /^ProviderUnsupported \(reason\)\n\n {2}The pod has a field .+\n\n {2}Where:\n {4}.+written by core\n\n {2}What to do:\n/s,
+  );
+});
+
+test("explain lists what it knows, in lines that fit 80 columns", async () => {
+  const { out } = await program("explain");
+
+  for (const name of ["VK_TERMINAL", "ProviderLost", "OutOf*", "NomadUnplaced", "spec.hostNetwork", "78"]) expect(out).toContain(name);
+  expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
+});
+
+test("explain prints JSON", async () => {
+  expect(JSON.parse((await program("explain 78 -o json")).out)).toMatchObject([{ kind: "exit code", name: "78" }]);
+});
+
+test.for([
+  ["ProviderLst", "did you mean ProviderLost?"],
+  ["nothing-like-it", '"virtual-kubelet explain" lists all'],
+  ["spec.containers[0].image", "no field for which a capability or a policy refuses a pod"],
+] as const)("explain %s ends with 64 and says what to do", async ([name, hint]) => {
+  const { code, out, err } = await program(`explain ${name}`);
+
+  expect({ code, out }).toEqual({ code: 64, out: "" });
+  expect(err).toContain(hint);
+});
+
+test("explain knows the reasons of a provider that is not built in", async () => {
+  const reasons = '{ AcmeAway: { on: ["podEvent"], meaning: "Acme is away.", remedy: "Wait." } }';
+  await writeFile(
+    join(folder, "acme.mjs"),
+    `export const provider = { name: "acme", capabilities: {}, reasons: ${reasons}, configSchema: { safeParse: () => ({ success: true }) }, create: () => ({}) };`,
+  );
+
+  expect((await program("explain AcmeAway")).code).toBe(64);
+  expect((await program("explain AcmeAway --provider ./acme.mjs")).out).toContain("Acme is away.");
+});
+
 test("providers shows also one that is not built in", async () => {
   await writeFile(
     join(folder, "own.mjs"),
@@ -100,12 +157,12 @@ test.for<[line: string, code: number, message: string]>([
   [
     "rum",
     64,
-    '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, explain, completion, version, help; did you mean run?',
   ],
   [
     "help rum",
     64,
-    '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, demo, providers, config, manifests, plan, explain, completion, version, help; did you mean run?',
   ],
   ["--provder mock", 64, '--provder: unknown flag for "run"; did you mean --provider?'],
   ["run extra", 64, '"extra": unexpected argument for "run"'],

@@ -21,6 +21,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   config: () => import("./commands/config.ts"),
   manifests: () => import("./commands/manifests.ts"),
   plan: () => import("./commands/plan.ts"),
+  explain: () => import("./commands/explain.ts"),
   completion: () => import("./commands/completion.ts"),
   version: () => import("./commands/version.ts"),
   help: () => import("./commands/help.ts"),
@@ -86,7 +87,7 @@ function checkArguments({ name, args, words }: Command, given: readonly string[]
 
 /** Whether a signal ends a command at once. A run and a demo end gracefully instead. */
 function isEndedBySignal({ name }: Command): boolean {
-  return name === "config" || name === "manifests" || name === "plan" || name === "providers";
+  return name === "config" || name === "explain" || name === "manifests" || name === "plan" || name === "providers";
 }
 
 function report(error: unknown, { stderr, signal }: Context): number {

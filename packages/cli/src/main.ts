@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { systemClock, systemRandom } from "@virtual-kubelet/clock";
+import { reachableAddresses } from "@virtual-kubelet/core";
 import { homedir, hostname, networkInterfaces } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { homeDirectory } from "./home-directory.ts";
-import { reachableAddresses } from "./kubelet-server/node-address.ts";
 
 /** How long open handles may keep the process after the program has ended. */
 const lingerMs = 2_000;

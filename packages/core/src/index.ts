@@ -56,6 +56,9 @@ export { podRef, type PodRef } from "./provider/pod-ref.ts";
 export type { ConfigSchema, ProviderDefinition } from "./provider/provider-definition.ts";
 export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
 export type { Provider } from "./provider/provider.ts";
+export { refusableFields, supportsField, type RefusableField } from "./unsupported/refusable-fields.ts";
+export { coreReasons, type CoreReason } from "./reasons/core-reasons.ts";
+export type { ReasonCatalogue, ReasonInfo, ReasonPlace } from "./reasons/reason-info.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export type { VolumeFile, VolumePayload } from "./provider/volume-payload.ts";
 export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish } from "./provider/volume-provisioner.ts";
@@ -89,6 +92,14 @@ export { volumeFilePath } from "./volumes/file-path.ts";
 // The node that runs a provider, and previews of both.
 export { releaseOf } from "./api-server/api-server-version.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";
+export { reachableAddresses } from "./node/host-addresses.ts";
+export {
+  providerTaint,
+  providerTaintKey,
+  resolveNodeOptions,
+  type NodeSurroundings,
+  type ResolvedNodeOptions,
+} from "./node/node-defaults.ts";
 export { kubernetesVersion } from "./node/node-object.ts";
 export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node-preview.ts";
 export type { KnownObjects } from "./plan/placeholder-resolver.ts";

@@ -23,6 +23,7 @@ export { createServingCertificate, type ServingCertificate, type ServingTls } fr
 export type { HealthCheck } from "./routes/health.ts";
 export type { ServedNode } from "./routes/served-node.ts";
 export { startKubeletServer, type KubeletServer, type KubeletServerOptions } from "./server/kubelet-server.ts";
+export { serveNode, type ServeNodeOptions } from "./server/serve-node.ts";
 export { parseQuery, type Query } from "./server/query.ts";
 export { Refusal, type AnswerHeaders } from "./server/refusal.ts";
 export { parseRequestTarget, type RequestTarget } from "./server/request-target.ts";

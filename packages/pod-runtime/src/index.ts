@@ -37,6 +37,7 @@ export {
 } from "./runtime/labels.ts";
 export type { CollectedImage, ImageCollection, ImageFileSystem } from "./runtime/image-collection.ts";
 export { fileSystemRoom, inodeUse, type DiskUseOptions, type FileSystemRoom } from "./volumes/disk-use.ts";
+export { podRuntimeReasons, type PodRuntimeReason } from "./reasons.ts";
 export type { ToolRun } from "./volumes/run-tool.ts";
 export { hasFsCode } from "./volumes/fs-code.ts";
 export { VolumeManager, type VolumeManagerOptions } from "./volumes/volume-manager.ts";

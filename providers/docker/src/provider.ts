@@ -2,6 +2,7 @@ import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { dockerConfigSchema, type DockerConfig } from "./config.ts";
 import { policyAnnotations } from "./network/network-annotation.ts";
 import { dockerVolumeDriver } from "./volume/driver-volume.ts";
+import { reasons } from "./reasons.ts";
 
 /** Features of pods on a Docker engine. The policy of the configuration decides on those that give access to the machine. */
 const capabilities: Capabilities = {
@@ -28,6 +29,7 @@ const capabilities: Capabilities = {
 export const provider: ProviderDefinition<DockerConfig> = {
   name: "docker",
   capabilities,
+  reasons,
   configSchema: dockerConfigSchema,
   policy: ({ policy }) => policy,
   policyAnnotations,

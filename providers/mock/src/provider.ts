@@ -2,6 +2,7 @@ import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
 import { mockConfigSchema, type MockConfig } from "./config.ts";
 import { MockProvider } from "./mock-provider.ts";
 import { planMockPod } from "./plan-pod.ts";
+import { reasons } from "./reasons.ts";
 
 /** All fields of a pod are accepted, since no container runs. */
 const capabilities: Capabilities = {
@@ -59,6 +60,7 @@ const capabilities: Capabilities = {
 export const provider: ProviderDefinition<MockConfig> = {
   name: "mock",
   capabilities,
+  reasons,
   configSchema: mockConfigSchema,
   policy: ({ policy }) => policy,
   create: (host, config) => new MockProvider(host, config),

@@ -19,6 +19,7 @@ import { readPodContent } from "./job/pod-content.ts";
 import { policyAnnotations } from "./job/annotations.ts";
 import { jobSettingsOf } from "./job/settings.ts";
 import { NomadProvider } from "./nomad-provider.ts";
+import { reasons } from "./reasons.ts";
 
 /** What Nomad can do of a pod; what single drivers and configurations cannot is refused by field. */
 const capabilities: Capabilities = {
@@ -55,6 +56,7 @@ function plannedLogins(pod: DeepReadonly<Pod>): readonly RegistryEntry[] {
 export const provider: ProviderDefinition<NomadConfig> = {
   name: "nomad",
   capabilities,
+  reasons,
   configSchema: nomadConfigSchema,
   policy: ({ policy }) => policy,
   policyAnnotations,

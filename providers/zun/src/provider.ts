@@ -10,6 +10,7 @@ import { policyAnnotations } from "./pod/annotations.ts";
 import { policyVolumes } from "./pod/pod-volumes.ts";
 import { newestMinor } from "./zun/microversion.ts";
 import { ZunProvider } from "./zun-provider.ts";
+import { reasons } from "./reasons.ts";
 
 /** What a container of Zun's can do. What a capsule cannot is refused when the pod comes, with the field's path. */
 const capabilities: Capabilities = {
@@ -27,6 +28,7 @@ export const provider: ProviderDefinition<ZunConfig> = {
   name: "zun",
   aliases: ["openstack", "openstack-zun"],
   capabilities,
+  reasons,
   configSchema: zunConfigSchema,
   policy: ({ policy }) => policy,
   policyAnnotations,

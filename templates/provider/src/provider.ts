@@ -1,13 +1,33 @@
-import type { PodRef, PodStats, PodUpdate, Provider, ProviderDefinition, ProviderHost, ProviderPod } from "@virtual-kubelet/core";
+import {
+  podRef,
+  type PodRef,
+  type PodStats,
+  type PodUpdate,
+  type Provider,
+  type ProviderDefinition,
+  type ProviderHost,
+  type ProviderPod,
+  type ReasonCatalogue,
+} from "@virtual-kubelet/core";
 import { BackEnd } from "./back-end.ts";
 import { configSchema, type Config } from "./config.ts";
 import type { Job } from "./job.ts";
 import { toJobSpec, toOwner, toRef, toStatus } from "./translate.ts";
 
+/** Reasons of this provider's own events. `virtual-kubelet explain ImageUnused --provider …` shows what is said here. */
+const reasons = {
+  ImageUnused: {
+    on: ["podEvent"],
+    meaning: "The command runs as a process of the node's machine, outside of the container's image.",
+    remedy: "Nothing, if the machine has the command.",
+  },
+} satisfies ReasonCatalogue;
+
 /** Definition that the program loads. Pods that need more than these capabilities never reach the provider. */
 export const provider: ProviderDefinition<Config> = {
   name: "template",
   capabilities: { env: true },
+  reasons,
   configSchema,
   create: createProvider,
   plan: async (pod, resolved, owner, signal) => [
@@ -39,7 +59,11 @@ function createProvider(host: ProviderHost, config: Config): Provider {
     notifyPods: (listener) => api.onChange((job) => listener(update(job))),
 
     // Called again if an answer was lost: the same ID returns the same job.
-    createPod: async (pod, resolved, signal) => api.create(await toJobSpec(pod, resolved, host, signal)),
+    async createPod(pod, resolved, signal) {
+      api.create(await toJobSpec(pod, resolved, host, signal));
+      const reason: keyof typeof reasons = "ImageUnused";
+      host.recordEvent(podRef(pod), { type: "Normal", reason, message: "The command runs as a process, not in the image" });
+    },
     // Only labels and annotations of a pod can change, and a job has neither.
     updatePod: async () => {},
     deletePod: async (ref, { gracePeriodSeconds }) => api.stop(ref.uid, gracePeriodSeconds * 1000),

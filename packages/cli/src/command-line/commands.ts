@@ -31,6 +31,7 @@ export const commands: readonly Command[] = [
     words: ["rbac", "node", "all"],
   },
   { name: "plan", summary: "print what the provider would send to its back end for a pod, without sending it" },
+  { name: "explain", summary: "explain an error code, a reason of an event or status, a refused field or an exit code", args: "[NAME]" },
   {
     name: "completion",
     summary: "print the completion script for a shell",

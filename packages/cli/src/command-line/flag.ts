@@ -1,4 +1,4 @@
-export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "manifests" | "plan" | "completion" | "help";
+export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "manifests" | "plan" | "explain" | "completion" | "help";
 
 /** Type of a flag's value. `labels` is `KEY=VALUE`, and may be repeated. */
 export type FlagType = "string" | "boolean" | "integer" | "labels";

@@ -1,3 +1,4 @@
+import { providerTaintKey } from "@virtual-kubelet/core";
 import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
@@ -15,7 +16,7 @@ const live: readonly Flag[] = [
     name: "provider",
     type: "string",
     value: "NAME",
-    commands: planned,
+    commands: [...planned, "explain"],
     path: "nodes[].provider",
     help: "provider that runs the pods: a built-in one, an npm package, or the path of a module or package folder",
   },
@@ -117,7 +118,7 @@ const live: readonly Flag[] = [
     value: "KEY",
     commands: settings,
     path: "nodes[].taint.key",
-    default: defaults.taintKey,
+    default: providerTaintKey,
     help: "key of that taint",
   },
   {
@@ -308,7 +309,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["text", "json"],
-    commands: ["version", "providers", "plan"],
+    commands: ["version", "providers", "plan", "explain"],
     default: "text",
     help: "output format",
   },

@@ -86,7 +86,8 @@ function table(rows: readonly (readonly [left: string, right: string])[]): strin
   });
 }
 
-function wrap(text: string, width: number): string[] {
+/** Breaks a text into lines of at most so many characters, between words. */
+export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {

@@ -129,10 +129,8 @@ function newNode({ client, kubeletPort, context: { clock, random, hostName }, lo
     providerConfig: { pods: "500" },
     node: {
       name: demoNodeName,
-      taints: [{ key: defaults.taintKey, value: provider.name, effect: defaults.taintEffect }],
       address: demoAddress,
       kubeletPort,
-      declaredFeatures: ["ExtendWebSocketsToKubelet"],
       kubeletVersionOf: (kubernetes) => kubeletVersionOf(kubernetes, versionInfo().virtualKubelet),
       instance: { identity: hostName },
     },

@@ -63,7 +63,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   await using connection = await untilAborted(connect(loaded, context, metrics), signal);
   const nodes = planned.map(({ setup, options, pods }) => ({
     name: options.name,
-    port: options.kubeletPort ?? 0,
+    port: options.kubeletPort,
     leaseMs: (options.leaseDurationSeconds ?? defaultLeaseSeconds) * 1000,
     node: new VirtualNode({
       client: connection.client,

@@ -12,7 +12,6 @@ export const defaults = {
   tlsMinVersion: "VersionTLS12",
   maxStreams: 1_024,
   auditCommands: "program",
-  taintKey: "virtual-kubelet.io/provider",
   taintEffect: "NoSchedule",
   workers: 50,
   onProviderDown: "notReady",

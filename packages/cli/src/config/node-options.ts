@@ -1,22 +1,27 @@
-import { tryDurationMs, type NodeOptions, type PodOptions, type ProviderDefinition } from "@virtual-kubelet/core";
+import {
+  resolveNodeOptions,
+  tryDurationMs,
+  type PodOptions,
+  type ProviderDefinition,
+  type ResolvedNodeOptions,
+} from "@virtual-kubelet/core";
 import type { NodeSettings, Settings } from "./settings.ts";
 
-/** Core's options for a node, as far as the settings determine them. */
+/** Core's options for a node: what the settings determine, and core's own defaults for the rest. */
 export function toNodeOptions(
   node: NodeSettings,
   settings: Settings,
   instance: { readonly provider: ProviderDefinition; readonly hostName: string; readonly defaultAddress: string | undefined },
-): NodeOptions {
+): ResolvedNodeOptions {
   const leaseMs = ms(node.leaseDuration);
-  return {
+  const options = {
     name: node.name,
     labels: node.labels,
     annotations: { ...metricsPathAnnotation(node, settings), ...node.annotations },
     taints: [...ownTaint(node, instance.provider), ...(node.taints ?? [])],
     ...addressesOf(node),
-    defaultAddress: node.kubeletPort === 0 ? undefined : instance.defaultAddress,
     kubeletPort: node.kubeletPort,
-    declaredFeatures: node.kubeletPort !== 0 && settings.kubelet.extendWebSockets ? ["ExtendWebSocketsToKubelet"] : [],
+    declaredFeatures: settings.kubelet.extendWebSockets ? undefined : [],
     capacity: node.capacity,
     operatingSystem: node.operatingSystem,
     architecture: node.architecture,
@@ -30,6 +35,8 @@ export function toNodeOptions(
     onShutdown: node.onShutdown,
     instance: { identity: settings.instance.identity ?? instance.hostName, standby: settings.instance.standby },
   };
+  const hostAddresses = instance.defaultAddress === undefined ? [] : [instance.defaultAddress];
+  return resolveNodeOptions(options, { providerName: instance.provider.name, hostAddresses });
 }
 
 /** Core's options for a node's pods, as far as the settings determine them. */
@@ -52,7 +59,7 @@ export function toPodOptions(node: NodeSettings): PodOptions {
 }
 
 /** Addresses of both families, from the comma-separated `nodes[].address` or `--node-ip`. */
-function addressesOf({ address }: NodeSettings): Pick<NodeOptions, "address" | "secondaryAddress"> {
+function addressesOf({ address }: NodeSettings): Pick<ResolvedNodeOptions, "address" | "secondaryAddress"> {
   const [first, second] = address?.split(",").map((each) => each.trim()) ?? [];
   return { address: first, secondaryAddress: second };
 }
@@ -69,7 +76,7 @@ function metricsPathAnnotation({ name, kubeletPort }: NodeSettings, { nodes }: S
 }
 
 /** Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/node.go, getTaint (7b1385b). */
-function ownTaint({ taint, provider }: NodeSettings, definition: ProviderDefinition): NonNullable<NodeOptions["taints"]> {
+function ownTaint({ taint, provider }: NodeSettings, definition: ProviderDefinition): ResolvedNodeOptions["taints"] {
   if (taint.disable) return [];
   // The alias is kept as the taint's value, so that tolerations written for upstream's provider of that name still match.
   const name = definition.aliases?.includes(provider) ? provider : definition.name;

@@ -1,4 +1,4 @@
-import { ignorableFields, ignoreProblem, tryDurationMs } from "@virtual-kubelet/core";
+import { ignorableFields, ignoreProblem, providerTaintKey, tryDurationMs } from "@virtual-kubelet/core";
 import { knownCipherSuites } from "@virtual-kubelet/kubelet-api";
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -100,7 +100,7 @@ const nodeSchema = z
     taint: z
       .strictObject({
         disable: z.boolean().default(false).describe(helpOf("nodes[].taint.disable")),
-        key: text().refine(isLabelKey, { error: labelKeyError }).default(defaults.taintKey).describe(helpOf("nodes[].taint.key")),
+        key: text().refine(isLabelKey, { error: labelKeyError }).default(providerTaintKey).describe(helpOf("nodes[].taint.key")),
         value: z.string().refine(isLabelValue, { error: labelValueError }).optional().describe(helpOf("nodes[].taint.value")),
         effect: z.enum(effects).default(defaults.taintEffect).describe(helpOf("nodes[].taint.effect")),
       })

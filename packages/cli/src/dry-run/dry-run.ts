@@ -1,5 +1,5 @@
 import { withDeadline } from "@virtual-kubelet/async";
-import { instanceAnnotation, previewNode, releaseOf, type NodeOptions, type NodePreview } from "@virtual-kubelet/core";
+import { instanceAnnotation, previewNode, releaseOf, type NodePreview, type ResolvedNodeOptions } from "@virtual-kubelet/core";
 import { isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import { resources, type KubeClient, type Lease, type Node } from "@virtual-kubelet/kube-client";
 import type { LoadedSettings } from "../config/load-settings.ts";
@@ -109,7 +109,7 @@ function refusedLines({ refused: { labels, taints } }: NodePreview, userName: st
 }
 
 /** The options with the version that the node would report on this API server. */
-async function versioned(options: NodeOptions, client: KubeClient, context: Context): Promise<NodeOptions> {
+async function versioned(options: ResolvedNodeOptions, client: KubeClient, context: Context): Promise<ResolvedNodeOptions> {
   const answer = await read(context, "get /version", (signal) => client.raw("GET", "/version", undefined, { signal }));
   const release = answer.kind === "there" ? releaseOf(answer.object) : undefined;
   return release === undefined ? options : { ...options, kubeletVersion: options.kubeletVersion ?? options.kubeletVersionOf?.(release) };
@@ -147,12 +147,12 @@ function nodeState({ metadata, status }: Node): string {
   return `exists since ${metadata?.creationTimestamp ?? "?"}, Ready is ${ready?.status ?? "unknown"}; would be adopted`;
 }
 
-function whileHeld({ instance }: NodeOptions): string {
+function whileHeld({ instance }: ResolvedNodeOptions): string {
   return instance.standby ? "this instance would stand by" : "the run would end with exit code 78";
 }
 
 /** @param program - process ID of the program on this host that runs the node */
-function leaseState(lease: Lease, options: NodeOptions, program: string | undefined): string {
+function leaseState(lease: Lease, options: ResolvedNodeOptions, program: string | undefined): string {
   const holder = identityOf(lease);
   const renewed = `last renewed ${lease.spec?.renewTime ?? "never"}`;
   if (holder === options.instance.identity) {
@@ -164,7 +164,7 @@ function leaseState(lease: Lease, options: NodeOptions, program: string | undefi
 }
 
 /** Whether another instance seems to renew the Lease, judging by the renew time, which may come from another machine's clock. */
-function isHeld(lease: Found<Lease>, { instance }: NodeOptions, nowMs: number): boolean {
+function isHeld(lease: Found<Lease>, { instance }: ResolvedNodeOptions, nowMs: number): boolean {
   if (lease.kind !== "there" || instance.standby || identityOf(lease.object) === instance.identity) return false;
   const { renewTime, leaseDurationSeconds = 0 } = lease.object.spec ?? {};
   return renewTime !== undefined && nowMs - Date.parse(renewTime) < leaseDurationSeconds * 1000;

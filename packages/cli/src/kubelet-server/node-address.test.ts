@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultNodeAddress, reachableAddresses } from "./node-address.ts";
+import { defaultNodeAddress } from "./node-address.ts";
 
 const host = { env: {}, hostAddresses: ["192.0.2.1", "192.0.2.2"] };
 
@@ -19,22 +19,4 @@ test.each(["0.0.0.0", "::"])("a server on all addresses (%s) is at the pod's, el
 
 test("a host without addresses has none for the node", () => {
   expect(defaultNodeAddress("0.0.0.0", { env: {}, hostAddresses: [] })).toBeUndefined();
-});
-
-test("loopback and link-local addresses are no use to others, and IPv4 goes first", () => {
-  const entry = (address: string, internal = false) => ({
-    address,
-    internal,
-    family: address.includes(":") ? ("IPv6" as const) : ("IPv4" as const),
-    netmask: "",
-    mac: "",
-    cidr: null,
-    scopeid: 0,
-  });
-  const interfaces = {
-    lo: [entry("127.0.0.1", true), entry("::1", true)],
-    eth0: [entry("fe80::1"), entry("2001:db8::1"), entry("169.254.0.1"), entry("192.0.2.1")],
-  };
-
-  expect(reachableAddresses(interfaces)).toEqual(["192.0.2.1", "2001:db8::1"]);
 });

@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import type { NetworkInterfaceInfo } from "node:os";
 import type { Context } from "../context.ts";
 
 /** An address with its source. */
@@ -29,14 +28,4 @@ export function defaultNodeAddress(
 /** Whether a listen address means all addresses. As in Go, either form covers both families. */
 export function isEveryAddress(listenAddress: string): boolean {
   return listenAddress === "0.0.0.0" || listenAddress === "::";
-}
-
-/** Addresses of network interfaces that other hosts can reach, IPv4 first. */
-export function reachableAddresses(interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>): readonly string[] {
-  const all = Object.values(interfaces).flatMap((entries) => entries ?? []);
-  const reachable = all.filter(({ internal, address }) => !internal && !/^(169\.254\.|fe[89ab])/i.test(address));
-  return [
-    ...reachable.filter(({ family }) => family === "IPv4").map(({ address }) => address),
-    ...reachable.filter(({ family }) => family !== "IPv4").map(({ address }) => address),
-  ];
 }

@@ -1,4 +1,4 @@
-import type { NodeOptions, PodOptions } from "@virtual-kubelet/core";
+import type { PodOptions, ResolvedNodeOptions } from "@virtual-kubelet/core";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import { toNodeOptions, toPodOptions } from "../config/node-options.ts";
 import type { Context } from "../context.ts";
@@ -9,7 +9,7 @@ import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 /** A node that is ready to be created. */
 export interface PlannedNode {
   readonly setup: ProviderSetup;
-  readonly options: NodeOptions;
+  readonly options: ResolvedNodeOptions;
   readonly pods: PodOptions;
 }
 

@@ -1,5 +1,5 @@
 import { untilAborted } from "@virtual-kubelet/async";
-import type { NodeDescription, NodeOptions, Provider, ProviderDefinition } from "@virtual-kubelet/core";
+import type { NodeDescription, ResolvedNodeOptions, Provider, ProviderDefinition } from "@virtual-kubelet/core";
 import { isInvalidInput, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
@@ -13,7 +13,7 @@ const timeoutMs = 10_000;
 /** A node's provider before the run. */
 export interface TriedNode {
   readonly setup: ProviderSetup;
-  readonly options: NodeOptions;
+  readonly options: ResolvedNodeOptions;
 }
 
 /** A provider's description of its node, or the `problem` that prevents it. */

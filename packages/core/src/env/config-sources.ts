@@ -2,6 +2,7 @@ import { isNotFound } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, DeepReadonly, Secret } from "@virtual-kubelet/kube-client";
 import { missingConfig, unreadableConfig } from "./config-error.ts";
 import { Memo } from "./memo.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 
 /** A reference to a config map or secret. */
 export interface ConfigReference {
@@ -20,7 +21,7 @@ export interface ConfigSourcesOptions {
   /** @throws NotFoundError if there is none */
   getConfigMap(namespace: string, name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
   /** Records an event on the pod about everything that is missing or left out. */
-  onEvent(type: "Warning", reason: string, message: string): void;
+  onEvent(type: "Warning", reason: CoreReason, message: string): void;
 }
 
 type Values = Readonly<Record<string, string>>;
@@ -89,7 +90,7 @@ export class ConfigSources {
     }
   }
 
-  #tell({ optional, variable }: ConfigReference, reason: string, message: string): void {
+  #tell({ optional, variable }: ConfigReference, reason: CoreReason, message: string): void {
     const text = optional && variable !== undefined ? `skipping optional envvar "${variable}": ${message}` : message;
     this.#options.onEvent("Warning", reason, text);
   }

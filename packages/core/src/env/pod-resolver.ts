@@ -10,6 +10,7 @@ import { resolveEnvironment } from "./environment.ts";
 import { expand } from "./expansion.ts";
 import { Memo } from "./memo.ts";
 import { serviceVariables } from "./service-variables.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 
 export interface PodResolverOptions {
   /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
@@ -37,7 +38,7 @@ export interface PodResolverOptions {
         readonly uid: string;
       },
       type: "Warning",
-      reason: string,
+      reason: CoreReason,
       message: string,
     ): void;
   };

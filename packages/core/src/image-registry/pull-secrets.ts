@@ -3,6 +3,7 @@ import { podRef } from "../provider/pod-ref.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
 import { parseDockerConfig, parseLegacyDockerConfig, type RegistryCredentials, type RegistryEntry } from "./docker-config.ts";
 import { compareKeys, matchesImage } from "./registry-key.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 
 /**
  * What a pod's `imagePullSecrets`, which admission has completed with its service account's, say of registries. What cannot be read is left
@@ -31,7 +32,7 @@ export async function pullSecretEntries(
   const entries = await Promise.all(names.map(read));
   if (unread.length > 0) {
     const message = `Unable to retrieve some image pull secrets (${unread.join(", ")}); attempting to pull the image may not succeed.`;
-    host.recordEvent(ref, { type: "Warning", reason: "FailedToRetrieveImagePullSecret", message });
+    host.recordEvent(ref, { type: "Warning", reason: "FailedToRetrieveImagePullSecret" satisfies CoreReason, message });
   }
   return entries.flat();
 }

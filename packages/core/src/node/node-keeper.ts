@@ -16,6 +16,7 @@ import { isNewer } from "../api-server/resource-version.ts";
 import type { RegisteredNode } from "../virtual-node/options.ts";
 import { isNodeReady, type WantedNode } from "./node-object.ts";
 import { NodeWriter } from "./node-writer.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 
 /** Interval of checks without a change. Source: kubelet's nodeStatusUpdateFrequency. */
 const syncIntervalMs = 10_000;
@@ -45,7 +46,7 @@ const maxRetryAfterMs = 60_000;
  * Event reasons by condition and its new status.
  * Source: kubernetes v1.36.3 pkg/kubelet/nodestatus/setters.go.
  */
-const conditionReasons: Readonly<Record<string, { readonly True: string; readonly False: string }>> = {
+const conditionReasons: Readonly<Record<string, { readonly True: CoreReason; readonly False: CoreReason }>> = {
   Ready: { True: "NodeReady", False: "NodeNotReady" },
   MemoryPressure: { True: "NodeHasInsufficientMemory", False: "NodeHasSufficientMemory" },
   DiskPressure: { True: "NodeHasDiskPressure", False: "NodeHasNoDiskPressure" },
@@ -55,7 +56,7 @@ const conditionReasons: Readonly<Record<string, { readonly True: string; readonl
 /** Sink for the node's events. */
 export interface NodeEventRecorder {
   /** Records an event on an object; returns at once. */
-  event(ref: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+  event(ref: ObjectReference, type: "Normal" | "Warning", reason: CoreReason, message: string): void;
 }
 
 /** Follows the node object, as a `Reflector` does. */

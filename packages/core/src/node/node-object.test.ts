@@ -26,7 +26,7 @@ describe("wantedNode", () => {
       },
       taints: [],
       addresses: undefined,
-      kubeletPort: 10250,
+      kubeletPort: 0,
       nodeInfo: { operatingSystem: "linux", architecture: "amd64", machineID: "", osImage: "", kubeProxyVersion: "" },
     });
     const { capacity, allocatable } = wantedNode(options, {}, running);

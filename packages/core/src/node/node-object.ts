@@ -59,8 +59,6 @@ export const providerAvailableCondition = "ProviderAvailable";
 /** Default capacity if neither options nor provider set one; the number of pods is a kubelet's default. */
 export const defaultCapacity: Readonly<Record<string, string>> = { cpu: "20", memory: "100Gi", "ephemeral-storage": "100Gi", pods: "110" };
 
-const defaultKubeletPort = 10250;
-
 /** The Kubernetes release whose API types and kubelet behaviour these packages follow; a node's default kubelet version. */
 export const kubernetesVersion = "v1.36.3";
 
@@ -101,7 +99,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
     capacity,
     allocatable: { ...capacity, ...description.allocatable, ...options.capacity },
     addresses: wantedAddresses(options, description),
-    kubeletPort: options.kubeletPort ?? defaultKubeletPort,
+    kubeletPort: options.kubeletPort ?? 0,
     nodeInfo: { ...infoOf(description), kubeletVersion: kubeletVersionOf(options), kubeProxyVersion: "", operatingSystem, architecture },
     images: description.images && shownImages(description.images),
     declaredFeatures: [...new Set([...(options.declaredFeatures ?? []), ...(description.declaredFeatures ?? [])])].sort(),

@@ -23,7 +23,7 @@ const planOptions: NodePatchOptions = {
 };
 
 function want(options: Partial<NodeOptions> = {}, description: NodeDescription = {}, state: NodeState = running): WantedNode {
-  return wantedNode({ name: "vk", instance: { identity: "a" }, ...options }, description, state);
+  return wantedNode({ name: "vk", kubeletPort: 10250, instance: { identity: "a" }, ...options }, description, state);
 }
 
 function registered(wanted: WantedNode): Node {

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
+import { resolveNodeOptions } from "./node-defaults.ts";
 import { previewNode } from "./node-preview.ts";
+
+const surroundings = { providerName: "mock", hostAddresses: [] };
 
 test("the preview is the node and the lease of a healthy node", () => {
   const { node, lease } = previewNode(
-    { name: "vk", kubeletPort: 0, instance: { identity: "one" } },
+    resolveNodeOptions({ name: "vk", instance: { identity: "one" } }, surroundings),
     { capacity: { pods: "7" } },
     Date.UTC(2026, 0, 1),
   );
@@ -20,7 +23,7 @@ test("the preview is the node and the lease of a healthy node", () => {
 
 test("a node's own user writes neither labels that NodeRestriction keeps from it, nor taints of a node that is there", () => {
   const taint = { key: "example.com/t", effect: "NoSchedule" } as const;
-  const options = { name: "vk", kubeletPort: 0, instance: { identity: "one" }, taints: [taint] };
+  const options = resolveNodeOptions({ name: "vk", instance: { identity: "one" }, taints: [taint] }, surroundings);
   const description = {
     labels: { "example.com/a": "x", "node-role.kubernetes.io/agent": "", "node-restriction.kubernetes.io/b": "y" },
   };

@@ -2,7 +2,7 @@ import type { DeepReadonly, Lease, Node } from "@virtual-kubelet/kube-client";
 import { instanceAnnotation, leaseNamespace } from "./instance.ts";
 import { wantedNode } from "./node-object.ts";
 import { changesTaints, isKubeletsLabel, planNode } from "./node-patch.ts";
-import type { NodeOptions } from "../virtual-node/options.ts";
+import type { ResolvedNodeOptions } from "./node-defaults.ts";
 import type { NodeDescription } from "../provider/node-provider.ts";
 
 const defaultLeaseSeconds = 40;
@@ -29,7 +29,12 @@ export interface NodeUserOptions {
  * @param nodeUser - set if the node's own user, `system:node:NAME`, writes it: the admission plugin NodeRestriction refuses it some labels and
  * each change of taints. Default: a user who may write all fields
  */
-export function previewNode(options: NodeOptions, description: NodeDescription, nowMs: number, nodeUser?: NodeUserOptions): NodePreview {
+export function previewNode(
+  options: ResolvedNodeOptions,
+  description: NodeDescription,
+  nowMs: number,
+  nodeUser?: NodeUserOptions,
+): NodePreview {
   const wanted = wantedNode(options, description, { health: { kind: "up" }, answered: true, inventoryLoaded: true });
   const { name, instance, leaseDurationSeconds = defaultLeaseSeconds } = options;
   const current = nodeUser?.current;

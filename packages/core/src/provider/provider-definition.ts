@@ -1,5 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { PodPolicy, PolicyAnnotation, PolicyVolume } from "../policy/pod-policy.ts";
+import type { ReasonCatalogue } from "../reasons/reason-info.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
 import type { ProviderHost } from "./provider-host.ts";
@@ -28,6 +29,10 @@ export interface ProviderDefinition<Config = unknown> {
   readonly policyAnnotations?: readonly PolicyAnnotation[] | undefined;
   /** Fields by which a pod names volumes of the back end; the policy has to allow their IDs. Default: none. */
   readonly policyVolumes?: readonly PolicyVolume[] | undefined;
+  /**
+   * Reasons of events and statuses that the provider writes and core does not, for `virtual-kubelet explain` and the reference. Default: none.
+   */
+  readonly reasons?: ReasonCatalogue | undefined;
   /**
    * Returns names of provisioners, as in StorageClasses, whose volumes the provider creates and removes with this configuration; see
    * {@link VolumeProvisioner}. The program's RBAC rules include the rights for that. Default: none.

@@ -65,11 +65,15 @@ export interface ProviderHost {
   recordNodeEvent?(event: Omit<PodEvent, "container">): void;
 }
 
-/** An event on a pod, for people to read. */
-export interface PodEvent {
+/**
+ * An event on a pod, for people to read.
+ *
+ * @typeParam Reason - the reasons that the caller may write; default: any
+ */
+export interface PodEvent<Reason extends string = string> {
   readonly type: "Normal" | "Warning";
-  /** One word in CamelCase, such as `Pulled`. */
-  readonly reason: string;
+  /** One word in CamelCase, such as `Pulled`. {@link ProviderDefinition.reasons} explains it. */
+  readonly reason: Reason;
   readonly message: string;
   /** Name of the container concerned. Default: the pod as a whole. */
   readonly container?: string | undefined;

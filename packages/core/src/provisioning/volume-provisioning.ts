@@ -19,6 +19,7 @@ import { readObject } from "../api-server/read-object.ts";
 import { sourceOf } from "../volumes/read-claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
 import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 
 /** Number of volumes that are created and removed at once. */
 const concurrency = 4;
@@ -32,7 +33,7 @@ export interface VolumeProvisioningOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly recorder: Pick<EventRecorder, "event">;
+  readonly recorder: Pick<EventRecorder<CoreReason>, "event">;
   readonly provisioner: VolumeProvisioner;
   /** As `ProviderDefinition.provisioners`. */
   readonly names: readonly string[];

@@ -8,6 +8,7 @@ import {
   type Pod,
   type PodSpec,
 } from "@virtual-kubelet/kube-client";
+import { kubernetesVersion } from "../node/node-object.ts";
 import type { NodeOptions, VirtualNodeOptions } from "../virtual-node/options.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import { podRef, type PodRef } from "../provider/pod-ref.ts";
@@ -82,6 +83,7 @@ export class NodeRig implements AsyncDisposable {
         capacity: { cpu: "10", memory: "10Gi", pods: "10" },
         address: "192.0.2.1",
         instance: { identity: "test" },
+        kubeletVersion: node?.kubeletVersionOf ? undefined : kubernetesVersion,
         ...node,
       },
       clock: this.clock,

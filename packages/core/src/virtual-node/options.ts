@@ -8,15 +8,23 @@ export interface NodeOptions {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** Default: none; of the program `virtual-kubelet.io/provider=<provider>:NoSchedule`. */
+  /**
+   * Default: {@link providerTaint}, so that only pods that tolerate it are scheduled to the node. An empty list opens the node to every pod.
+   */
   readonly taints?: readonly DeepReadonly<Taint>[] | undefined;
   /** Reported as InternalIP. Default: the provider's addresses, or none. */
   readonly address?: string | undefined;
   /** A second InternalIP, of the other IP family than {@link address}, for a node with IPv4 and IPv6. Default: none. */
   readonly secondaryAddress?: string | undefined;
-  /** Reported as InternalIP if neither {@link address} nor the provider sets one. Default: none. */
+  /**
+   * Reported as InternalIP if neither {@link address} nor the provider sets one. Default: this machine's first address that other machines
+   * can reach, or none if {@link kubeletPort} is 0.
+   */
   readonly defaultAddress?: string | undefined;
-  /** Port of the kubelet's HTTPS server; 0 if there is none. Default: 10250. */
+  /**
+   * Port on which you serve the kubelet's API; a kubelet's is 10250. Default: 0, no server: the node announces no port, and `kubectl logs`
+   * and `exec` fail.
+   */
   readonly kubeletPort?: number | undefined;
   /** Quantities that replace the provider's, by resource name. */
   readonly capacity?: Readonly<Record<string, string>> | undefined;
@@ -26,13 +34,13 @@ export interface NodeOptions {
   readonly kubeletVersion?: string | undefined;
   /**
    * Derives the reported kubelet version from the API server's release, such as `v1.34.2`, if {@link kubeletVersion} is not set: a kubelet
-   * must not be newer than its API server. The server is asked once, at the start. Default: always the release that these packages
-   * follow.
+   * must not be newer than its API server. The server is asked once, at the start. Default: that release.
    */
   readonly kubeletVersionOf?: ((apiServerVersion: string) => string) | undefined;
   /**
    * Features of Kubernetes that the node supports and not every kubelet does, such as `ExtendWebSocketsToKubelet`: names in
-   * upper camel case, in any order. Default: none. API servers before 1.36 ignore it.
+   * upper camel case, in any order. Default: `ExtendWebSocketsToKubelet`, or none if {@link kubeletPort} is 0. API servers before 1.36
+   * ignore it.
    */
   readonly declaredFeatures?: readonly string[] | undefined;
   /** Seconds; default 40. The lease is renewed every quarter of it. */
@@ -138,6 +146,8 @@ export interface VirtualNodeOptions<Config = unknown> {
    * IP.
    */
   readonly apiServerForPods?: ApiServerForPods | undefined;
+  /** This machine's addresses, of which the first is the default of {@link NodeOptions.defaultAddress}. Default: {@link reachableAddresses}. */
+  readonly hostAddresses?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly logger?: Logger | undefined;

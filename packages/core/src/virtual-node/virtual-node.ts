@@ -13,12 +13,15 @@ import {
   type Metrics,
   type Pod,
 } from "@virtual-kubelet/kube-client";
+import { networkInterfaces } from "node:os";
 import { createPodResolver } from "../env/pod-resolver.ts";
 import { readApiServerVersion } from "../api-server/api-server-version.ts";
 import { readClusterId } from "../api-server/cluster-id.ts";
 import { ServiceLister } from "../api-server/service-lister.ts";
 import { NodeAccess } from "./node-access.ts";
 import { NodeController } from "../node/node-controller.ts";
+import { reachableAddresses } from "../node/host-addresses.ts";
+import { resolveNodeOptions, type ResolvedNodeOptions } from "../node/node-defaults.ts";
 import { kubernetesVersion } from "../node/node-object.ts";
 import type { NodeOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
 import { Inventory } from "../pod/inventory/inventory.ts";
@@ -82,6 +85,7 @@ export interface VirtualNodeHealth {
  */
 export class VirtualNode {
   readonly #options: VirtualNodeOptions;
+  readonly #nodeOptions: ResolvedNodeOptions;
   readonly #config: unknown;
   readonly #limits: ProviderLimits;
   readonly #given: GivenPods;
@@ -100,6 +104,10 @@ export class VirtualNode {
   /** @throws InvalidInputError naming each field of the configuration that does not fit the schema, or a field that cannot be ignored */
   constructor(options: VirtualNodeOptions) {
     this.#options = options;
+    this.#nodeOptions = resolveNodeOptions(options.node, {
+      providerName: options.provider.name,
+      hostAddresses: options.hostAddresses ?? reachableAddresses(networkInterfaces()),
+    });
     this.#config = parseProviderConfig(options);
     this.#limits = limitsOf(options.provider, this.#config);
     this.#given = new GivenPods(this.#limits, options.pods ?? {});
@@ -115,6 +123,11 @@ export class VirtualNode {
   /** Resolves when the node is registered and the provider's first inventory is complete; rejects if {@link run} ends before. */
   get ready(): Promise<void> {
     return this.#ready.promise;
+  }
+
+  /** Port on which the node says that its HTTPS server listens; 0 if it has none. */
+  get kubeletPort(): number {
+    return this.#nodeOptions.kubeletPort;
   }
 
   /** The node as last seen at the API server. */
@@ -353,11 +366,12 @@ export class VirtualNode {
   }
 
   async #versionedOptions(signal: AbortSignal): Promise<NodeOptions> {
-    const { client, node } = this.#options;
-    if (node.kubeletVersion !== undefined || node.kubeletVersionOf === undefined) return node;
+    const node = this.#nodeOptions;
+    if (node.kubeletVersion !== undefined) return node;
+    const { client } = this.#options;
     const options = { clock: this.#clock, random: this.#random, logger: this.#logger };
     const version = (await readApiServerVersion(client, options, signal)) ?? kubernetesVersion;
-    return { ...node, kubeletVersion: node.kubeletVersionOf(version) };
+    return { ...node, kubeletVersion: node.kubeletVersionOf?.(version) ?? version };
   }
 
   /** A slow `create` does not delay the end; a provider that arrives too late is disposed of. */
@@ -386,7 +400,8 @@ export class VirtualNode {
   }
 
   #host(owner: Owner, access: ReturnType<typeof podAccess>): ProviderHost {
-    const { node, clusterDomain } = this.#options;
+    const { clusterDomain } = this.#options;
+    const node = this.#nodeOptions;
     return {
       ...owner,
       ...access,

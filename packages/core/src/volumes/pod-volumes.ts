@@ -11,6 +11,7 @@ import type { PodSources } from "../pod-sources/pod-sources.ts";
 import { hasPayload, readVolume, type Volume, type VolumeContent } from "./volume-content.ts";
 import type { VolumePayload } from "../provider/volume-payload.ts";
 import { isSamePayload } from "./same-payload.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 
 /** Interval of checks of a watched volume without a change, minus a random quarter. Source: the kubelet's syncFrequency. */
 const resyncMs = 60_000;
@@ -23,7 +24,7 @@ export interface PodVolumesOptions {
   /** The registered node; absent before it is registered. */
   node(): DeepReadonly<Node> | undefined;
   /** Records an event on why a volume could not be filled. */
-  readonly recorder: Pick<EventRecorder, "event">;
+  readonly recorder: Pick<EventRecorder<CoreReason>, "event">;
   readonly clock: Clock;
   readonly random: Random;
 }

@@ -39,8 +39,12 @@ export interface EventRecorderOptions {
   readonly metrics: Metrics;
 }
 
-/** Records events on objects, for people to read. */
-export interface EventRecorder {
+/**
+ * Records events on objects, for people to read.
+ *
+ * @typeParam Reason - the reasons that the caller may write; default: any
+ */
+export interface EventRecorder<Reason extends string = string> {
   /**
    * Records an event; returns at once and never throws. Events beyond the budget (50 a second, bursts of 100, a thousand
    * waiting) are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
@@ -53,7 +57,7 @@ export interface EventRecorder {
    * tenth message of one reason an object's events are combined into one that shows the latest, and after 25 events an
    * object has one in five minutes. Events beyond that are in the count of the next, and in `vk_events_filtered_total`.
    */
-  event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void;
+  event(object: ObjectReference, type: "Normal" | "Warning", reason: Reason, message: string): void;
   /**
    * Sends recorded events until aborted; then the remaining ones, for two seconds at most.
    *

@@ -1,6 +1,8 @@
-/** Help text, type and buckets of a metric. */
+/** Help text, type, labels and buckets of a metric. */
 export interface MetricDefinition {
   readonly help: string;
+  /** Names of its labels; those of a target, such as `instance`, are added by Prometheus. */
+  readonly labels: readonly string[];
   readonly type: "counter" | "gauge" | "histogram";
   /** Upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[] | undefined;
@@ -19,26 +21,40 @@ const certificateBuckets = [
 const runtimeBuckets = Array.from({ length: 14 }, (_, index) => 0.005 * 2.5 ** index);
 const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Metrics of the packages, by name. Metrics that are missing here, such as a provider's own, get a help text derived from their name. */
+/**
+ * Metrics of the packages, by name. The reference, the alerts and the dashboard are made from it. Metrics that are missing here, such as a
+ * provider's own, get a help text derived from their name.
+ */
 export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_pod_start_duration_seconds: histogram("From the node seeing a pod for the first time to the pod running", podStartBuckets),
   kubelet_pod_start_total_duration_seconds: histogram("From a pod's creation to the pod running", podStartBuckets),
-  kubelet_pod_worker_duration_seconds: histogram("Work on one pod, by type of operation", defaultBuckets),
+  kubelet_pod_worker_duration_seconds: histogram("Work on one pod, by type of operation", defaultBuckets, ["operation_type"]),
   kubelet_pod_status_sync_duration_seconds: histogram("Writing one pod's status", statusBuckets),
   kubelet_started_pods_total: counter("Pods started"),
   kubelet_started_pods_errors_total: counter("Pods whose start failed"),
-  kubelet_admission_rejections_total: counter("Pods that were rejected, by reason"),
-  kubelet_started_containers_total: counter("Containers started, by their type"),
-  kubelet_terminated_containers_total: counter("Containers that have ended, by their type, exit code and reason"),
-  kubelet_runtime_operations_total: counter("Calls of a container runtime, by CRI's name for them"),
-  kubelet_runtime_operations_errors_total: counter("Calls of a container runtime that failed"),
-  kubelet_runtime_operations_duration_seconds: histogram("How long a call of a container runtime takes", runtimeBuckets),
-  kubelet_evictions: counter("Pods that were evicted, by the signal or limit that was exceeded"),
+  kubelet_admission_rejections_total: counter("Pods that were rejected, by reason", ["reason"]),
+  kubelet_started_containers_total: counter("Containers started, by their type", ["container_type"]),
+  kubelet_terminated_containers_total: counter("Containers that have ended, by their type, exit code and reason", [
+    "container_type",
+    "exit_code",
+    "reason",
+  ]),
+  kubelet_runtime_operations_total: counter("Calls of a container runtime, by CRI's name for them", ["operation_type"]),
+  kubelet_runtime_operations_errors_total: counter("Calls of a container runtime that failed", ["operation_type"]),
+  kubelet_runtime_operations_duration_seconds: histogram("How long a call of a container runtime takes", runtimeBuckets, [
+    "operation_type",
+  ]),
+  kubelet_evictions: counter("Pods that were evicted, by the signal or limit that was exceeded", ["eviction_signal"]),
   kubelet_orphaned_runtime_pods_total: counter("Orphaned pods removed from the back end"),
-  kubelet_http_requests_total: counter("HTTP requests received"),
-  kubelet_http_requests_duration_seconds: histogram("Serving one HTTP request", defaultBuckets),
-  kubelet_http_inflight_requests: gauge("HTTP requests being served"),
-  kubelet_websocket_streaming_requests_total: counter("WebSocket requests for exec, attach and port-forward received"),
+  kubelet_http_requests_total: counter("HTTP requests received", ["method", "path", "server_type", "long_running"]),
+  kubelet_http_requests_duration_seconds: histogram("Serving one HTTP request", defaultBuckets, [
+    "method",
+    "path",
+    "server_type",
+    "long_running",
+  ]),
+  kubelet_http_inflight_requests: gauge("HTTP requests being served", ["method", "path", "server_type", "long_running"]),
+  kubelet_websocket_streaming_requests_total: counter("WebSocket requests for exec, attach and port-forward received", ["subresource"]),
   kubelet_server_expiration_renew_errors: counter("Failed renewals of the serving certificate"),
   kubelet_certificate_manager_server_ttl_seconds: gauge("Seconds until the serving certificate expires; negative if it has"),
   virtual_kubelet_serving_certificate_valid: gauge("Whether the serving certificate of --tls-cert-file is valid now: 1 or 0"),
@@ -47,61 +63,64 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
     "How long the serving certificate lived before it was replaced",
     [60, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000],
   ),
-  authentication_token_cache_request_total: counter("Lookups of bearer tokens in the cache of reviews, by hit or miss"),
-  authentication_token_cache_fetch_total: counter("Reviews of bearer tokens that were not in the cache, by result"),
-  apiserver_delegated_authn_request_total: counter("Reviews of bearer tokens by the API server, by status code"),
-  apiserver_delegated_authn_request_duration_seconds: histogram("How long a review of a bearer token takes", reviewBuckets),
-  apiserver_delegated_authz_request_total: counter("Reviews of callers' access by the API server, by status code"),
-  apiserver_delegated_authz_request_duration_seconds: histogram("How long a review of a caller's access takes", reviewBuckets),
+  authentication_token_cache_request_total: counter("Lookups of bearer tokens in the cache of reviews, by hit or miss", ["status"]),
+  authentication_token_cache_fetch_total: counter("Reviews of bearer tokens that were not in the cache, by result", ["status"]),
+  apiserver_delegated_authn_request_total: counter("Reviews of bearer tokens by the API server, by status code", ["code"]),
+  apiserver_delegated_authn_request_duration_seconds: histogram("How long a review of a bearer token takes", reviewBuckets, ["code"]),
+  apiserver_delegated_authz_request_total: counter("Reviews of callers' access by the API server, by status code", ["code"]),
+  apiserver_delegated_authz_request_duration_seconds: histogram("How long a review of a caller's access takes", reviewBuckets, ["code"]),
   apiserver_client_certificate_expiration_seconds: histogram(
     "Remaining validity of the client certificates of requests",
     certificateBuckets,
   ),
-  workqueue_depth: gauge("Items that wait in a work queue"),
-  workqueue_adds_total: counter("Items added to a work queue"),
-  workqueue_retries_total: counter("Retries of a work queue's items"),
-  workqueue_queue_duration_seconds: histogram("How long an item waits in a work queue", queueBuckets),
-  workqueue_work_duration_seconds: histogram("How long work on an item takes", queueBuckets),
-  workqueue_unfinished_work_seconds: gauge("Total time that the items in progress have taken so far"),
-  workqueue_longest_running_processor_seconds: gauge("Longest time that an item in progress has taken so far"),
-  rest_client_requests_total: counter("Requests to the API server, by status code and method"),
-  rest_client_request_duration_seconds: histogram("How long a request to the API server takes", requestBuckets),
-  vk_reflector_lists_total: counter("Lists of a reflector"),
-  vk_reflector_watches_total: counter("Watches of a reflector, by how they ended"),
-  vk_reflector_relist_missed_events_total: counter("Changes that a watch missed, found by listing again"),
-  vk_reflector_decode_errors_total: counter("Lines of a watch that could not be read"),
+  workqueue_depth: gauge("Items that wait in a work queue", ["name"]),
+  workqueue_adds_total: counter("Items added to a work queue", ["name"]),
+  workqueue_retries_total: counter("Retries of a work queue's items", ["name"]),
+  workqueue_queue_duration_seconds: histogram("How long an item waits in a work queue", queueBuckets, ["name"]),
+  workqueue_work_duration_seconds: histogram("How long work on an item takes", queueBuckets, ["name"]),
+  workqueue_unfinished_work_seconds: gauge("Total time that the items in progress have taken so far", ["name"]),
+  workqueue_longest_running_processor_seconds: gauge("Longest time that an item in progress has taken so far", ["name"]),
+  rest_client_requests_total: counter("Requests to the API server, by status code and method", ["code", "method"]),
+  rest_client_request_duration_seconds: histogram("How long a request to the API server takes", requestBuckets, ["method"]),
+  vk_reflector_lists_total: counter("Lists of a reflector", ["resource", "list"]),
+  vk_reflector_watches_total: counter("Watches of a reflector, by how they ended", ["resource", "end_reason"]),
+  vk_reflector_relist_missed_events_total: counter("Changes that a watch missed, found by listing again", ["resource"]),
+  vk_reflector_decode_errors_total: counter("Lines of a watch that could not be read", ["resource"]),
   vk_store_listener_errors_total: counter("Listeners of a store that threw"),
   vk_events_dropped_total: counter("Events dropped because there were too many"),
   vk_events_filtered_total: counter("Events not sent because their object has many; the count of a later one includes them"),
   vk_events_failed_total: counter("Events that the API server refused"),
-  vk_lease_renewals_total: counter("Renewals of the node's lease, by result"),
+  vk_lease_renewals_total: counter("Renewals of the node's lease, by result", ["result"]),
   vk_lease_renew_lateness_seconds: histogram("How late the node's lease was renewed", callBuckets),
-  vk_node_ready: gauge("Whether the node is Ready"),
-  vk_node_patches_total: counter("Patches of the node object"),
+  vk_node_ready: gauge("Whether the node is Ready", ["node"]),
+  vk_node_patches_total: counter("Patches of the node object", ["subresource"]),
   vk_pods_removed_total: counter("Deleted pods removed from the API server"),
   vk_status_patches_ignored_total: counter("Status patches that the API server accepted without effect"),
-  vk_orphans: gauge("Objects at the back end without a pod, by state"),
-  vk_provider_up: gauge("Whether the provider's back end answers"),
+  vk_orphans: gauge("Objects at the back end without a pod, by state", ["state"]),
+  vk_provider_up: gauge("Whether the provider's back end answers", ["node"]),
   vk_provider_ping_duration_seconds: histogram("How long a ping of the provider takes", callBuckets),
   vk_provider_ping_failures_total: counter("Pings of the provider that failed"),
   vk_provider_configure_failures_total: counter("Failed calls for the provider's description of the node"),
-  vk_provider_calls_total: counter("Calls of the provider, by method and result"),
-  vk_provider_call_duration_seconds: histogram("How long a call of the provider takes", callBuckets),
-  vk_provider_abandoned_calls_total: counter("Calls that the provider did not end when aborted"),
-  vk_provider_calls_waiting: gauge("Pods waiting for a slot to call the provider, by kind of call"),
+  vk_provider_calls_total: counter("Calls of the provider, by method and result", ["method", "code"]),
+  vk_provider_call_duration_seconds: histogram("How long a call of the provider takes", callBuckets, ["method"]),
+  vk_provider_abandoned_calls_total: counter("Calls that the provider did not end when aborted", ["method"]),
+  vk_provider_calls_waiting: gauge("Pods waiting for a slot to call the provider, by kind of call", ["kind"]),
   vk_provider_malformed_reports_total: counter("Reports of the provider that were rejected because of an invalid field"),
   vk_mass_loss_suspected_total: counter("Times that no pod was ended because too many seemed to be gone at once"),
+  vk_nomad_skipped_objects_total: counter("Objects of Nomad that were skipped because a field is missing or malformed", ["kind"]),
+  vk_zun_skipped_objects_total: counter("Objects of Zun that were skipped because a field is missing or malformed", ["kind"]),
+  vk_metrics_dropped_total: counter("Invalid uses of a metric that were dropped, by the metric's name", ["name"]),
   vk_provider_unknown_pod_reports_total: counter("Reports of the provider about pods that do not belong to the node"),
 };
 
-function counter(help: string): MetricDefinition {
-  return { help, type: "counter" };
+function counter(help: string, labels: readonly string[] = []): MetricDefinition {
+  return { help, type: "counter", labels };
 }
 
-function gauge(help: string): MetricDefinition {
-  return { help, type: "gauge" };
+function gauge(help: string, labels: readonly string[] = []): MetricDefinition {
+  return { help, type: "gauge", labels };
 }
 
-function histogram(help: string, buckets: readonly number[]): MetricDefinition {
-  return { help, type: "histogram", buckets };
+function histogram(help: string, buckets: readonly number[], labels: readonly string[] = []): MetricDefinition {
+  return { help, type: "histogram", labels, buckets };
 }

@@ -25,8 +25,8 @@ interface Sample {
 }
 
 /**
- * Metrics of the packages as a Prometheus registry. A metric is created by its first use, with the labels of that use. Invalid uses (other
- * labels than before, a decreasing counter, an invalid name) are dropped and counted in `vk_metrics_dropped_total`.
+ * Metrics of the packages as a Prometheus registry. A metric is created by its first use, with the labels of {@link metricCatalogue}, or those of
+ * that use if the catalogue does not have it. Invalid uses (other labels, a decreasing counter, an invalid name) are dropped and counted in `vk_metrics_dropped_total`.
  */
 export class PrometheusMetrics implements Metrics, Disposable {
   readonly #registry = new Registry();
@@ -34,13 +34,16 @@ export class PrometheusMetrics implements Metrics, Disposable {
   readonly #samples = new Map<string, Set<Sample>>();
   readonly #dropped = new Counter({
     name: "vk_metrics_dropped_total",
-    help: "Invalid uses of a metric that were dropped, by the metric's name",
+    help: metricCatalogue["vk_metrics_dropped_total"]?.help ?? "",
     labelNames: ["name"],
     registers: [this.#registry],
   });
 
   constructor(options: PrometheusMetricsOptions = {}) {
     if (options.process) collectDefaultMetrics({ register: this.#registry });
+    // A counter that appears with its first event hides that event from rate() and increase().
+    for (const [name, { type, labels }] of Object.entries(metricCatalogue))
+      if (type === "counter" && labels.length === 0) this.count(name, {}, 0);
   }
 
   count(name: string, labels: MetricLabels = {}, value = 1): void {
@@ -135,7 +138,7 @@ export class PrometheusMetrics implements Metrics, Disposable {
   }
 
   #describe(name: string, labelNames: readonly string[]): MetricHead {
-    const help = metricCatalogue[name]?.help ?? name.replaceAll("_", " ");
-    return { name, help, labelNames: [...labelNames], registers: [this.#registry] };
+    const { help = name.replaceAll("_", " "), labels = labelNames } = metricCatalogue[name] ?? {};
+    return { name, help, labelNames: [...labels], registers: [this.#registry] };
   }
 }

@@ -20,6 +20,7 @@ import { observationsOf, signalFacts, type Observations, type PressureCondition 
 import { calmState, evictionStep, isHard, metThresholds, type EvictionState } from "./eviction-step.ts";
 import type { Threshold } from "./eviction-thresholds.ts";
 import { exceededStorageLimit, hasStorageLimit } from "./storage-limits.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 // Source of all: kubernetes v1.36.3 pkg/kubelet/eviction/eviction_manager.go, and evictionMonitoringPeriod of pkg/kubelet/kubelet.go.
 
@@ -65,7 +66,7 @@ export interface EvictionManagerOptions extends EvictionOptions {
   /** Whether an evicted pod has ended completely. */
   hasEnded(pod: PodRef): boolean;
   /** Records an event of the node. */
-  recordNodeEvent?(event: Omit<PodEvent, "container">): void;
+  recordNodeEvent?(event: Omit<PodEvent<PodRuntimeReason>, "container">): void;
   /** Called when the conditions have changed. Returns at once. */
   onConditions(): void;
 }
@@ -86,8 +87,7 @@ export class EvictionManager {
   get conditions(): readonly PressureStatus[] {
     return conditionWords.map(({ type, isMet, isNot }) => {
       const holds = this.#state.conditions.includes(type);
-      const [reason, message] = holds ? isMet : isNot;
-      return { type, status: holds ? "True" : "False", reason, message };
+      return { type, status: holds ? "True" : "False", ...(holds ? isMet : isNot) };
     });
   }
 
@@ -233,22 +233,26 @@ export class EvictionManager {
   }
 }
 
-type Words = readonly [reason: string, message: string];
+/** A condition's reason and message. */
+interface Words {
+  readonly reason: PodRuntimeReason;
+  readonly message: string;
+}
 
 const conditionWords: readonly { readonly type: PressureCondition; readonly isMet: Words; readonly isNot: Words }[] = [
   {
     type: "MemoryPressure",
-    isMet: ["KubeletHasInsufficientMemory", "kubelet has insufficient memory available"],
-    isNot: ["KubeletHasSufficientMemory", "kubelet has sufficient memory available"],
+    isMet: { reason: "KubeletHasInsufficientMemory", message: "kubelet has insufficient memory available" },
+    isNot: { reason: "KubeletHasSufficientMemory", message: "kubelet has sufficient memory available" },
   },
   {
     type: "DiskPressure",
-    isMet: ["KubeletHasDiskPressure", "kubelet has disk pressure"],
-    isNot: ["KubeletHasNoDiskPressure", "kubelet has no disk pressure"],
+    isMet: { reason: "KubeletHasDiskPressure", message: "kubelet has disk pressure" },
+    isNot: { reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
   },
   {
     type: "PIDPressure",
-    isMet: ["KubeletHasInsufficientPID", "kubelet has insufficient PID available"],
-    isNot: ["KubeletHasSufficientPID", "kubelet has sufficient PID available"],
+    isMet: { reason: "KubeletHasInsufficientPID", message: "kubelet has insufficient PID available" },
+    isNot: { reason: "KubeletHasSufficientPID", message: "kubelet has sufficient PID available" },
   },
 ];

@@ -5,6 +5,7 @@ import type { Instant } from "./instant.ts";
 import type { PodEffect, Step } from "./pod-effect.ts";
 import type { DesiredContainer, DesiredPod } from "./desired-pod.ts";
 import { backoffAfter, goSeconds } from "./restart-backoff.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** Minimum time between the stop signal and SIGKILL. Source: minimumGracePeriodInSeconds of kubernetes v1.36.3 kuberuntime. */
 const minGraceMs = 2_000;
@@ -185,6 +186,6 @@ export function stopEffect(
 }
 
 /** A warning event about a container, or about the pod. */
-export function warning(reason: string, message: string, desired?: DesiredContainer): PodEffect {
+export function warning(reason: PodRuntimeReason, message: string, desired?: DesiredContainer): PodEffect {
   return { kind: "event", type: "Warning", reason, message, container: desired?.name };
 }

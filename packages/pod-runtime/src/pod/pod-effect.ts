@@ -1,4 +1,5 @@
 import type { AttemptRef } from "./pod-event.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** An action for the runner. Every effect except `event`, `removeContainer` and `removeSandbox` is answered by an event. */
 export type PodEffect =
@@ -30,7 +31,7 @@ export type PodEffect =
   | {
       readonly kind: "event";
       readonly type: "Normal" | "Warning";
-      readonly reason: string;
+      readonly reason: PodRuntimeReason;
       readonly message: string;
       readonly container?: string | undefined;
     };

@@ -5,6 +5,7 @@ import type { PodEffect, Step } from "./pod-effect.ts";
 import type { PodEvent } from "./pod-event.ts";
 import type { DesiredContainer } from "./desired-pod.ts";
 import { changedResources, needsRestart } from "./resources.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** What to do about a running container's resources. */
 export type ResizeWish = "nothing" | "resize" | "restart";
@@ -49,6 +50,6 @@ export function resizeEnded(
   };
 }
 
-function told({ name }: DesiredContainer, reason: string, message: string): PodEffect {
+function told({ name }: DesiredContainer, reason: PodRuntimeReason, message: string): PodEffect {
   return { kind: "event", type: "Normal", reason, message, container: name };
 }

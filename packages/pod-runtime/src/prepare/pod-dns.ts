@@ -1,6 +1,7 @@
 import type { DeepReadonly, Pod, PodEvent } from "@virtual-kubelet/core";
 import type { DnsSettings } from "../runtime/runtime-spec.ts";
 import { optionName } from "./resolv-conf.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** The node's and the cluster's DNS settings. */
 export interface PodDnsContext {
@@ -15,7 +16,7 @@ export interface PodDnsContext {
 /** A pod's DNS settings, with warnings for users. */
 export interface PodDns {
   readonly dns: DnsSettings;
-  readonly warnings: readonly PodEvent[];
+  readonly warnings: readonly PodEvent<PodRuntimeReason>[];
 }
 
 // Source: pkg/apis/core/validation in kubernetes v1.36.3.
@@ -26,8 +27,8 @@ const maxDomainLength = 253;
 
 /** DNS settings of a pod, from its dnsPolicy and dnsConfig. Source: GetPodDNS in kubernetes v1.36.3 pkg/kubelet/network/dns/dns.go. */
 export function podDns(pod: DeepReadonly<Pod>, context: PodDnsContext): PodDns {
-  const warnings: PodEvent[] = [];
-  const warn = (reason: string, message: string): void => void warnings.push({ type: "Warning", reason, message });
+  const warnings: PodEvent<PodRuntimeReason>[] = [];
+  const warn = (reason: PodRuntimeReason, message: string): void => void warnings.push({ type: "Warning", reason, message });
   const base = baseOf(pod, context, warn);
   const config = pod.spec?.dnsConfig;
   const servers = unique([...base.servers, ...(config?.nameservers ?? [])]);
@@ -36,7 +37,7 @@ export function podDns(pod: DeepReadonly<Pod>, context: PodDnsContext): PodDns {
   return { dns: { servers: fitServers(servers, warn), searches: fitSearches(searches, warn), options }, warnings };
 }
 
-type Warn = (reason: string, message: string) => void;
+type Warn = (reason: PodRuntimeReason, message: string) => void;
 
 function baseOf(pod: DeepReadonly<Pod>, { nodeDns, clusterDNS, clusterDomain }: PodDnsContext, warn: Warn): DnsSettings {
   const policy = pod.spec?.dnsPolicy ?? "ClusterFirst";

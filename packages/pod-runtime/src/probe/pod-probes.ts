@@ -5,6 +5,7 @@ import type { ProbeCounts } from "./probe-counts.ts";
 import { dueProbes, freshStanding, standingAfter, type ProbeStanding } from "./probe-standing.ts";
 import { attemptMessage, killMessage } from "./probe-words.ts";
 import { Prober, type ProbeAttempt, type ProberOptions, type WantedProbe } from "./prober.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** A running container, as a provider's back end reports it. */
 export interface RunningContainer {
@@ -45,7 +46,7 @@ export interface PodProbesOptions extends Pick<ProberOptions, "admit" | "confirm
   /** Called once for each instance that has to be stopped. */
   onFailed(container: FailedContainer): void;
   /** Records a Kubernetes event, in a kubelet's words. */
-  recordEvent(event: PodEvent): void;
+  recordEvent(event: PodEvent<PodRuntimeReason>): void;
 }
 
 /** A running container with the results of its probes. */
@@ -162,7 +163,7 @@ export class PodProbes implements Disposable {
     onFailed({ name, id, graceSeconds: spec.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds, isRestarted });
   }
 
-  #tell({ container, kind }: WantedProbe, reason: string, what: string): void {
+  #tell({ container, kind }: WantedProbe, reason: PodRuntimeReason, what: string): void {
     this.#options.recordEvent({ type: "Warning", reason, message: attemptMessage(kind, what), container });
   }
 }

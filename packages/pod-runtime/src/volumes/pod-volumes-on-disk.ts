@@ -13,6 +13,7 @@ import { PodDirectory } from "./pod-directory.ts";
 import type { ReadyVolume } from "./ready-volume.ts";
 import { usedVolumes, volumeSource, type Volume, type VolumeSource } from "./volume-source.ts";
 import type { VolumesRoot } from "./volumes-root.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** Initial and maximum delay before a failed write of files is retried, in milliseconds. */
 const rewriteMs = { first: 500, most: 60_000 };
@@ -27,7 +28,7 @@ export interface PodVolumesOnDiskOptions {
   /** Claimed volumes of all pods. */
   readonly claims: ClaimedVolumes;
   resolve(): ResolvedPod;
-  onEvent(event: PodEvent): void;
+  onEvent(event: PodEvent<PodRuntimeReason>): void;
 }
 
 /** Volumes of one pod: created once; files from the API server are kept up to date. */

@@ -26,6 +26,7 @@ import { SizeWatch, type LimitedFolder } from "./size-watch.ts";
 import { createTerminationLog, readTerminationLog } from "./termination-log.ts";
 import { VolumeUse } from "./volume-use.ts";
 import { closeRoot, mountAnew, openRoot, type MountedFolder, type VolumesRoot } from "./volumes-root.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 /** A kubelet's eviction monitoring period, in milliseconds. */
 const defaultSizeCheckMs = 10_000;
@@ -59,7 +60,7 @@ export interface VolumeManagerOptions {
   /** As `ProviderHost.resolvePod`. */
   resolvePod(pod: PodRef): ResolvedPod;
   /** As `ProviderHost.recordEvent`. */
-  recordEvent(pod: PodRef, event: PodEvent): void;
+  recordEvent(pod: PodRef, event: PodEvent<PodRuntimeReason>): void;
   /** Called repeatedly while a pod has to be evicted: without grace, with reason `Evicted` and this message. */
   evict(pod: PodRef, message: string): void;
 }

@@ -18,6 +18,7 @@ import { Prober, type WantedProbe } from "../probe/prober.ts";
 import { wantedProbes } from "../probe/wanted-probes.ts";
 import type { RuntimePresence } from "../provider/runtime-presence.ts";
 import type { ContainerRuntime, RuntimeEvent, RuntimeInventory } from "../runtime/container-runtime.ts";
+import type { PodRuntimeReason } from "../reasons.ts";
 
 export interface PodWorkerOptions {
   readonly ref: PodRef;
@@ -198,7 +199,7 @@ export class PodWorker {
     return own ?? (isOnHostNetwork(pod) ? this.#options.hostIP : undefined);
   }
 
-  #noteProbe({ container, kind }: WantedProbe, reason: string, what: string): void {
+  #noteProbe({ container, kind }: WantedProbe, reason: PodRuntimeReason, what: string): void {
     this.#options.onNotice({ kind: "event", type: "Warning", reason, message: attemptMessage(kind, what), container });
   }
 

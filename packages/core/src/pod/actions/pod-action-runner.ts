@@ -433,9 +433,7 @@ export class PodActionRunner {
     if (verdict.kind === "rejected" && before?.kind !== "rejected")
       metrics.count("kubelet_admission_rejections_total", { reason: rejectionLabel(verdict.reason) });
     if (before?.kind === verdict.kind && before.reason === verdict.reason && before.message === verdict.message) return;
-    const { reason, message } = verdict;
-    if (verdict.kind === "expired") this.#events.normal(pod, reason, message);
-    else this.#events.warn(pod, reason, message);
+    this.#events.judged(pod, verdict);
   }
 }
 

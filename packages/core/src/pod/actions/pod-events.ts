@@ -1,5 +1,7 @@
 import type { DeepReadonly, EventRecorder, Pod } from "@virtual-kubelet/kube-client";
 import { podRef } from "../../provider/pod-ref.ts";
+import type { Verdict } from "../state/pod-state.ts";
+import type { CoreReason } from "../../reasons/core-reasons.ts";
 
 export interface PodEventsOptions {
   readonly recorder: Pick<EventRecorder, "event">;
@@ -15,12 +17,12 @@ export class PodEvents {
   }
 
   /** Records a success. */
-  normal(pod: DeepReadonly<Pod>, reason: string, message: string): void {
+  normal(pod: DeepReadonly<Pod>, reason: CoreReason, message: string): void {
     this.#record(pod, "Normal", reason, message);
   }
 
   /** Records a problem. */
-  warn(pod: DeepReadonly<Pod>, reason: string, message: string): void {
+  warn(pod: DeepReadonly<Pod>, reason: CoreReason, message: string): void {
     this.#record(pod, "Warning", reason, message);
   }
 
@@ -29,6 +31,11 @@ export class PodEvents {
     if (paths.length === 0) return;
     const message = `provider ${this.#options.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
     this.warn(pod, "UnsupportedIgnored", message);
+  }
+
+  /** Records a verdict, whose reason may be the provider's own. */
+  judged(pod: DeepReadonly<Pod>, { kind, reason, message }: Verdict): void {
+    this.#record(pod, kind === "expired" ? "Normal" : "Warning", reason, message);
   }
 
   #record(pod: DeepReadonly<Pod>, type: "Normal" | "Warning", reason: string, message: string): void {

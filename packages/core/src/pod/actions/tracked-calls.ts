@@ -5,6 +5,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { EndTimes, PodEvent } from "../state/pod-event.ts";
 import type { PodRegistry } from "../state/pod-registry.ts";
 import type { ProviderCall } from "../state/pod-state.ts";
+import type { CoreReason } from "../../reasons/core-reasons.ts";
 
 /** Time that a pod waits for a permit, or for the return of its call, before an event reports the delay. */
 const slowCallMs = 30_000;
@@ -39,7 +40,7 @@ export interface TrackedCallsOptions {
   readonly registry: Pick<PodRegistry, "dispatch">;
   readonly permits: Pick<CallPermits, "start" | "end">;
   /** Called when a pod has waited long for a permit or for the return of its call. */
-  readonly onSlow: (pod: DeepReadonly<Pod>, reason: string, message: string) => void;
+  readonly onSlow: (pod: DeepReadonly<Pod>, reason: CoreReason, message: string) => void;
   readonly clock: Clock;
 }
 
@@ -99,7 +100,7 @@ export class TrackedCalls {
   }
 
   /** Reports the delay unless the returned timer is disposed of in time. */
-  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: string, message: string): Disposable {
+  #warnLater(pod: DeepReadonly<Pod> | undefined, reason: CoreReason, message: string): Disposable {
     const { clock, onSlow } = this.#options;
     return clock.setTimer(slowCallMs, () => pod && onSlow(pod, reason, message));
   }

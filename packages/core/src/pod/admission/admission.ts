@@ -9,6 +9,7 @@ import {
   type ResourceAmounts,
 } from "@virtual-kubelet/kubernetes";
 import { NodeUsage } from "./node-usage.ts";
+import type { CoreReason } from "../../reasons/core-reasons.ts";
 
 /** Result of admission; a rejection has the reason and message for the pod's status. */
 export type Admission = { readonly admitted: true } | { readonly admitted: false; readonly reason: string; readonly message: string };
@@ -145,7 +146,7 @@ function amountOf(amounts: ResourceAmounts, name: string): bigint {
   return amounts.get(name) ?? 0n;
 }
 
-function failPredicate(name: string, why: string): Admission {
+function failPredicate(name: CoreReason, why: string): Admission {
   return refuse(name, `Predicate ${name} failed: ${why}`);
 }
 

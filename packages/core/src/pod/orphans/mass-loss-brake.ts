@@ -1,10 +1,11 @@
 import type { EventRecorder, Logger, Metrics } from "@virtual-kubelet/kube-client";
+import type { CoreReason } from "../../reasons/core-reasons.ts";
 
 export interface MassLossBrakeOptions {
   readonly nodeName: string;
   /** Maximum number of pods that may be ended at once. */
   readonly limit: number;
-  readonly recorder: Pick<EventRecorder, "event">;
+  readonly recorder: Pick<EventRecorder<CoreReason>, "event">;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }

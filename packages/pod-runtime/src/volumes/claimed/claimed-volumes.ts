@@ -13,6 +13,7 @@ import type { ReadyVolume } from "../ready-volume.ts";
 import type { VolumesRoot } from "../volumes-root.ts";
 import { ensureNfsMount } from "./nfs-mount.ts";
 import { giveToGroup, needsGroup } from "./volume-group.ts";
+import type { PodRuntimeReason } from "../../reasons.ts";
 
 /** As `VolumeManagerOptions.driverVolume`. */
 export type DriverVolumeOf = (claimed: ClaimedVolume) => DriverVolume | undefined;
@@ -21,7 +22,7 @@ export type DriverVolumeOf = (claimed: ClaimedVolume) => DriverVolume | undefine
 export interface ClaimUser {
   readonly pod: DeepReadonly<Pod>;
   readonly directory: PodDirectory;
-  onEvent(event: PodEvent): void;
+  onEvent(event: PodEvent<PodRuntimeReason>): void;
 }
 
 type MountedSource = Exclude<ClaimedVolume["source"], { readonly kind: "other" }>;

@@ -1,0 +1,51 @@
+import { wrap } from "../command-line/help-text.ts";
+import type { Explanation, ExplanationKind } from "./explanation.ts";
+import { firstOfEachList } from "./find-explanations.ts";
+
+/** Width that fits a terminal of 80 columns. */
+const width = 78;
+
+const headings: Readonly<Record<ExplanationKind, string>> = {
+  "error code": "Error codes",
+  reason: "Reasons of events, pods, containers and conditions",
+  field: "Fields for which a pod may be refused",
+  "exit code": "Exit codes",
+};
+
+/** Explanations in full, as lines of a terminal. */
+export function renderExplanations(found: readonly Explanation[]): string {
+  return found.map(renderOne).join("\n");
+}
+
+function renderOne({ kind, name, writtenBy, where, meaning, remedy }: Explanation): string {
+  const isShownByAll = kind === "exit code" || kind === "field";
+  return [
+    `${name} (${kind})`,
+    "",
+    ...indented(meaning),
+    "",
+    "  Where:",
+    ...where.flatMap((place) => indented(place, "    ")),
+    ...(isShownByAll ? [] : indented(`written by ${writtenBy.join(", ")}`, "    ")),
+    "",
+    "  What to do:",
+    ...indented(remedy, "    "),
+    "",
+  ].join("\n");
+}
+
+/** Names of everything that can be explained, by kind. */
+export function renderList(all: readonly Explanation[]): string {
+  const kinds = ["error code", "reason", "field", "exit code"] as const;
+  const groups = kinds.flatMap((kind) => {
+    const ofKind = all.filter((each) => each.kind === kind);
+    const names = [...new Set((kind === "field" ? firstOfEachList(ofKind) : ofKind).map(({ name }) => name))];
+    const lines = kind === "field" ? names.map((name) => `  ${name}`) : indented(names.join(", "));
+    return [`${headings[kind]}:`, ...lines, ""];
+  });
+  return [...groups, 'Explain one: "virtual-kubelet explain NAME".', ""].join("\n");
+}
+
+function indented(text: string, by: string = "  "): string[] {
+  return wrap(text, width - by.length).map((line) => `${by}${line}`);
+}

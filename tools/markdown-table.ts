@@ -1,0 +1,10 @@
+/** A Markdown table; `|` in a cell is escaped. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** Text in backquotes. */
+export function code(text: string): string {
+  return `\`${text}\``;
+}
