@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo test workflows e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate changeset version clean
+.PHONY: help demo image test workflows e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -21,6 +21,9 @@ $(INSTALLED): pnpm-lock.yaml pnpm-workspace.yaml package.json $(wildcard package
 
 demo: $(INSTALLED) ## Kubernetes API, node and three pods on this machine (ONCE=1: check and end)
 	@$(BIN) node --conditions=@virtual-kubelet/source packages/cli/src/main.ts demo $(if $(ONCE),--once)
+
+image: $(INSTALLED) ## Container image of the program (TAG=registry.example.com/virtual-kubelet:1 BASE=node:24-bookworm-slim DOCKER=podman)
+	@BASE="$(BASE)" TAG="$(TAG)" DOCKER="$(DOCKER)" $(BIN) node --conditions=@virtual-kubelet/source tools/image.ts
 
 test: $(INSTALLED) ## Quick levels (ALL=1: every level; LEVEL=unit: only that; PACKAGE=core: all tests of one package)
 	@$(BIN) LEVEL="$(LEVEL)" PACKAGE="$(PACKAGE)" FILES="$(FILES)" ALL="$(ALL)" REQUIRE_ALL="$(REQUIRE_ALL)" node --conditions=@virtual-kubelet/source tools/test.ts

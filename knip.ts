@@ -24,7 +24,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
       e2e: { entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/{try-packages,use-object-types}.ts"], project: ["**/*.ts"] },
       tools: {
         entry: [
-          "{conformance,e2e-docker,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
+          "{conformance,e2e-docker,image,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",
           "{bundle-dependency,pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",

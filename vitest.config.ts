@@ -167,6 +167,19 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "deployment",
+          isolate: true,
+          include: ["e2e/deployment/**/*.test.ts"],
+          globalSetup: ["e2e/deployment/support/global-setup.ts"],
+          expect: assertions,
+          testTimeout: 400_000,
+          hookTimeout: 400_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "zun",
           isolate: true,
           include: ["e2e/zun/**/*.test.ts"],

@@ -4,6 +4,9 @@ import { conformanceSections } from "../e2e/kubernetes/conformance-page.ts";
 import { conformanceRecord, parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
 import { renderBrokenProviders } from "./broken-providers.ts";
 import { renderMatrix } from "./capability-matrix.ts";
+import { renderValues, renderValueTable } from "./chart/chart-files.ts";
+import { renderRightsTemplate } from "./chart/rights-template.ts";
+import { valuesJsonSchema } from "./chart/values-schema.ts";
 import { printChecks, type CheckResult } from "./check.ts";
 import { renderExitCodes, renderFlags, renderObsolete } from "./config-reference.ts";
 import { matrixColumns, updateRecords } from "./conformance-records.ts";
@@ -84,6 +87,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
+  { page: "deploy/chart/README.md", region: "values", content: () => renderValueTable(valuesJsonSchema()) },
   { page: monitoringGuide, region: "metrics", content: () => renderMetricTable(catalogueMetrics()) },
   { page: monitoringGuide, region: "volume-metrics", content: () => renderMetricTable(volumeReference()) },
   { page: monitoringGuide, region: "process-metrics", content: async () => renderMetricTable(await processReference()) },
@@ -106,6 +110,9 @@ const files: readonly GeneratedFile[] = [
   { path: "deploy/monitoring/alerts.yaml", content: () => renderRuleFile(alerts) },
   { path: "deploy/monitoring/prometheus-rule.yaml", content: () => renderPrometheusRule(alerts) },
   { path: "deploy/monitoring/dashboard.json", content: () => renderDashboard(rows) },
+  { path: "deploy/chart/values.yaml", content: () => renderValues(valuesJsonSchema()) },
+  { path: "deploy/chart/values.schema.json", content: () => `${JSON.stringify(valuesJsonSchema(), undefined, 2)}\n` },
+  { path: "deploy/chart/templates/_rights.tpl", content: renderRightsTemplate },
 ];
 
 /** Results of the last complete run of Kubernetes' own conformance tests. */

@@ -104,6 +104,14 @@ export const promtail: GoProgram = new GoProgram({
   package: "github.com/grafana/loki/v3/clients/cmd/promtail",
 });
 
+/** Helm, with which the chart is tested. */
+export const helm: GoProgram = new GoProgram({
+  name: "helm",
+  variable: "HELM",
+  command: ["build"],
+  package: "helm.sh/helm/v4/cmd/helm",
+});
+
 /** The end-to-end suite of Virtual Kubelet in Go. */
 export const upstreamE2e: GoProgram = new GoProgram({
   name: "upstream-e2e",

@@ -14,9 +14,10 @@ import { printChecks, type CheckResult } from "../check.ts";
 import { removeReports, updateRecords } from "../conformance-records.ts";
 import { inDockerSurroundings, missingDocker } from "../docker-engine.ts";
 import { generate } from "../generate.ts";
-import { logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
+import { helm, logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
+import { makeImageContext } from "../image-context.ts";
 import { checkMetricUses } from "../metric-uses.ts";
-import { inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
+import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
@@ -131,6 +132,11 @@ const nodeNetwork = once(async (): Promise<Record<string, string>> => {
 const monitoringPrograms = once(async (): Promise<Record<string, string>> => {
   // Sequential, because each build uses all processors.
   return { PROMTOOL: await promtool.ensure(), PROMQL_PARSER: await promqlParser.ensure() };
+});
+
+/** As {@link controlPlane}, with Helm and the packed program. */
+const deployment = once(async (): Promise<Record<string, string>> => {
+  return { ...(await controlPlane()), HELM: await helm.ensure(), IMAGE_CONTEXT: (await makeImageContext()).folder };
 });
 
 const zunApi = once(async (): Promise<Record<string, string>> => ({ ZUN_API_PYTHON: await ensureZunApi() }));
@@ -399,6 +405,16 @@ export const levels: readonly Level[] = [
     missing: () => missingControlPlane() ?? missingNetworkNamespace() ?? metricsServer.missing() ?? upstreamE2e.missing(),
     prepare: nodeNetwork,
     run: async (context) => vitest("node-network", context, await nodeNetwork(), inNetworkNamespace),
+  },
+  {
+    name: "deployment",
+    about: "the container image, the Helm chart and the printed manifests, on a Docker engine of its own and a real kube-apiserver",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingControlPlane() ?? missingDocker({ ...process.env, VK_TEST_DOCKER_HOST: undefined }) ?? helm.missing(),
+    prepare: deployment,
+    run: async (context) => vitest("deployment", context, await deployment(), inEngineNamespaces),
   },
   {
     name: "zun",

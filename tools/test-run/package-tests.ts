@@ -38,6 +38,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/control-plane/program-restart", "core", "cli"],
   ["e2e/control-plane/reflector", "kube-client"],
   ["e2e/control-plane/volumes", "core"],
+  ["e2e/deployment/", "cli", "core"],
   ["e2e/docker/", "docker", "pod-runtime"],
   ["e2e/docker/autoscaling", "kubelet-api", "metrics"],
   ["e2e/docker/exposition", "kubelet-api", "metrics"],

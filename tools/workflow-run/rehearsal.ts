@@ -22,6 +22,7 @@ const part: Readonly<Record<string, Texts>> = {
   quick: { LEVEL: "unit demo embedded conformance", FILES: "tools/marked-region conformance/mock parity/namespaces" },
   "control-plane": { FILES: "control-plane/node.test" },
   docker: { FILES: "node-network/metrics docker/volumes" },
+  deployment: { FILES: "deployment/chart" },
   zun: { FILES: "zun/refusals" },
   rest: {
     LEVEL: "simulation root kubectl monitoring browser",

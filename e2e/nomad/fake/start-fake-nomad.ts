@@ -46,8 +46,10 @@ export interface FakeNomad extends AsyncDisposable {
 /**
  * Starts a fake Nomad: a state machine with Nomad's responses, indexes, blocking queries, events, log and exec frames, and refusals.
  * The shapes come from `providers/nomad/fixtures`, and the contract tests run on the fake and on a real agent.
+ *
+ * @param host - address to listen on
  */
-export async function startFakeNomad(): Promise<FakeNomad> {
+export async function startFakeNomad(host: string = "127.0.0.1"): Promise<FakeNomad> {
   const directory = mkdtempSync(join(tmpdir(), "vk-fake-nomad-"));
   const reaper = startReaper();
   const cluster = new FakeCluster({ clock: systemClock, reaper, directory });
@@ -77,11 +79,11 @@ export async function startFakeNomad(): Promise<FakeNomad> {
       }),
     );
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server, "listening");
 
   const fake: FakeNomad = {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `http://${host}:${(server.address() as AddressInfo).port}`,
     cluster,
     requests: [],
     fault: undefined,

@@ -26,9 +26,11 @@ export const commands: readonly Command[] = [
   },
   {
     name: "manifests",
-    summary: "print manifests for an administrator to apply before the program runs: access rights, the Node, or both",
-    args: "rbac|node|all",
-    words: ["rbac", "node", "all"],
+    summary:
+      "print manifests for an administrator to apply before the program runs: access rights, the Node, or both (all); " +
+      "or everything that runs the program in the cluster (deployment)",
+    args: "rbac|node|all|deployment",
+    words: ["rbac", "node", "all", "deployment"],
   },
   { name: "plan", summary: "print what the provider would send to its back end for a pod, without sending it" },
   { name: "explain", summary: "explain an error code, a reason of an event or status, a refused field or an exit code", args: "[NAME]" },

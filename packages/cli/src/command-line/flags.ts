@@ -2,6 +2,7 @@ import { providerTaintKey } from "@virtual-kubelet/core";
 import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
+import { manifestFlags } from "./manifest-flags.ts";
 
 /** Commands that read the settings of a run. They take the same flags, so a command line of `run` can be checked and prepared unchanged. */
 const settings: readonly CommandName[] = ["run", "config", "manifests"];
@@ -259,23 +260,7 @@ const live: readonly Flag[] = [
     commands: settings,
     help: "show what would be written to the cluster and which problems there are, without changing anything",
   },
-  {
-    name: "run-as",
-    type: "string",
-    value: "IDENTITY",
-    choices: ["node", "service-account"],
-    commands: ["manifests"],
-    default: "node",
-    help: "identity whose rights are printed: system:node:NAME, which the Node authorizer restricts to its own node and pods, or a service account",
-  },
-  {
-    name: "namespaces",
-    type: "string",
-    value: "NS,NS",
-    commands: ["manifests"],
-    default: "all",
-    help: "restrict a service account to these namespaces for reading secrets, making tokens and changing pods",
-  },
+  ...manifestFlags,
 
   { name: "once", type: "boolean", commands: ["demo"], help: "exit as soon as the Deployment's pods run" },
   {

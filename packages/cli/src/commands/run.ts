@@ -148,6 +148,8 @@ function tellOfAddresses(planned: readonly PlannedNode[], { settings }: LoadedSe
 
 function checksOf(name: string, { health }: VirtualNode, leaseMs: number): HealthCheck[] {
   const { leaseAgeMs } = health;
+  // A copy that stands by does what it should; otherwise a rollout of several copies would never end.
+  if (health.standingBy) return [{ name: `standby/${name}`, problem: undefined }];
   const isLate = leaseAgeMs !== undefined && leaseAgeMs > leaseMs;
   return [
     { name: `lease/${name}`, problem: isLate ? `last renewed ${Math.round(leaseAgeMs / 1000)} s ago` : undefined },

@@ -13,14 +13,19 @@ export interface ConfigFile {
   readonly setting: string;
 }
 
-/** Reads and parses a configuration file. @returns `undefined` for an empty file @throws ConfigError on one line */
-export async function readConfigFile({ path, shown, setting }: ConfigFile): Promise<unknown> {
-  let text: string;
+/** Reads a file. @throws ConfigError on one line */
+export async function readText({ path, shown, setting }: ConfigFile): Promise<string> {
   try {
-    text = await readFile(path, "utf8");
+    return await readFile(path, "utf8");
   } catch (error) {
     throw new ConfigError(`${setting}: ${JSON.stringify(shown)}: ${reasonOf(error)}, expected a readable file`, { cause: error });
   }
+}
+
+/** Reads and parses a configuration file. @returns `undefined` for an empty file @throws ConfigError on one line */
+export async function readConfigFile(file: ConfigFile): Promise<unknown> {
+  const { path, shown } = file;
+  const text = await readText(file);
   try {
     return (await parseText(path, text)) ?? undefined;
   } catch (error) {

@@ -46,7 +46,8 @@ interface Rule {
 export type RunAs = "node" | "service-account";
 
 const group = "rbac.authorization.k8s.io";
-const serviceAccountNamespace = "kube-system";
+/** Namespace of the service account, and of a Deployment that uses it. */
+export const accountNamespace = "kube-system";
 
 /** Namespace for Events of objects without a namespace, such as Nodes. */
 const eventNamespace = "default";
@@ -84,7 +85,7 @@ export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly s
   const first = needs.nodes[0]?.name ?? "";
   const name = `virtual-kubelet:serviceaccount:${first}`;
   const account = serviceAccountName(first);
-  const subject = { kind: "ServiceAccount", name: account, namespace: serviceAccountNamespace };
+  const subject = { kind: "ServiceAccount", name: account, namespace: accountNamespace };
   const event: Rule = { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] };
   const roles = [
     ...(namespaces ?? []).map((namespace) => ({ namespace, name, why: "rights for its pods there", rules: [...podRules(needs), event] })),
@@ -96,7 +97,7 @@ export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly s
   return [
     {
       why: "the program's service account",
-      object: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: account, namespace: serviceAccountNamespace } },
+      object: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: account, namespace: accountNamespace } },
     },
     {
       why: "rights in the whole cluster",

@@ -154,6 +154,55 @@ describe("LeaseController.claim", () => {
     expect(await stateOf(second.claimed)).toBe("held");
   });
 
+  test("says that it stands by as long as it sees another's Lease, and no longer", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("first");
+    await cluster.clock.advance(0);
+    const second = cluster.start("second", { standby: true });
+    await cluster.clock.advance(30_000);
+    expect([first, second].map(({ controller }) => controller.isStandingBy)).toEqual([false, true]);
+
+    {
+      using _away = cluster.client.intercept(() => {
+        throw new UnavailableError("the API server is away");
+      });
+      await cluster.clock.advance(3_000);
+      expect(second.controller.isStandingBy).toBe(false);
+    }
+
+    first.abort.abort();
+    await cluster.clock.advance(70_000);
+    expect([await stateOf(second.claimed), second.controller.isStandingBy]).toEqual(["held", false]);
+  });
+
+  test("takes a node that was handed over within five seconds, for the usual duration", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("first");
+    await cluster.clock.advance(0);
+    const second = cluster.start("second", { standby: true });
+    await cluster.clock.advance(30_000);
+
+    first.abort.abort();
+    await first.controller.handOver(new AbortController().signal);
+    await cluster.clock.advance(5_000);
+
+    expect(await stateOf(second.claimed)).toBe("held");
+    expect(cluster.lease?.spec?.leaseDurationSeconds).toBe(40);
+  });
+
+  test("hands over no Lease that another instance has taken", async () => {
+    const cluster = new Cluster();
+    const first = cluster.start("first");
+    await cluster.clock.advance(0);
+    first.abort.abort();
+    cluster.start("second", { standby: true });
+    await cluster.clock.advance(50_000);
+
+    await first.controller.handOver(new AbortController().signal);
+
+    expect(cluster.lease?.spec?.leaseDurationSeconds).toBe(40);
+  });
+
   test("takes the node half a duration after the other instance has deleted its Lease", async () => {
     const cluster = new Cluster();
     const first = cluster.start("first");

@@ -36,6 +36,9 @@ const jitter = 0.04;
 /** Interval of looks at another instance's Lease: short enough to see a renewal soon. */
 const watchIntervalMs = 2_000;
 
+/** Duration of a Lease that its holder has left, in seconds. Source: client-go v0.36.3 tools/leaderelection, release. */
+const leftDurationSeconds = 1;
+
 /** A wall clock that is this far ahead of the monotonic one shows that the machine slept. */
 const suspendedMs = 2_000;
 
@@ -75,6 +78,7 @@ export class LeaseController {
   #lease: Lease | undefined;
   #nodeUid: string | undefined;
   #renewedMs: number | undefined;
+  #isStandingBy = false;
 
   constructor(options: LeaseControllerOptions) {
     this.#options = options;
@@ -85,6 +89,11 @@ export class LeaseController {
   /** Time of the last renewal, on the monotonic clock; absent before the Lease is held. */
   get renewedMs(): number | undefined {
     return this.#renewedMs;
+  }
+
+  /** Whether this instance stands by: it sees that another one holds the Lease. */
+  get isStandingBy(): boolean {
+    return this.#isStandingBy;
   }
 
   /** Makes the node the Lease's owner, so that both are deleted together; renews at once if the owner was another node. */
@@ -107,6 +116,7 @@ export class LeaseController {
       let waitMs: number;
       try {
         const claim = await this.#tryClaim(previous, failures > 0 ? seenMs : undefined, signal);
+        this.#isStandingBy = claim !== "done" && this.#options.standby;
         if (claim === "done") return;
         previous = claim.observation;
         seenMs = clock.monotonic();
@@ -115,6 +125,7 @@ export class LeaseController {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof NodeHeldError) throw error;
+        this.#isStandingBy = false;
         failures++;
         waitMs = Math.max(backoffMs(apiServerBackoff, failures, random), this.#askedMs(error, this.#durationMs));
         if (isConflict(error) && failures < immediateTries) continue;
@@ -156,6 +167,19 @@ export class LeaseController {
     const name = { namespace: leaseNamespace, name: instance.nodeName };
     await client.delete(resources.leases, name, { preconditions: { uid, resourceVersion } }, { signal, pool: "lease" });
     this.#lease = undefined;
+  }
+
+  /**
+   * Shortens the Lease if it is still ours, so that an instance that stands by takes the node within seconds. To be called when nothing of
+   * this instance changes the node or its pods any more.
+   */
+  async handOver(signal: AbortSignal): Promise<void> {
+    const { client, instance } = this.#options;
+    const lease = await this.#get(signal);
+    if (!lease || !isOurs(lease, instance)) return;
+    const wanted = this.#wanted(lease, false);
+    const left = { ...wanted, spec: { ...wanted.spec, leaseDurationSeconds: leftDurationSeconds } };
+    await this.#withDeadline("hand over", signal, (inner) => client.replace(resources.leases, left, { signal: inner, pool: "lease" }));
   }
 
   /** @param blindSinceMs - time at which the Lease was last seen, if looks at it have failed since */

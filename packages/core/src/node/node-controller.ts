@@ -138,6 +138,25 @@ export class NodeController {
     return renewedMs === undefined ? undefined : this.#options.clock.monotonic() - renewedMs;
   }
 
+  /** Whether this instance waits while another one runs the node. */
+  get isStandingBy(): boolean {
+    return this.#lease.isStandingBy;
+  }
+
+  /**
+   * Leaves the node to the instances that stand by, if there can be any. To be called after {@link run}, when nothing of this instance
+   * changes the node's pods any more. A failure only delays the other instance, and is logged.
+   */
+  async handOver(signal: AbortSignal): Promise<void> {
+    const { logger, nodeOptions } = this.#options;
+    if (nodeOptions.instance.standby !== true || this.leaseAgeMs === undefined) return;
+    try {
+      await this.#lease.handOver(signal);
+    } catch (error) {
+      logger.warn({ err: messageOf(error) }, "cannot hand the node over; an instance that stands by takes it when the lease has expired");
+    }
+  }
+
   /** Marks the first inventory as complete, which allows the node to become Ready. */
   markInventoryLoaded(): void {
     this.#inventoryLoaded = true;

@@ -104,6 +104,21 @@ describe("a node that starts", () => {
     expect(second.provider.calls).toEqual(["getPods"]);
   });
 
+  test("that stops gracefully is followed within seconds by an instance that stands by", async () => {
+    const first = new NodeRig({ node: { instance: { identity: "first", standby: true } } });
+    await first.start();
+    const second = new NodeRig({ after: first, node: { instance: { identity: "second", standby: true } } });
+    second.run();
+    await second.settle(60_000);
+    expect([second.node.health.ready, second.node.health.standingBy]).toEqual([false, true]);
+
+    await first[Symbol.asyncDispose]();
+    await second.settle(5_000);
+
+    expect([second.node.health.ready, second.node.health.standingBy]).toEqual([true, false]);
+    await second[Symbol.asyncDispose]();
+  });
+
   test("that is stopped before it is ready ends without an error, and tells who waits for it", async () => {
     const rig = new NodeRig();
     using _away = rig.client.intercept(away);
@@ -124,6 +139,7 @@ describe("a node's health", () => {
     const rig = new NodeRig();
     expect(rig.node.health).toEqual({
       ready: false,
+      standingBy: false,
       providerUp: false,
       lastContactAgeMs: undefined,
       leaseAgeMs: undefined,
@@ -135,7 +151,7 @@ describe("a node's health", () => {
     await rig.settle(3_000);
 
     const { lastContactAgeMs, leaseAgeMs, ...rest } = rig.node.health;
-    expect(rest).toEqual({ ready: true, providerUp: true, pendingPods: 0, knownPods: 1 });
+    expect(rest).toEqual({ ready: true, standingBy: false, providerUp: true, pendingPods: 0, knownPods: 1 });
     expect(lastContactAgeMs).toBe(3_000);
     expect(leaseAgeMs).toBe(8_000);
   });

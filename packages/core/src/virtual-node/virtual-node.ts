@@ -59,6 +59,8 @@ export interface RunOptions {
 export interface VirtualNodeHealth {
   /** Whether the node is registered and the first inventory is complete. */
   readonly ready: boolean;
+  /** Whether this instance waits while another one runs the node; see `instance.standby`. */
+  readonly standingBy: boolean;
   /** Whether the provider answered its last ping. */
   readonly providerUp: boolean;
   /** Milliseconds since the last news through the watch of pods; absent before the first. */
@@ -140,6 +142,7 @@ export class VirtualNode {
     const contactMs = this.#reflector?.lastContactMs;
     return {
       ready: this.#isReady,
+      standingBy: this.#node?.isStandingBy ?? false,
       providerUp: this.#node?.providerUp ?? false,
       lastContactAgeMs: contactMs === undefined ? undefined : this.#clock.monotonic() - contactMs,
       leaseAgeMs: this.#node?.leaseAgeMs,
@@ -255,6 +258,7 @@ export class VirtualNode {
       overdue?.[Symbol.dispose]();
     }
     await running;
+    await node.handOver(ends.hardSignal);
   }
 
   async #runPods(parts: {

@@ -8,6 +8,7 @@ import { serveNode } from "./serve-node.ts";
 const access = new NodeAccess({ nodeName: "n1", providerName: "mock", metrics: noMetrics });
 const health = {
   ready: false,
+  standingBy: false,
   providerUp: false,
   lastContactAgeMs: undefined,
   leaseAgeMs: undefined,

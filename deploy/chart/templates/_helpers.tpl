@@ -1,0 +1,93 @@
+{{- /* Name of the chart's objects. */ -}}
+{{- define "virtual-kubelet.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Name of objects outside of the release's namespace. A colon cannot occur in a namespace, so that no two releases share one. */ -}}
+{{- define "virtual-kubelet.clusterName" -}}
+{{- printf "virtual-kubelet:%s:%s" .Release.Namespace (include "virtual-kubelet.fullname" .) -}}
+{{- end -}}
+
+{{- define "virtual-kubelet.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "virtual-kubelet.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "virtual-kubelet.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "virtual-kubelet.labels" -}}
+{{ include "virtual-kubelet.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+{{- end -}}
+
+{{- define "virtual-kubelet.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The program's configuration file. */ -}}
+{{- define "virtual-kubelet.config" -}}
+{{- $own := dict "apiVersion" "virtual-kubelet.io/v1alpha1" "kind" "VirtualKubelet" -}}
+{{- $own = merge $own (dict "health" (dict "address" (printf ":%d" (int .Values.healthPort)))) -}}
+{{- $own = merge $own (dict "instance" (dict "standby" true)) -}}
+{{- toYaml (merge $own (deepCopy .Values.config)) -}}
+{{- end -}}
+
+{{- /* What decides the rights, as access-rights.ts of the program has it: conditions, and names of nodes. */ -}}
+{{- define "virtual-kubelet.needs" -}}
+{{- $cluster := default dict .Values.config.cluster -}}
+{{- $kubelet := default dict .Values.config.kubelet -}}
+{{- $nodes := list -}}
+{{- $deleted := list -}}
+{{- $drains := false -}}
+{{- $ports := list -}}
+{{- range .Values.config.nodes -}}
+{{- $name := default "virtual-kubelet" .name -}}
+{{- $nodes = append $nodes $name -}}
+{{- if eq (default "keep" .onShutdown) "delete" -}}{{- $deleted = append $deleted $name -}}{{- end -}}
+{{- if eq (default "keep" .onShutdown) "drain" -}}{{- $drains = true -}}{{- end -}}
+{{- $port := 10250 -}}
+{{- if hasKey . "kubeletPort" -}}{{- $port = int .kubeletPort -}}{{- end -}}
+{{- if ne $port 0 -}}{{- $ports = append $ports $port -}}{{- end -}}
+{{- end -}}
+{{- $serves := gt (len $ports) 0 -}}
+{{- $tokens := true -}}
+{{- if hasKey $kubelet "authenticationTokenWebhook" -}}{{- $tokens = $kubelet.authenticationTokenWebhook -}}{{- end -}}
+{{- $bootstrap := true -}}
+{{- if hasKey $kubelet "serverTLSBootstrap" -}}{{- $bootstrap = $kubelet.serverTLSBootstrap -}}{{- end -}}
+nodes: {{ toJson $nodes }}
+deletedNodes: {{ toJson $deleted }}
+deletes: {{ gt (len $deleted) 0 }}
+drains: {{ $drains }}
+readsClusterId: {{ not $cluster.id }}
+provisionsVolumes: {{ .Values.rbac.provisionsVolumes }}
+tokenReviews: {{ and $serves $tokens }}
+subjectAccessReviews: {{ and $serves (eq (default "Webhook" $kubelet.authorizationMode) "Webhook") }}
+publishedClientCa: {{ and $serves (not $kubelet.clientCAFile) }}
+servingCertificate: {{ and $serves $bootstrap (not $kubelet.tlsCertFile) }}
+kubeletPorts: {{ toJson (uniq $ports) }}
+{{- end -}}
+
+{{- define "virtual-kubelet.subject" -}}
+- kind: ServiceAccount
+  name: {{ include "virtual-kubelet.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}

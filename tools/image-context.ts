@@ -1,0 +1,59 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { packPackages } from "./packed-packages.ts";
+import { programName } from "./scope.ts";
+import { root } from "./workspace.ts";
+
+/** Build context of the container image. */
+export interface ImageContext {
+  /** Absolute path of the folder, which contains only `app/`. */
+  readonly folder: string;
+  /** Version of the program. */
+  readonly version: string;
+}
+
+/** Dockerfile of the image, relative to the top. */
+export const dockerfile = "deploy/image/Dockerfile";
+
+/**
+ * Packs the program and installs it, as a user of npm would, into a folder that is the build context of the image. Packages of others have
+ * the versions of the workspace's lockfile.
+ *
+ * @throws Error with the output of what failed
+ */
+export async function makeImageContext(): Promise<ImageContext> {
+  const { packages, tarballs, pnpm } = await packPackages();
+  const folder = join(root, ".reports/image");
+  const app = join(folder, "app");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(app, { recursive: true });
+  const version = packages.find(({ owner }) => owner.manifest.name === programName)?.owner.manifest.version;
+  if (version === undefined) throw new Error(`none of the packed packages is ${programName}`);
+  const manifest = { name: "image", version, private: true, type: "module", dependencies: { [programName]: tarballs[programName] } };
+  writeFileSync(join(app, "package.json"), JSON.stringify(manifest, undefined, 2));
+  const overrides = { ...lockedVersions(readFileSync(join(root, "pnpm-lock.yaml"), "utf8")), ...tarballs };
+  writeFileSync(join(app, "pnpm-workspace.yaml"), `nodeLinker: hoisted\noverrides: ${JSON.stringify(overrides)}\n`);
+  const { code, output } = await pnpm(
+    ["install", "--prod", "--prefer-offline", "--ignore-scripts", "--no-frozen-lockfile", "--package-import-method=copy"],
+    app,
+  );
+  if (code !== 0) throw new Error(`cannot install the packed program into ${app}:\n${output}`);
+  // What only the installation needed; the paths in it are this machine's.
+  for (const name of ["pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules/.modules.yaml", "node_modules/.pnpm-workspace-state-v1.json"])
+    rmSync(join(app, name), { force: true });
+  writeFileSync(join(app, "package.json"), JSON.stringify({ name: "image", version, private: true, type: "module" }, undefined, 2));
+  return { folder, version };
+}
+
+/** Versions of packages of which a lockfile has only one. */
+export function lockedVersions(lockfile: string): Readonly<Record<string, string>> {
+  const { packages = {} } = parse(lockfile) as { readonly packages?: Readonly<Record<string, unknown>> };
+  const versions = new Map<string, string[]>();
+  for (const id of Object.keys(packages)) {
+    const at = id.lastIndexOf("@");
+    versions.set(id.slice(0, at), [...(versions.get(id.slice(0, at)) ?? []), id.slice(at + 1)]);
+  }
+  const single = [...versions].filter(([, [version = "", ...others]]) => others.length === 0 && /^\d/.test(version));
+  return Object.fromEntries(single.map(([name, [version = ""]]) => [name, version]));
+}
