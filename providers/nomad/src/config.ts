@@ -248,7 +248,7 @@ export const nomadConfigSchema: z.ZodType<NomadConfig> = z
       .min(1)
       .default("http://127.0.0.1:4646")
       .meta({ env: "NOMAD_ADDR" })
-      .describe("URL of an agent, or unix:///PATH of its socket"),
+      .describe("URL of an agent, or unix:///PATH of its socket; HOST:PORT alone means http://"),
     region: z.string().optional().meta({ env: "NOMAD_REGION" }).describe("Region of the jobs; default the agent's"),
     namespace: nomadNamespace
       .default("default")

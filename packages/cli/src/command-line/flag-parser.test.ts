@@ -23,6 +23,17 @@ test("values come after a space or an equals sign, booleans alone or after an eq
   expect(isOn(line, "standby")).toBe(false);
 });
 
+test("a boolean takes the next word if it is true or false, and no other", () => {
+  const line = parseFlags("run", ["--disable-taint", "false", "--standby", "--dry-run", "yes"]);
+
+  expect(line.flags.map(({ flag, text }) => [flag.name, text])).toEqual([
+    ["disable-taint", "false"],
+    ["standby", "true"],
+    ["dry-run", "true"],
+  ]);
+  expect(line.args).toEqual(["yes"]);
+});
+
 test("the last of several values counts, and a short name is the long one", () => {
   const line = parseFlags("version", ["-o", "text", "--output", "json"]);
 

@@ -18,7 +18,7 @@ export interface CommandLine {
 }
 
 /**
- * Parses a command's flags like Go's pflag: `--name value`, `--name=value`, `-n value`, `--bool`, `--bool=false`, flags and arguments in
+ * Parses a command's flags like Go's pflag: `--name value`, `--name=value`, `-n value`, `--bool`, `--bool=false`, and unlike it `--bool false`; flags and arguments in
  * any order, and only arguments after `--`.
  *
  * @throws UsageError that names the flag and suggests the nearest one
@@ -42,7 +42,11 @@ export function parseFlags(command: CommandName, words: readonly string[]): Comm
     const flag = known.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`));
     if (!flag) throw unknownFlag(command, written, known);
     const inline = equals < 0 ? undefined : word.slice(equals + 1);
-    const text = inline ?? (flag.type === "boolean" ? "true" : words[++index]);
+    const next = words[index + 1];
+    // Charts of upstream's providers write `--disable-taint true`, and `run` has no arguments that the word could be instead.
+    const isNext = flag.type !== "boolean" || next === "true" || next === "false";
+    const text = inline ?? (isNext ? next : "true");
+    if (inline === undefined && isNext) index++;
     if (text === undefined) throw new UsageError(`${written}: missing value, expected ${written} ${flag.value ?? "VALUE"}`);
     given.push({ flag, text });
   }

@@ -119,6 +119,7 @@ const live: readonly Flag[] = [
     value: "KEY",
     commands: settings,
     path: "nodes[].taint.key",
+    env: ["VK_TAINT_KEY"],
     default: providerTaintKey,
     help: "key of that taint",
   },

@@ -119,6 +119,10 @@ test("upstream's log levels are taken", async () => {
   expect(await level("fatal")).toBe("error");
 });
 
+test("an operating system may begin with a capital, as in Azure's chart", async () => {
+  expect((await load({ words: ["--provider", "mock", "--os", "Linux"] })).settings.nodes[0]?.operatingSystem).toBe("linux");
+});
+
 test("obsolete flags and variables cost a warning each, and nothing else", async () => {
   const { warnings } = await load({
     words: ["--provider", "mock", "--namespace", "x", "--namespace=y", "--klog.v", "5"],

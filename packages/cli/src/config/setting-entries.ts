@@ -101,6 +101,8 @@ function typed(
       throw new ConfigError(`${source.kind === "flag" ? "--" : ""}${source.name}: ${JSON.stringify(text)}: expected KEY=VALUE`);
     }
     case "string":
+      // Azure's chart says "Linux", as upstream's help does.
+      if (flag.name === "os") return { value: text.toLowerCase() };
       if (flag.name !== "log-level") return { value: text };
       return { value: logLevels[text.toLowerCase()] ?? text.toLowerCase() };
     default:

@@ -234,8 +234,10 @@ export class NomadHttp implements AsyncDisposable {
   }
 }
 
+/** A host and port alone, as in the Go provider's documentation, means HTTP. */
 function parseAddress(address: string): URL {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const text = /^(\[[\da-f:]+\]|[\w.-]+):\d+$/i.test(address) ? `http://${address}` : address;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && ["http:", "https:", "unix:"].includes(url.protocol)) return url;
   throw new InvalidInputError(
     `address of the Nomad provider is ${JSON.stringify(address)}; expected a URL such as http://127.0.0.1:4646 or unix:///run/nomad.sock`,
