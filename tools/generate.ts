@@ -28,6 +28,8 @@ import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
 import { referenceExplanations, renderErrorCodes, renderExitCodeEntries, renderFields, renderReasons } from "./reason-reference.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
+import { renderUpstreamCommandLines } from "./upstream-command-lines.ts";
+import { renderAdoption } from "./adoption.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
 import { readGuides, readSiteOptions, renderGuideList } from "./site/guides.ts";
 import { templateFolders } from "./template-files.ts";
@@ -86,6 +88,13 @@ const regions: readonly GeneratedRegion[] = [
   { page: "providers/mock/README.md", region: "scripts", content: () => renderScriptFields() },
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
+  { page: "docs/guides/moving-from-upstream.md", region: "obsolete", content: () => renderObsolete() },
+  { page: "docs/guides/moving-from-upstream.md", region: "upstream-command-lines", content: () => renderUpstreamCommandLines() },
+  ...["docs/guides/operations.md", "docs/guides/getting-started.md"].map((page) => ({
+    page,
+    region: "adoption",
+    content: () => renderAdoption(matrixColumns()),
+  })),
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
   { page: "deploy/chart/README.md", region: "values", content: () => renderValueTable(valuesJsonSchema()) },
   { page: monitoringGuide, region: "metrics", content: () => renderMetricTable(catalogueMetrics()) },

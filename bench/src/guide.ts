@@ -19,7 +19,7 @@ export function writeMeasured(
 }
 
 /** The ratio `a / b` with two digits. */
-export function ratio(a: number, b: number): string {
+function ratio(a: number, b: number): string {
   return (a / b).toFixed(2);
 }
 

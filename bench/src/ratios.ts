@@ -63,22 +63,6 @@ export function ratioTable([ours, ...others]: readonly ShownRow[]): string[] {
   ];
 }
 
-/** Reads a row of the guide's table of contenders. @returns `undefined` for any other line */
-export function parseRow(line: string): ShownRow | undefined {
-  const cells = line
-    .split("|")
-    .map((cell) => cell.trim())
-    .slice(1, -1);
-  const [name = "", ...figures] = cells;
-  if (figures.length !== 8 || !/^\d/.test(figures[0] ?? "")) return undefined;
-  const numbers = figures.flatMap((figure) => figure.split("/").map((each) => Number(each.replace("ms", ""))));
-  return { name, up: sideOf(numbers.slice(0, 5)), down: sideOf(numbers.slice(5)) };
-}
-
-function sideOf([podsPerSecond = NaN, p50Ms = NaN, p99Ms = NaN, cpuSeconds = NaN, peakRssMiB = NaN]: readonly number[]): ShownSide {
-  return { podsPerSecond, p50Ms, p99Ms, cpuSeconds, peakRssMiB };
-}
-
 function measuresOf(
   phase: "up" | "down",
   latency: string,

@@ -47,7 +47,7 @@ export const upstreamCommandLines: readonly UpstreamCommandLine[] = [
   },
   {
     name: "the Go program's former chart",
-    source: "virtual-kubelet/virtual-kubelet charts/virtual-kubelet (removed in 2020)",
+    source: "virtual-kubelet/virtual-kubelet charts/virtual-kubelet (removed in 2021)",
     words: [
       ...["--disable-taint", "true", "--provider", "mock", "--namespace", "", "--nodename", "virtual-kubelet", "--log-level", "warning"],
       ...["--trace-exporter", "ocagent", "--trace-sample-rate", "1", "--trace-service-name", "virtual-kubelet", "--os", "Linux"],
