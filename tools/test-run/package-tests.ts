@@ -49,6 +49,8 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/cli", "cli"],
   ["e2e/embedded/client-certificates", "embedded-apiserver", "kubelet-api"],
   ["e2e/embedded/embed-a-node", "core", "kubelet-api", "mock"],
+  ["e2e/embedded/doctor", "cli"],
+  ["e2e/embedded/embed-a-node", "core", "mock"],
   ["e2e/embedded/fake-kube-client", "core", "embedded-apiserver"],
   ["e2e/embedded/faults", "embedded-apiserver"],
   ["e2e/embedded/hostile-callers", "kubelet-api", "streaming"],

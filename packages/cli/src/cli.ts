@@ -20,6 +20,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   providers: () => import("./commands/providers.ts"),
   config: () => import("./commands/config.ts"),
   manifests: () => import("./commands/manifests.ts"),
+  doctor: () => import("./commands/doctor.ts"),
   plan: () => import("./commands/plan.ts"),
   explain: () => import("./commands/explain.ts"),
   completion: () => import("./commands/completion.ts"),
@@ -87,7 +88,7 @@ function checkArguments({ name, args, words }: Command, given: readonly string[]
 
 /** Whether a signal ends a command at once. A run and a demo end gracefully instead. */
 function isEndedBySignal({ name }: Command): boolean {
-  return name === "config" || name === "explain" || name === "manifests" || name === "plan" || name === "providers";
+  return name === "config" || name === "doctor" || name === "explain" || name === "manifests" || name === "plan" || name === "providers";
 }
 
 function report(error: unknown, { stderr, signal }: Context): number {

@@ -7,6 +7,7 @@ import {
   type Credentials,
   type KubeClient,
   type Metrics,
+  type Transport,
 } from "@virtual-kubelet/kube-client";
 import type { LoadedSettings } from "./config/load-settings.ts";
 import type { Context } from "./context.ts";
@@ -15,6 +16,8 @@ import { ConfigError } from "./program-error.ts";
 /** A client of the cluster with its connections. */
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
+  /** Carries the client's requests. */
+  readonly transport: Transport;
   /** Credentials that the client sends to the API server. */
   readonly credentials: Credentials;
   /** Address of the API server. */
@@ -41,6 +44,7 @@ export async function connect(
     const transport = createHttpTransport({ credentials });
     return {
       client: createKubeClient(transport, { metrics }),
+      transport,
       credentials,
       server: credentials.server,
       [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),

@@ -17,7 +17,8 @@ export {
   type StoredCertificates,
 } from "./certificates/certificate-store.ts";
 export type { KeyPairSource } from "./certificates/key-pair.ts";
-export { servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
+export { missingNames, servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
+export { kubeletServingSigner } from "./certificates/signing-request.ts";
 export { createAccessControl, type AccessControlOptions } from "./access-control/create-access-control.ts";
 export { createServingCertificate, type ServingCertificate, type ServingTls } from "./certificates/serving-certificate.ts";
 export type { HealthCheck } from "./routes/health.ts";

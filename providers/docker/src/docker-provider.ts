@@ -134,6 +134,12 @@ export class DockerProvider extends PodRuntimeProvider {
     await this.#node.checkNetwork(signal);
   }
 
+  /** As `NodeProvider.checkAccess`: without the test of whether the engine sees a new file of this program. */
+  async checkAccess(signal: AbortSignal): Promise<void> {
+    await this.#parts.runtime.ping(signal);
+    await this.#node.checkNetwork(signal);
+  }
+
   async #checkLocality(signal: AbortSignal): Promise<void> {
     if (this.#localEngine !== undefined) return;
     const { runtime, config, host, volumes, logLinks } = this.#parts;

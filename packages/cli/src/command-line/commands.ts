@@ -32,6 +32,11 @@ export const commands: readonly Command[] = [
     args: "rbac|node|all|deployment",
     words: ["rbac", "node", "all", "deployment"],
   },
+  {
+    name: "doctor",
+    summary:
+      "find out why a node does not work: check cluster, access rights, node, certificate, network and back end, and print what repairs each",
+  },
   { name: "plan", summary: "print what the provider would send to its back end for a pod, without sending it" },
   { name: "explain", summary: "explain an error code, a reason of an event or status, a refused field or an exit code", args: "[NAME]" },
   {

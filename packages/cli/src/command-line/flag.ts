@@ -1,4 +1,15 @@
-export type CommandName = "run" | "demo" | "version" | "providers" | "config" | "manifests" | "plan" | "explain" | "completion" | "help";
+export type CommandName =
+  | "run"
+  | "demo"
+  | "version"
+  | "providers"
+  | "config"
+  | "manifests"
+  | "doctor"
+  | "plan"
+  | "explain"
+  | "completion"
+  | "help";
 
 /** Type of a flag's value. `labels` is `KEY=VALUE`, and may be repeated. */
 export type FlagType = "string" | "boolean" | "integer" | "labels";

@@ -5,7 +5,7 @@ import { kubeletFlags } from "./kubelet-flags.ts";
 import { manifestFlags } from "./manifest-flags.ts";
 
 /** Commands that read the settings of a run. They take the same flags, so a command line of `run` can be checked and prepared unchanged. */
-const settings: readonly CommandName[] = ["run", "config", "manifests"];
+const settings: readonly CommandName[] = ["run", "config", "manifests", "doctor"];
 /** Commands that read the settings of a plan. */
 const planned: readonly CommandName[] = [...settings, "plan"];
 const noTracing = "traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up";
@@ -262,6 +262,14 @@ const live: readonly Flag[] = [
     help: "show what would be written to the cluster and which problems there are, without changing anything",
   },
   ...manifestFlags,
+  {
+    name: "admin-kubeconfig",
+    type: "string",
+    value: "FILE",
+    commands: ["doctor"],
+    default: "none, the program's own identity asks",
+    help: "kubeconfig of somebody who may use the node proxy or read logs of pods, to find out whether the API server reaches the node",
+  },
 
   { name: "once", type: "boolean", commands: ["demo"], help: "exit as soon as the Deployment's pods run" },
   {
@@ -295,7 +303,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["text", "json"],
-    commands: ["version", "providers", "plan", "explain"],
+    commands: ["version", "providers", "doctor", "plan", "explain"],
     default: "text",
     help: "output format",
   },
@@ -313,7 +321,7 @@ const live: readonly Flag[] = [
     name: "help",
     short: "h",
     type: "boolean",
-    commands: ["run", "demo", "version", "providers", "config", "manifests", "plan", "completion", "help"],
+    commands: ["run", "demo", "version", "providers", "config", "manifests", "doctor", "plan", "explain", "completion", "help"],
     help: "show this help",
   },
 ];

@@ -1,6 +1,6 @@
 import type { Flag } from "./flag.ts";
 
-/** Flags of `manifests` alone. */
+/** Flags of `manifests`, which only `doctor` shares. */
 export const manifestFlags: readonly Flag[] = [
   {
     name: "run-as",
@@ -17,7 +17,7 @@ export const manifestFlags: readonly Flag[] = [
     name: "namespaces",
     type: "string",
     value: "NS,NS",
-    commands: ["manifests"],
+    commands: ["manifests", "doctor"],
     default: "all",
     help: "restrict a service account to these namespaces for reading secrets, making tokens and changing pods",
   },

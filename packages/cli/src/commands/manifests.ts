@@ -6,12 +6,11 @@ import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { deploymentObjects, type ProviderFile } from "../manifests/deployment.ts";
 import { nodeManifest, renderManifests, rightsManifest, toList, type Manifest } from "../manifests/render-manifests.ts";
+import { namespacesOf } from "../manifests/namespaces.ts";
 import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { UsageError } from "../program-error.ts";
 import { builtInProvider } from "../providers/registry.ts";
 import { tryDescription } from "../providers/try-provider.ts";
-
-const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
  * `manifests rbac|node|all|deployment`: YAML for `kubectl apply`. It does not contact the cluster, but it asks the back end for the node's
@@ -93,14 +92,4 @@ function podWarnings({ settings }: LoadedSettings, nodes: readonly PlannedNode[]
           ]),
     ];
   });
-}
-
-function namespacesOf(line: CommandLine): readonly string[] | undefined {
-  const text = valueOf(line, "namespaces");
-  if (text === undefined) return undefined;
-  const names = [...new Set(text.split(",").map((name) => name.trim()))];
-  const wrong = names.find((name) => !namespacePattern.test(name));
-  if (wrong !== undefined)
-    throw new UsageError(`--namespaces: ${JSON.stringify(wrong)}: expected names of namespaces, such as team-a,team-b`);
-  return names;
 }

@@ -14,7 +14,7 @@ const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
 ];
 
 /** Removes tokens, passwords in URLs, and private keys from a text. */
-function redactText(text: string): string {
+export function redactText(text: string): string {
   let redacted = text;
   for (const [pattern, replacement] of secretTexts) redacted = redacted.replace(pattern, replacement);
   return redacted;

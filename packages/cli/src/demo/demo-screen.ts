@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { isColoured } from "../is-coloured.ts";
 
 /** Prints the steps of the demo, one line each, with the time since the start. */
 export class DemoScreen {
@@ -9,7 +10,7 @@ export class DemoScreen {
   constructor(context: Pick<Context, "stdout" | "env" | "clock">) {
     this.#context = context;
     this.#startedMs = context.clock.monotonic();
-    this.#coloured = context.stdout.isTTY && !context.env["NO_COLOR"] && context.env["TERM"] !== "dumb";
+    this.#coloured = isColoured(context.stdout, context.env);
   }
 
   /** Seconds since the start, such as `1.24 s`. */

@@ -73,11 +73,13 @@ async function checkCredentials(loaded: LoadedSettings, context: Context): Promi
   }
 }
 
-async function checkClientCa(loaded: LoadedSettings, context: Context): Promise<void> {
+/** Opens the configured client CA. @throws ConfigError if that fails */
+export async function checkClientCa(loaded: LoadedSettings, context: Context): Promise<void> {
   await asConfigError(loaded, ["kubelet", "clientCAFile"], () => openConfiguredClientCa({ loaded, context, logger: silentLogger }));
 }
 
-async function checkServingCertificate(loaded: LoadedSettings, context: Context): Promise<void> {
+/** Opens the configured serving certificate, or looks whether one could be stored. @throws ConfigError if not */
+export async function checkServingCertificate(loaded: LoadedSettings, context: Context): Promise<void> {
   const { tlsCertFile, certDirectory } = loaded.settings.kubelet;
   const deps = { loaded, context, logger: silentLogger, metrics: noMetrics };
   await asConfigError(loaded, ["kubelet", "tlsCertFile"], () => openConfiguredKeyPair(deps));
@@ -101,7 +103,8 @@ async function directoryProblem(directory: string): Promise<string | undefined> 
   }
 }
 
-async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<string | undefined> {
+/** Listens on a port of the kubelet's API for a moment. @returns a warning if it is in use @throws ConfigError if it cannot be used */
+export async function checkKubeletPort(loaded: LoadedSettings, port: number): Promise<string | undefined> {
   const { address } = loaded.settings.kubelet;
   const index = loaded.settings.nodes.findIndex(({ kubeletPort }) => kubeletPort === port);
   const error = await listenError(isEveryAddress(address) ? "" : address, port);
@@ -120,7 +123,8 @@ async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSetting
     : `node ${name}: process ${holder} on this host is already running it; a run fails until that ends`;
 }
 
-async function checkHealthAddress(loaded: LoadedSettings): Promise<string | undefined> {
+/** Listens on the health address for a moment. @returns a warning if it cannot be used @throws ConfigError if a run would fail */
+export async function checkHealthAddress(loaded: LoadedSettings): Promise<string | undefined> {
   const { address } = loaded.settings.health;
   const hostPort = parseHostPort(address);
   if (address === "off" || !hostPort) return undefined;

@@ -31,7 +31,7 @@ const control = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
  * Escapes characters that move a terminal's cursor, end a line or change the direction of text. Callers can put texts into the log, such as
  * a command's name, and must not be able to forge log lines.
  */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll(control, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 

@@ -42,6 +42,28 @@ interface Rule {
   readonly resourceNames?: readonly string[];
 }
 
+/** Rules in one namespace, or in the whole cluster. */
+interface ScopedRules {
+  /** `undefined` for the whole cluster. */
+  readonly namespace: string | undefined;
+  /** Suffix of the name of the role. */
+  readonly suffix: string;
+  readonly why: string;
+  readonly rules: readonly Rule[];
+}
+
+/** One access that the program needs, as a SelfSubjectAccessReview names it. */
+export interface NeededAccess {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string | undefined;
+  /** `undefined` for all namespaces, and for objects without a namespace. */
+  readonly namespace?: string | undefined;
+  /** `undefined` for all objects. */
+  readonly name?: string | undefined;
+}
+
 /** Identity that a program runs as. */
 export type RunAs = "node" | "service-account";
 
@@ -86,31 +108,73 @@ export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly s
   const name = `virtual-kubelet:serviceaccount:${first}`;
   const account = serviceAccountName(first);
   const subject = { kind: "ServiceAccount", name: account, namespace: accountNamespace };
-  const event: Rule = { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] };
-  const roles = [
-    ...(namespaces ?? []).map((namespace) => ({ namespace, name, why: "rights for its pods there", rules: [...podRules(needs), event] })),
-    { namespace: "kube-node-lease", name: `${name}:leases`, why: "its nodes' leases", rules: leaseRules(needs) },
-    ...(namespaces === undefined || namespaces.includes(eventNamespace)
-      ? []
-      : [{ namespace: eventNamespace, name: `${name}:events`, why: "rights for events of its nodes", rules: [event] }]),
-  ];
+  const [inCluster, ...inNamespaces] = scopedRules(needs, namespaces);
   return [
     {
       why: "the program's service account",
       object: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: account, namespace: accountNamespace } },
     },
-    {
-      why: "rights in the whole cluster",
-      object: clusterRole(name, [...clusterRules(needs), ...(namespaces === undefined ? [...podRules(needs), event] : [])]),
-    },
+    { why: inCluster.why, object: clusterRole(name, inCluster.rules) },
     { why: "grants that to the service account", object: clusterRoleBinding(name, subject) },
-    ...roles.flatMap(({ namespace, name: roleName, why, rules }) => [
-      { why, object: role(namespace, roleName, rules) },
-      { why: "grants that to the service account", object: roleBinding(namespace, roleName, roleName, subject) },
+    ...inNamespaces.flatMap(({ namespace, suffix, why, rules }) => [
+      { why, object: role(namespace, `${name}${suffix}`, rules) },
+      { why: "grants that to the service account", object: roleBinding(namespace, `${name}${suffix}`, `${name}${suffix}`, subject) },
     ]),
     ...authenticationReader(name, subject, needs.kubeletApi),
   ];
 }
+
+/**
+ * Every single access that the program needs: what {@link serviceAccountRights} grants, one by one.
+ *
+ * @param namespaces - namespaces of the program's pods; default: all
+ */
+export function neededAccess(needs: AccessNeeds, namespaces?: readonly string[]): NeededAccess[] {
+  const readers = needs.kubeletApi?.publishedClientCa ? [{ namespace: "kube-system", rules: [authenticationReaderRule] }] : [];
+  return [...scopedRules(needs, namespaces), ...readers].flatMap(({ namespace, rules }) =>
+    rules.flatMap((rule) => accessesOf(rule, namespace)),
+  );
+}
+
+function accessesOf({ apiGroups, resources, verbs, resourceNames }: Rule, namespace: string | undefined): NeededAccess[] {
+  const names = resourceNames ?? [undefined];
+  return apiGroups.flatMap((apiGroup) =>
+    resources.flatMap((path) => {
+      const [resource = "", subresource] = path.split("/");
+      return verbs.flatMap((verb) => names.map((name) => ({ verb, group: apiGroup, resource, subresource, namespace, name })));
+    }),
+  );
+}
+
+/** The rules of a service account: first those in the whole cluster, then those in single namespaces. */
+function scopedRules(
+  needs: AccessNeeds,
+  namespaces: readonly string[] | undefined,
+): [ScopedRules, ...(ScopedRules & { readonly namespace: string })[]] {
+  const event: Rule = { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] };
+  const ofPods = [...podRules(needs), event];
+  return [
+    {
+      namespace: undefined,
+      suffix: "",
+      why: "rights in the whole cluster",
+      rules: [...clusterRules(needs), ...(namespaces === undefined ? ofPods : [])],
+    },
+    ...(namespaces ?? []).map((namespace) => ({ namespace, suffix: "", why: "rights for its pods there", rules: ofPods })),
+    { namespace: "kube-node-lease", suffix: ":leases", why: "its nodes' leases", rules: leaseRules(needs) },
+    ...(namespaces === undefined || namespaces.includes(eventNamespace)
+      ? []
+      : [{ namespace: eventNamespace, suffix: ":events", why: "rights for events of its nodes", rules: [event] }]),
+  ];
+}
+
+/** Source: kubernetes v1.36 bootstrappolicy, the role `extension-apiserver-authentication-reader` in kube-system. */
+const authenticationReaderRule: Rule = {
+  apiGroups: [""],
+  resources: ["configmaps"],
+  resourceNames: ["extension-apiserver-authentication"],
+  verbs: ["get", "list", "watch"],
+};
 
 /** Name of a program's service account, derived from its first node. */
 export function serviceAccountName(firstNode: string): string {

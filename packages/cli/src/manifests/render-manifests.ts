@@ -20,6 +20,20 @@ export interface Manifest {
 }
 
 /**
+ * What determines the program's access rights.
+ *
+ * @param setups - the nodes' providers
+ */
+export function accessNeeds(settings: Settings, setups: readonly ProviderSetup[]): AccessNeeds {
+  return {
+    nodes: settings.nodes.map(({ name, onShutdown }) => ({ name, onShutdown })),
+    readsClusterId: settings.cluster.id === undefined,
+    provisionsVolumes: setups.some(provisionsVolumes),
+    kubeletApi: kubeletApiNeeds(settings),
+  };
+}
+
+/**
  * Access rights of the program.
  *
  * @param namespaces - restricts a service account; default: all
@@ -32,12 +46,7 @@ export function rightsManifest(
   namespaces: readonly string[] | undefined,
   setups: readonly ProviderSetup[],
 ): Manifest {
-  const needs: AccessNeeds = {
-    nodes: settings.nodes.map(({ name, onShutdown }) => ({ name, onShutdown })),
-    readsClusterId: settings.cluster.id === undefined,
-    provisionsVolumes: setups.some(provisionsVolumes),
-    kubeletApi: kubeletApiNeeds(settings),
-  };
+  const needs = accessNeeds(settings, setups);
   if (runAs === "service-account") return { head: serviceAccountHead(namespaces), objects: serviceAccountRights(needs, namespaces) };
   const [node, second] = needs.nodes;
   if (!node) throw new RangeError("the settings have no node");

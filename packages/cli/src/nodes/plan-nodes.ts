@@ -15,19 +15,29 @@ export interface PlannedNode {
 
 /** Loads the providers of all nodes and checks their configuration. @throws ConfigError with one line for each problem */
 export async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
+  const planned: PlannedNode[] = [];
+  for (const index of loaded.settings.nodes.keys()) planned.push(await planNode(loaded, index, context));
+  return planned;
+}
+
+/**
+ * Loads the provider of one node and checks its configuration.
+ *
+ * @param index - index of the node in the settings
+ * @throws ConfigError with one line for each problem
+ */
+export async function planNode(loaded: LoadedSettings, index: number, context: Context): Promise<PlannedNode> {
   const { settings } = loaded;
+  const node = settings.nodes[index];
+  if (!node) throw new RangeError(`the settings have no node ${index}`);
   const { hostName } = context;
   const defaultAddress = defaultNodeAddress(settings.kubelet.address, context)?.address;
   const { virtualKubelet } = versionInfo();
-  const planned: PlannedNode[] = [];
-  for (const [index, node] of settings.nodes.entries()) {
-    const setup = await setUpProvider(loaded, index, context);
-    const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
-    planned.push({
-      setup,
-      options: { ...options, kubeletVersionOf: (kubernetes) => kubeletVersionOf(kubernetes, virtualKubelet) },
-      pods: toPodOptions(node),
-    });
-  }
-  return planned;
+  const setup = await setUpProvider(loaded, index, context);
+  const options = toNodeOptions(node, settings, { provider: setup.definition, hostName, defaultAddress });
+  return {
+    setup,
+    options: { ...options, kubeletVersionOf: (kubernetes) => kubeletVersionOf(kubernetes, virtualKubelet) },
+    pods: toPodOptions(node),
+  };
 }

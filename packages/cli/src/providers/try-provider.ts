@@ -47,6 +47,39 @@ export async function tryDescription(node: TriedNode, settings: Settings, contex
   }
 }
 
+/** Errors of the steps that only read; `undefined` for a step that succeeded or was not reached. */
+export interface AccessTrial {
+  /** Why the provider cannot be created. */
+  readonly created?: unknown;
+  /** Why the back end does not answer, or refuses the credentials. */
+  readonly answered?: unknown;
+  /** Why the node cannot be described. */
+  readonly described?: unknown;
+}
+
+/** Creates the provider, asks its back end whether it answers, and asks for a description of the node. Changes nothing. */
+export async function tryAccess(node: TriedNode, settings: Settings, context: Context): Promise<AccessTrial> {
+  try {
+    return await withProvider(node, settings, context, async (provider, signal): Promise<AccessTrial> => {
+      const answered = await problemOf(() => provider.checkAccess?.(signal) ?? provider.ping?.(signal));
+      if (answered !== undefined) return { answered };
+      return { described: await problemOf(() => provider.configureNode?.(signal)) };
+    });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return { created: error };
+  }
+}
+
+async function problemOf(step: () => Promise<unknown> | undefined): Promise<unknown> {
+  try {
+    await step();
+    return undefined;
+  } catch (error) {
+    return error ?? new Error("no reason was given");
+  }
+}
+
 /** Wraps the provider so that its rejection of its settings ends the program like every invalid setting. */
 export function refusingDefinition(node: TriedNode): ProviderDefinition {
   const { definition } = node.setup;

@@ -42,6 +42,11 @@ export interface NodeProvider {
   /** Checks that the back end answers. Must be cheap; called every ping interval, never twice at once. @throws if it does not answer */
   ping(signal: AbortSignal): Promise<void>;
   /**
+   * Checks that the back end answers and accepts the credentials, like {@link ping}, but only reads, at the back end and on this machine.
+   * `virtual-kubelet doctor` calls it beside a running program. Default: {@link ping}. @throws the reason
+   */
+  checkAccess?(signal: AbortSignal): Promise<void>;
+  /**
    * Milliseconds since the last successful ping during which the node stays Ready while the back end cannot be reached. Set it when pods
    * continue to run while the back end restarts. Only UnavailableError and DeadlineExceededError are tolerated. Default: 0.
    */

@@ -28,12 +28,17 @@ export function allNames({ dnsNames, ips }: ServingNames): string[] {
   return [...dnsNames, ...ips];
 }
 
+/** Returns the names and addresses that a certificate is not valid for. */
+export function missingNames(certificate: X509Certificate, { dnsNames, ips }: ServingNames): string[] {
+  return [
+    ...dnsNames.filter((name) => certificate.checkHost(name, { subject: "never" }) === undefined),
+    ...ips.filter((ip) => certificate.checkIP(ip) === undefined),
+  ];
+}
+
 /** Whether the certificate is valid for all names and addresses. It may be valid for others, too. */
-export function covers(certificate: X509Certificate, { dnsNames, ips }: ServingNames): boolean {
-  return (
-    dnsNames.every((name) => certificate.checkHost(name, { subject: "never" }) !== undefined) &&
-    ips.every((ip) => certificate.checkIP(ip) !== undefined)
-  );
+export function covers(certificate: X509Certificate, names: ServingNames): boolean {
+  return missingNames(certificate, names).length === 0;
 }
 
 /** Whether two sets of names are equal. */

@@ -11,7 +11,8 @@ import {
   type Metrics,
 } from "@virtual-kubelet/kube-client";
 
-const signerName = "kubernetes.io/kubelet-serving";
+/** Signer of serving certificates of nodes. */
+export const kubeletServingSigner = "kubernetes.io/kubelet-serving";
 
 /** A request as stored by the API server. */
 export interface SubmittedRequest {
@@ -47,7 +48,11 @@ export async function submitRequest(request: string, { client }: SigningRequestO
   const object: CertificateSigningRequest = {
     metadata: { name },
     // The signer requires exactly these usages for an elliptic-curve key.
-    spec: { request: Buffer.from(request).toString("base64"), signerName, usages: ["digital signature", "server auth"] },
+    spec: {
+      request: Buffer.from(request).toString("base64"),
+      signerName: kubeletServingSigner,
+      usages: ["digital signature", "server auth"],
+    },
   };
   try {
     return submitted(await client.create(resources.certificateSigningRequests, object, { signal }));

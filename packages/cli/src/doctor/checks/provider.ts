@@ -1,0 +1,55 @@
+import { isForbidden, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
+import { tryAccess, type AccessTrial } from "../../providers/try-provider.ts";
+import { ConfigError } from "../../program-error.ts";
+import type { NodeCheck } from "../check.ts";
+import { fail, pass, type Judgement } from "../finding.ts";
+import { refusals } from "./configuration.ts";
+
+/** Whether the provider's package is there, and its configuration is valid. */
+export const providerConfigurationCheck: NodeCheck = {
+  name: "provider.configuration",
+  async run({ planned, settings }) {
+    try {
+      const { setup } = await planned.own();
+      return [pass(`provider ${setup.definition.name}`)];
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return refusals(error, `virtual-kubelet providers ${settings.provider}   # lists its settings`);
+    }
+  },
+};
+
+/** Whether the back end answers, and accepts the credentials. */
+export const providerPingCheck: NodeCheck = {
+  name: "provider.ping",
+  async run({ planned, loaded, facts, settings }) {
+    const node = await planned.needed();
+    return judgeTrial(await tryAccess(node, loaded.settings, facts.context), settings.provider);
+  },
+};
+
+/** @param name - name of the provider */
+export function judgeTrial({ created, answered, described }: AccessTrial, name: string): Judgement[] {
+  const settings = `virtual-kubelet providers ${name}   # lists its settings`;
+  if (created !== undefined) return [{ ...explain(created, settings), check: "provider.ping" }];
+  if (answered !== undefined) return [explain(answered, settings)];
+  if (described !== undefined) return [pass("the back end answers"), { ...explain(described, settings), check: "provider.description" }];
+  return [pass("the back end answers"), { ...pass("the back end lets the provider describe the node"), check: "provider.description" }];
+}
+
+function explain(error: unknown, settings: string): Judgement {
+  const message = messageOf(error).replaceAll("\n", " ");
+  if (isUnauthorized(error))
+    return fail(
+      `the back end refuses the credentials: ${message}`,
+      settings,
+      "# renew token, password or certificate in --provider-config",
+    );
+  if (isForbidden(error))
+    return fail(
+      `the credentials lack a right at the back end: ${message}`,
+      settings,
+      "# grant that right at the back end; the provider's README lists the necessary ones",
+    );
+  return fail(message, settings, "# start the back end, or correct its address in --provider-config");
+}
