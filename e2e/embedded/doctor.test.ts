@@ -9,7 +9,8 @@ import { createServer as createTlsServer } from "node:https";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFakeNomad } from "../nomad/fake/start-fake-nomad.ts";
-import { account, DoctorRig, nodeName, type Diagnosis, type DoctorOptions } from "./support/doctor-rig.ts";
+import { complaintsOf, findingsOf } from "../support/doctor.ts";
+import { account, DoctorRig, nodeName, type DoctorOptions } from "./support/doctor-rig.ts";
 
 const { signal } = new AbortController();
 let rig: DoctorRig;
@@ -24,13 +25,6 @@ afterAll(async () => {
 
 /** The node's address in these tests, which other machines cannot reach. */
 const loopback = "warn node.addresses";
-
-/** Findings that are neither passed nor skipped, as `status check`. */
-function complaints({ findings }: Diagnosis): string[] {
-  return [
-    ...new Set(findings.filter(({ status }) => status === "warn" || status === "fail").map(({ status, check }) => `${status} ${check}`)),
-  ];
-}
 
 /** A fault that is put in on purpose. */
 interface Injected {
@@ -631,7 +625,7 @@ describe("doctor", () => {
   test("finds nothing that fails beside a healthy program that has the printed rights", async () => {
     const diagnosis = await rig.diagnose();
 
-    expect({ code: diagnosis.code, complaints: complaints(diagnosis) }).toEqual({ code: 0, complaints: [loopback] });
+    expect({ code: diagnosis.code, complaints: complaintsOf(diagnosis) }).toEqual({ code: 0, complaints: [loopback] });
     expect(diagnosis.findings.filter(({ status }) => status === "skip")).toEqual([]);
   });
 
@@ -640,7 +634,7 @@ describe("doctor", () => {
 
     const diagnosis = await rig.diagnose(words);
 
-    expect({ code: diagnosis.code, complaints: complaints(diagnosis) }).toEqual({ code: 0, complaints: [] });
+    expect({ code: diagnosis.code, complaints: complaintsOf(diagnosis) }).toEqual({ code: 0, complaints: [] });
   });
 
   test.for(faults)("finds $fault, only that, and names its mend", async ({ inject, found, says, repair }) => {
@@ -649,10 +643,10 @@ describe("doctor", () => {
 
     const diagnosis = await rig.diagnose(words, options);
 
-    expect(complaints(diagnosis).toSorted()).toEqual([...found].toSorted());
+    expect(complaintsOf(diagnosis).toSorted()).toEqual([...found].toSorted());
     expect(diagnosis.code).toBe(found.some((finding) => finding.startsWith("fail")) ? 1 : 0);
     const [status, check] = found[0].split(" ");
-    const first = diagnosis.findings.filter((finding) => finding.check === check && finding.status === status);
+    const first = findingsOf(diagnosis, check ?? "").filter((finding) => finding.status === status);
     expect(first.map(({ message }) => message).join("\n")).toMatch(says);
     expect(first.flatMap((finding) => finding.repair)).toContainEqual(expect.stringMatching(repair));
     expect(diagnosis.text).not.toContain("very-secret-token");

@@ -28,6 +28,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/conformance/zun", "zun", "testing"],
   ["e2e/control-plane/access-rights", "core", "cli"],
   ["e2e/control-plane/api-server-restart", "core", "kube-client"],
+  ["e2e/control-plane/doctor", "cli"],
   ["e2e/control-plane/faults", "core", "kube-client"],
   ["e2e/control-plane/instances", "core", "cli"],
   ["e2e/control-plane/kube-client", "kube-client"],

@@ -7,26 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "virtual-kubelet";
 import { testContext } from "../../../packages/cli/src/test-support/test-context.ts";
+import { parseDiagnosis, type Diagnosis } from "../../support/doctor.ts";
 import { Program } from "../../support/program.ts";
 import { soon } from "./program-rig.ts";
 
 const signal = new AbortController().signal;
-
-/** A finding in the output of `doctor -o json`. */
-interface Finding {
-  readonly check: string;
-  readonly status: "pass" | "warn" | "fail" | "skip";
-  readonly message: string;
-  readonly repair: readonly string[];
-}
-
-/** What one run of doctor said. */
-export interface Diagnosis {
-  readonly code: number;
-  readonly findings: readonly Finding[];
-  /** The whole output. */
-  readonly text: string;
-}
 
 /** How doctor is run. */
 export interface DoctorOptions {
@@ -96,8 +81,7 @@ export class DoctorRig implements AsyncDisposable {
     const context = testContext(clock, { cwd: this.folder, homeDir: this.folder, env: { HOME: this.folder, ...env } });
     const given = ["doctor", "-o", "json", "--kubeconfig", "kubeconfig", "--admin-kubeconfig", "admin", ...flagsOf(this.port), ...words];
     const code = await runProgram(given, context);
-    const text = context.stdout.text;
-    return { code, text: text + context.stderr.text, findings: (JSON.parse(text) as { findings: Finding[] }).findings };
+    return parseDiagnosis(code, context.stdout.text, context.stderr.text);
   }
 
   /** Writes a kubeconfig of another user. @returns its name */
