@@ -66,6 +66,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/start-up", "cli"],
   ["e2e/embedded/streaming", "streaming"],
   ["e2e/embedded/testing-guide/", "embedded-apiserver"],
+  ["e2e/embedded/tracing", "cli", "core"],
   ["e2e/embedded/upstream-command-lines", "cli"],
   ["e2e/embedded/virtual-node", "core"],
   ["e2e/embedded/virtual-time", "embedded-apiserver", "core"],

@@ -8,7 +8,7 @@ import { manifestFlags } from "./manifest-flags.ts";
 const settings: readonly CommandName[] = ["run", "config", "manifests", "doctor"];
 /** Commands that read the settings of a plan. */
 const planned: readonly CommandName[] = [...settings, "plan"];
-const noTracing = "traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up";
+const noTracing = "traces go to the OpenTelemetry collector that OTEL_EXPORTER_OTLP_ENDPOINT names; the guide Monitoring says how";
 const klog = "use --log-level and --log-format";
 
 const live: readonly Flag[] = [

@@ -22,6 +22,8 @@ import { ConfigError } from "../program-error.ts";
 import { refusingDefinition } from "../providers/try-provider.ts";
 import { runNodes } from "../nodes/run-nodes.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
+import { openTracing } from "../tracing/open-tracing.ts";
+import { planTracing } from "../tracing/tracing-settings.ts";
 import { versionInfo } from "../version-info.ts";
 
 /** Same as the default of `NodeOptions.leaseDurationSeconds`. */
@@ -46,7 +48,7 @@ async function plan(line: CommandLine, context: Context): Promise<{ loaded: Load
 }
 
 async function runDry(planned: readonly PlannedNode[], loaded: LoadedSettings, context: Context): Promise<number> {
-  for (const warning of [...loaded.warnings, ...(await checkRun(planned, loaded, context))])
+  for (const warning of [...loaded.warnings, ...planTracing(context.env).warnings, ...(await checkRun(planned, loaded, context))])
     context.stderr.write(`virtual-kubelet: ${warning}\n`);
   await using connection = await connect(loaded, context);
   const { text, isClear } = await dryRun(planned, loaded, connection, context);
@@ -59,6 +61,7 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   const { clock, random, signal } = context;
   // Served by the node's HTTPS server.
   using metrics = new PrometheusMetrics({ process: true });
+  await using _tracing = await untilAborted(openTracing({ env: context.env, clock, logger }), signal);
   const tracer = openTelemetryTracer();
   await using connection = await untilAborted(connect(loaded, context, metrics), signal);
   const nodes = planned.map(({ setup, options, pods }) => ({

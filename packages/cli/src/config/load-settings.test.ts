@@ -132,7 +132,7 @@ test("obsolete flags and variables cost a warning each, and nothing else", async
   expect(warnings).toEqual([
     "--namespace has no effect: a node takes all pods that are bound to it, in every namespace",
     "--klog.v has no effect: use --log-level and --log-format",
-    "JAEGER_AGENT_ENDPOINT has no effect: traces go to the OpenTelemetry SDK that the process is started with, and its own variables set it up",
+    "JAEGER_AGENT_ENDPOINT has no effect: traces go to the OpenTelemetry collector that OTEL_EXPORTER_OTLP_ENDPOINT names; the guide Monitoring says how",
   ]);
 });
 

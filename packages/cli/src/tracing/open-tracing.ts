@@ -1,0 +1,94 @@
+import { context, ProxyTracerProvider, trace } from "@opentelemetry/api";
+import { withDeadline } from "@virtual-kubelet/async";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import type { Logger } from "@virtual-kubelet/kube-client";
+import type { Context } from "../context.ts";
+import { versionInfo } from "../version-info.ts";
+import { loadTracingSdk, tracingPackages, type TracingSdk } from "./load-sdk.ts";
+import { planTracing, type Sampling, type TracingSettings } from "./tracing-settings.ts";
+import { WatchedExporter } from "./watched-exporter.ts";
+
+/** Time in which the last traces may leave at the end of the program. */
+const flushMs = 2_000;
+
+/** Options of {@link openTracing}. */
+export interface OpenTracingOptions extends Pick<Context, "env" | "clock"> {
+  readonly logger: Logger;
+  /** Loads the SDK's packages. Default: {@link loadTracingSdk}. */
+  readonly load?: (() => Promise<TracingSdk | undefined>) | undefined;
+}
+
+/**
+ * Sends traces to a collector if OpenTelemetry's environment variables say so, and no SDK is registered yet, as by `NODE_OPTIONS=--import …`.
+ * Never fails: a node must not depend on its traces. Spans wait in a queue of limited length, so that a collector that hangs or refuses
+ * delays nothing.
+ *
+ * @returns disposable that sends the last traces, for two seconds at most
+ */
+export async function openTracing({ env, clock, logger, load = loadTracingSdk }: OpenTracingOptions): Promise<AsyncDisposable> {
+  const nothing: AsyncDisposable = { [Symbol.asyncDispose]: async () => {} };
+  const { tracing, warnings } = planTracing(env);
+  for (const warning of warnings) logger.warn({}, warning);
+  if (!tracing) return nothing;
+  if (isRegistered()) {
+    logger.debug({}, "traces go to the OpenTelemetry SDK that the process was started with");
+    return nothing;
+  }
+  try {
+    const sdk = await load();
+    if (!sdk) {
+      logger.warn(
+        { endpoint: tracing.endpoint },
+        `no traces are sent: install the packages that send them: npm install ${tracingPackages.join(" ")}`,
+      );
+      return nothing;
+    }
+    const provider = register(sdk, tracing, logger);
+    logger.info({ endpoint: tracing.endpoint }, "traces are sent");
+    return {
+      [Symbol.asyncDispose]: async () => {
+        const deadline = { clock, timeoutMs: flushMs, what: "send the last traces" };
+        await withDeadline(deadline, new AbortController().signal, () => provider.shutdown()).catch((error: unknown) =>
+          logger.warn({ endpoint: tracing.endpoint, err: messageOf(error) }, "the last traces were not sent"),
+        );
+        trace.disable();
+        context.disable();
+      },
+    };
+  } catch (error) {
+    logger.warn({ endpoint: tracing.endpoint, err: messageOf(error) }, "no traces are sent: the OpenTelemetry SDK cannot be set up");
+    return nothing;
+  }
+}
+
+/** Whether an SDK has been registered in this process. */
+function isRegistered(): boolean {
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer("virtual-kubelet") !== undefined;
+}
+
+function register(sdk: TracingSdk, { endpoint, sampling, batching }: TracingSettings, logger: Logger): { shutdown(): Promise<void> } {
+  const { defaultResource, detectResources, envDetector, resourceFromAttributes } = sdk.resources;
+  const own = resourceFromAttributes({ "service.name": "virtual-kubelet", "service.version": versionInfo().virtualKubelet });
+  // The exporter and the detector read the environment by themselves.
+  const exporter = new WatchedExporter(new sdk.exporter.OTLPTraceExporter(), { endpoint, logger });
+  const provider = new sdk.trace.TracerProvider({
+    resource: defaultResource()
+      .merge(own)
+      .merge(detectResources({ detectors: [envDetector] })),
+    sampler: samplerOf(sdk, sampling),
+    spanProcessors: [new sdk.trace.BatchSpanProcessor({ exporter, ...batching })],
+  });
+  context.setGlobalContextManager(new sdk.context.AsyncLocalStorageContextManager().enable());
+  trace.setGlobalTracerProvider(provider);
+  return provider;
+}
+
+function samplerOf(
+  { trace: { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } }: TracingSdk,
+  sampling: Sampling,
+) {
+  const { share, followsParent } = sampling;
+  const root = share >= 1 ? new AlwaysOnSampler() : share <= 0 ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(share);
+  return followsParent ? new ParentBasedSampler({ root }) : root;
+}
