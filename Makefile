@@ -1,6 +1,6 @@
 # Needs Node.js 20 or newer, npm, make and git; all else, pnpm and Node.js 24 among it, comes from npm into node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help demo image test workflows e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate changeset version clean
+.PHONY: help demo image test workflows e2e-docker e2e-nomad e2e-zun bench conformance mutation docs lint fix build generate api changeset version clean
 
 PNPM := npx --yes $(shell sed -n 's/.*"packageManager": "\(.*\)".*/\1/p' package.json)
 # The workspace's own Node.js and tools come first.
@@ -62,6 +62,9 @@ fix: $(INSTALLED) ## Mend what lint and format can mend by themselves
 
 generate: $(INSTALLED) ## Write the generated parts of README.md and docs/
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/generate.ts
+
+api: $(INSTALLED) ## Write each package's api-report.md, in which a reviewer sees what changes for users
+	@$(BIN) node --conditions=@virtual-kubelet/source tools/api-reports.ts
 
 build: $(INSTALLED) ## Compile every package to its dist/
 	@$(PNPM) --silent build

@@ -21,7 +21,10 @@ function configure({ production = false }: { readonly production?: boolean }): K
         entry: ["src/{run,nomad,bare-loop,lease-under-load,our-node}.ts!", "src/embedding-host.mjs!"],
         project: ["src/**/*.{ts,mjs}!"],
       },
-      e2e: { entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/{try-packages,use-object-types}.ts"], project: ["**/*.ts"] },
+      e2e: {
+        entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/{second-zod,try-packages,use-object-types}.ts"],
+        project: ["**/*.ts"],
+      },
       tools: {
         entry: [
           "{conformance,e2e-docker,image,kubernetes-e2e,moby-engine,mutation,openapi-schemas}.ts!",

@@ -7,7 +7,7 @@ import { runAsProgram, type CheckResult } from "./check.ts";
 import { manifestProblems } from "./manifest-rules.ts";
 import { newProvider } from "./new-provider.ts";
 import { findPnpm, run } from "./run.ts";
-import { root, workspacePackages, type Manifest } from "./workspace.ts";
+import { root, readCatalog, workspacePackages, type Manifest } from "./workspace.ts";
 
 const name = "extra";
 
@@ -83,6 +83,7 @@ function manifestOf(top: string): readonly string[] {
   const { engines } = JSON.parse(readFileSync(join(top, "package.json"), "utf8")) as Manifest;
   return manifestProblems(owner, {
     engine: engines?.node ?? "",
+    catalog: readCatalog(top),
     readme: readFileSync(join(top, folder, "README.md"), "utf8"),
     documented: ["src/index.ts"],
     exists: (path) => existsSync(join(top, folder, path)),

@@ -4,13 +4,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { checkApiReports } from "./api-reports.ts";
 import { runAsProgram, type CheckResult } from "./check.ts";
 import { checkConsumerProject } from "./consumer-project.ts";
 import { checkCreatedProjects } from "./created-project.ts";
 import { checkInstalledSize } from "./installed-size.ts";
+import { checkZodVersions } from "./zod-versions.ts";
 import { manifestProblems } from "./manifest-rules.ts";
 import { packPackages, type PackedPackage } from "./packed-packages.ts";
-import { publishedPackages, root, type Manifest, type WorkspacePackage } from "./workspace.ts";
+import { publishedPackages, readCatalog, root, type Catalogs, type Manifest, type WorkspacePackage } from "./workspace.ts";
 
 function readIfThere(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
@@ -23,12 +25,13 @@ function documentedFiles(folder: string): readonly string[] {
   return own.entryPoints ?? packageOptions.entryPoints;
 }
 
-function checkManifest(owner: WorkspacePackage, engine: string): CheckResult {
+function checkManifest(owner: WorkspacePackage, engine: string, catalog: Catalogs["catalog"]): CheckResult {
   const folder = join(root, owner.folder);
   return {
     name: `manifest of ${owner.manifest.name}`,
     problems: manifestProblems(owner, {
       engine,
+      catalog,
       readme: readIfThere(join(folder, "README.md")),
       documented: documentedFiles(folder),
       exists: (path) => existsSync(join(folder, path)),
@@ -64,12 +67,14 @@ async function checkTarball({ owner, tarball }: PackedPackage): Promise<CheckRes
 /** Checks manifests; then builds, packs, installs, imports, type-checks and uses every published package, and creates projects with them. */
 export async function checkPackages(): Promise<CheckResult[]> {
   const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
-  const manifests = publishedPackages().map((owner) => checkManifest(owner, engines?.node ?? ""));
+  const catalog = readCatalog();
+  const manifests = publishedPackages().map((owner) => checkManifest(owner, engines?.node ?? "", catalog));
   const packed = await packPackages().catch((error: unknown) => messageOf(error));
   if (typeof packed === "string") return [...manifests, { name: "build and pack", problems: [packed] }];
-  const projects = [checkConsumerProject(packed), checkCreatedProjects(packed)];
+  const projects = [checkConsumerProject(packed), checkCreatedProjects(packed), checkZodVersions(packed)];
   const tarballs: CheckResult[] = [];
   for (const each of packed.packages) tarballs.push(await checkTarball(each));
+  tarballs.push(...checkApiReports());
   const results = (await Promise.all(projects)).flat();
   return [...manifests, ...tarballs, ...results, ...(await checkInstalledSize(packed))];
 }

@@ -20,7 +20,7 @@ const node24: NodeVersion = { major: 24, supports: () => true };
 const node22: NodeVersion = { major: 22, folder: node22Folder, supports: ({ manifest }) => manifest.name !== programName };
 
 /** Supported versions of TypeScript's compiler. */
-const compilers = [
+export const compilers = [
   { program: "tsc", version: 7 },
   { program: "tsc6", version: 6 },
 ] as const;

@@ -8,8 +8,12 @@ const manifest: Manifest = {
   name: "@virtual-kubelet/errdefs",
   version: "0.0.0",
   description: "Typed errors",
+  keywords: ["kubernetes", "kubelet", "virtual-kubelet", "errors"],
+  homepage: "https://github.com/virtual-kubelet/virtual-kubelet-ts/tree/main/packages/errdefs#readme",
+  bugs: { url: "https://github.com/virtual-kubelet/virtual-kubelet-ts/issues" },
   license: "Apache-2.0",
   type: "module",
+  sideEffects: false,
   repository: { type: "git", url: "git+https://github.com/virtual-kubelet/virtual-kubelet-ts.git", directory: "packages/errdefs" },
   engines: { node: libraryEngine },
   files: ["dist"],
@@ -23,6 +27,7 @@ const manifest: Manifest = {
 
 const context: ManifestContext = {
   engine: ">=24.11",
+  catalog: { yaml: "^2.8.0" },
   readme: "# @virtual-kubelet/errdefs\n\n    npm install @virtual-kubelet/errdefs\n\n- `yaml` reads configuration.\n",
   documented: ["src/index.ts"],
   exists: (path) => path === "src/index.ts",
@@ -51,9 +56,31 @@ describe("manifestProblems", () => {
       { dependencies: { yaml: "1", zod: "1" } },
       "packages/errdefs: README.md must list the dependency `zod` and say why it is needed",
     ],
+    [
+      "a dependency of a single version",
+      { dependencies: { yaml: "2.8.0" } },
+      'packages/errdefs: yaml is "2.8.0"; expected a range such as "^1.2.0", in the catalog of pnpm-workspace.yaml',
+    ],
+    [
+      "no keyword of its own",
+      { keywords: ["kubernetes", "kubelet", "virtual-kubelet"] },
+      "packages/errdefs: keywords must include what the package is about",
+    ],
+    [
+      "the homepage of another package",
+      { homepage: "https://example.com" },
+      'packages/errdefs: homepage is "https://example.com"; expected "https://github.com/virtual-kubelet/virtual-kubelet-ts/tree/main/packages/errdefs#readme"',
+    ],
+    ["modules with side effects", { sideEffects: true }, "packages/errdefs: sideEffects is true; expected false"],
     ["no description", { description: "" }, "packages/errdefs: description is missing"],
   ])("refuses %s", (_what, change, problem) => {
     expect(problems(change)).toContain(problem);
+  });
+
+  test("refuses a single version in the catalog", () => {
+    expect(problems({}, { catalog: { yaml: "2.8.0" } })).toContain(
+      'packages/errdefs: yaml is "2.8.0"; expected a range such as "^1.2.0", in the catalog of pnpm-workspace.yaml',
+    );
   });
 
   test("has the program ask for the workspace's Node.js", () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { programName, scope, sourceCondition } from "./scope.ts";
-import type { ExportEntry, WorkspacePackage } from "./workspace.ts";
+import type { ExportEntry, Manifest, WorkspacePackage } from "./workspace.ts";
 
 /** Facts about the workspace for the rules. */
 export interface ManifestContext {
@@ -8,6 +8,8 @@ export interface ManifestContext {
   readonly engine: string;
   /** The package's README.md; `undefined` if there is none. */
   readonly readme: string | undefined;
+  /** Ranges of others' packages, by name. */
+  readonly catalog: Readonly<Record<string, string>>;
   /** Entry points of TypeDoc, as paths in the package. */
   readonly documented: readonly string[];
   /** Whether a file exists in the package, by its path in it. */
@@ -20,7 +22,10 @@ export interface ManifestContext {
  */
 export const libraryEngine = "^22.21 || >=24.11";
 
-const repositoryUrl = "git+https://github.com/virtual-kubelet/virtual-kubelet-ts.git";
+const website = "https://github.com/virtual-kubelet/virtual-kubelet-ts";
+
+/** Keywords that every package has, besides its own. */
+const commonKeywords = ["kubernetes", "kubelet", "virtual-kubelet"];
 
 /** The name a package must have, by its folder. */
 function expectedName(folder: string): string {
@@ -50,6 +55,25 @@ function exportProblems(path: string, entry: ExportEntry, context: ManifestConte
   ];
 }
 
+function keywordProblems(keywords: readonly string[]): string[] {
+  const missing = commonKeywords.filter((keyword) => !keywords.includes(keyword));
+  return [
+    ...missing.map((keyword) => `keywords must include ${keyword}`),
+    ...(keywords.length > commonKeywords.length ? [] : ["keywords must include what the package is about"]),
+    ...keywords.filter((keyword, index) => keywords.indexOf(keyword) !== index).map((keyword) => `keywords has ${keyword} twice`),
+  ];
+}
+
+/** Dependencies of a single version: users who have another version of the library would get a second copy. */
+function pinProblems(manifest: Manifest, catalog: Readonly<Record<string, string>>): string[] {
+  const { dependencies, peerDependencies, optionalDependencies } = manifest;
+  return Object.entries({ ...dependencies, ...peerDependencies, ...optionalDependencies }).flatMap(([name, written]) => {
+    const range = written.startsWith("catalog:") ? (catalog[name] ?? "") : written;
+    if (written.startsWith("workspace:") || /^[\^~>]/.test(range)) return [];
+    return [`${name} is ${JSON.stringify(range)}; expected a range such as "^1.2.0", in the catalog of pnpm-workspace.yaml`];
+  });
+}
+
 /** Problems in a README.md: no title, no install line, an external dependency without an explanation. */
 function readmeProblems({ manifest }: WorkspacePackage, readme: string | undefined): string[] {
   if (readme === undefined) return ["README.md is missing"];
@@ -75,9 +99,14 @@ export function manifestProblems(owner: WorkspacePackage, context: ManifestConte
   };
   expect("name", manifest.name, expectedName(folder));
   if ((manifest.description ?? "") === "") problems.push("description is missing");
+  problems.push(...keywordProblems(manifest.keywords ?? []));
+  expect("homepage", manifest.homepage, `${website}/tree/main/${folder}#readme`);
+  expect("bugs", manifest.bugs, { url: `${website}/issues` });
   expect("license", manifest.license, "Apache-2.0");
   expect("type", manifest.type, "module");
-  expect("repository", manifest.repository, { type: "git", url: repositoryUrl, directory: folder });
+  // Nothing happens at import, so bundlers may drop what is not used.
+  expect("sideEffects", manifest.sideEffects, false);
+  expect("repository", manifest.repository, { type: "git", url: `git+${website}.git`, directory: folder });
   expect("engines.node", manifest.engines?.node, manifest.name === programName ? context.engine : libraryEngine);
   if (manifest.files?.includes("dist") !== true) problems.push("files must include dist");
   expect("publishConfig.access", manifest.publishConfig?.access, "public");
@@ -89,6 +118,6 @@ export function manifestProblems(owner: WorkspacePackage, context: ManifestConte
     manifest.publishConfig?.exports,
     Object.fromEntries(exported.map(([path, entry]) => [path, published(entry)])),
   );
-  problems.push(...readmeProblems(owner, context.readme));
+  problems.push(...pinProblems(manifest, context.catalog), ...readmeProblems(owner, context.readme));
   return problems.map((problem) => `${folder}: ${problem}`);
 }

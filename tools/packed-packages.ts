@@ -1,8 +1,7 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { findPnpm, type Ended } from "./run.ts";
-import { publishedPackages, root, type Catalogs, type WorkspacePackage } from "./workspace.ts";
+import { publishedPackages, readCatalog, root, type WorkspacePackage } from "./workspace.ts";
 
 /** A package packed as it would be published. */
 export interface PackedPackage {
@@ -39,9 +38,16 @@ async function buildAndPack(): Promise<PackedPackages> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const packages = await packInto(folder, pnpm);
-  const { catalog } = parse(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8")) as Catalogs;
   const tarballs = Object.fromEntries(packages.map(({ owner, tarball }) => [owner.manifest.name, `file:${tarball}`]));
-  return { folder, packages, tarballs, catalog, pnpm };
+  return { folder, packages, tarballs, catalog: readCatalog(), pnpm };
+}
+
+/** Builds all packages anew. @throws Error with the output of what failed */
+export async function buildPackages(pnpm?: Pnpm): Promise<void> {
+  // A folder may still contain files whose source is gone.
+  for (const owner of publishedPackages()) rmSync(join(root, owner.folder, "dist"), { recursive: true, force: true });
+  const { code, output } = await (pnpm ?? (await findPnpm()))(["--silent", "run", "build"]);
+  if (code !== 0) throw new Error(`cannot build the packages:\n${output}`);
 }
 
 /**
@@ -55,9 +61,7 @@ export async function packInto(folder: string, pnpm?: Pnpm): Promise<PackedPacka
     const { code, output } = await runPnpm(args, cwd);
     if (code !== 0) throw new Error(`cannot ${what}:\n${output}`);
   };
-  // A folder may still contain files whose source is gone.
-  for (const owner of publishedPackages()) rmSync(join(root, owner.folder, "dist"), { recursive: true, force: true });
-  await must("build the packages", ["--silent", "run", "build"]);
+  await buildPackages(runPnpm);
   return Promise.all(
     publishedPackages().map(async (owner) => {
       const { name, version } = owner.manifest;

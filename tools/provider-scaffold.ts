@@ -64,14 +64,16 @@ export function scaffoldProvider(top: string, { name, description, kind }: NewPr
 /** A manifest as all published packages have it. */
 function manifestFor(top: string, { name, description, kind }: NewProvider, packageName: string): object {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(top, templateFolders[kind], "package.json"), "utf8")) as Manifest;
-  const { license, repository, engines, publishConfig, exports } = JSON.parse(
+  const { license, homepage, bugs, repository, engines, publishConfig, exports } = JSON.parse(
     readFileSync(join(top, "packages/errdefs/package.json"), "utf8"),
   ) as Manifest;
   return {
     name: packageName,
     version: "0.0.0",
     description,
-    keywords: ["kubernetes", "kubelet", "virtual-kubelet"],
+    keywords: ["kubernetes", "kubelet", "virtual-kubelet", name],
+    homepage: homepage?.replace("packages/errdefs", `providers/${name}`),
+    bugs,
     license,
     repository: { ...repository, directory: `providers/${name}` },
     type: "module",

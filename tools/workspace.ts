@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { parse } from "yaml";
 
 /** The repository's top folder. */
 export const root: string = dirname(import.meta.dirname);
@@ -13,6 +14,9 @@ export interface Manifest {
   readonly version: string;
   readonly private?: boolean;
   readonly description?: string;
+  readonly keywords?: readonly string[];
+  readonly homepage?: string;
+  readonly bugs?: { readonly url?: string };
   readonly license?: string;
   readonly type?: string;
   readonly sideEffects?: unknown;
@@ -38,6 +42,11 @@ export interface Catalogs {
   readonly catalog: Readonly<Record<string, string>>;
   /** Further ones by name. */
   readonly catalogs: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** Versions of others' packages, by name: the main catalog of pnpm-workspace.yaml. */
+export function readCatalog(top: string = root): Catalogs["catalog"] {
+  return (parse(readFileSync(join(top, "pnpm-workspace.yaml"), "utf8")) as Catalogs).catalog;
 }
 
 /** A package of the workspace. */

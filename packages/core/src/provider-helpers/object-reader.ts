@@ -1,5 +1,5 @@
 import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
-import type { z } from "zod";
+import type { ConfigSchema } from "../provider/provider-definition.ts";
 
 /** Maximum number of reported objects, so that memory stays bounded; further ones are not reported. */
 const maxNamed = 1000;
@@ -37,14 +37,24 @@ export class ObjectReader<Kind extends string> {
     this.#options = options;
   }
 
-  /** @param id - default: the object's own. @returns `undefined` for an object that is skipped */
-  read<T>(kind: Kind, schema: z.ZodType<T>, value: unknown, id: string = this.#options.idOf(value) ?? "without an ID"): T | undefined {
-    const { success, data, error } = schema.safeParse(value);
-    if (success) {
+  /**
+   * Reads an object. The schema is of any version of zod, or has the same `safeParse`.
+   *
+   * @param id - default: the object's own
+   * @returns `undefined` for an object that is skipped
+   */
+  read<T>(
+    kind: Kind,
+    schema: Pick<ConfigSchema<T>, "safeParse">,
+    value: unknown,
+    id: string = this.#options.idOf(value) ?? "without an ID",
+  ): T | undefined {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) {
       this.#forget(this.#unread, kind, id);
-      return data;
+      return parsed.data;
     }
-    this.#name(this.#unread, kind, id, problemOf(error));
+    this.#name(this.#unread, kind, id, problemOf(parsed.error));
     return undefined;
   }
 
@@ -97,7 +107,11 @@ function cut(text: string, length: number): string {
 }
 
 /** Returns the first problem, without the value, which may be a secret. */
-export function problemOf({ issues: [issue] }: z.ZodError): string {
+export function problemOf({
+  issues: [issue],
+}: {
+  readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+}): string {
   const path = issue?.path.map(String).join(".") || "it";
   return `${path}: ${issue?.message ?? "cannot be read"}`;
 }
