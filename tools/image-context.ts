@@ -40,8 +40,14 @@ export async function makeImageContext(): Promise<ImageContext> {
   );
   if (code !== 0) throw new Error(`cannot install the packed program into ${app}:\n${output}`);
   // What only the installation needed; the paths in it are this machine's.
-  for (const name of ["pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules/.modules.yaml", "node_modules/.pnpm-workspace-state-v1.json"])
-    rmSync(join(app, name), { force: true });
+  for (const name of [
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    "node_modules/.modules.yaml",
+    "node_modules/.pnpm",
+    "node_modules/.pnpm-workspace-state-v1.json",
+  ])
+    rmSync(join(app, name), { recursive: true, force: true });
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "image", version, private: true, type: "module" }, undefined, 2));
   return { folder, version };
 }

@@ -220,6 +220,8 @@ test("an upgrade hands the nodes over within seconds, and so does a rollback; no
 });
 
 test("after the end of the release, its objects are gone, and the nodes and their pods stay until somebody removes them", async () => {
+  // As the notes say.
+  await machine.kubectl("drain", "vk-mock", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=60s");
   await helmSays("uninstall", release.name, "--namespace", release.namespace, "--wait", "--timeout", "3m");
 
   const kinds = "deployments,pods,configmaps,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,poddisruptionbudgets";

@@ -79,6 +79,7 @@ const values = z.strictObject({
       namespaces: z
         .array(namespaceName)
         .min(1)
+        .meta({ uniqueItems: true })
         .nullable()
         .default(null)
         .describe(

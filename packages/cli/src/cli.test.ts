@@ -317,11 +317,41 @@ test("two nodes' manifests have no object in common", async () => {
   expect(shared).toEqual(["Node vk-1", "Node vk-2"]);
 });
 
+test("manifests of a Deployment contain the rights of its service account, and say what the pod lacks", async () => {
+  await writeFile(join(folder, "nomad.json"), JSON.stringify({ address: "http://nomad:4646" }));
+  const words = "manifests deployment --provider nomad --nodename vk --provider-config nomad.json --image registry.example.com/vk:1";
+
+  const { code, out, err } = await program(words, { NOMAD_TOKEN: "t0p" });
+
+  expect(code).toBe(0);
+  expect(printed(out)).toEqual([
+    "ServiceAccount kube-system virtual-kubelet-vk",
+    "ClusterRole virtual-kubelet:serviceaccount:vk",
+    "ClusterRoleBinding virtual-kubelet:serviceaccount:vk",
+    "Role kube-node-lease virtual-kubelet:serviceaccount:vk:leases",
+    "RoleBinding kube-node-lease virtual-kubelet:serviceaccount:vk:leases",
+    "RoleBinding kube-system virtual-kubelet:serviceaccount:vk:authentication",
+    "ConfigMap kube-system virtual-kubelet-vk",
+    "Secret kube-system virtual-kubelet-vk-provider",
+    "Deployment kube-system virtual-kubelet-vk",
+  ]);
+  expect(out).not.toContain("t0p");
+  expect(err).toContain("complete the provider's configuration, and the pod lacks them: token (NOMAD_TOKEN)");
+});
+
 test.for([
   ["manifests rbac --provider mock --namespaces a", 64, "--namespaces: needs --run-as=service-account"],
   ["manifests rbac --provider mock --run-as service-account --namespaces a,B", 64, '--namespaces: "B": expected names of namespaces'],
   ["manifests rbac --provider mock --run-as root", 64, '--run-as: "root": expected node or service-account'],
   ["manifests rbac --config two.yaml", 78, "system:node:a can only be node a, but the configuration has 2 nodes"],
+  ["manifests deployment --provider mock", 64, '--image: "": expected the image of the program'],
+  ["manifests deployment --provider mock --image vk:1 --replicas two", 64, '--replicas: "two": expected a number of copies'],
+  ["manifests deployment --provider mock --image vk:1 --run-as node", 64, '--run-as: "node": expected service-account for a Deployment'],
+  [
+    "manifests deployment --provider mock --image vk:1 --cert-dir /var/x",
+    78,
+    '--cert-dir: "/var/x": expected no file of this machine, because the pod would not have it',
+  ],
   ["run --provider mock --dry-run", 78, "no cluster to talk to"],
 ] as const)("virtual-kubelet %s ends with %d, and prints nothing to apply", async ([line, code, message]) => {
   const nodes = "[{ name: a, provider: mock }, { name: b, provider: mock }]";

@@ -27,7 +27,7 @@ export const commands: readonly Command[] = [
   {
     name: "manifests",
     summary:
-      "print manifests for an administrator to apply before the program runs: access rights, the Node, or both (all); " +
+      "print manifests for kubectl apply: access rights (rbac), the Node, both (all), " +
       "or everything that runs the program in the cluster (deployment)",
     args: "rbac|node|all|deployment",
     words: ["rbac", "node", "all", "deployment"],
