@@ -59,6 +59,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/kubelet-api", "kubelet-api"],
   ["e2e/embedded/kubelet-proxy", "embedded-apiserver", "streaming"],
   ["e2e/embedded/plan", "cli"],
+  ["e2e/embedded/pictures", "cli", "tools"],
   ["e2e/embedded/port-forward", "streaming"],
   ["e2e/embedded/process-provider", "process-provider", "core"],
   ["e2e/embedded/proxy", "kube-client"],
