@@ -58,6 +58,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/hostile-tenant", "core", "docker", "mock", "nomad", "zun"],
   ["e2e/embedded/kubelet-api", "kubelet-api"],
   ["e2e/embedded/kubelet-proxy", "embedded-apiserver", "streaming"],
+  ["e2e/embedded/monitoring-guide", "metrics", "cli"],
   ["e2e/embedded/plan", "cli"],
   ["e2e/embedded/pictures", "cli", "tools"],
   ["e2e/embedded/port-forward", "streaming"],

@@ -118,6 +118,10 @@ test("explain lists what it knows, in lines that fit 80 columns", async () => {
   expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
 });
 
+test("explain breaks no line within a command, so that it can be copied", async () => {
+  expect((await program("explain NodePorts")).out).toMatch(/`kubectl get pods -A --field-selector spec.nodeName=NODE -o wide`/);
+});
+
 test("explain prints JSON", async () => {
   expect(JSON.parse((await program("explain 78 -o json")).out)).toMatchObject([{ kind: "exit code", name: "78" }]);
 });

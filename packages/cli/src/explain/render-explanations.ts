@@ -5,6 +5,9 @@ import { firstOfEachList } from "./find-explanations.ts";
 /** Width that fits a terminal of 80 columns. */
 const width = 78;
 
+/** Stands for a space at which no line is broken. */
+const unbroken = "\u00a0";
+
 const headings: Readonly<Record<ExplanationKind, string>> = {
   "error code": "Error codes",
   reason: "Reasons of events, pods, containers and conditions",
@@ -46,6 +49,9 @@ export function renderList(all: readonly Explanation[]): string {
   return [...groups, 'Explain one: "virtual-kubelet explain NAME".', ""].join("\n");
 }
 
+/** Lines of a text. A command in backquotes stays on one line if it fits, so that it can be copied. */
 function indented(text: string, by: string = "  "): string[] {
-  return wrap(text, width - by.length).map((line) => `${by}${line}`);
+  const most = width - by.length;
+  const kept = text.replaceAll(/`[^`]+`/g, (command) => (command.length < most ? command.replaceAll(" ", unbroken) : command));
+  return wrap(kept, most).map((line) => `${by}${line.replaceAll(unbroken, " ")}`);
 }
