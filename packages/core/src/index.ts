@@ -57,7 +57,11 @@ export type { ConfigSchema, ProviderDefinition } from "./provider/provider-defin
 export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
 export type { Provider } from "./provider/provider.ts";
 export { refusableFields, supportsField, type RefusableField } from "./unsupported/refusable-fields.ts";
+export type { ConfigReason } from "./reasons/config-reasons.ts";
+export type { ContainerReason } from "./reasons/container-reasons.ts";
 export { coreReasons, type CoreReason } from "./reasons/core-reasons.ts";
+export type { NodeReason } from "./reasons/node-reasons.ts";
+export type { PodReason } from "./reasons/pod-reasons.ts";
 export type { ReasonCatalogue, ReasonInfo, ReasonPlace } from "./reasons/reason-info.ts";
 export type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "./provider/resolved-pod.ts";
 export type { VolumeFile, VolumePayload } from "./provider/volume-payload.ts";

@@ -1,7 +1,8 @@
 import type { CoreReason, ReasonInfo } from "@virtual-kubelet/core";
 
-/** Reasons that core does not have. */
-type OwnReason =
+/** A reason of the events and statuses of pods that this package runs. */
+export type PodRuntimeReason =
+  | CoreReason
   | "Pulling"
   | "Pulled"
   | "Created"
@@ -38,11 +39,8 @@ type OwnReason =
   | "VolumePermissionChangeInProgress"
   | "VolumeOnDisk";
 
-/** A reason of the events and statuses of pods that this package runs. */
-export type PodRuntimeReason = OwnReason | CoreReason;
-
 /** Every reason that this package adds to core's. Providers that use it have them in their definition. */
-export const podRuntimeReasons: Readonly<Record<OwnReason, ReasonInfo>> = {
+export const podRuntimeReasons: Readonly<Record<Exclude<PodRuntimeReason, CoreReason>, ReasonInfo>> = {
   Pulling: { on: ["podEvent"], meaning: "The image is being pulled.", remedy: "Nothing." },
   Pulled: { on: ["podEvent"], meaning: "The image has been pulled, or was there already.", remedy: "Nothing." },
   Created: { on: ["podEvent"], meaning: "The container has been created.", remedy: "Nothing." },

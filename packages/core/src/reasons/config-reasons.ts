@@ -2,7 +2,7 @@ import type { ReasonInfo } from "./reason-info.ts";
 
 type Kind = "ConfigMap" | "Secret";
 
-/** Reasons of {@link configReasons}. */
+/** Reasons about the ConfigMaps, Secrets and volumes of a pod. */
 export type ConfigReason =
   | "MandatoryConfigMapNotFound"
   | "MandatorySecretNotFound"

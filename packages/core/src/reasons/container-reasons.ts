@@ -1,6 +1,6 @@
 import type { ReasonInfo } from "./reason-info.ts";
 
-/** Reasons of {@link containerReasons}. */
+/** Reasons of containers, as a kubelet has them. */
 export type ContainerReason =
   | "ContainerCreating"
   | "PodInitializing"

@@ -1,6 +1,6 @@
 import type { ReasonInfo } from "./reason-info.ts";
 
-/** Reasons of {@link nodeReasons}. */
+/** Reasons of the node's events and conditions. */
 export type NodeReason =
   | "NodeReady"
   | "NodeNotReady"

@@ -1,6 +1,6 @@
 import type { ReasonInfo } from "./reason-info.ts";
 
-/** Reasons of {@link podReasons}. */
+/** Reasons by which a pod is refused, waits, or is lost, and those of its conditions and events. */
 export type PodReason =
   | "ProviderCreateSuccess"
   | "ProviderCreateFailed"
