@@ -31,6 +31,8 @@ import { renderProviderConfig, renderScriptFields } from "./provider-reference.t
 import { renderUpstreamCommandLines } from "./upstream-command-lines.ts";
 import { renderAdoption } from "./adoption.ts";
 import { folderProblems, readProviderList, renderProviderList } from "./provider-list.ts";
+import { configJsonSchema } from "../packages/cli/src/config/schema.ts";
+import { renderExampleFile, renderSettings } from "./site/settings-reference.ts";
 import { readGuides, readSiteOptions, renderGuideList } from "./site/guides.ts";
 import { templateFolders } from "./template-files.ts";
 import { root } from "./workspace.ts";
@@ -57,6 +59,16 @@ function guideList(): string {
 }
 
 const monitoringGuide = "docs/guides/monitoring.md";
+/** The configuration of every provider, as in its README. */
+async function providerSettings(): Promise<string> {
+  const own = readProviderList().filter(({ external }) => !external);
+  const parts = own.map(
+    async ({ tag, name }) => `### ${/\*\*(.+?)\*\*/.exec(name)?.[1] ?? name}\n\n${await renderProviderConfig(`providers/${tag}`)}`,
+  );
+  return (await Promise.all(parts)).join("\n\n");
+}
+
+const settingsGuide = "docs/guides/settings.md";
 const testingGuide = "docs/guides/testing-on-the-embedded-api-server.md";
 
 const regions: readonly GeneratedRegion[] = [
@@ -87,6 +99,9 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/testing.md", region: "mutation-scores", content: () => renderScores(readScores()) },
   { page: "providers/mock/README.md", region: "scripts", content: () => renderScriptFields() },
   { page: "docs/guides/configuration.md", region: "flags", content: () => renderFlags() },
+  { page: settingsGuide, region: "settings", content: () => renderSettings(configJsonSchema()) },
+  { page: settingsGuide, region: "example", content: () => `\`\`\`yaml\n${renderExampleFile(configJsonSchema(), "mock")}\n\`\`\`` },
+  { page: settingsGuide, region: "provider-settings", content: providerSettings },
   { page: "docs/guides/configuration.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/moving-from-upstream.md", region: "obsolete", content: () => renderObsolete() },
   { page: "docs/guides/moving-from-upstream.md", region: "upstream-command-lines", content: () => renderUpstreamCommandLines() },

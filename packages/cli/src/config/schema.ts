@@ -16,18 +16,28 @@ const quantity = /^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
 const kubeletVersion = /^v\d+\.\d+\.\d+([-+].*)?$/;
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
 
-const text = (): z.ZodString => z.string().min(1, { error: "expected some text" });
-const duration = (): z.ZodString =>
-  z.string().refine((value) => tryDurationMs(value) !== undefined, { error: "expected a duration such as 500ms, 30s or 1h30m" });
-const positiveDuration = (): z.ZodString =>
-  z.string().refine((value) => (tryDurationMs(value) ?? 0) > 0, { error: "expected a duration above 0, such as 500ms, 30s or 1h30m" });
-const textMap = (): z.ZodRecord<z.ZodString, z.ZodString> => z.record(z.string(), z.string());
-const quantities = z.record(
-  z.string(),
+// A setting without a default has an example in its metadata, for the reference of settings and for editors: `examples`, or `example` where
+// zod drops the former because the schema transforms its input.
+
+/** A text for which `holds` is true. `expected` goes into the error and, as a keyword, into the JSON Schema. */
+const checked = (expected: string, holds: (value: string) => boolean): z.ZodString =>
   z
-    .union([z.string().regex(quantity), z.number().nonnegative()], { error: "expected a quantity such as 20, 500m or 100Gi" })
-    .transform(String),
-);
+    .string()
+    .refine(holds, { error: `expected ${expected}` })
+    .meta({ expected });
+const text = (): z.ZodString => z.string().min(1, { error: "expected some text" });
+const duration = (): z.ZodString => checked("a duration such as 500ms, 30s or 1h30m", (value) => tryDurationMs(value) !== undefined);
+const positiveDuration = (): z.ZodString =>
+  checked("a duration above 0, such as 500ms, 30s or 1h30m", (value) => (tryDurationMs(value) ?? 0) > 0);
+const textMap = (): z.ZodRecord<z.ZodString, z.ZodString> => z.record(z.string(), z.string());
+const quantities = z
+  .record(
+    z.string(),
+    z
+      .union([z.string().regex(quantity), z.number().nonnegative()], { error: "expected a quantity such as 20, 500m or 100Gi" })
+      .transform(String),
+  )
+  .meta({ expected: "quantities such as 20, 500m or 100Gi" });
 
 /** Rules of the API server: a non-empty value of a label or taint, and the name part of a key after `/`. */
 const labelWord = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
@@ -77,15 +87,21 @@ const nodeSchema = z
       .string()
       .max(253, { error: "expected at most 253 characters" })
       .regex(subdomain, { error: "expected lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit" })
+      .meta({ expected: "lower-case letters, digits, '-' and '.', at most 253 characters" })
       .default(defaults.nodeName)
       .describe(helpOf("nodes[].name")),
     provider: z
       .string({ error: "expected a provider's name, such as mock" })
       .min(1, { error: "expected a provider's name, such as mock" })
       .describe(helpOf("nodes[].provider")),
-    providerConfig: z.unknown().optional().describe("the provider's configuration itself"),
+    providerConfig: z
+      .unknown()
+      .optional()
+      .meta({ examples: [{ pods: "500" }] })
+      .describe("the provider's configuration itself"),
     providerConfigFile: text()
       .optional()
+      .meta({ examples: ["mock.toml"] })
       .describe(`${helpOf("nodes[].providerConfigFile")}; relative to this file`),
     labels: textMap()
       .superRefine((labels, { addIssue }) => {
@@ -95,13 +111,22 @@ const nodeSchema = z
         }
       })
       .optional()
+      .meta({ examples: [{ "example.com/team": "a" }] })
       .describe("labels of the node"),
-    annotations: textMap().optional().describe("annotations of the node"),
+    annotations: textMap()
+      .optional()
+      .meta({ examples: [{ "example.com/contact": "team-a" }] })
+      .describe("annotations of the node"),
     taint: z
       .strictObject({
         disable: z.boolean().default(false).describe(helpOf("nodes[].taint.disable")),
         key: text().refine(isLabelKey, { error: labelKeyError }).default(providerTaintKey).describe(helpOf("nodes[].taint.key")),
-        value: z.string().refine(isLabelValue, { error: labelValueError }).optional().describe(helpOf("nodes[].taint.value")),
+        value: z
+          .string()
+          .refine(isLabelValue, { error: labelValueError })
+          .optional()
+          .meta({ examples: ["mock"] })
+          .describe(helpOf("nodes[].taint.value")),
         effect: z.enum(effects).default(defaults.taintEffect).describe(helpOf("nodes[].taint.effect")),
       })
       .prefault({})
@@ -109,38 +134,59 @@ const nodeSchema = z
     taints: z
       .array(
         z.strictObject({
-          key: text().refine(isLabelKey, { error: labelKeyError }),
-          value: z.string().refine(isLabelValue, { error: labelValueError }).optional(),
-          effect: z.enum(effects),
+          key: text().refine(isLabelKey, { error: labelKeyError }).describe("key of the taint"),
+          value: z.string().refine(isLabelValue, { error: labelValueError }).optional().describe("value of the taint; default: none"),
+          effect: z.enum(effects).describe("effect of the taint"),
         }),
       )
       .optional()
+      .meta({ examples: [[{ key: "example.com/gpu", value: "none", effect: "PreferNoSchedule" }]] })
       .describe("further taints"),
-    address: z
-      .string()
-      .refine(isNodeAddress, { error: "expected an IP address, or an IPv4 and an IPv6 address separated by a comma" })
+    address: checked("an IP address, or an IPv4 and an IPv6 address separated by a comma", isNodeAddress)
       .optional()
+      .meta({ examples: ["192.0.2.10"] })
       .describe(helpOf("nodes[].address")),
     kubeletPort: z.int().min(0).max(65_535).default(defaults.kubeletPort).describe(helpOf("nodes[].kubeletPort")),
-    capacity: quantities.optional().describe("amounts by resource name, which override those of the provider"),
-    operatingSystem: z.enum(["linux", "windows"]).optional().describe(helpOf("nodes[].operatingSystem")),
-    architecture: text().optional().describe("architecture that the node reports, with Go's names"),
+    capacity: quantities
+      .optional()
+      .meta({ example: { cpu: "16", memory: "64Gi", pods: "200" } })
+      .describe("amounts by resource name, which override those of the provider"),
+    operatingSystem: z
+      .enum(["linux", "windows"])
+      .optional()
+      .meta({ examples: ["linux"] })
+      .describe(helpOf("nodes[].operatingSystem")),
+    architecture: text()
+      .optional()
+      .meta({ examples: ["amd64"] })
+      .describe("architecture that the node reports, with Go's names"),
     kubeletVersion: z
       .string()
       .regex(kubeletVersion, { error: "expected a version such as v1.36.0" })
+      .meta({ expected: "a version such as v1.36.0" })
       .optional()
+      .meta({ examples: ["v1.36.0"] })
       .describe("kubelet version that the node reports; default: the API server's version with a suffix of this program"),
-    leaseDuration: z
-      .string()
-      .refine((value) => (tryDurationMs(value) ?? 0) >= 4_000, { error: "expected a duration of at least 4s" })
+    leaseDuration: checked("a duration of at least 4s", (value) => (tryDurationMs(value) ?? 0) >= 4_000)
       .optional()
+      .meta({ examples: ["40s"] })
       .describe("how long the lease is valid without renewal; default 40s"),
-    pingInterval: positiveDuration().optional().describe("interval between pings of the back end; default 10s"),
-    pingTimeout: positiveDuration().optional().describe("timeout of one ping; default 10s"),
+    pingInterval: positiveDuration()
+      .optional()
+      .meta({ examples: ["10s"] })
+      .describe("interval between pings of the back end; default 10s"),
+    pingTimeout: positiveDuration()
+      .optional()
+      .meta({ examples: ["10s"] })
+      .describe("timeout of one ping; default 10s"),
     pingTolerance: duration()
       .optional()
+      .meta({ examples: ["0s"] })
       .describe("how long the node stays Ready after the last successful ping of the back end; default: the provider's, else 0s"),
-    statusInterval: positiveDuration().optional().describe("interval between full reports without changes; default 5m"),
+    statusInterval: positiveDuration()
+      .optional()
+      .meta({ examples: ["5m"] })
+      .describe("interval between full reports without changes; default 5m"),
     onProviderDown: z.enum(["notReady", "condition"]).default(defaults.onProviderDown).describe(helpOf("nodes[].onProviderDown")),
     onShutdown: z.enum(["keep", "cordon", "drain", "delete"]).default(defaults.onShutdown).describe(helpOf("nodes[].onShutdown")),
     onUnsupported: unsupportedPolicy.default(defaults.onUnsupported).describe(helpOf("nodes[].onUnsupported")),
@@ -150,17 +196,40 @@ const nodeSchema = z
       .default(defaults.apiAccessVolume)
       .describe("what happens to a pod's kube-api-access volume if the provider does not support it: it is omitted, or the pod waits"),
     workers: z.int().min(1).default(defaults.workers).describe(helpOf("nodes[].workers")),
-    providerTimeout: positiveDuration().optional().describe("timeout of one call to the provider; default 5m"),
-    pollInterval: positiveDuration().optional().describe("interval between inventories of a provider that does not notify; default 5s"),
+    providerTimeout: positiveDuration()
+      .optional()
+      .meta({ examples: ["5m"] })
+      .describe("timeout of one call to the provider; default 5m"),
+    pollInterval: positiveDuration()
+      .optional()
+      .meta({ examples: ["5s"] })
+      .describe("interval between inventories of a provider that does not notify; default 5s"),
     orphans: z
       .strictObject({
-        enabled: z.boolean().optional().describe("default true; needs the cluster's id"),
-        grace: duration().optional().describe("minimum age of an orphan before it is removed; default 1m"),
-        interval: positiveDuration().optional().describe("interval between sweeps; default 5m"),
-        maxPerSweep: z.int().min(0).optional().describe("maximum removals per sweep; a larger sweep removes nothing; default 10"),
+        enabled: z
+          .boolean()
+          .optional()
+          .meta({ examples: [true] })
+          .describe("remove orphans; without the cluster's id they are never removed; default true"),
+        grace: duration()
+          .optional()
+          .meta({ examples: ["1m"] })
+          .describe("how long a pod must have been an orphan before it is removed; default 1m"),
+        interval: positiveDuration()
+          .optional()
+          .meta({ examples: ["5m"] })
+          .describe("interval between sweeps; default 5m"),
+        maxPerSweep: z
+          .int()
+          .min(0)
+          .optional()
+          .meta({ examples: [10] })
+          .describe(
+            "maximum number of removals in one sweep; if there are more orphans, none is removed and an event MassLossSuspected on the node says so; default 10",
+          ),
       })
       .optional()
-      .describe("removal of objects at the back end that belong to no pod"),
+      .describe("removal of pods at the back end that the API server does not have"),
   })
   .refine(({ providerConfig, providerConfigFile }) => providerConfig === undefined || providerConfigFile === undefined, {
     path: ["providerConfigFile"],
@@ -169,14 +238,21 @@ const nodeSchema = z
 
 const kubeletSchema = z
   .strictObject({
-    address: z
-      .string()
-      .refine((value) => isIP(value) !== 0, { error: "expected an IP address" })
+    address: checked("an IP address", (value) => isIP(value) !== 0)
       .default(defaults.kubeletAddress)
       .describe(helpOf("kubelet.address")),
-    clientCAFile: text().optional().describe(helpOf("kubelet.clientCAFile")),
-    tlsCertFile: text().optional().describe(helpOf("kubelet.tlsCertFile")),
-    tlsPrivateKeyFile: text().optional().describe(helpOf("kubelet.tlsPrivateKeyFile")),
+    clientCAFile: text()
+      .optional()
+      .meta({ examples: ["pki/client-ca.crt"] })
+      .describe(helpOf("kubelet.clientCAFile")),
+    tlsCertFile: text()
+      .optional()
+      .meta({ examples: ["pki/kubelet.crt"] })
+      .describe(helpOf("kubelet.tlsCertFile")),
+    tlsPrivateKeyFile: text()
+      .optional()
+      .meta({ examples: ["pki/kubelet.key"] })
+      .describe(helpOf("kubelet.tlsPrivateKeyFile")),
     tlsCipherSuites: z
       .union([z.string().transform((value) => value.split(",").map((name) => name.trim())), z.array(text())], {
         error: "expected names of cipher suites",
@@ -187,10 +263,14 @@ const kubeletSchema = z
         context.addIssue({ code: "custom", message: `expected cipher suites of ${knownCipherSuites.join(", ")}`, input: unknown });
       })
       .optional()
+      .meta({ example: ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"] })
       .describe(helpOf("kubelet.tlsCipherSuites")),
     tlsMinVersion: z.enum(["VersionTLS12", "VersionTLS13"]).default(defaults.tlsMinVersion).describe(helpOf("kubelet.tlsMinVersion")),
     serverTLSBootstrap: z.boolean().default(true).describe(helpOf("kubelet.serverTLSBootstrap")),
-    certDirectory: text().optional().describe(helpOf("kubelet.certDirectory")),
+    certDirectory: text()
+      .optional()
+      .meta({ examples: ["pki"] })
+      .describe(helpOf("kubelet.certDirectory")),
     anonymousAuth: z.boolean().default(false).describe(helpOf("kubelet.anonymousAuth")),
     authorizationMode: z.enum(["Webhook", "AlwaysAllow"]).default(defaults.authorizationMode).describe(helpOf("kubelet.authorizationMode")),
     authenticationTokenWebhook: z.boolean().default(true).describe(helpOf("kubelet.authenticationTokenWebhook")),
@@ -212,7 +292,9 @@ const kubeletSchema = z
     auditUserHeader: z
       .string()
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "expected the name of an HTTP header, such as X-Remote-User" })
+      .meta({ expected: "the name of an HTTP header, such as X-Remote-User" })
       .optional()
+      .meta({ examples: ["X-Remote-User"] })
       .describe(helpOf("kubelet.auditUserHeader")),
     extendWebSockets: z
       .boolean()
@@ -231,24 +313,40 @@ const kubeletSchema = z
   });
 
 const fileSchema = z.strictObject({
-  apiVersion: z.literal(configApiVersion),
-  kind: z.literal(configKind),
+  apiVersion: z.literal(configApiVersion).describe("version of the file's format"),
+  kind: z.literal(configKind).describe("kind of the file"),
   cluster: z
     .strictObject({
       kubeconfig: text()
         .optional()
+        .meta({ examples: ["kubeconfig"] })
         .describe(`${helpOf("cluster.kubeconfig")}; relative to this file`),
-      context: text().optional().describe(helpOf("cluster.context")),
-      id: text().optional().describe(helpOf("cluster.id")),
+      context: text()
+        .optional()
+        .meta({ examples: ["admin"] })
+        .describe(helpOf("cluster.context")),
+      id: text()
+        .optional()
+        .meta({ examples: ["cluster-1"] })
+        .describe(helpOf("cluster.id")),
       domain: z
         .string()
         .regex(subdomain, { error: "expected a DNS domain such as cluster.local" })
+        .meta({ expected: "a DNS domain such as cluster.local" })
         .default(defaults.clusterDomain)
         .describe(helpOf("cluster.domain")),
       apiServerForPods: z
         .strictObject({
-          host: text().describe("name or address that the API server's certificate is valid for"),
-          port: z.int().min(1).max(65_535).optional().describe("default 443"),
+          host: text()
+            .meta({ examples: ["api.example.com"] })
+            .describe("name or address that the API server's certificate is valid for"),
+          port: z
+            .int()
+            .min(1)
+            .max(65_535)
+            .optional()
+            .meta({ examples: [443] })
+            .describe("port of the API server for pods; default 443"),
         })
         .optional()
         .describe("address of the API server for pods outside the cluster's network; default: the service kubernetes"),
@@ -264,9 +362,7 @@ const fileSchema = z.strictObject({
     .describe("logging"),
   health: z
     .strictObject({
-      address: z
-        .string()
-        .refine(isHealthAddress, { error: "expected HOST:PORT, such as 127.0.0.1:10248, or off" })
+      address: checked("HOST:PORT, such as 127.0.0.1:10248, or off", isHealthAddress)
         .default(defaults.healthAddress)
         .describe(helpOf("health.address")),
     })
@@ -275,7 +371,10 @@ const fileSchema = z.strictObject({
   kubelet: kubeletSchema.prefault({}).describe("the nodes' HTTPS server: logs, exec, attach, port-forward, stats"),
   instance: z
     .strictObject({
-      identity: text().optional().describe(helpOf("instance.identity")),
+      identity: text()
+        .optional()
+        .meta({ examples: ["host-1"] })
+        .describe(helpOf("instance.identity")),
       standby: z.boolean().default(false).describe(helpOf("instance.standby")),
     })
     .prefault({})
