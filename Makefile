@@ -51,6 +51,7 @@ mutation: $(INSTALLED) ## Change lines of PACKAGE=core blind: its unit tests mus
 
 docs: $(INSTALLED) ## Documentation site into docs/site
 	@$(BIN) typedoc
+	@$(BIN) node tools/site/check-links.ts
 
 lint: $(INSTALLED) ## Lint, format, dead code, direction of imports, generated pages
 	@$(BIN) node --run lint

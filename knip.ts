@@ -31,8 +31,12 @@ function configure({ production = false }: { readonly production?: boolean }): K
           "{bundle-dependency,pack,pack-template,property-seed,protobuf-messages,record-api-answers,set-scope,test,write-object-types}.ts!",
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",
+          // Named in typedoc.json.
+          "site/typedoc-plugin.ts!",
+          // Bundled by the plugin.
+          "site/page-script.js!",
         ],
-        project: ["**/*.ts!", "!**/*.test.ts!"],
+        project: ["**/*.ts!", "site/*.js!", "!**/*.test.ts!"],
       },
       // Found by import.meta.resolve.
       "tools/node-22": { ignoreDependencies: ["node"] },

@@ -23,6 +23,7 @@ import { alerts } from "./monitoring/alerts.ts";
 import { rows } from "./monitoring/dashboard.ts";
 import { renderAlertGuide, renderPrometheusRule, renderRuleFile } from "./monitoring/render-alerts.ts";
 import { renderDashboard } from "./monitoring/render-dashboard.ts";
+import { updateNotices } from "./publication-notice.ts";
 import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
@@ -175,6 +176,7 @@ export async function generate(options: { readonly check: boolean }): Promise<Ch
   const results: CheckResult[] = [
     { name: "provider.yaml names the folders under providers/", problems: await problemsOf(providerProblems) },
     ...updateRecords(options),
+    updateNotices(options),
   ];
   for (const { page, region, content } of [...regions, ...conformanceRegions(), ...configRegions()]) {
     const problems = await problemsOf(async () => {

@@ -1,5 +1,6 @@
 /**
  * Replaces the text between `<!-- generated:NAME -->` and `<!-- /generated:NAME -->`. The marks stay.
+ * Without content, nothing but the marks is left.
  *
  * @throws Error if the page lacks the marks
  */
@@ -9,5 +10,6 @@ export function replaceRegion(page: string, name: string, content: string): stri
   const start = page.indexOf(open);
   const end = page.indexOf(close);
   if (start < 0 || end < start) throw new Error(`there is no region "${open} … ${close}" to write to`);
-  return `${page.slice(0, start + open.length)}\n\n${content.trim()}\n\n${page.slice(end)}`;
+  const inner = content.trim() === "" ? "" : `${content.trim()}\n\n`;
+  return `${page.slice(0, start + open.length)}\n\n${inner}${page.slice(end)}`;
 }

@@ -50,9 +50,11 @@ export function readGuide(path: string, page: string): Guide {
   return { path, ...parsed.data };
 }
 
-/** The guides in the order of the site. */
+const isGuide = (path: string): boolean => path.startsWith("docs/guides/");
+
+/** The guides in the order of the site. Other documents, such as decision records, have no front matter. */
 export function readGuides({ projectDocuments }: SiteOptions = readSiteOptions()): Guide[] {
-  return projectDocuments.map((path) => readGuide(path, readFileSync(join(root, path), "utf8")));
+  return projectDocuments.filter(isGuide).map((path) => readGuide(path, readFileSync(join(root, path), "utf8")));
 }
 
 /** The front page's list of guides, a heading for each category; `from` is the page's folder. */
@@ -70,7 +72,7 @@ export function renderGuideList(guides: readonly Guide[], categories: readonly s
 /** Guides that the site leaves out, and guides whose front matter does not say where they belong. */
 export function guideProblems(): string[] {
   const options = readSiteOptions();
-  const listed = options.projectDocuments;
+  const listed = options.projectDocuments.filter(isGuide);
   const existing = globSync("docs/guides/*.md", { cwd: root }).toSorted();
   const problems = existing
     .filter((path) => !listed.includes(path))

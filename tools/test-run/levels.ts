@@ -17,6 +17,7 @@ import { generate } from "../generate.ts";
 import { helm, logShipper, metricsServer, prometheusParser, promqlParser, promtail, promtool, upstreamE2e } from "../go-program.ts";
 import { makeImageContext } from "../image-context.ts";
 import { checkMetricUses } from "../metric-uses.ts";
+import { checkSite } from "../site/check-links.ts";
 import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
 import { run } from "../run.ts";
@@ -309,11 +310,11 @@ export const levels: readonly Level[] = [
   },
   {
     name: "docs",
-    about: "the documentation site, warnings as errors",
+    about: "the documentation site, warnings as errors; its links, with their anchors",
     quick: false,
     kind: "compute",
     hasFiles: false,
-    run: checks(async () => [await command("typedoc", "typedoc")]),
+    run: checks(async () => [await command("typedoc", "typedoc"), ...checkSite()]),
   },
   {
     name: "release",

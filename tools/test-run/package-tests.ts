@@ -65,6 +65,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/process-provider", "process-provider", "core"],
   ["e2e/embedded/proxy", "kube-client"],
   ["e2e/embedded/readme", "embedded-apiserver"],
+  ["e2e/embedded/settings-page", "cli"],
   ["e2e/embedded/start-up", "cli"],
   ["e2e/embedded/streaming", "streaming"],
   ["e2e/embedded/testing-guide/", "embedded-apiserver"],

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { withNotice } from "./publication-notice.ts";
+
+const marks = "<!-- generated:not-published -->\n\n<!-- /generated:not-published -->";
+
+test.for([
+  ["code", "# A\n\nText.\n\n", "```bash\ncd x\nnpm install @virtual-kubelet/core\n```\n"],
+  ["a paragraph", "# A\n\n", "First line,\nthen `npx virtual-kubelet run`.\n"],
+  ["code after other code", "```ts\nx();\n```\n\n", "```sh\nnpm create @virtual-kubelet/provider\n```\n"],
+] as const)("the notice is before %s with the first command", ([, before, rest]) => {
+  const page = withNotice(before + rest, false);
+  expect(page).toMatch(/Not on npm yet/);
+  expect(page.startsWith(`${before}<!-- generated:not-published -->\n\n> **Not on npm yet.**`)).toBe(true);
+  expect(page.endsWith(`<!-- /generated:not-published -->\n\n${rest}`)).toBe(true);
+});
+
+test("the notice is there once, however often it is written", () => {
+  const page = withNotice("```\nnpx virtual-kubelet\nnpx virtual-kubelet\n```\n", false);
+  expect(withNotice(page, false)).toBe(page);
+});
+
+test("once the packages are published, only the marks are left", () => {
+  const page = "# A\n\n```\nnpx virtual-kubelet\n```\n";
+  expect(withNotice(withNotice(page, false), true)).toBe(`# A\n\n${marks}\n\n\`\`\`\nnpx virtual-kubelet\n\`\`\`\n`);
+});
+
+test("a page without such a command stays as it is", () => {
+  const page = "# A\n\n```\nnpm install\nnpm run -s vk -- run\n```\n";
+  expect(withNotice(page, false)).toBe(page);
+});

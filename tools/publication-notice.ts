@@ -1,0 +1,53 @@
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CheckResult } from "./check.ts";
+import { replaceRegion } from "./marked-region.ts";
+import { root } from "./workspace.ts";
+
+/** The one switch: after the first release, set it to `true` and run `make generate`, and the notice is gone from every page. */
+const arePackagesPublished: boolean = false;
+
+const region = "not-published";
+
+const notice = [
+  "> **Not on npm yet.** Nothing of this project is published, so the `npm` and `npx` commands on this page do not work yet, and a package of such",
+  "> a name on npm would be somebody else's. Until the first release, [clone the",
+  "> repository](https://github.com/virtual-kubelet/virtual-kubelet-ts#two-commands) and type `npm run -s vk --` instead of `npx virtual-kubelet`.",
+].join("\n");
+
+/** A command that installs or runs a package of this project from npm. */
+const command = /\b(?:npm (?:install|i|create|init)|npx|pnpm (?:add|dlx|create)|yarn (?:add|dlx))\b[^\n`]*virtual-kubelet/;
+
+/** Pages for users. Those for contributors work in a clone, and templates become pages of somebody else's project. */
+const pages = ["README.md", "docs/guides/*.md", "{packages,providers,deploy}/**/README.md"];
+
+/** Adds an empty region for the notice before the paragraph or the code with the page's first such command, if it is not there yet. */
+function withRegion(page: string): string {
+  const found = command.exec(page);
+  if (found === null || page.includes(`<!-- generated:${region} -->`)) return page;
+  const before = page.slice(0, found.index);
+  const fences = [...before.matchAll(/^```/gm)];
+  const isInCode = fences.length % 2 === 1;
+  const start = isInCode ? (fences.at(-1)?.index ?? 0) : before.lastIndexOf("\n\n") + 2;
+  return `${page.slice(0, start)}<!-- generated:${region} -->\n\n<!-- /generated:${region} -->\n\n${page.slice(start)}`;
+}
+
+/** A page with the notice, or without it once the packages are published. Pages without such commands stay as they are. */
+export function withNotice(page: string, isPublished: boolean = arePackagesPublished): string {
+  const marked = withRegion(page);
+  return marked.includes(`<!-- generated:${region} -->`) ? replaceRegion(marked, region, isPublished ? "" : notice) : page;
+}
+
+/** Writes the notice into every page that shows such a command, or with `check` reports the pages on which it is not as it should be. */
+export function updateNotices({ check }: { readonly check: boolean }): CheckResult {
+  const paths = pages.flatMap((pattern) => globSync(pattern, { cwd: root, exclude: (path) => path.includes("node_modules") }));
+  const problems = paths.toSorted().flatMap((path) => {
+    const before = readFileSync(join(root, path), "utf8");
+    const after = withNotice(before);
+    if (after === before) return [];
+    if (check) return [`${path}: the notice about npm is missing or out of date; run \`make generate\` and commit the result`];
+    writeFileSync(join(root, path), after);
+    return [];
+  });
+  return { name: "pages with npm commands say whether the packages are published", problems };
+}
