@@ -4,7 +4,7 @@ import { conformanceSections } from "../e2e/kubernetes/conformance-page.ts";
 import { conformanceRecord, parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
 import { renderBrokenProviders } from "./broken-providers.ts";
 import { renderMatrix } from "./capability-matrix.ts";
-import { renderValues, renderValueTable } from "./chart/chart-files.ts";
+import { renderChart, renderValues, renderValueTable } from "./chart/chart-files.ts";
 import { renderRightsTemplate } from "./chart/rights-template.ts";
 import { valuesJsonSchema } from "./chart/values-schema.ts";
 import { printChecks, type CheckResult } from "./check.ts";
@@ -36,7 +36,7 @@ import { configJsonSchema } from "../packages/cli/src/config/schema.ts";
 import { renderExampleFile, renderSettings } from "./site/settings-reference.ts";
 import { readGuides, readSiteOptions, renderGuideList } from "./site/guides.ts";
 import { templateFolders } from "./template-files.ts";
-import { root } from "./workspace.ts";
+import { root, type Manifest } from "./workspace.ts";
 
 /** A page with a generated region. */
 interface GeneratedRegion {
@@ -125,6 +125,12 @@ const regions: readonly GeneratedRegion[] = [
   { page: "docs/guides/reasons.md", region: "exit-codes", content: async () => renderExitCodeEntries(await referenceExplanations()) },
 ];
 
+/** The chart's manifest with the version of the program's package. */
+function chartManifest(): string {
+  const { version } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8")) as Manifest;
+  return renderChart(readFileSync(join(root, "deploy/chart/Chart.yaml"), "utf8"), version);
+}
+
 /** A file that is generated as a whole. */
 interface GeneratedFile {
   readonly path: string;
@@ -135,6 +141,7 @@ const files: readonly GeneratedFile[] = [
   { path: "deploy/monitoring/alerts.yaml", content: () => renderRuleFile(alerts) },
   { path: "deploy/monitoring/prometheus-rule.yaml", content: () => renderPrometheusRule(alerts) },
   { path: "deploy/monitoring/dashboard.json", content: () => renderDashboard(rows) },
+  { path: "deploy/chart/Chart.yaml", content: chartManifest },
   { path: "deploy/chart/values.yaml", content: () => renderValues(valuesJsonSchema()) },
   { path: "deploy/chart/values.schema.json", content: () => `${JSON.stringify(valuesJsonSchema(), undefined, 2)}\n` },
   { path: "deploy/chart/templates/_rights.tpl", content: renderRightsTemplate },

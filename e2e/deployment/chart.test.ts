@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
 import { Program } from "../support/program.ts";
 import { chart, Helm, type AnyObject } from "./support/helm.ts";
 
@@ -184,6 +186,17 @@ test("secrets, sockets and tolerations get to the pod", async () => {
     ],
   });
   expect(spec.strategy).toMatchObject({ rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } });
+});
+
+test.each(["docs/guides/on-my-cluster.md", "deploy/chart/README.md"])("the values that %s shows are accepted", async (page) => {
+  const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+  const blocks = [...text.matchAll(/^ *```yaml\n([\s\S]*?)^ *```$/gm)].map(([, block = ""]) => parse(block) as object);
+  const shown = blocks.filter((block) => "config" in block);
+
+  const results = await Promise.all(shown.map((values) => helm.render(values)));
+
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(shown.map(() => [0, ""]));
+  expect(shown.length).toBeGreaterThan(0);
 });
 
 test.each<[string, object, RegExp]>([

@@ -51,8 +51,8 @@ function values(more: object = {}): object {
     providerSecret: "nomad",
     config: {
       nodes: [
-        { name: "vk-nomad", provider: "nomad", providerConfigFile: "nomad.json" },
         { name: "vk-mock", provider: "mock" },
+        { name: "vk-nomad", provider: "nomad", providerConfigFile: "nomad.json" },
       ],
       ...more,
     },
@@ -128,10 +128,13 @@ test("the chart brings up two nodes with two copies of the program, whose pods r
 
   const notes = await upgrade();
 
-  expect(notes).toContain("kubectl wait node/vk-nomad --for=condition=Ready");
+  expect(notes).toContain("kubectl wait node/vk-mock --for=condition=Ready");
   for (const node of ["vk-nomad", "vk-mock"]) await machine.kubectl("wait", `node/${node}`, "--for=condition=Ready", "--timeout=60s");
   const pods = await machine.pods(release.namespace, release.label);
   expect(pods.map(({ spec }) => spec?.nodeName)).toEqual(["machine-1", "machine-1"]);
+  const [, overrides = ""] = /kubectl run hello --image=nginx --overrides='(.*)'/.exec(notes) ?? [];
+  await machine.kubectl("run", "hello", "--image=nginx", `--overrides=${overrides}`);
+  await machine.kubectl("wait", "pod/hello", "--for=condition=Ready", "--timeout=60s");
   await machine.apply(deployment("web", "vk-nomad", 3), deployment("script", "vk-mock", 1));
   await machine.kubectl("rollout", "status", "deployment/web", "--timeout=120s");
   await machine.kubectl("rollout", "status", "deployment/script", "--timeout=60s");

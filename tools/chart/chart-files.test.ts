@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { renderValues, renderValueTable } from "./chart-files.ts";
+import { renderChart, renderValues, renderValueTable } from "./chart-files.ts";
 import { valuesJsonSchema } from "./values-schema.ts";
 
 const schema = {
@@ -22,6 +22,12 @@ test("every value stands below its description, with its default", () => {
     '  tag: ""',
     "",
   ]);
+});
+
+test("the chart has the program's version", () => {
+  expect(renderChart("apiVersion: v2\nversion: 0.0.0\nappVersion: 0.0.0\n", "1.2.3")).toBe(
+    "apiVersion: v2\nversion: 1.2.3\nappVersion: 1.2.3\n",
+  );
 });
 
 test("the table has a row for each value, with its path", () => {

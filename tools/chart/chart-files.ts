@@ -57,6 +57,11 @@ function rows(schema: ValueSchema, prefix: string): string[] {
     });
 }
 
+/** Chart.yaml with the program's version, which is also the chart's. */
+export function renderChart(chart: string, version: string): string {
+  return chart.replace(/^version: .*$/m, `version: ${version}`).replace(/^appVersion: .*$/m, `appVersion: ${version}`);
+}
+
 function isSection(name: string, { properties }: ValueSchema): boolean {
   return properties !== undefined && !opaque.has(name);
 }
