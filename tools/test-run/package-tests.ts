@@ -31,6 +31,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/control-plane/doctor", "cli"],
   ["e2e/control-plane/faults", "core", "kube-client"],
   ["e2e/control-plane/instances", "core", "cli"],
+  ["e2e/control-plane/join", "cli", "kubelet-api"],
   ["e2e/control-plane/kube-client", "kube-client"],
   ["e2e/control-plane/kubelet-access", "kubelet-api"],
   ["e2e/control-plane/launcher", "testing"],

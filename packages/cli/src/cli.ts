@@ -16,6 +16,7 @@ interface CommandModule {
 /** Loads the implementation of each command on demand, so that help does not load the node's code. */
 const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   run: () => import("./commands/run.ts"),
+  join: () => import("./commands/join.ts"),
   demo: () => import("./commands/demo.ts"),
   providers: () => import("./commands/providers.ts"),
   config: () => import("./commands/config.ts"),

@@ -22,7 +22,13 @@ export { DecodeError, isDecodeError } from "./errors/decode-error.ts";
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./transport/http-transport.ts";
 export { listAll } from "./rest/list-all.ts";
-export { inClusterCredentials, loadCredentials, type LoadCredentialsOptions } from "./credentials/load-credentials.ts";
+export {
+  fixedCredentials,
+  inClusterCredentials,
+  loadCredentials,
+  type FixedCredentialsOptions,
+  type LoadCredentialsOptions,
+} from "./credentials/load-credentials.ts";
 export { silentLogger, type LogFields, type Logger } from "./telemetry/logger.ts";
 export { noMetrics, type MetricLabels, type Metrics } from "./telemetry/metrics.ts";
 export type {

@@ -7,6 +7,7 @@ export type { AccessAttributes, AccessControl, AccessDecision, CredentialSource,
 export { ClientCaConfigMap, type ClientCaConfigMapOptions } from "./authentication/client-ca-config-map.ts";
 export { openClientCaFile, type ClientCaFileOptions } from "./authentication/client-ca-file.ts";
 export { noClientCa, type ClientCa } from "./authentication/client-ca.ts";
+export { bootstrapClientCertificate, type BootstrapOptions } from "./certificates/bootstrap-client-certificate.ts";
 export { openCertificateFiles, type CertificateFilesOptions } from "./certificates/certificate-files.ts";
 export { openCertificateManager, type CertificateManager, type CertificateManagerOptions } from "./certificates/certificate-manager.ts";
 export {
@@ -16,6 +17,15 @@ export {
   type PendingRequest,
   type StoredCertificates,
 } from "./certificates/certificate-store.ts";
+export {
+  openClientCertificateManager,
+  type ClientCertificateManager,
+  type ClientCertificateManagerOptions,
+} from "./certificates/client-certificate-manager.ts";
+export { clientCertificatePath, openClientCertificateStore } from "./certificates/client-certificate-store.ts";
+export { certificateUser } from "./certificates/client-certificate.ts";
+export { writePrivateFile } from "./certificates/private-file.ts";
+export type { SigningRequestOptions, SubmittedRequest } from "./certificates/signing-request.ts";
 export type { KeyPairSource } from "./certificates/key-pair.ts";
 export { missingNames, servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
 export { kubeletServingSigner } from "./certificates/signing-request.ts";

@@ -14,6 +14,11 @@ export interface Command {
 export const commands: readonly Command[] = [
   { name: "run", summary: "join a cluster as a node, and run the pods bound to it" },
   {
+    name: "join",
+    summary: "get the credentials of a node: find the cluster by a bootstrap token, request a certificate, and write a kubeconfig",
+    args: "[HOST:PORT]",
+  },
+  {
     name: "demo",
     summary: "start a demo cluster with a virtual node; needs only Node.js",
   },

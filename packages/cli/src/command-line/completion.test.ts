@@ -13,7 +13,7 @@ function completeInBash(...words: string[]): string[] {
 }
 
 test.for<[words: string[], offered: string[]]>([
-  [[""], ["run", "demo", "providers", "config", "manifests", "doctor", "plan", "explain", "completion", "version", "help"]],
+  [[""], ["run", "join", "demo", "providers", "config", "manifests", "doctor", "plan", "explain", "completion", "version", "help"]],
   [["co"], ["config", "completion"]],
   [
     ["run", "--provider"],

@@ -58,6 +58,11 @@ export function valueOf({ flags }: CommandLine, name: string): string | undefine
   return flags.findLast(({ flag }) => flag.name === name)?.text;
 }
 
+/** All values given for a flag that may be repeated. */
+export function valuesOf({ flags }: CommandLine, name: string): string[] {
+  return flags.filter(({ flag }) => flag.name === name).map(({ text }) => text);
+}
+
 /** Whether a boolean flag is on. @throws UsageError for a value that is not a boolean */
 export function isOn(line: CommandLine, name: string): boolean {
   const text = valueOf(line, name) ?? "false";

@@ -1,5 +1,6 @@
 export type CommandName =
   | "run"
+  | "join"
   | "demo"
   | "version"
   | "providers"

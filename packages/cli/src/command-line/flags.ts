@@ -1,6 +1,8 @@
 import { providerTaintKey } from "@virtual-kubelet/core";
 import { defaults } from "../config/defaults.ts";
+import { commandNames } from "./commands.ts";
 import type { CommandName, Flag, FlagType } from "./flag.ts";
+import { joinFlags } from "./join-flags.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 import { manifestFlags } from "./manifest-flags.ts";
 
@@ -33,7 +35,7 @@ const live: readonly Flag[] = [
     name: "nodename",
     type: "string",
     value: "NAME",
-    commands: planned,
+    commands: [...planned, "join"],
     path: "nodes[].name",
     env: ["DEFAULT_NODE_NAME"],
     default: defaults.nodeName,
@@ -270,6 +272,7 @@ const live: readonly Flag[] = [
     default: "none, the program's own identity asks",
     help: "kubeconfig of somebody who may use the node proxy or read logs of pods, to find out whether the API server reaches the node",
   },
+  ...joinFlags,
 
   { name: "once", type: "boolean", commands: ["demo"], help: "exit as soon as the Deployment's pods run" },
   {
@@ -303,7 +306,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["text", "json"],
-    commands: ["version", "providers", "doctor", "plan", "explain"],
+    commands: ["version", "providers", "doctor", "plan", "explain", "join"],
     default: "text",
     help: "output format",
   },
@@ -321,7 +324,7 @@ const live: readonly Flag[] = [
     name: "help",
     short: "h",
     type: "boolean",
-    commands: ["run", "demo", "version", "providers", "config", "manifests", "doctor", "plan", "explain", "completion", "help"],
+    commands: commandNames,
     help: "show this help",
   },
 ];

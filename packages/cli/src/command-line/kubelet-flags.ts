@@ -81,13 +81,21 @@ export const kubeletFlags: readonly Flag[] = [
     help: "request the serving certificate and its renewals from the cluster (CertificateSigningRequest)",
   },
   {
+    name: "rotate-certificates",
+    type: "boolean",
+    commands,
+    path: "kubelet.rotateCertificates",
+    default: "true",
+    help: "renew the node's client certificate from virtual-kubelet join before it expires (CertificateSigningRequest)",
+  },
+  {
     name: "cert-dir",
     type: "string",
     value: "DIR",
-    commands,
+    commands: [...commands, "join"],
     path: "kubelet.certDirectory",
     default: "/var/lib/virtual-kubelet/NAME/pki for root, else ~/.local/state/virtual-kubelet/NAME/pki",
-    help: "folder where the server's certificates and keys are kept",
+    help: "folder where the node's certificates and keys are kept",
   },
   {
     name: "anonymous-auth",

@@ -3,7 +3,7 @@ import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import { loadSettings } from "../config/load-settings.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { choiceOf, type CommandLine } from "../command-line/flag-parser.ts";
+import { choiceOf, valuesOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { readManifests } from "../plan/read-manifests.ts";
 import { renderPlan, withoutSecrets, type ShownPlan } from "../plan/render-plan.ts";
 import { ProgramError, UsageError } from "../program-error.ts";
@@ -14,7 +14,7 @@ const noClusterId = "00000000-0000-0000-0000-000000000000";
 
 /** `plan`: prints what the provider would send to its back end for the pods in a file. Contacts neither the cluster nor the back end. */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
-  const files = line.flags.filter(({ flag }) => flag.name === "filename").map(({ text }) => text);
+  const files = valuesOf(line, "filename");
   if (files.length === 0) throw new UsageError("plan: missing --filename FILE with a pod");
   const format = choiceOf(line, "output", "text");
   const plans = await makePlans(line, files, context);

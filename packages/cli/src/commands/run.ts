@@ -15,6 +15,7 @@ import { isOn, type CommandLine } from "../command-line/flag-parser.ts";
 import { startHealthServer, type HealthCheck } from "../health/health-server.ts";
 import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
+import { rotateClientCertificate } from "../join/rotate-client-certificate.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { lockNode } from "../nodes/node-lock.ts";
 import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
@@ -99,6 +100,9 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   const renderAll = async (): Promise<string> =>
     renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
   const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
+  const nodeNames = nodes.map(({ name }) => name);
+  const rotation = { nodeNames, loaded, connection, context, logger, metrics };
+  await using _rotation = await untilAborted(rotateClientCertificate(rotation), signal);
   await using _servers = await untilAborted(openKubeletServers(servers), signal);
   const checks = (): HealthCheck[] => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs));
   await using _health = await untilAborted(openHealth(loaded, logger, checks), signal);

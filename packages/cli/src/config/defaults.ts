@@ -21,6 +21,7 @@ export const defaults = {
   apiAccessVolume: "drop",
   startupTimeout: "0s",
   shutdownTimeout: "30s",
+  joinTimeout: "5m",
   healthAddress: "127.0.0.1:10248",
   logLevel: "info",
   logFormat: "auto",

@@ -50,9 +50,14 @@ export async function loadSettings(line: CommandLine, context: Context): Promise
     nameOf,
     resolvePath: (path, value) => {
       const folder = file && merged.sourceOf(path).kind === "file" ? resolve(file.path, "..") : context.cwd;
-      return resolve(folder, value.replace(/^~(?=\/|$)/, context.homeDir));
+      return absolutePath(folder, value, context);
     },
   };
+}
+
+/** Makes a path absolute; `~` is the home folder. */
+export function absolutePath(folder: string, path: string, { homeDir }: Pick<Context, "homeDir">): string {
+  return resolve(folder, path.replace(/^~(?=\/|$)/, homeDir));
 }
 
 function configFileOf(line: CommandLine, { env, cwd }: Context): ConfigFile | undefined {

@@ -267,6 +267,7 @@ const kubeletSchema = z
       .describe(helpOf("kubelet.tlsCipherSuites")),
     tlsMinVersion: z.enum(["VersionTLS12", "VersionTLS13"]).default(defaults.tlsMinVersion).describe(helpOf("kubelet.tlsMinVersion")),
     serverTLSBootstrap: z.boolean().default(true).describe(helpOf("kubelet.serverTLSBootstrap")),
+    rotateCertificates: z.boolean().default(true).describe(helpOf("kubelet.rotateCertificates")),
     certDirectory: text()
       .optional()
       .meta({ examples: ["pki"] })
@@ -392,6 +393,11 @@ const fileSchema = z.strictObject({
     })
     .describe("nodes that this program runs; a flag for a node applies to all of them"),
 });
+
+/** Whether the text is the name of a node. */
+export function isNodeName(value: string): boolean {
+  return nodeSchema.shape.name.safeParse(value).success;
+}
 
 /** Schema of the merged configuration. */
 export const settingsSchema: z.ZodType<Settings> = fileSchema;

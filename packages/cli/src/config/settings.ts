@@ -75,6 +75,7 @@ interface KubeletSettings {
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
   readonly serverTLSBootstrap: boolean;
+  readonly rotateCertificates: boolean;
   /** Default: a folder of the node in the state directory of root or of the user. */
   readonly certDirectory?: string | undefined;
   readonly anonymousAuth: boolean;

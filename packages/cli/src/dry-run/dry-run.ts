@@ -6,6 +6,7 @@ import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Connection } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { lockHolder } from "../nodes/node-lock.ts";
+import { ownUser } from "../own-user.ts";
 import { tryDescription, type TriedNode } from "../providers/try-provider.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 
@@ -39,26 +40,14 @@ export async function dryRun(
   context: Context,
 ): Promise<DryRun> {
   const deps = { loaded, client, context };
-  const user = await read(context, "get the program's identity", (signal) =>
-    client.raw("POST", selfSubjectReviews, selfSubjectReview, { signal }),
-  );
-  const userName = user.kind === "there" ? userNameIn(user.object) : undefined;
+  const user = await read(context, "get the program's identity", (signal) => ownUser(client, signal));
+  const userName = user.kind === "there" ? user.object : undefined;
   const reports: NodeReport[] = [];
   for (const node of nodes) reports.push(await reportOf(node, userName, deps));
   const identity = userName ?? (user.kind === "unknown" ? `unknown: ${user.why}` : "unknown: the API server does not tell");
   const head = `Dry run: nothing is changed.\nAPI server: ${server}\nIdentity: ${identity}\n`;
   const advice = "To print access rights and a Node to apply beforehand: virtual-kubelet manifests all\n";
   return { text: [head, ...reports.map(({ text }) => text), advice].join("\n"), isClear: reports.every(({ isClear }) => isClear) };
-}
-
-/** Not stored. Source: kubernetes.io, SelfSubjectReview, in every API server from 1.28 on. */
-const selfSubjectReviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-const selfSubjectReview = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
-
-function userNameIn(review: unknown): string | undefined {
-  const { status } = Object(review) as { readonly status?: { readonly userInfo?: { readonly username?: unknown } } };
-  const name = status?.userInfo?.username;
-  return typeof name === "string" ? name : undefined;
 }
 
 /** Prefix of the user names of nodes. */

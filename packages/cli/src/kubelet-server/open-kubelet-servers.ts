@@ -9,6 +9,7 @@ import {
   type ClientCa,
   type KubeletServer,
 } from "@virtual-kubelet/kubelet-api";
+import { Background } from "../background.ts";
 import { ms } from "../config/node-options.ts";
 import { ConfigError } from "../program-error.ts";
 import { isEveryAddress } from "./node-address.ts";
@@ -151,29 +152,5 @@ async function asConfigError<T>({ loaded }: CertificateOptions, path: readonly s
   } catch (error) {
     if (!isInvalidInput(error)) throw error;
     throw new ConfigError(`${loaded.nameOf(path)}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-/** Tasks that run until disposed. */
-class Background implements AsyncDisposable {
-  readonly #stop = new AbortController();
-  readonly #tasks: Promise<void>[] = [];
-  readonly #onError: (error: unknown) => void;
-
-  constructor(onError: (error: unknown) => void) {
-    this.#onError = onError;
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  start(task: (signal: AbortSignal) => Promise<void>): void {
-    this.#tasks.push(task(this.#stop.signal).catch(this.#onError));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new Error("the program stops"));
-    await Promise.all(this.#tasks);
   }
 }

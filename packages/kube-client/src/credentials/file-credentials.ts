@@ -52,6 +52,11 @@ export class FileCredentials implements Credentials {
     return this.#options.headers;
   }
 
+  get certificateFile(): string | undefined {
+    const { certificate } = this.#options;
+    return certificate && "file" in certificate ? certificate.file : undefined;
+  }
+
   async current(signal: AbortSignal): Promise<Identity> {
     signal.throwIfAborted();
     const { clock, exec } = this.#options;
@@ -80,10 +85,13 @@ export class FileCredentials implements Credentials {
   async #readAll(): Promise<Identity> {
     const { ca, certificate, key, token, basic, exec, serverName, insecureSkipVerify, clock } = this.#options;
     const executed = await exec?.current();
+    const certificateText = executed?.certificate ?? (await readSource(certificate));
+    // Certificate and key in one file are replaced together, so they must come from the same read.
+    const isOneFile = certificate && key && "file" in certificate && "file" in key && certificate.file === key.file;
     const tls: TlsMaterial = {
       ca: await readSource(ca),
-      certificate: executed?.certificate ?? (await readSource(certificate)),
-      key: executed?.key ?? (await readSource(key)),
+      certificate: certificateText,
+      key: executed?.key ?? (isOneFile ? certificateText : await readSource(key)),
       serverName,
       insecureSkipVerify,
     };

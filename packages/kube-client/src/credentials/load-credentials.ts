@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials, Identity, TlsMaterial } from "./credentials.ts";
 import { environmentProxy } from "../transport/environment-proxy.ts";
 import { FileCredentials } from "./file-credentials.ts";
 import { readKubeconfig } from "./kubeconfig.ts";
@@ -68,6 +68,33 @@ export function inClusterCredentials({ env, clock }: Pick<LoadCredentialsOptions
     token: { file: join(serviceAccountFolder, "token") },
     clock,
   });
+}
+
+/** Options of {@link fixedCredentials}. */
+export interface FixedCredentialsOptions {
+  /** URL of the API server. */
+  readonly server: string;
+  readonly tls: TlsMaterial;
+  /** Bearer token. Default: none. */
+  readonly token?: string | undefined;
+  /** URL of the proxy. Default: the environment's. */
+  readonly proxy?: string | undefined;
+  /** The process's environment, for `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Returns credentials that never change, such as those of a bootstrap token. @throws InvalidInputError for an invalid proxy */
+export function fixedCredentials({ server, tls, token, proxy, env }: FixedCredentialsOptions): Credentials {
+  const identity: Identity = { tls, authorization: token === undefined ? undefined : `Bearer ${token}` };
+  return {
+    server: server.replace(/\/+$/, ""),
+    proxy: proxy ?? environmentProxy(server, env)?.href,
+    current: (signal) => {
+      signal.throwIfAborted();
+      return Promise.resolve(identity);
+    },
+    refresh: () => Promise.resolve(),
+  };
 }
 
 function existing(file: string, source: string): string {

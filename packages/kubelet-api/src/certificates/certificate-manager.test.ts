@@ -4,10 +4,10 @@ import { createCertificateAuthority, createCertificateRequest, generateKey, pars
 import { createPublicKey } from "node:crypto";
 import { afterEach, expect, test, vi } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
+import { MemoryCertificateStore } from "../test-support/memory-certificate-store.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
 import { RecordingMetrics } from "../test-support/recording-metrics.ts";
 import { openCertificateManager } from "./certificate-manager.ts";
-import type { CertificateStore, StoredCertificates } from "./certificate-store.ts";
 import { certificateOf } from "./key-pair.ts";
 import type { ServingNames } from "./serving-names.ts";
 
@@ -22,19 +22,10 @@ afterEach(async () => {
   stops = [];
 });
 
-class MemoryStore implements CertificateStore {
-  stored: StoredCertificates = {};
-  load = (): Promise<StoredCertificates> => Promise.resolve(this.stored);
-  save = (stored: StoredCertificates): Promise<void> => {
-    this.stored = JSON.parse(JSON.stringify(stored)) as StoredCertificates;
-    return Promise.resolve();
-  };
-}
-
 interface Given {
   readonly bootstrap?: boolean;
   readonly names?: ServingNames | undefined;
-  readonly store?: MemoryStore;
+  readonly store?: MemoryCertificateStore;
   readonly api?: FakeApi;
   readonly clock?: VirtualClock;
   /** Replaces the function that returns the node's names. */
@@ -42,7 +33,7 @@ interface Given {
 }
 
 async function rig(given: Given = {}) {
-  const { bootstrap = true, store = new MemoryStore(), api = new FakeApi(), clock = new VirtualClock() } = given;
+  const { bootstrap = true, store = new MemoryCertificateStore(), api = new FakeApi(), clock = new VirtualClock() } = given;
   const node = { names: "names" in given ? given.names : home };
   const logger = new RecordingLogger();
   const metrics = new RecordingMetrics();
@@ -371,7 +362,7 @@ test("a saved certificate that has expired is replaced by the self-signed certif
 });
 
 test("a saved certificate that cannot be read is logged and ignored", async () => {
-  const store = new MemoryStore();
+  const store = new MemoryCertificateStore();
   store.stored = { selfSigned: { certificate: "x", key: "y" }, issued: { certificate: "x", key: "y" } };
 
   const { logger, served } = await rig({ store, bootstrap: false });
@@ -383,7 +374,7 @@ test("a saved certificate that cannot be read is logged and ignored", async () =
 });
 
 test("if nothing can be saved, the program continues, and logs this each time", async () => {
-  const store = new MemoryStore();
+  const store = new MemoryCertificateStore();
   store.save = () => Promise.reject(new Error("disk full"));
   const { api, logger, served } = await rig({ store });
   await soon(() => expect(requests(api)).toHaveLength(1));

@@ -2,26 +2,18 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import type { KeyPair } from "@virtual-kubelet/pki";
 import type { X509Certificate } from "node:crypto";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { backoffMs, type KubeClient, type Logger, type Metrics } from "@virtual-kubelet/kube-client";
+import type { KubeClient, Logger, Metrics } from "@virtual-kubelet/kube-client";
 import { Listeners } from "../listeners.ts";
-import { isValidAt, planCertificate, rotationTimeMs, type DatedCertificate } from "./certificate-plan.ts";
+import { dated, isValidAt, planCertificate, type DatedCertificate } from "./certificate-plan.ts";
+import { CertificateRequester, nodeUser, type RequestResult } from "./certificate-requester.ts";
 import type { CertificateStore, PendingRequest, StoredCertificates } from "./certificate-store.ts";
 import { certificateOf, type KeyPairSource } from "./key-pair.ts";
 import { makeSelfSigned, needsSelfSigned } from "./self-signed.ts";
-import { allNames, covers, type ServingNames } from "./serving-names.ts";
-import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
+import { covers, type ServingNames } from "./serving-names.ts";
+import { servingPurpose } from "./signing-request.ts";
 
 /** Interval of the checks of the node's addresses and the certificate's validity. */
 const lookIntervalMs = 5_000;
-
-/** Time without a decision on a request after which a reminder is logged. Source: client-go v0.36.3 util/certificate, certificateWaitTimeout. */
-const patienceMs = 900_000;
-
-/** Delays after a request that could not be created. Source of the first delay: client-go v0.36.3 util/certificate. */
-const submitRetry = { initialMs: 2_000, maxMs: 900_000 };
-
-/** Delays after a refused request. They are longer, because the same request will probably be refused again. */
-const refusedRetry = { initialMs: 1_800_000, maxMs: 86_400_000 };
 
 /** Options of {@link openCertificateManager}. */
 export interface CertificateManagerOptions {
@@ -42,11 +34,6 @@ export interface CertificateManagerOptions {
   readonly metrics: Metrics;
 }
 
-interface Following {
-  readonly name: string;
-  readonly stop: AbortController;
-}
-
 /**
  * Manages a node's serving certificate. It starts with a self-signed certificate, and replaces it with one of the cluster's signer
  * `kubernetes.io/kubelet-serving` as soon as somebody approves the request. The certificate is renewed before it expires, and when
@@ -57,17 +44,11 @@ interface Following {
 export class CertificateManager implements KeyPairSource {
   readonly #options: CertificateManagerOptions;
   readonly #listeners = new Listeners();
+  readonly #requester: CertificateRequester;
   #served: KeyPair;
   #stored: StoredCertificates;
   #issued: DatedCertificate | undefined;
-  #following: Following | undefined;
-  #outcome: { readonly of: string; readonly outcome: RequestOutcome } | undefined;
   #wake = new AbortController();
-  /** In monotonic time, because a correction of the wall clock must not extend the wait by years. */
-  #notBeforeMs = -Infinity;
-  #submitFailures = 0;
-  #refusals = 0;
-  #nextReminderMs = 0;
   #toldOfRequester = false;
 
   /** Use {@link openCertificateManager}. */
@@ -75,7 +56,11 @@ export class CertificateManager implements KeyPairSource {
     this.#options = options;
     this.#stored = stored;
     this.#served = served;
-    if (stored.issued) this.#issued = dated(stored.issued, options.random);
+    this.#requester = new CertificateRequester(
+      { ...options, purpose: servingPurpose, countFailure: () => options.metrics.count("kubelet_server_expiration_renew_errors") },
+      () => this.#wake.abort(),
+    );
+    if (stored.issued) this.#issued = dated(certificateOf(stored.issued), options.random);
   }
 
   /** Certificate and key for new connections: the signer's certificate while it is valid, otherwise the self-signed one. */
@@ -98,61 +83,42 @@ export class CertificateManager implements KeyPairSource {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      this.#follow(undefined, signal);
+      this.#requester.follow(undefined, signal);
     }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
     const { bootstrap, clock, names } = this.#options;
-    await this.#applyOutcome();
+    const { pending } = this.#stored;
+    const result = this.#requester.takeResult(pending);
+    if (result && pending) await this.#apply(result, pending);
     const wanted = names();
     if (bootstrap) {
-      const nowMs = clock.now();
-      const notBeforeMs = nowMs + this.#notBeforeMs - clock.monotonic();
-      const situation = { names: wanted, issued: this.#issued, pendingNames: this.#stored.pending?.names, notBeforeMs, nowMs };
+      const { notBeforeMs } = this.#requester;
+      const situation = { names: wanted, issued: this.#issued, pendingNames: this.#stored.pending?.names, notBeforeMs, nowMs: clock.now() };
       const action = planCertificate(situation);
       if (action.kind === "request") await this.#request(action.names, signal);
       else if (action.kind === "rest" && this.#stored.pending) await this.#save({ ...this.#stored, pending: undefined });
     }
-    this.#follow(this.#stored.pending, signal);
-    this.#remind();
+    this.#requester.follow(this.#stored.pending, signal);
+    this.#requester.remind(this.#stored.pending);
     await this.#serve(wanted);
     this.#measure();
   }
 
   /** Creates a request, which replaces a pending one. */
   async #request(names: ServingNames, signal: AbortSignal): Promise<void> {
-    const { clock, logger, metrics, nodeName, random } = this.#options;
-    try {
-      const { createCertificateRequest, generateKey } = await import("@virtual-kubelet/pki");
-      const key = generateKey();
-      const subject = { commonName: `system:node:${nodeName}`, organizations: ["system:nodes"] };
-      const request = createCertificateRequest({ ...subject, names: allNames(names) }, key);
-      const { name, uid, username } = await submitRequest(request, this.#options, signal);
-      await this.#save({ ...this.#stored, pending: { name, uid, key, names, madeMs: clock.now() } });
-      this.#submitFailures = 0;
-      this.#nextReminderMs = clock.now() + patienceMs;
-      logger.info(
-        { csr: name, ...names },
-        "requested a serving certificate from the cluster; approve it with: kubectl certificate approve",
-      );
-      this.#tellOfRequester(name, username);
-    } catch (error) {
-      signal.throwIfAborted();
-      const delayMs = backoffMs(submitRetry, ++this.#submitFailures, random);
-      this.#notBeforeMs = clock.monotonic() + delayMs;
-      metrics.count("kubelet_server_expiration_renew_errors");
-      const fields = { attempt: this.#submitFailures, delayMs: Math.round(delayMs), err: messageOf(error) };
-      const message = "cannot request a serving certificate from the cluster; the current one stays in use; will retry";
-      if (this.#submitFailures === 1) logger.warn(fields, message);
-      else logger.debug(fields, message);
-    }
+    const requested = await this.#requester.request(names, signal);
+    if (!requested) return;
+    const { pending, username } = requested;
+    await this.#save({ ...this.#stored, pending });
+    this.#tellOfRequester(pending.name, username);
   }
 
   /** Warns if the requester is not `system:node:NAME`: the signer accepts any requester, but automatic approvers do not. */
   #tellOfRequester(csr: string, username: string): void {
     const { logger, nodeName } = this.#options;
-    if (this.#toldOfRequester || username === `system:node:${nodeName}`) return;
+    if (this.#toldOfRequester || username === nodeUser(nodeName)) return;
     this.#toldOfRequester = true;
     logger.warn(
       { csr, requester: username },
@@ -160,84 +126,27 @@ export class CertificateManager implements KeyPairSource {
     );
   }
 
-  #follow(pending: PendingRequest | undefined, signal: AbortSignal): void {
-    if (this.#following?.name === pending?.name) return;
-    this.#following?.stop.abort();
-    this.#following = undefined;
-    if (!pending || signal.aborted) return;
-    const stop = new AbortController();
-    this.#following = { name: pending.name, stop };
-    const wake = (outcome: RequestOutcome): void => {
-      this.#outcome = { of: pending.name, outcome };
-      this.#wake.abort();
-    };
-    requestOutcome(pending, this.#options, AbortSignal.any([signal, stop.signal])).then(wake, (error: unknown) => {
-      if (signal.aborted || stop.signal.aborted) return;
-      this.#options.logger.warn({ csr: pending.name, err: messageOf(error) }, "cannot follow the request for a serving certificate");
-      if (this.#following?.stop === stop) this.#following = undefined;
-    });
-  }
-
-  async #applyOutcome(): Promise<void> {
-    const { of, outcome } = this.#outcome ?? {};
-    const { pending } = this.#stored;
-    this.#outcome = undefined;
-    if (!outcome || !pending || pending.name !== of) return;
-    const { clock, logger, metrics, random } = this.#options;
-    if (outcome.kind === "issued") {
-      const pair = { certificate: outcome.certificate, key: pending.key };
-      try {
-        const issued = dated(pair, random);
-        this.#issued = issued;
-        // A certificate that must be replaced at once would cause an endless series of requests.
-        if (isOfUse(issued, pending.names, clock.now())) this.#refusals = 0;
-        else this.#distrustSigner(pending.name);
-        await this.#save({ ...this.#stored, issued: pair, pending: undefined });
-        return;
-      } catch (error) {
-        logger.error({ csr: of, err: messageOf(error) }, "the certificate from the cluster's signer cannot be used");
-      }
-    } else if (outcome.kind === "refused") {
-      const { condition, reason } = outcome;
-      logger.warn(
-        { csr: of, condition, reason },
-        "the request for a serving certificate was refused; the current certificate stays in use",
-      );
-    } else {
-      logger.info({ csr: of }, "the request for a serving certificate was deleted before it was decided");
+  async #apply(result: RequestResult, pending: PendingRequest): Promise<void> {
+    if (result.kind === "failed") return await this.#save({ ...this.#stored, pending: undefined });
+    const { clock, random } = this.#options;
+    let issued: DatedCertificate;
+    try {
+      issued = dated(certificateOf(result.pair), random);
+    } catch (error) {
+      const fields = { csr: pending.name, err: messageOf(error) };
+      this.#requester.distrust("error", fields, "the certificate from the cluster's signer cannot be used");
+      return await this.#save({ ...this.#stored, pending: undefined });
     }
-    metrics.count("kubelet_server_expiration_renew_errors");
-    const delayMs =
-      outcome.kind === "gone" ? backoffMs(submitRetry, ++this.#submitFailures, random) : backoffMs(refusedRetry, ++this.#refusals, random);
-    this.#notBeforeMs = clock.monotonic() + delayMs;
-    await this.#save({ ...this.#stored, pending: undefined });
-  }
-
-  /** Delays the next request, because it would probably return the same certificate. The certificate is used as long as possible. */
-  #distrustSigner(csr: string): void {
-    const { clock, logger, metrics, random } = this.#options;
-    const delayMs = backoffMs(refusedRetry, ++this.#refusals, random);
-    this.#notBeforeMs = clock.monotonic() + delayMs;
-    metrics.count("kubelet_server_expiration_renew_errors");
-    logger.warn(
-      { csr, delayMs: Math.round(delayMs) },
-      "the certificate from the cluster's signer lacks an address of the node, or has expired or is not valid yet by this machine's clock",
-    );
-  }
-
-  /** Logs a reminder of an undecided request after a quarter of an hour, then less and less often. */
-  #remind(): void {
-    const { clock, logger, metrics } = this.#options;
-    const { pending } = this.#stored;
-    const nowMs = clock.now();
-    if (!pending || nowMs < Math.max(this.#nextReminderMs, pending.madeMs + patienceMs)) return;
-    const waitedMs = nowMs - pending.madeMs;
-    this.#nextReminderMs = nowMs + waitedMs;
-    metrics.count("kubelet_server_expiration_renew_errors");
-    logger.warn(
-      { csr: pending.name, waitedMinutes: Math.round(waitedMs / 60_000) },
-      "the request for a serving certificate is not approved yet; approve it with: kubectl certificate approve",
-    );
+    this.#issued = issued;
+    // A certificate that must be replaced at once would cause an endless series of requests. It is used as long as possible.
+    if (isOfUse(issued, pending.names, clock.now())) this.#requester.accept();
+    else
+      this.#requester.distrust(
+        "warn",
+        { csr: pending.name },
+        "the certificate from the cluster's signer lacks an address of the node, or has expired or is not valid yet by this machine's clock",
+      );
+    await this.#save({ ...this.#stored, issued: result.pair, pending: undefined });
   }
 
   /** Puts the best certificate into use: the signer's while it is valid, otherwise a self-signed one. */
@@ -301,11 +210,6 @@ function bestOf(stored: StoredCertificates, issued: X509Certificate | undefined,
 /** Whether the certificate matches the request and need not be replaced yet. */
 function isOfUse({ certificate, rotateAtMs }: DatedCertificate, names: ServingNames, nowMs: number): boolean {
   return isValidAt(certificate, nowMs) && nowMs < rotateAtMs && covers(certificate, names);
-}
-
-function dated(pair: KeyPair, random: Random): DatedCertificate {
-  const certificate = certificateOf(pair);
-  return { certificate, rotateAtMs: rotationTimeMs(certificate, random) };
 }
 
 /** Removes pairs that cannot be read. */

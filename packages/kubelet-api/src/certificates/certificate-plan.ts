@@ -43,6 +43,24 @@ export function planCertificate({ nowMs, names, issued, pendingNames, notBeforeM
 }
 
 /**
+ * Decides the next action for a certificate without names: it is requested when it is due for renewal. A pending request is kept, so that it can
+ * still be approved late.
+ */
+export function planRenewal(situation: Pick<CertificateSituation, "nowMs" | "notBeforeMs" | "issued"> & { readonly isPending: boolean }): {
+  readonly kind: CertificateAction["kind"];
+} {
+  const { nowMs, notBeforeMs, issued, isPending } = situation;
+  if (isPending) return { kind: "await" };
+  const isDue = !issued || nowMs >= issued.rotateAtMs;
+  return { kind: isDue && nowMs >= notBeforeMs ? "request" : "rest" };
+}
+
+/** A certificate with its renewal time, drawn at random. */
+export function dated(certificate: X509Certificate, random: Random): DatedCertificate {
+  return { certificate, rotateAtMs: rotationTimeMs(certificate, random) };
+}
+
+/**
  * Renewal time of a certificate: after 70 to 90 % of its lifetime, at random, so that nodes that were created together do not renew
  * together. Source: client-go v0.36.3 util/certificate, jitteryDuration.
  */

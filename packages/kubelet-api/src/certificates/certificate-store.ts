@@ -1,10 +1,11 @@
 import type { KeyPair } from "@virtual-kubelet/pki";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { warnOfOpenDirectory, warnOfOpenKeyFile } from "./open-permissions.ts";
+import { writePrivateFile } from "./private-file.ts";
 import type { ServingNames } from "./serving-names.ts";
 
 /** Certificate request that is not decided yet. */
@@ -14,6 +15,8 @@ export interface PendingRequest {
   readonly uid: string;
   /** Private key in PEM. */
   readonly key: string;
+  /** PKCS #10, PEM; `undefined` in files of earlier versions. */
+  readonly request?: string | undefined;
   readonly names: ServingNames;
   /** Time of creation, in milliseconds since the epoch. */
   readonly madeMs: number;
@@ -46,14 +49,19 @@ export const noCertificateStore: CertificateStore = { load: () => Promise.resolv
  */
 export async function openCertificateDirectory(directory: string, nodeName: string, logger: Logger): Promise<CertificateStore> {
   const path = join(directory, `${nodeName}.json`);
+  await openDirectory(directory, logger);
+  await warnOfOpenKeyFile(path, logger);
+  return { load: () => load(path, logger), save: (stored) => writePrivateFile(path, JSON.stringify(stored)) };
+}
+
+/** Creates the directory for certificates if it is missing (0700). @throws InvalidInputError if that fails */
+export async function openDirectory(directory: string, logger: Logger): Promise<void> {
   try {
     await makeDirectory(directory, 0o700);
   } catch (error) {
     throw new InvalidInputError(`make the directory ${directory} for certificates: ${messageOf(error)}`, { cause: error });
   }
   await warnOfOpenDirectory(directory, logger);
-  await warnOfOpenKeyFile(path, logger);
-  return { load: () => load(path, logger), save: (stored) => save(path, stored) };
 }
 
 async function load(path: string, logger: Logger): Promise<StoredCertificates> {
@@ -74,31 +82,19 @@ async function load(path: string, logger: Logger): Promise<StoredCertificates> {
   return {};
 }
 
-/** Writes the file atomically: after a crash, the previous content is still there. */
-async function save(path: string, stored: StoredCertificates): Promise<void> {
-  const next = `${path}.new`;
-  // Creates a new file, because an existing path could be somebody's link, through which the keys would leak.
-  await rm(next, { force: true });
-  {
-    await using file = await open(next, "wx", 0o600);
-    await file.chmod(0o600);
-    await file.writeFile(JSON.stringify(stored));
-    await file.sync();
-  }
-  await rename(next, path);
-}
-
 function isStored(value: unknown): value is StoredCertificates {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const { selfSigned, issued, pending } = value as { selfSigned?: unknown; issued?: unknown; pending?: unknown };
   return (
     (selfSigned === undefined || hasTexts(selfSigned, ["certificate", "key"])) &&
     (issued === undefined || hasTexts(issued, ["certificate", "key"])) &&
-    (pending === undefined || (hasTexts(pending, ["name", "uid", "key"]) && isPending(pending)))
+    (pending === undefined || isPendingRequest(pending))
   );
 }
 
-function isPending(value: object): boolean {
+/** Whether a parsed value is a {@link PendingRequest}. */
+export function isPendingRequest(value: unknown): value is PendingRequest {
+  if (!hasTexts(value, ["name", "uid", "key"])) return false;
   const { names, madeMs } = value as Partial<PendingRequest>;
   return typeof madeMs === "number" && Array.isArray(names?.dnsNames) && Array.isArray(names.ips);
 }

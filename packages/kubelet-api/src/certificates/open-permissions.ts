@@ -10,7 +10,7 @@ export async function warnOfOpenKeyFile(path: string, logger: Logger): Promise<v
   if (mode === undefined || (mode & (readableByOthers | writableByOthers)) === 0) return;
   logger.warn(
     { file: path, mode: shown(mode), mend: `chmod 600 ${path}` },
-    "every user of this machine can read or replace the private key of the node's server; for a mounted secret set its defaultMode to 0400",
+    "every user of this machine can read or replace the node's private key; for a mounted secret set its defaultMode to 0400",
   );
 }
 

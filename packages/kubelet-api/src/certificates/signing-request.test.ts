@@ -4,10 +4,11 @@ import { noMetrics, type CertificateSigningRequest } from "@virtual-kubelet/kube
 import { expect, test } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { RecordingLogger } from "../test-support/recording-logger.ts";
-import { requestOutcome, submitRequest, type RequestOutcome } from "./signing-request.ts";
+import { clientPurpose, requestOutcome, servingPurpose, submitRequest, type RequestOutcome } from "./signing-request.ts";
 
 const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const type = { apiVersion: "certificates.k8s.io/v1", kind: "CertificateSigningRequest" };
+const spec = { request: Buffer.from("pem").toString("base64"), signerName: "kubernetes.io/kubelet-serving" };
 const idle = new AbortController().signal;
 const name = `node-csr-${createHash("sha256").update("pem").digest("hex").slice(0, 40)}`;
 
@@ -37,7 +38,11 @@ test("the name of a request is derived from its content, and its signer is that 
   const { api, deps } = rig();
   api.onCreate = (object) => ({ ...object, spec: { ...(object as CertificateSigningRequest).spec, username: "ann" } }) as never;
 
-  expect(await submitRequest("pem", deps, idle)).toEqual({ name, uid: expect.stringMatching(/^uid-/), username: "ann" });
+  expect(await submitRequest("pem", servingPurpose, deps.client, idle)).toEqual({
+    name,
+    uid: expect.stringMatching(/^uid-/),
+    username: "ann",
+  });
 
   expect(api.created).toEqual([
     {
@@ -51,12 +56,31 @@ test("the name of a request is derived from its content, and its signer is that 
   ]);
 });
 
+test("the request of a client certificate has the signer and the usages of kubelets", async () => {
+  const { api, deps } = rig();
+
+  await submitRequest("pem", clientPurpose, deps.client, idle);
+
+  expect(api.created).toMatchObject([
+    { spec: { signerName: "kubernetes.io/kube-apiserver-client-kubelet", usages: ["digital signature", "client auth"] } },
+  ]);
+});
+
+test("a request of the same name with other contents is refused, since somebody else made it", async () => {
+  const { api, deps } = rig();
+  api.put(collection, { metadata: { name, uid: "before" } });
+  api.override = (method) =>
+    method === "GET" ? { body: { ...type, metadata: { name, uid: "before" }, spec: { ...spec, request: "b3RoZXI=" } } } : undefined;
+
+  await expect(submitRequest("pem", servingPurpose, deps.client, idle)).rejects.toThrow(`${name}: there is one with other contents`);
+});
+
 test("a request that already exists is used", async () => {
   const { api, deps } = rig();
   api.put(collection, { metadata: { name, uid: "before" } });
-  api.override = (method) => (method === "GET" ? { body: { ...type, metadata: { name, uid: "before" }, spec: {} } } : undefined);
+  api.override = (method) => (method === "GET" ? { body: { ...type, metadata: { name, uid: "before" }, spec } } : undefined);
 
-  expect(await submitRequest("pem", deps, idle)).toEqual({ name, uid: "before", username: "" });
+  expect(await submitRequest("pem", servingPurpose, deps.client, idle)).toEqual({ name, uid: "before", username: "" });
   expect(api.requests).toEqual([`POST ${collection}`, `GET ${collection}/${name}`]);
 });
 
@@ -64,7 +88,7 @@ test("if creating a request is forbidden, it is not looked for", async () => {
   const { api, deps } = rig();
   api.override = () => ({ status: 403, body: { kind: "Status", code: 403, message: "no rights" } });
 
-  await expect(submitRequest("pem", deps, idle)).rejects.toThrow("no rights");
+  await expect(submitRequest("pem", servingPurpose, deps.client, idle)).rejects.toThrow("no rights");
   expect(api.requests).toEqual([`POST ${collection}`]);
 });
 
@@ -72,7 +96,7 @@ test("without UID and user in the server's answer, both are empty", async () => 
   const { api, deps } = rig();
   api.override = () => ({ status: 201, body: { ...type, metadata: { name }, spec: {} } });
 
-  expect(await submitRequest("pem", deps, idle)).toEqual({ name, uid: "", username: "" });
+  expect(await submitRequest("pem", servingPurpose, deps.client, idle)).toEqual({ name, uid: "", username: "" });
 });
 
 const refusal = (type: string, status = "True", more: object = {}): CertificateSigningRequest["status"] => ({

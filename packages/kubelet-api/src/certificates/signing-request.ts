@@ -1,6 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createHash } from "node:crypto";
-import { isConflict } from "@virtual-kubelet/errdefs";
+import { ConflictError, isConflict } from "@virtual-kubelet/errdefs";
 import {
   Reflector,
   resources,
@@ -13,6 +13,29 @@ import {
 
 /** Signer of serving certificates of nodes. */
 export const kubeletServingSigner = "kubernetes.io/kubelet-serving";
+
+/** Kind of certificate: its signer, and the usages that the signer demands. */
+export interface CertificatePurpose {
+  /** Name in log records and errors. */
+  readonly name: string;
+  readonly signerName: string;
+  /** The signers require exactly these usages for an elliptic-curve key. */
+  readonly usages: readonly string[];
+}
+
+/** Certificate of a node's HTTPS server. */
+export const servingPurpose: CertificatePurpose = {
+  name: "serving certificate",
+  signerName: kubeletServingSigner,
+  usages: ["digital signature", "server auth"],
+};
+
+/** Certificate with which a node identifies itself to the API server. */
+export const clientPurpose: CertificatePurpose = {
+  name: "client certificate",
+  signerName: "kubernetes.io/kube-apiserver-client-kubelet",
+  usages: ["digital signature", "client auth"],
+};
 
 /** A request as stored by the API server. */
 export interface SubmittedRequest {
@@ -38,27 +61,27 @@ export interface SigningRequestOptions {
 }
 
 /**
- * Requests a serving certificate from the cluster. The name is derived from the content, so that a repeated call does not create a second
- * request.
+ * Requests a certificate from the cluster. The name is derived from the content, so that a repeated call does not create a second request.
  *
  * @param request - PKCS #10, PEM
+ * @throws ConflictError if the API server has another request of that name
  */
-export async function submitRequest(request: string, { client }: SigningRequestOptions, signal: AbortSignal): Promise<SubmittedRequest> {
+export async function submitRequest(
+  request: string,
+  purpose: CertificatePurpose,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<SubmittedRequest> {
   const name = `node-csr-${createHash("sha256").update(request).digest("hex").slice(0, 40)}`;
-  const object: CertificateSigningRequest = {
-    metadata: { name },
-    // The signer requires exactly these usages for an elliptic-curve key.
-    spec: {
-      request: Buffer.from(request).toString("base64"),
-      signerName: kubeletServingSigner,
-      usages: ["digital signature", "server auth"],
-    },
-  };
+  const { signerName, usages } = purpose;
+  const spec = { request: Buffer.from(request).toString("base64"), signerName, usages: [...usages] };
   try {
-    return submitted(await client.create(resources.certificateSigningRequests, object, { signal }));
+    return submitted(await client.create(resources.certificateSigningRequests, { metadata: { name }, spec }, { signal }));
   } catch (error) {
     if (!isConflict(error)) throw error;
-    return submitted(await client.get(resources.certificateSigningRequests, { name }, { signal }));
+    const present = await client.get(resources.certificateSigningRequests, { name }, { signal });
+    if (present.spec.request === spec.request && present.spec.signerName === signerName) return submitted(present);
+    throw new ConflictError(`create certificatesigningrequests ${name}: there is one with other contents; delete it`, { cause: error });
   }
 }
 

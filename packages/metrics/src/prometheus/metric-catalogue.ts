@@ -57,6 +57,8 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   kubelet_websocket_streaming_requests_total: counter("WebSocket requests for exec, attach and port-forward received", ["subresource"]),
   kubelet_server_expiration_renew_errors: counter("Failed renewals of the serving certificate"),
   kubelet_certificate_manager_server_ttl_seconds: gauge("Seconds until the serving certificate expires; negative if it has"),
+  kubelet_certificate_manager_client_expiration_renew_errors: counter("Failed renewals of the client certificate"),
+  kubelet_certificate_manager_client_ttl_seconds: gauge("Seconds until the client certificate expires; negative if it has"),
   virtual_kubelet_serving_certificate_valid: gauge("Whether the serving certificate of --tls-cert-file is valid now: 1 or 0"),
   virtual_kubelet_serving_certificate_read_errors_total: counter("New contents of --tls-cert-file and its key that cannot be used"),
   kubelet_certificate_manager_server_rotation_seconds: histogram(

@@ -73,6 +73,8 @@ export function apiServerFlags({ files, port, audit, serviceAccounts }: ApiServe
     "disable-admission-plugins": serviceAccounts ? undefined : "ServiceAccount",
     "allow-privileged": "true",
     "service-cluster-ip-range": "10.96.0.0/16",
+    // As kubeadm sets it: nodes join with bootstrap tokens.
+    "enable-bootstrap-token-auth": "true",
     // A loopback address may not be an endpoint of the service `kubernetes`.
     "endpoint-reconciler-type": "none",
     "cert-dir": files.pki,

@@ -43,7 +43,7 @@ export interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly userAgent?: string;
-  readonly user: { readonly username: string };
+  readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
   readonly objectRef?: {
     readonly resource?: string;
     readonly namespace?: string;
