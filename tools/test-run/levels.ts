@@ -334,7 +334,7 @@ export const levels: readonly Level[] = [
     hasFiles: false,
     missing: missingWorkflows,
     // The jobs find these programs in the cache.
-    prepare: nodeNetwork,
+    prepare: async () => [await nodeNetwork(), await monitoringPrograms()],
     run: async ({ say }) => counted(await checkWorkflows({ levels, say }), say),
   },
   {
