@@ -10,12 +10,7 @@ const explanations: readonly [codes: readonly string[], explain: (host: string, 
   [["ECONNREFUSED"], (_host, url) => fail(`nothing listens at ${url}`, `curl -k ${url}/version`, correctServer)],
   [
     ["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT"],
-    (_host, url) =>
-      fail(
-        `no route to ${url}, or a firewall drops the packets`,
-        `curl -k --max-time 10 ${url}/version`,
-        "# open the port in firewalls and network policies, or correct the server in the kubeconfig",
-      ),
+    (_host, url) => fail(`no route to ${url}, or a firewall drops the packets`, `curl -k --max-time 10 ${url}/version`, openPort),
   ],
   [
     ["ERR_TLS_CERT_ALTNAME_INVALID"],
@@ -61,6 +56,8 @@ const explanations: readonly [codes: readonly string[], explain: (host: string, 
   ],
 ];
 
+const openPort = "# open the port in firewalls and network policies, or correct the server in the kubeconfig";
+
 const correctServer = "kubectl config set-cluster NAME --server=https://HOST:6443";
 
 /** Explains why a request did not reach the API server. @param url - of the API server */
@@ -78,7 +75,7 @@ export function explainConnectFailure(error: unknown, url: string): Judgement {
   const explain = explanations.find(([known]) => known.some((code) => codes.has(code)))?.[1];
   if (explain) return explain(hostOf(url), url);
   if (isDeadlineExceeded(error))
-    return fail(`${url} does not answer: a firewall may drop the packets`, `curl -k --max-time 10 ${url}/version`);
+    return fail(`${url} does not answer: a firewall may drop the packets`, `curl -k --max-time 10 ${url}/version`, openPort);
   return fail(message, `curl -k ${url}/version`);
 }
 

@@ -57,8 +57,12 @@ export async function* runChecks(line: CommandLine, context: Context): AsyncGene
   const { signal } = context;
   await using opened = new AsyncDisposableStack();
   const facts = createFacts(line, context, opened, signal);
-  const run = (name: string, check: () => Promise<readonly Judgement[]>, node?: string): Promise<readonly Finding[]> =>
-    findingsOf(name, check, context, node);
+  const run = (name: string, check: () => Promise<readonly Judgement[]>, node?: string): Promise<readonly Finding[]> => {
+    const findings = findingsOf(name, check, context, node);
+    // When the program is interrupted, only one of them is awaited.
+    findings.catch(() => {});
+    return findings;
+  };
   const ofProgram = programChecks.map((check) => run(check.name, () => check.run(facts, signal)));
   const ofNodes = facts.loaded.own().then(
     (loaded) =>
