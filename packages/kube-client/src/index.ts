@@ -68,8 +68,7 @@ export type {
   Wire,
 } from "./rest/objects.ts";
 /**
- * The same types, and in the published package those of their parts, with the names of `@kubernetes/client-node`: `models.V1Volume`. With
- * them TypeScript can name an inferred type in declarations.
+ * The same types, and in the published package those of their parts, with the names of `@kubernetes/client-node`: `models.V1Volume`.
  */
 export type * as models from "./rest/objects.ts";
 export { Reflector, type ReflectorOptions } from "./reflector/reflector.ts";
