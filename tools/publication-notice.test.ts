@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withNotice } from "./publication-notice.ts";
+import { imageNotice, withNotice } from "./publication-notice.ts";
 
 const marks = "<!-- generated:not-published -->\n\n<!-- /generated:not-published -->";
 
@@ -27,4 +27,9 @@ test("once the packages are published, only the marks are left", () => {
 test("a page without such a command stays as it is", () => {
   const page = "# A\n\n```\nnpm install\nnpm run -s vk -- run\n```\n";
   expect(withNotice(page, false)).toBe(page);
+});
+
+test("pages with the image say that it is not published, until it is", () => {
+  expect(imageNotice(false)).toContain("No image and no chart is published yet");
+  expect(imageNotice(true)).toBe("");
 });

@@ -15,6 +15,12 @@ const notice = [
   "> repository](https://github.com/virtual-kubelet/virtual-kubelet-ts#two-commands) and type `npm run -s vk --` instead of `npx virtual-kubelet`.",
 ].join("\n");
 
+/** Notice of pages that run the program's image; empty once it is published. */
+export function imageNotice(isPublished: boolean = arePackagesPublished): string {
+  if (isPublished) return "";
+  return "> **No image and no chart is published yet.** Until the first release, build the image in a clone, and use the chart from there.";
+}
+
 /** A command that installs or runs a package of this project from npm. */
 const command = /\b(?:npm (?:install|i|create|init)|npx|pnpm (?:add|dlx|create)|yarn (?:add|dlx))\b[^\n`]*virtual-kubelet/;
 
