@@ -15,6 +15,7 @@ function shortName(folder: string): string {
 /** The packages that the tests of `e2e/` are about, by the beginning of their path. */
 const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/browser/exec", "streaming", "kubelet-api", "cli"],
+  ["e2e/browser/status-page", "cli"],
   ["e2e/conformance/broken-providers", "testing"],
   ["e2e/conformance/example-provider", "process-provider", "testing", "core"],
   ["e2e/conformance/file-provider", "testing"],
@@ -67,6 +68,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/readme", "embedded-apiserver"],
   ["e2e/embedded/settings-page", "cli"],
   ["e2e/embedded/start-up", "cli"],
+  ["e2e/embedded/status", "cli", "core"],
   ["e2e/embedded/streaming", "streaming"],
   ["e2e/embedded/testing-guide/", "embedded-apiserver"],
   ["e2e/embedded/tracing", "cli", "core"],

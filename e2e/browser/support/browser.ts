@@ -18,8 +18,8 @@ export interface OpenPage extends AsyncDisposable {
 }
 
 /**
- * Flags with which Chromium does no more than show pages. Names other than loopback are not resolved, so that nothing leaves the machine, and
- * all certificates are accepted, because none is from a known authority.
+ * Flags with which Chromium does no more than show pages. Names other than loopback are not resolved, so that nothing leaves the machine;
+ * `rebound.test` stands for the name of another site that resolves to this machine. All certificates are accepted, because none is from a known authority.
  */
 const flags = [
   "--disable-gpu",
@@ -29,7 +29,7 @@ const flags = [
   "--disable-component-update",
   "--disable-sync",
   "--ignore-certificate-errors",
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE [::1]",
+  "--host-resolver-rules=MAP rebound.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE [::1]",
 ];
 
 /** A headless Chromium: the one that `CHROMIUM` names, as the level does; default: Debian's. */

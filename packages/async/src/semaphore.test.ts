@@ -164,3 +164,16 @@ test("an aborted request for a permit gets none and takes none from others", asy
   first[Symbol.dispose]();
   expect(semaphore.tryAcquire()).toBeDefined();
 });
+
+test("says how many permits are held", async () => {
+  const semaphore = new Semaphore(2);
+  using _first = semaphore.tryAcquire();
+  const second = semaphore.tryAcquire();
+  const waiting = semaphore.acquire(never);
+
+  expect([semaphore.held, semaphore.waiting]).toEqual([2, 1]);
+  second?.[Symbol.dispose]();
+  (await waiting)[Symbol.dispose]();
+
+  expect([semaphore.held, semaphore.waiting]).toEqual([1, 0]);
+});

@@ -14,6 +14,7 @@ export class Semaphore {
   /** Number of permits in the last quarter. */
   readonly #reserved: number;
   readonly #perGroup: number;
+  readonly #permits: number;
   #free: number;
 
   /**
@@ -21,9 +22,15 @@ export class Semaphore {
    * @param options - `perGroup`: number of permits up to which a group may take from the last quarter; default: 1
    */
   constructor(permits: number, { perGroup = 1 }: { readonly perGroup?: number } = {}) {
+    this.#permits = permits;
     this.#free = permits;
     this.#reserved = Math.ceil(permits / 4);
     this.#perGroup = perGroup;
+  }
+
+  /** Number of permits that are held. */
+  get held(): number {
+    return this.#permits - this.#free;
   }
 
   /** Number of requests that wait for a permit. */

@@ -24,6 +24,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   doctor: () => import("./commands/doctor.ts"),
   plan: () => import("./commands/plan.ts"),
   explain: () => import("./commands/explain.ts"),
+  status: () => import("./commands/status.ts"),
   completion: () => import("./commands/completion.ts"),
   version: () => import("./commands/version.ts"),
   help: () => import("./commands/help.ts"),

@@ -10,10 +10,23 @@ export interface Output {
   problem?(): string | undefined;
 }
 
+/** A terminal that the program draws on and reads keys from. */
+export interface Terminal {
+  /** Present size in characters. */
+  readonly columns: number;
+  readonly rows: number;
+  /** Calls the listener after each change of the size. Disposing of the result stops that. */
+  onResize(listener: () => void): Disposable;
+  /** Reads single keys, which are then not shown, until the result is disposed of. */
+  onKey(listener: (key: string) => void): Disposable;
+}
+
 /** Everything that the program takes from its process. */
 export interface Context {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** The terminal of {@link stdout}. Default: it is none. */
+  readonly terminal?: Terminal | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Relative paths start here. */
   readonly cwd: string;

@@ -5,6 +5,7 @@ import { homedir, hostname, networkInterfaces } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { homeDirectory } from "./home-directory.ts";
+import { processTerminal } from "./process-terminal.ts";
 
 /** How long open handles may keep the process after the program has ended. */
 const lingerMs = 2_000;
@@ -45,6 +46,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
     isTTY: process.stderr.isTTY,
     problem: () => logProblem,
   },
+  terminal: processTerminal(process),
   env: process.env,
   cwd: process.cwd(),
   homeDir: homeDirectory(homedir),

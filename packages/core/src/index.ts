@@ -93,6 +93,11 @@ export { imageRepository } from "./image-registry/image-repository.ts";
 export { credentialsFor, pullSecretEntries } from "./image-registry/pull-secrets.ts";
 export { volumeFilePath } from "./volumes/file-path.ts";
 
+// The state of a running node.
+export type { NodeInspection, NodeStage, PermitInspection, RetryInspection } from "./inspection/node-inspection.ts";
+export type { PodActivity, PodInspection } from "./inspection/pod-inspection.ts";
+export type { PodCounts, PodQuery } from "./inspection/pod-list.ts";
+
 // The node that runs a provider, and previews of both.
 export { releaseOf } from "./api-server/api-server-version.ts";
 export { instanceAnnotation, NodeHeldError, type Instance } from "./node/instance.ts";

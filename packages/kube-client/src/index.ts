@@ -19,7 +19,7 @@ export type {
 export type { Credentials, Identity, TlsMaterial } from "./credentials/credentials.ts";
 export { CredentialsError, isCredentialsError } from "./errors/credentials-error.ts";
 export { DecodeError, isDecodeError } from "./errors/decode-error.ts";
-export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
+export { createEventRecorder, type EventCounts, type EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./transport/http-transport.ts";
 export { listAll } from "./rest/list-all.ts";
 export {
@@ -71,7 +71,7 @@ export type {
  * The same types, and in the published package those of their parts, with the names of `@kubernetes/client-node`: `models.V1Volume`.
  */
 export type * as models from "./rest/objects.ts";
-export { Reflector, type ReflectorOptions } from "./reflector/reflector.ts";
+export { Reflector, type ReflectorInspection, type ReflectorOptions } from "./reflector/reflector.ts";
 export { resource, resources, type Resource } from "./rest/resources.ts";
 export { createKubeClient, type KubeClientOptions } from "./rest/rest-client.ts";
 export type { Store, StoreChange } from "./reflector/store.ts";
@@ -84,4 +84,6 @@ export {
   type WorkQueueOptions,
   type WorkQueueRun,
   type WorkResult,
+  type KeyInspection,
+  type QueueInspection,
 } from "./work-queue/work-queue.ts";

@@ -44,6 +44,7 @@ export const commands: readonly Command[] = [
   },
   { name: "plan", summary: "print what the provider would send to its back end for a pod, without sending it" },
   { name: "explain", summary: "explain an error code, a reason of an event or status, a refused field or an exit code", args: "[NAME]" },
+  { name: "status", summary: "show what a running program does: its nodes, their pods, errors, retries and queues; live on a terminal" },
   {
     name: "completion",
     summary: "print the completion script for a shell",

@@ -13,7 +13,10 @@ function completeInBash(...words: string[]): string[] {
 }
 
 test.for<[words: string[], offered: string[]]>([
-  [[""], ["run", "join", "demo", "providers", "config", "manifests", "doctor", "plan", "explain", "completion", "version", "help"]],
+  [
+    [""],
+    ["run", "join", "demo", "providers", "config", "manifests", "doctor", "plan", "explain", "status", "completion", "version", "help"],
+  ],
   [["co"], ["config", "completion"]],
   [
     ["run", "--provider"],

@@ -9,6 +9,7 @@ export type CommandName =
   | "doctor"
   | "plan"
   | "explain"
+  | "status"
   | "completion"
   | "help";
 

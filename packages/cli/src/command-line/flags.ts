@@ -5,16 +5,19 @@ import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { joinFlags } from "./join-flags.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 import { manifestFlags } from "./manifest-flags.ts";
+import { statusFlags } from "./status-flags.ts";
 
 /** Commands that read the settings of a run. They take the same flags, so a command line of `run` can be checked and prepared unchanged. */
 const settings: readonly CommandName[] = ["run", "config", "manifests", "doctor"];
 /** Commands that read the settings of a plan. */
 const planned: readonly CommandName[] = [...settings, "plan"];
+/** Commands that look for the running program. */
+const located: readonly CommandName[] = ["status"];
 const noTracing = "traces go to the OpenTelemetry collector that OTEL_EXPORTER_OTLP_ENDPOINT names; the guide Monitoring says how";
 const klog = "use --log-level and --log-format";
 
 const live: readonly Flag[] = [
-  { name: "config", type: "string", value: "FILE", commands: planned, help: "configuration file, YAML or JSON" },
+  { name: "config", type: "string", value: "FILE", commands: [...planned, ...located], help: "configuration file, YAML or JSON" },
   {
     name: "provider",
     type: "string",
@@ -35,7 +38,7 @@ const live: readonly Flag[] = [
     name: "nodename",
     type: "string",
     value: "NAME",
-    commands: [...planned, "join"],
+    commands: [...planned, "join", ...located],
     path: "nodes[].name",
     env: ["DEFAULT_NODE_NAME"],
     default: defaults.nodeName,
@@ -238,6 +241,15 @@ const live: readonly Flag[] = [
     help: "address that /healthz, /livez and /readyz are served on; off disables them",
   },
   {
+    name: "debug-addr",
+    type: "string",
+    value: "HOST:PORT",
+    commands: settings,
+    path: "debug.address",
+    default: defaults.debugAddress,
+    help: "loopback address of a page that shows what virtual-kubelet status shows; off disables it",
+  },
+  {
     name: "log-level",
     type: "string",
     value: "LEVEL",
@@ -292,6 +304,8 @@ const live: readonly Flag[] = [
     help: "port of the demo's API server on 127.0.0.1",
   },
 
+  ...statusFlags,
+
   {
     name: "filename",
     short: "f",
@@ -306,7 +320,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FORMAT",
     choices: ["text", "json"],
-    commands: ["version", "providers", "doctor", "plan", "explain", "join"],
+    commands: ["version", "providers", "doctor", "plan", "explain", "join", "status"],
     default: "text",
     help: "output format",
   },

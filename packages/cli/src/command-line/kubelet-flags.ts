@@ -92,7 +92,7 @@ export const kubeletFlags: readonly Flag[] = [
     name: "cert-dir",
     type: "string",
     value: "DIR",
-    commands: [...commands, "join"],
+    commands: [...commands, "join", "status"],
     path: "kubelet.certDirectory",
     default: "/var/lib/virtual-kubelet/NAME/pki for root, else ~/.local/state/virtual-kubelet/NAME/pki",
     help: "folder where the node's certificates and keys are kept",

@@ -6,9 +6,11 @@ import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } fr
 import { checkRun } from "../dry-run/check-run.ts";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
 import { ms } from "../config/node-options.ts";
-import { parseHostPort } from "../config/schema.ts";
+import { parseHostPort } from "../config/addresses.ts";
 import { connect } from "../connect.ts";
 import type { Context } from "../context.ts";
+import { openDebug } from "../debug/open-debug.ts";
+import type { ProgramState } from "../debug/status-words.ts";
 import { dryRun } from "../dry-run/dry-run.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { isOn, type CommandLine } from "../command-line/flag-parser.ts";
@@ -17,7 +19,7 @@ import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
 import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { rotateClientCertificate } from "../join/rotate-client-certificate.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
-import { lockNode } from "../nodes/node-lock.ts";
+import { lockNode, type NodeLockOptions } from "../nodes/node-lock.ts";
 import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { ConfigError } from "../program-error.ts";
 import { refusingDefinition } from "../providers/try-provider.ts";
@@ -96,7 +98,20 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   tellOfVariables(planned, logger);
   tellOfAddresses(planned, loaded, context, logger);
 
-  await using _locks = await untilAborted(lockNodes(planned, loaded, context, logger), signal);
+  const startedMs = clock.monotonic();
+  let waitsFor: string | undefined;
+  const program = (): ProgramState => ({
+    version: virtualKubelet,
+    kubernetes: kubernetesVersion,
+    pid: context.pid,
+    host: context.hostName,
+    upMs: clock.monotonic() - startedMs,
+    waitsFor,
+  });
+  const source = { program, nodes, now: () => clock.now() };
+  await using _debug = await untilAborted(openDebug({ source, loaded, context, logger }), signal);
+  const onWait = (holder: string | undefined): void => void (waitsFor = holder);
+  await using _locks = await untilAborted(lockNodes(planned, loaded, { context, logger, onWait }), signal);
   const renderAll = async (): Promise<string> =>
     renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
   const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
@@ -120,15 +135,14 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
 async function lockNodes(
   planned: readonly PlannedNode[],
   loaded: LoadedSettings,
-  context: Context,
-  logger: Logger,
+  { context, ...parts }: { readonly context: Context } & Pick<NodeLockOptions, "logger" | "onWait">,
 ): Promise<AsyncDisposable> {
   const { clock, pid, signal } = context;
   const { standby } = loaded.settings.instance;
   await using locks = new AsyncDisposableStack();
   for (const { options } of planned) {
     const { directory } = certDirectoryOf(options.name, loaded, context);
-    locks.use(await lockNode({ nodeName: options.name, directory, pid, standby, clock, logger, signal }));
+    locks.use(await lockNode({ nodeName: options.name, directory, pid, standby, clock, signal, ...parts }));
   }
   return locks.move();
 }

@@ -23,6 +23,7 @@ export const defaults = {
   shutdownTimeout: "30s",
   joinTimeout: "5m",
   healthAddress: "127.0.0.1:10248",
+  debugAddress: "off",
   logLevel: "info",
   logFormat: "auto",
   demoKubeconfig: ".demo/kubeconfig",

@@ -233,6 +233,11 @@ test.for<[string, Given, string]>([
     { words: ["--provider", "mock"], env: { VKUBELET_POD_IP: "localhost" } },
     'VKUBELET_POD_IP: "localhost": expected an IP address, or an IPv4 and an IPv6 address separated by a comma',
   ],
+  ...["0.0.0.0:10247", ":10247", "192.0.2.1:10247", "example.com:10247", "10247"].map((address): [string, Given, string] => [
+    `the address ${address} for the page with the program's state`,
+    { words: ["--provider", "mock", "--debug-addr", address] },
+    `--debug-addr: "${address}": expected a HOST:PORT on loopback, such as 127.0.0.1:10247, or off; the page has no login, so reach it with kubectl port-forward or ssh -L`,
+  ]),
   [
     "a health address",
     { words: ["--provider", "mock", "--health-addr", "10248"] },

@@ -28,6 +28,28 @@ export interface LoadedSettings {
  * @throws ConfigError with one line for each problem
  */
 export async function loadSettings(line: CommandLine, context: Context): Promise<LoadedSettings> {
+  const { merged, nodeCount, nameOf, resolvePath } = await readLayers(line, context);
+  const parsed = settingsSchema.safeParse(merged.value);
+  if (!parsed.success) {
+    throw new ConfigError(
+      describeProblems(parsed.error.issues, { input: merged.value, jsonSchema: configJsonSchema(), nameOf }).join("\n"),
+    );
+  }
+  return { settings: parsed.data, merged, warnings: settingWarnings(line.flags, context.env, nodeCount), nameOf, resolvePath };
+}
+
+/** The merged layers before they are checked, for commands that need few of the settings. */
+export type UncheckedSettings = Pick<LoadedSettings, "merged" | "nameOf" | "resolvePath"> & {
+  /** Number of nodes in the configuration. */
+  readonly nodeCount: number;
+};
+
+/**
+ * Reads and merges the layers without checking them.
+ *
+ * @throws ConfigError for a file that cannot be read, and for a malformed label
+ */
+export async function readLayers(line: CommandLine, context: Context): Promise<UncheckedSettings> {
   const file = configFileOf(line, context);
   const base = file ? await readSettingsFile(file) : { apiVersion: configApiVersion, kind: configKind, nodes: [{}] };
   const baseSource: Source = file ? { kind: "file", file: file.shown } : { kind: "default" };
@@ -36,18 +58,10 @@ export async function loadSettings(line: CommandLine, context: Context): Promise
 
   const entries = [...envEntries(context.env, nodeCount), ...flagEntries(line.flags, nodeCount)];
   const merged = mergeLayers(base, baseSource, entries);
-  const nameOf = nameBySource(merged.sourceOf, file?.shown);
-  const parsed = settingsSchema.safeParse(merged.value);
-  if (!parsed.success) {
-    throw new ConfigError(
-      describeProblems(parsed.error.issues, { input: merged.value, jsonSchema: configJsonSchema(), nameOf }).join("\n"),
-    );
-  }
   return {
-    settings: parsed.data,
     merged,
-    warnings: settingWarnings(line.flags, context.env, nodeCount),
-    nameOf,
+    nodeCount,
+    nameOf: nameBySource(merged.sourceOf, file?.shown),
     resolvePath: (path, value) => {
       const folder = file && merged.sourceOf(path).kind === "file" ? resolve(file.path, "..") : context.cwd;
       return absolutePath(folder, value, context);

@@ -3,15 +3,16 @@ import { knownCipherSuites } from "@virtual-kubelet/kubelet-api";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { helpOf } from "../command-line/flags.ts";
+import { isDebugAddress, isHealthAddress, isNodeAddress } from "./addresses.ts";
 import { didYouMean } from "../command-line/nearest.ts";
 import { defaults } from "./defaults.ts";
+import { isLabelKey, isLabelValue, labelKeyError, labelValueError, subdomain } from "./label-rules.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
 
 export const configApiVersion = "virtual-kubelet.io/v1alpha1";
 
 export const configKind = "VirtualKubelet";
 
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const quantity = /^(\d+\.?\d*|\.\d+)(m|k|[MGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
 const kubeletVersion = /^v\d+\.\d+\.\d+([-+].*)?$/;
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
@@ -38,17 +39,6 @@ const quantities = z
       .transform(String),
   )
   .meta({ expected: "quantities such as 20, 500m or 100Gi" });
-
-/** Rules of the API server: a non-empty value of a label or taint, and the name part of a key after `/`. */
-const labelWord = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const isLabelKey = (key: string): boolean => {
-  const [name = "", prefix, ...rest] = key.split("/").toReversed();
-  return labelWord.test(name) && rest.length === 0 && (prefix === undefined || (subdomain.test(prefix) && prefix.length <= 253));
-};
-const isLabelValue = (value: string): boolean => value === "" || labelWord.test(value);
-const labelKeyError = "expected a label's key, such as example.com/team: at most 63 letters, digits, '-', '_' and '.' after the '/'";
-const labelValueError =
-  "expected a label's value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit";
 
 const unsupported = z.enum(["wait", "fail"]);
 const unsupportedPolicy = z
@@ -369,6 +359,19 @@ const fileSchema = z.strictObject({
     })
     .prefault({})
     .describe("the program's health"),
+  debug: z
+    .strictObject({
+      address: z
+        .string()
+        .refine(isDebugAddress, {
+          error:
+            "expected a HOST:PORT on loopback, such as 127.0.0.1:10247, or off; the page has no login, so reach it with kubectl port-forward or ssh -L",
+        })
+        .default(defaults.debugAddress)
+        .describe(helpOf("debug.address")),
+    })
+    .prefault({})
+    .describe("page with the program's state"),
   kubelet: kubeletSchema.prefault({}).describe("the nodes' HTTPS server: logs, exec, attach, port-forward, stats"),
   instance: z
     .strictObject({
@@ -405,24 +408,6 @@ export const settingsSchema: z.ZodType<Settings> = fileSchema;
 /** JSON Schema of the configuration file. */
 export function configJsonSchema(): object {
   return { title: `${configKind} ${configApiVersion}`, ...z.toJSONSchema(fileSchema, { io: "input" }) };
-}
-
-/** Splits `HOST:PORT`; `undefined` if malformed. An empty host means all addresses, as in Go. */
-export function parseHostPort(address: string): { host: string; port: number } | undefined {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address);
-  const port = Number(match?.[3]);
-  if (!match || port > 65_535) return undefined;
-  return { host: match[1] ?? match[2] ?? "", port };
-}
-
-/** Source: ParseNodeIPArgument in k8s.io/component-helpers v0.36.3 node/util/ips.go. */
-function isNodeAddress(value: string): boolean {
-  const families = value.split(",").map((address) => isIP(address.trim()));
-  return families.length <= 2 && !families.includes(0) && new Set(families).size === families.length;
-}
-
-function isHealthAddress(address: string): boolean {
-  return address === "off" || parseHostPort(address) !== undefined;
 }
 
 // Fails to compile if the schema's type and the documented one differ.

@@ -110,6 +110,8 @@ export interface Settings {
   readonly log: { readonly level: LogLevel; readonly format: "auto" | "text" | "json" };
   /** `off` disables the health server. */
   readonly health: { readonly address: string };
+  /** Address of the page with the program's state, on loopback; `off` disables it. */
+  readonly debug: { readonly address: string };
   readonly kubelet: KubeletSettings;
   readonly instance: { readonly identity?: string | undefined; readonly standby: boolean };
   readonly startupTimeout: string;

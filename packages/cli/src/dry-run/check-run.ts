@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { once } from "node:events";
 import type { LoadedSettings } from "../config/load-settings.ts";
-import { parseHostPort } from "../config/schema.ts";
+import { parseHostPort } from "../config/addresses.ts";
 import { connect } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { openConfiguredClientCa, openConfiguredKeyPair } from "../kubelet-server/certificate-source.ts";
@@ -47,7 +47,8 @@ export async function checkRun(planned: readonly TriedNode[], loaded: LoadedSett
     await collect(() => checkServingCertificate(loaded, context));
   }
   for (const port of ports) await collect(() => checkKubeletPort(loaded, port));
-  await collect(() => checkHealthAddress(loaded));
+  await collect(() => checkAddress(loaded, "health"));
+  await collect(() => checkAddress(loaded, "debug"));
   for (const node of planned) {
     await collect(() => checkLock(node, loaded, context));
     await collect(() => tryProvider(node, settings, context));
@@ -123,12 +124,12 @@ async function checkLock({ options: { name } }: TriedNode, loaded: LoadedSetting
     : `node ${name}: process ${holder} on this host is already running it; a run fails until that ends`;
 }
 
-/** Listens on the health address for a moment. @returns a warning if it cannot be used @throws ConfigError if a run would fail */
-export async function checkHealthAddress(loaded: LoadedSettings): Promise<string | undefined> {
-  const { address } = loaded.settings.health;
+/** Listens on an address for a moment. @returns a warning if it cannot be used @throws ConfigError if a run would fail */
+export async function checkAddress(loaded: LoadedSettings, section: "health" | "debug"): Promise<string | undefined> {
+  const { address } = loaded.settings[section];
   const hostPort = parseHostPort(address);
   if (address === "off" || !hostPort) return undefined;
-  const path = ["health", "address"];
+  const path = [section, "address"];
   const isDefault = loaded.merged.sourceOf(path).kind === "default";
   const name = `${loaded.nameOf(path)}: ${JSON.stringify(address)}`;
   if (!isDefault && isOfKubelet(hostPort, loaded))

@@ -5,6 +5,11 @@ import type { Context } from "../context.ts";
 /** Root's state folder, by the Filesystem Hierarchy Standard. */
 const systemStateDirectory = "/var/lib/virtual-kubelet";
 
+/** Name of the folder in a node's folder. */
+export const certFolder = "pki";
+
+type StateContext = Pick<Context, "env" | "homeDir" | "isRoot">;
+
 /** A folder for certificates, and whether the user chose it. */
 export interface CertDirectory {
   /** Absolute. */
@@ -23,12 +28,17 @@ export function certDirectoryOf(nodeName: string, { settings, resolvePath }: Loa
  * Default of `--cert-dir`: folder for a node's serving certificate, its key and its pending request, so that a restart does not make a new
  * request. It is below systemd's `STATE_DIRECTORY` if that is set, or else below root's or the user's state folder.
  */
-export function defaultCertDirectory(nodeName: string, { env, homeDir, isRoot }: Pick<Context, "env" | "homeDir" | "isRoot">): string {
+export function defaultCertDirectory(nodeName: string, context: StateContext): string {
+  return join(stateDirectory(context), nodeName, certFolder);
+}
+
+/** Folder that has a folder for each node. */
+export function stateDirectory({ env, homeDir, isRoot }: StateContext): string {
   // systemd separates several folders with colons.
   const [given = ""] = (env["STATE_DIRECTORY"] ?? "").split(":");
-  if (isAbsolute(given)) return join(given, nodeName, "pki");
-  if (isRoot) return join(systemStateDirectory, nodeName, "pki");
+  if (isAbsolute(given)) return given;
+  if (isRoot) return systemStateDirectory;
   const userState = env["XDG_STATE_HOME"] ?? "";
   // The XDG specification says to ignore relative paths.
-  return join(isAbsolute(userState) ? userState : join(homeDir, ".local/state"), "virtual-kubelet", nodeName, "pki");
+  return join(isAbsolute(userState) ? userState : join(homeDir, ".local/state"), "virtual-kubelet");
 }

@@ -1,13 +1,9 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { readdir, rename, rm, type FileHandle } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { join } from "node:path";
-
-/** Maximum path length of a socket that every system supports, in bytes. */
-const maxSocketPath = 100;
+import { hasErrorCode, hiddenName, socketNames, socketPath, type SocketFolder } from "./socket-folder.ts";
 
 /** Timeout for a program to send its process ID, in milliseconds. */
 const answerTimeoutMs = 2_000;
@@ -20,10 +16,8 @@ const maxTries = 5;
 
 const held = "held";
 
-/** Folder of the claims: its path and open descriptor, the name prefix of one node's claims, and a clock. */
-export interface ClaimFolder {
-  readonly directory: string;
-  readonly handle: FileHandle;
+/** Folder of the claims, the name prefix of one node's claims, and a clock. */
+export interface ClaimFolder extends SocketFolder {
   readonly prefix: string;
   readonly clock: Clock;
 }
@@ -55,7 +49,7 @@ export class Claim implements AsyncDisposable {
         return await Claim.#tryMake(folder, pid);
       } catch (error) {
         // The holder of the node may have removed the socket, taking it for one of a killed program.
-        if (!hasCode(error, "ENOENT") || tries === maxTries) throw error;
+        if (!hasErrorCode(error, "ENOENT") || tries === maxTries) throw error;
       }
     }
   }
@@ -102,7 +96,7 @@ export class Claim implements AsyncDisposable {
 
 /** Sorted names of the claims in a folder. */
 export function claimsIn({ directory, prefix }: ClaimFolder): Promise<string[]> {
-  return namesOf(directory, prefix);
+  return socketNames(directory, prefix);
 }
 
 /**
@@ -110,18 +104,8 @@ export function claimsIn({ directory, prefix }: ClaimFolder): Promise<string[]> 
  * creating its claim at this moment loses it, and tries again.
  */
 export async function removeUnfinished(folder: ClaimFolder): Promise<void> {
-  const names = await namesOf(folder.directory, hiddenName(folder.prefix));
+  const names = await socketNames(folder.directory, hiddenName(folder.prefix));
   await Promise.all(names.map((name) => rm(socketPath(folder, name), { force: true })));
-}
-
-async function namesOf(directory: string, prefix: string): Promise<string[]> {
-  const names = await readdir(directory);
-  // The suffix is checked because one node may be called "a", and another one "a.lock.b".
-  return names.filter((name) => name.startsWith(prefix) && /^[\da-f-]+$/.test(name.slice(prefix.length))).toSorted();
-}
-
-function hiddenName(name: string): string {
-  return `.${name}`;
 }
 
 /** Process ID that a claim's program reports; `undefined` if no such program runs. */
@@ -161,9 +145,9 @@ async function ask(
   } catch (error) {
     socket.destroy();
     // A program that accepts no connection is alive, but stopped or very busy: its backlog is full.
-    if (hasCode(error, "EAGAIN")) return { said: "", isOverdue: true };
+    if (hasErrorCode(error, "EAGAIN")) return { said: "", isOverdue: true };
     // A reset means that the listener closed before accepting this connection.
-    if (!hasCode(error, "ECONNREFUSED", "ECONNRESET", "ENOENT")) throw error;
+    if (!hasErrorCode(error, "ECONNREFUSED", "ECONNRESET", "ENOENT")) throw error;
     await rm(path, { force: true });
     return undefined;
   }
@@ -182,15 +166,4 @@ async function ask(
     // A program that ends at this moment has already sent its answer.
   }
   return { said, isOverdue };
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
-}
-
-/** Path of the socket. If it is too long and the system supports that, a path through the folder's descriptor. */
-function socketPath({ directory, handle }: ClaimFolder, name: string): string {
-  const path = join(directory, name);
-  const byDescriptor = `/proc/self/fd/${handle.fd}`;
-  return Buffer.byteLength(path) >= maxSocketPath && existsSync(byDescriptor) ? join(byDescriptor, name) : path;
 }

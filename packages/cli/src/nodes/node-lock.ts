@@ -2,14 +2,11 @@ import type { Clock } from "@virtual-kubelet/clock";
 import { makeDirectory } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
-import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { askDecision, askPid, Claim, claimsIn, removeUnfinished, type ClaimFolder } from "./node-claim.ts";
+import { socketPrefix } from "./socket-folder.ts";
 import { ConfigError } from "../program-error.ts";
-
-/** Maximum length of a node name that is used unchanged in a file name. */
-const maxNameLength = 40;
 
 /** Interval at which a standby program tries again, in milliseconds. */
 const standbyMs = 1_000;
@@ -25,6 +22,8 @@ export interface NodeLockOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Called with a description of the program that this one waits for, and with `undefined` when it no longer waits. */
+  readonly onWait?: ((holder: string | undefined) => void) | undefined;
 }
 
 /**
@@ -39,6 +38,7 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
   const { nodeName, directory, standby, clock, logger, signal } = options;
   for (let isFirst = true; ; isFirst = false) {
     const outcome = await tryLock(options);
+    if (outcome.kind !== "held") options.onWait?.(undefined);
     if (outcome.kind === "locked") return outcome.lock;
     if (outcome.kind === "impossible") {
       logger.warn(
@@ -50,9 +50,10 @@ export async function lockNode(options: NodeLockOptions): Promise<AsyncDisposabl
     const holder = `process ${outcome.holder}`;
     if (!standby)
       throw new ConfigError(
-        `node ${nodeName}: ${holder} on this host is already running it (${join(directory, claimPrefix(nodeName))}*); ` +
+        `node ${nodeName}: ${holder} on this host is already running it (${join(directory, socketPrefix(nodeName, "lock"))}*); ` +
           "stop that one, or give this one another --nodename, or another --cert-dir if it is a node of another cluster",
       );
+    options.onWait?.(holder);
     if (isFirst) logger.info({ node: nodeName, holder }, "another program on this host runs the node; standing by");
     await clock.sleep(standbyMs, signal);
   }
@@ -63,7 +64,7 @@ export async function lockHolder(options: Pick<NodeLockOptions, "directory" | "n
   const { directory, nodeName, clock } = options;
   try {
     await using handle = await open(directory);
-    const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName), clock };
+    const folder: ClaimFolder = { directory, handle, prefix: socketPrefix(nodeName, "lock"), clock };
     for (const name of await claimsIn(folder)) {
       const answer = await askDecision(folder, name);
       if (answer?.isHeld) return answer.pid;
@@ -85,7 +86,7 @@ async function tryLock({ directory, nodeName, pid, clock }: NodeLockOptions): Pr
   try {
     await makeDirectory(directory, 0o700);
     const handle = acquired.use(await open(directory));
-    const folder: ClaimFolder = { directory, handle, prefix: claimPrefix(nodeName), clock };
+    const folder: ClaimFolder = { directory, handle, prefix: socketPrefix(nodeName, "lock"), clock };
     const claim = acquired.use(await Claim.make(folder, pid));
     const holder = await strongerThan(claim, folder);
     if (holder !== undefined) return { kind: "held", holder };
@@ -116,9 +117,4 @@ async function strongerThan(claim: Claim, folder: ClaimFolder): Promise<string |
     }
   }
   return undefined;
-}
-
-function claimPrefix(nodeName: string): string {
-  const name = nodeName.length <= maxNameLength ? nodeName : createHash("sha256").update(nodeName).digest("hex").slice(0, maxNameLength);
-  return `${name}.lock.`;
 }

@@ -27,6 +27,9 @@ import {
   type Observation,
 } from "./instance.ts";
 
+/** Default of `NodeOptions.leaseDurationSeconds`. */
+export const defaultLeaseDurationSeconds = 40;
+
 /** Number of immediate retries before the back-off begins. Source: component-helpers v0.36.3 apimachinery/lease. */
 const immediateTries = 5;
 
@@ -66,6 +69,24 @@ export interface LeaseControllerOptions {
   readonly metrics: Metrics;
 }
 
+/** A failed request for the Lease that is repeated. */
+interface LeaseFailure {
+  readonly error: unknown;
+  /** Number of consecutive failures. */
+  readonly attempt: number;
+  /** Monotonic time of the next attempt. */
+  readonly dueMs: number;
+}
+
+/** State of the Lease, for people who look at a running node. */
+export interface LeaseState {
+  /** Identity of the instance that holds the node, if that is known. */
+  readonly holder: string | undefined;
+  readonly isOurs: boolean;
+  /** `undefined` when the last request succeeded. */
+  readonly failure: LeaseFailure | undefined;
+}
+
 /**
  * Holds the node's Lease, which shows the cluster that the node is alive, and other instances that the node is taken.
  * Every write carries the resourceVersion that was read, so that one of two competing instances fails.
@@ -79,6 +100,9 @@ export class LeaseController {
   #nodeUid: string | undefined;
   #renewedMs: number | undefined;
   #isStandingBy = false;
+  /** Holder of a Lease that is another instance's; `undefined` when this instance holds it, or the Lease has no identity. */
+  #otherHolder: string | undefined;
+  #failure: LeaseFailure | undefined;
 
   constructor(options: LeaseControllerOptions) {
     this.#options = options;
@@ -94,6 +118,12 @@ export class LeaseController {
   /** Whether this instance stands by: it sees that another one holds the Lease. */
   get isStandingBy(): boolean {
     return this.#isStandingBy;
+  }
+
+  /** Who holds the node, and what prevents this instance from renewing the Lease. */
+  get state(): LeaseState {
+    const isOurs = this.#renewedMs !== undefined;
+    return { isOurs, holder: isOurs ? this.#options.instance.identity : this.#otherHolder, failure: this.#failure };
   }
 
   /** Makes the node the Lease's owner, so that both are deleted together; renews at once if the owner was another node. */
@@ -121,6 +151,7 @@ export class LeaseController {
         previous = claim.observation;
         seenMs = clock.monotonic();
         failures = 0;
+        this.#failure = undefined;
         waitMs = Math.min(watchIntervalMs, claim.kind === "watch" ? claim.remainingMs : watchIntervalMs);
       } catch (error) {
         signal.throwIfAborted();
@@ -128,6 +159,7 @@ export class LeaseController {
         this.#isStandingBy = false;
         failures++;
         waitMs = Math.max(backoffMs(apiServerBackoff, failures, random), this.#askedMs(error, this.#durationMs));
+        this.#failure = { error, attempt: failures, dueMs: clock.monotonic() + waitMs };
         if (isConflict(error) && failures < immediateTries) continue;
         if (failures % logEvery === 1) {
           logger.warn({ err: messageOf(error), attempt: failures, delayMs: Math.round(waitMs) }, "cannot take the lease; trying again");
@@ -198,9 +230,11 @@ export class LeaseController {
     if (claim.kind === "create" || claim.kind === "take") {
       this.#lease = await this.#write(lease, true, signal);
       this.#renewedMs = clock.monotonic();
+      this.#failure = undefined;
       logger.info({ identity: instance.identity, took: claim.kind === "take" }, "lease is held");
       return "done";
     }
+    this.#otherHolder = lease && holderOf(lease);
     if (claim.kind === "held" && !standby && lease)
       throw new NodeHeldError(instance, lease, "it renewed the lease while this instance watched");
     if (!previous)
@@ -229,6 +263,7 @@ export class LeaseController {
       try {
         this.#lease = await this.#write(this.#lease, false, signal);
         this.#renewedMs = clock.monotonic();
+        this.#failure = undefined;
         metrics.count("vk_lease_renewals_total", { result: "ok" });
         metrics.observe("vk_lease_renew_lateness_seconds", Math.max(0, this.#renewedMs - dueMs) / 1000);
         if (failures > 0) this.#options.onRecovered?.();
@@ -250,6 +285,7 @@ export class LeaseController {
           }
         }
         const delayMs = this.#retryDelayMs(cause, failures);
+        this.#failure = { error: cause, attempt: failures, dueMs: clock.monotonic() + delayMs };
         if (delayMs > 0) await clock.sleep(delayMs, signal);
       }
     }

@@ -3,17 +3,16 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import { Reflector, resources, type KubeClient, type Logger, type Metrics, type Node } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { NodeHeldError } from "./instance.ts";
-import { LeaseController } from "./lease-controller.ts";
+import { defaultLeaseDurationSeconds, LeaseController, type LeaseState } from "./lease-controller.ts";
 import { rememberedDescription } from "./node-description.ts";
 import { NodeDescriber } from "./node-describer.ts";
 import { NodeKeeper, nodeReference, type NodeEventRecorder, type NodeWatch, type Want } from "./node-keeper.ts";
 import { hostIPsOf, isNodeReady, wantedNode, type ProviderHealth } from "./node-object.ts";
 import { deleteNode, quietNode } from "./node-shutdown.ts";
 import type { NodeOptions, RegisteredNode } from "../virtual-node/options.ts";
-import { HealthMonitor } from "./provider-health.ts";
+import { HealthMonitor, type PingState } from "./provider-health.ts";
 import type { NodeProvider } from "../provider/node-provider.ts";
 
-const defaultLeaseDurationSeconds = 40;
 const defaultPingIntervalMs = 10_000;
 const defaultPingTimeoutMs = 10_000;
 const defaultReportIntervalMs = 300_000;
@@ -155,6 +154,16 @@ export class NodeController {
     } catch (error) {
       logger.warn({ err: messageOf(error) }, "cannot hand the node over; an instance that stands by takes it when the lease has expired");
     }
+  }
+
+  /** Who holds the node's Lease. */
+  get leaseState(): LeaseState {
+    return this.#lease.state;
+  }
+
+  /** What the pings of the provider show. */
+  get pingState(): PingState {
+    return this.#health.state;
   }
 
   /** Marks the first inventory as complete, which allows the node to become Ready. */

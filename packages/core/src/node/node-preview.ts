@@ -1,11 +1,10 @@
 import type { DeepReadonly, Lease, Node } from "@virtual-kubelet/kube-client";
 import { instanceAnnotation, leaseNamespace } from "./instance.ts";
+import { defaultLeaseDurationSeconds } from "./lease-controller.ts";
 import { wantedNode } from "./node-object.ts";
 import { changesTaints, isKubeletsLabel, planNode } from "./node-patch.ts";
 import type { ResolvedNodeOptions } from "./node-defaults.ts";
 import type { NodeDescription } from "../provider/node-provider.ts";
-
-const defaultLeaseSeconds = 40;
 
 /** The objects that a node would create in a cluster. */
 export interface NodePreview {
@@ -36,7 +35,7 @@ export function previewNode(
   nodeUser?: NodeUserOptions,
 ): NodePreview {
   const wanted = wantedNode(options, description, { health: { kind: "up" }, answered: true, inventoryLoaded: true });
-  const { name, instance, leaseDurationSeconds = defaultLeaseSeconds } = options;
+  const { name, instance, leaseDurationSeconds = defaultLeaseDurationSeconds } = options;
   const current = nodeUser?.current;
   const labels = Object.entries(wanted.labels).filter(
     ([key, value]) => !nodeUser || isKubeletsLabel(key) || current?.metadata?.labels?.[key] === value,

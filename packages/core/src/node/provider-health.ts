@@ -28,6 +28,17 @@ export interface HealthMonitorOptions {
   readonly metrics: Metrics;
 }
 
+/** What the pings show, for people who look at a running node. */
+export interface PingState {
+  readonly kind: ProviderHealth["kind"];
+  /** Milliseconds since the health changed; `undefined` before the first result. */
+  readonly forMs: number | undefined;
+  /** Milliseconds since the last successful ping; `undefined` before the first. */
+  readonly answeredAgeMs: number | undefined;
+  /** Error of the last ping, without secrets; `undefined` if it succeeded. */
+  readonly failure: string | undefined;
+}
+
 /**
  * Pings the provider at intervals. At most one ping is in progress: a provider that neither
  * answers nor respects its signal is down until the ping returns.
@@ -41,6 +52,8 @@ export class HealthMonitor {
   #isFailing = false;
   /** Time of the last successful ping on the monotonic clock; `undefined` before the first. */
   #answeredMs: number | undefined;
+  /** Error of the last ping; `undefined` if it succeeded. */
+  #failure: unknown;
 
   constructor(options: HealthMonitorOptions) {
     const { clock, timeoutMs, provider } = options;
@@ -51,6 +64,18 @@ export class HealthMonitor {
   /** Health according to the pings; a tolerated failure does not change it. */
   get health(): ProviderHealth {
     return this.#health;
+  }
+
+  /** What the pings show, including failures that are tolerated. */
+  get state(): PingState {
+    const { clock } = this.#options;
+    const ageOf = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : clock.monotonic() - ms);
+    return {
+      kind: this.#health.kind,
+      forMs: this.#health.kind === "unknown" ? undefined : ageOf(this.#changedMs),
+      answeredAgeMs: ageOf(this.#answeredMs),
+      failure: this.#failure === undefined ? undefined : providerMessage(this.#failure),
+    };
   }
 
   /** Pings until aborted, the first time at once. @throws `signal.reason` when aborted, and nothing else */
@@ -81,6 +106,7 @@ export class HealthMonitor {
     const { clock, logger, metrics, nodeName, onAnswersAgain, toleranceMs } = this.#options;
     const wasFailing = this.#isFailing;
     this.#isFailing = failure !== undefined;
+    this.#failure = failure?.error;
     metrics.gauge("vk_provider_up", failure ? 0 : 1, { node: nodeName });
     if (failure) metrics.count("vk_provider_ping_failures_total");
     if (failure && this.#isTolerated(failure.error)) {

@@ -14,6 +14,10 @@ import {
   type Tracer,
   type WorkResult,
 } from "@virtual-kubelet/kube-client";
+import type { PodsInspection } from "../inspection/node-inspection.ts";
+import { inspectPod } from "../inspection/pod-inspection.ts";
+import { selectPods, type PodQuery } from "../inspection/pod-list.ts";
+import type { PodParts } from "../inspection/pod-parts.ts";
 import type { PodOptions, RegisteredNode } from "../virtual-node/options.ts";
 import type { ProviderLimits } from "../unsupported/provider-limits.ts";
 import type { Owner, PodLifecycleHandler, PodNotifier, ProviderPodList } from "../provider/pod-lifecycle.ts";
@@ -158,6 +162,31 @@ export class PodController {
   /** Number of pods that wait for an action or a status write. */
   get pending(): number {
     return this.#queue.size + this.#permits.start.waiting + this.#permits.end.waiting + this.#statuses.pending;
+  }
+
+  /** State of the queues and permits, and of the selected pods. */
+  inspect(query: PodQuery): PodsInspection {
+    const { time } = this.#registry;
+    const page = selectPods(this.#parts(), query, time.nowMs);
+    const pods = page.pods.map((parts) => {
+      const { pod, state } = parts;
+      const wanted = pod && this.#wantedStatus(pod, state);
+      const isWritten = pod === undefined || wanted === undefined || this.#statuses.isWritten(pod, wanted);
+      return inspectPod(parts, { wanted, isWritten }, time);
+    });
+    const permits = (["start", "end", "ask", "confirm"] as const).map((kind) => {
+      const { held, waiting } = this.#permits[kind];
+      return { kind, held, waiting };
+    });
+    return { ...page, pods, permits, queues: [this.#queue.inspectAll(), this.#statuses.inspectQueue()] };
+  }
+
+  *#parts(): Generator<PodParts> {
+    const { store } = this.#options;
+    for (const state of this.#registry.values()) {
+      const { uid } = state.ref;
+      yield { state, pod: store.get(uid), work: this.#queue.inspect(uid), writing: this.#statuses.inspect(uid) };
+    }
   }
 
   /**

@@ -1,6 +1,6 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
-import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import { messageOf } from "@virtual-kubelet/errdefs";
 import {
   createEventRecorder,
   noMetrics,
@@ -19,6 +19,8 @@ import { readApiServerVersion } from "../api-server/api-server-version.ts";
 import { readClusterId } from "../api-server/cluster-id.ts";
 import { ServiceLister } from "../api-server/service-lister.ts";
 import { NodeAccess } from "./node-access.ts";
+import { inspectNode, type NodeInspection, type NodeStage } from "../inspection/node-inspection.ts";
+import type { PodQuery } from "../inspection/pod-list.ts";
 import { NodeController } from "../node/node-controller.ts";
 import { reachableAddresses } from "../node/host-addresses.ts";
 import { resolveNodeOptions, type ResolvedNodeOptions } from "../node/node-defaults.ts";
@@ -30,9 +32,9 @@ import { OrphanSweep } from "../pod/orphans/orphan-sweep.ts";
 import { PodController } from "../pod/pod-controller.ts";
 import { GivenPods } from "../unsupported/given-pods.ts";
 import { podAccess } from "./pod-access.ts";
+import { bindNodeProvider, parseProviderConfig } from "./provider-binding.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
 import { limitsOf, type ProviderLimits } from "../unsupported/provider-limits.ts";
-import type { NodeProvider } from "../provider/node-provider.ts";
 import type { Owner, ProviderPodList } from "../provider/pod-lifecycle.ts";
 import type { Provider } from "../provider/provider.ts";
 import { redactError } from "../provider-calls/redact-error.ts";
@@ -102,6 +104,12 @@ export class VirtualNode {
   #node: NodeController | undefined;
   #pods: PodController | undefined;
   #reflector: Reflector<Pod> | undefined;
+  #recorder: EventRecorder | undefined;
+  #inventory: Inventory | undefined;
+  #orphans: OrphanSweep | undefined;
+  #brake: MassLossBrake | undefined;
+  #signal: AbortSignal | undefined;
+  #isEnded = false;
 
   /** @throws InvalidInputError naming each field of the configuration that does not fit the schema, or a field that cannot be ignored */
   constructor(options: VirtualNodeOptions) {
@@ -152,6 +160,40 @@ export class VirtualNode {
   }
 
   /**
+   * State of the node and of the selected pods at this moment, for people. It looks at each pod once, and costs nothing while it is not called.
+   */
+  inspect(query: PodQuery): NodeInspection {
+    const { provider, node } = this.#options;
+    return inspectNode(
+      {
+        provider: provider.name,
+        options: node,
+        stage: this.#stage,
+        isReady: this.#isReady,
+        node: this.#node,
+        inventory: this.#inventory?.state,
+        watch: this.#reflector?.inspect(),
+        heardAgeMs: this.health.lastContactAgeMs,
+        suspected: this.#orphans?.suspected,
+        heldBack: this.#brake?.suspicion,
+        events: this.#recorder?.counts,
+        pods: this.#pods?.inspect(query),
+      },
+      this.#clock.monotonic(),
+    );
+  }
+
+  get #stage(): NodeStage {
+    if (this.#isEnded) return "ended";
+    if (!this.#signal) return "notStarted";
+    if (this.#signal.aborted) return "stopping";
+    if (this.#isReady) return "running";
+    if (!this.#node) return "starting";
+    if (!this.#node.leaseState.isOurs) return "waitingForLease";
+    return this.#node.node ? "listing" : "registering";
+  }
+
+  /**
    * Runs the node until aborted; may be called once. After the abort no new work begins, the node's `onShutdown` policy is
    * performed, calls in progress end or are aborted, and the last statuses are written. Pods keep running at the back end.
    * An instance that has lost the node to another stops at once: its calls are aborted and nothing more is written.
@@ -161,6 +203,7 @@ export class VirtualNode {
   async run(signal: AbortSignal, options: RunOptions = {}): Promise<void> {
     const shutdownTimeoutMs = options.shutdownTimeoutMs ?? defaultShutdownTimeoutMs;
     const hard = new AbortController();
+    this.#signal = signal;
     let timer: Disposable | undefined;
     const onAbort = (): void => {
       timer = this.#clock.setTimer(shutdownTimeoutMs, () => hard.abort(signal.reason));
@@ -174,6 +217,7 @@ export class VirtualNode {
       if (!signal.aborted || error !== signal.reason) throw error;
     } finally {
       this.#isReady = false;
+      this.#isEnded = true;
       signal.removeEventListener("abort", onAbort);
       timer?.[Symbol.dispose]();
     }
@@ -186,6 +230,7 @@ export class VirtualNode {
     const owner: Owner = { clusterId, nodeName: this.#options.node.name };
 
     const recorder = createEventRecorder({ ...common, component: "virtual-kubelet", host: owner.nodeName });
+    this.#recorder = recorder;
     const recorderEnd = new AbortController();
     // Aborts everything in progress when another instance has taken the node, or the time limit has passed.
     const hardEnd = new AbortController();
@@ -319,6 +364,9 @@ export class VirtualNode {
       intervalMs: podOptions.pollIntervalMs ?? (provider.notifyPods ? 300_000 : 5_000),
     });
 
+    this.#brake = brake;
+    this.#orphans = orphans;
+    this.#inventory = inventory;
     const tasksEnd = new AbortController();
     const tasksSignal = AbortSignal.any([signal, tasksEnd.signal]);
     const reflecting = reflector.run(tasksSignal);
@@ -422,21 +470,4 @@ export class VirtualNode {
 /** Runs work at the end of the block that declares the result with `await using`. */
 function atEnd(work: () => Promise<void>): AsyncDisposable {
   return { [Symbol.asyncDispose]: work };
-}
-
-/** A provider without `ping` always answers. */
-function bindNodeProvider(provider: Provider): NodeProvider {
-  return {
-    ping: async (signal) => provider.ping?.(signal),
-    pingToleranceMs: provider.pingToleranceMs,
-    ...(provider.configureNode && { configureNode: provider.configureNode.bind(provider) }),
-    ...(provider.notifyNodeStatus && { notifyNodeStatus: provider.notifyNodeStatus.bind(provider) }),
-  };
-}
-
-function parseProviderConfig({ provider, providerConfig }: VirtualNodeOptions): unknown {
-  const parsed = provider.configSchema.safeParse(providerConfig);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
-  throw new InvalidInputError(`configuration of provider ${provider.name}: ${issues.join("; ")}`);
 }

@@ -153,6 +153,7 @@ test("more than a thousand waiting are dropped and counted", async () => {
   for (let index = 0; index < 1_500; index++) rig.recorder.event(podOf(index), "Normal", "Created", `container ${index}`);
 
   expect(rig.counts.get("vk_events_dropped_total")).toBe(500);
+  expect(rig.recorder.counts).toEqual({ waiting: 1_000, dropped: 500, failed: 0 });
 });
 
 test("an event that is refused is lost, and nothing else", async () => {

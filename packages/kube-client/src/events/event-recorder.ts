@@ -39,12 +39,24 @@ export interface EventRecorderOptions {
   readonly metrics: Metrics;
 }
 
+/** What became of the events since the start. */
+export interface EventCounts {
+  /** Number of events that wait to be sent. */
+  readonly waiting: number;
+  /** Number of events beyond the budget, which were dropped. */
+  readonly dropped: number;
+  /** Number of events that the API server did not accept. */
+  readonly failed: number;
+}
+
 /**
  * Records events on objects, for people to read.
  *
  * @typeParam Reason - the reasons that the caller may write; default: any
  */
 export interface EventRecorder<Reason extends string = string> {
+  /** What became of the events so far. */
+  readonly counts: EventCounts;
   /**
    * Records an event; returns at once and never throws. Events beyond the budget (50 a second, bursts of 100, a thousand
    * waiting) are dropped and counted in `vk_events_dropped_total`. A message over 1,024 characters is truncated. While the server is
@@ -92,11 +104,17 @@ class ApiEventRecorder implements EventRecorder {
   readonly #held = new Map<string, number>();
   #tokens = burst;
   #tokensAtMs: number;
+  #dropped = 0;
+  #failed = 0;
   #wake: () => void = () => {};
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#tokensAtMs = options.clock.monotonic();
+  }
+
+  get counts(): EventCounts {
+    return { waiting: this.#queue.length, dropped: this.#dropped, failed: this.#failed };
   }
 
   event(object: ObjectReference, type: "Normal" | "Warning", reason: string, message: string): void {
@@ -106,14 +124,14 @@ class ApiEventRecorder implements EventRecorder {
     const occurrences = ++series.unsent;
     if (isSpam) return metrics.count("vk_events_filtered_total");
     const room = this.#held.has(namespaceOf(object)) ? maxQueuedWhileHeld : maxQueued;
-    if (this.#queue.length >= room) return metrics.count("vk_events_dropped_total");
+    if (this.#queue.length >= room) return this.#drop(1);
     series.unsent = 0;
     this.#queue.push({ series, object, type, reason, message: cut(told), isCombined, occurrences, atMs: clock.now(), tries: 0 });
     this.#wake();
   }
 
   async run(soft: AbortSignal, hardSignal?: AbortSignal): Promise<void> {
-    const { clock, metrics } = this.#options;
+    const { clock } = this.#options;
     const signal = hardSignal ? AbortSignal.any([soft, hardSignal]) : soft;
     // Requests may outlast the signal, so that a request in progress is not lost.
     const overdue = new AbortController();
@@ -134,8 +152,13 @@ class ApiEventRecorder implements EventRecorder {
       signal.removeEventListener("abort", onAbort);
       flushTimer?.[Symbol.dispose]();
     }
-    metrics.count("vk_events_dropped_total", {}, this.#queue.length);
+    this.#drop(this.#queue.length);
     this.#queue.length = 0;
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count;
+    this.#options.metrics.count("vk_events_dropped_total", {}, count);
   }
 
   /** Sends the next event, or waits for one, for a token, or for the API server. */
@@ -190,6 +213,7 @@ class ApiEventRecorder implements EventRecorder {
         this.#held.set(namespace, clock.monotonic() + waitMs);
         return 0;
       }
+      this.#failed++;
       metrics.count("vk_events_failed_total");
       logger.debug({ reason: pending.reason, err: messageOf(error) }, "event could not be recorded");
       return undefined;

@@ -47,6 +47,24 @@ describe("Reflector's first list", () => {
     expect(current).toEqual([false, true, false, true]);
   });
 
+  test("tells people its phase, and when it tries again after a failure", async () => {
+    const { reflector, watches, clock } = start();
+    watches[0]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("9"));
+    await reflector.synced;
+    await clock.advance(0);
+    const before = reflector.inspect();
+
+    watches[0]?.fail(new Error("connection reset"));
+    await clock.advance(100);
+    const { failure, ...after } = reflector.inspect();
+
+    expect(before).toEqual({ phase: "watching", objects: 1, lists: 1, endedWatches: 0, failure: undefined });
+    expect(after).toEqual({ phase: "waiting", objects: 1, lists: 1, endedWatches: 1 });
+    expect(failure).toMatchObject({ error: { message: expect.stringContaining("connection reset") }, attempt: 1 });
+    expect(failure?.retryInMs).toBeGreaterThan(0);
+    expect(failure?.retryInMs).toBeLessThanOrEqual(1_500);
+  });
+
   test.each([
     ["current until it begins anew if the server lists, but refuses to watch", 405, [true, true]],
     ["not current while its watch fails for another reason", 503, [false, false]],

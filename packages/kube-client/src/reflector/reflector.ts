@@ -43,6 +43,20 @@ export interface ReflectorOptions<T extends KubernetesObject> {
   readonly freeze?: boolean | undefined;
 }
 
+/** State of a reflector, for people who look at a running program. */
+export interface ReflectorInspection {
+  /** `waiting` after a failure; `watching` is the ordinary state. */
+  readonly phase: ReflectorPhase["kind"];
+  /** Number of objects in the store. */
+  readonly objects: number;
+  /** Number of completed lists. */
+  readonly lists: number;
+  /** Number of watches that have ended; each is followed by another. */
+  readonly endedWatches: number;
+  /** The failure that it waits after; `undefined` in all other phases. */
+  readonly failure: { readonly error: unknown; readonly attempt: number; readonly retryInMs: number } | undefined;
+}
+
 /**
  * Keeps a {@link Store} equal to the API server's objects, whatever happens to the server and the connections. It
  * lists once, streamed if the server supports that and otherwise in pages, then watches; after every break it resumes from the last version
@@ -66,6 +80,9 @@ export class Reflector<T extends KubernetesObject> {
   #connection: WatchConnection<T> | undefined;
   #initialLimit: Disposable | undefined;
   #lastContactMs: number | undefined;
+  #phaseSinceMs = 0;
+  #lists = 0;
+  #endedWatches = 0;
   #wake: AbortController | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -103,6 +120,23 @@ export class Reflector<T extends KubernetesObject> {
     return kind === "watching" || (kind === "waiting" && this.#isListed);
   }
 
+  /** State at this moment. */
+  inspect(): ReflectorInspection {
+    const { clock } = this.#options;
+    const phase = this.#phase;
+    const elapsedMs = clock.monotonic() - this.#phaseSinceMs;
+    return {
+      phase: phase.kind,
+      objects: this.#objects.size,
+      lists: this.#lists,
+      endedWatches: this.#endedWatches,
+      failure:
+        phase.kind === "waiting"
+          ? { error: phase.failure.error, attempt: phase.attempt, retryInMs: Math.max(0, phase.delayMs - elapsedMs) }
+          : undefined,
+    };
+  }
+
   /**
    * Ends the wait after a failure, because the API server is known to answer again. A wait for a Retry-After
    * continues.
@@ -121,6 +155,7 @@ export class Reflector<T extends KubernetesObject> {
         this.#observe(state.phase, input, result.state.phase);
         for (const effect of result.effects) this.#apply(effect);
         state = result.state;
+        if (state.phase.kind !== this.#phase.kind) this.#phaseSinceMs = clock.monotonic();
         this.#phase = state.phase;
       }
       this.#synced.reject(signal.reason);
@@ -242,6 +277,7 @@ export class Reflector<T extends KubernetesObject> {
   #replace(list: "streamed" | "paged"): void {
     const { metrics } = this.#options;
     const changes = this.#objects.replace(this.#collected.values());
+    this.#lists++;
     this.#collected = new Map();
     metrics.count("vk_reflector_lists_total", { ...this.#labels, list });
     if (this.#isSynced) metrics.count("vk_reflector_relist_missed_events_total", this.#labels, changes);
@@ -262,6 +298,7 @@ export class Reflector<T extends KubernetesObject> {
     if (before.kind === "streaming" && after.kind !== "streaming") this.#initialLimit?.[Symbol.dispose]();
     if (this.#connection && after.kind !== "streaming" && after.kind !== "watching") {
       this.#close();
+      this.#endedWatches++;
       metrics.count("vk_reflector_watches_total", { ...this.#labels, end_reason: after.kind === "waiting" ? after.failure.kind : "ended" });
     }
     if (after.kind !== "waiting" || before.kind === "waiting") return;

@@ -503,6 +503,50 @@ function runOn(
   };
 }
 
+describe("an inspection of a WorkQueue", () => {
+  test("of a key tells since when it is queued or worked, and when it is due", async () => {
+    const { queue, clock, settle, finish } = start({ concurrency: 1 });
+    queue.add("a");
+    queue.add("b");
+    await settle();
+    await clock.advance(50);
+
+    expect(queue.inspect("a")).toEqual({ state: "working", sinceMs: 0, dueMs: undefined, failures: 0, failure: undefined });
+    expect(queue.inspect("b")).toMatchObject({ state: "queued", sinceMs: 0 });
+    await finish("a", { requeueAfterMs: 100 });
+
+    expect(queue.inspect("a")).toEqual({ state: "idle", sinceMs: undefined, dueMs: 150, failures: 0, failure: undefined });
+    expect(queue.inspect("c")).toBeUndefined();
+  });
+
+  test("of a key has its last failure until it succeeds", async () => {
+    const { queue, clock, settle, fail, finish } = start();
+    const error = new Error("refused");
+    queue.add("a");
+    await settle();
+    await clock.advance(10);
+    await fail("a", error);
+
+    expect(queue.inspect("a")).toMatchObject({ state: "idle", failures: 1, failure: { error, atMs: 10 } });
+    queue.add("a");
+    await settle();
+    await finish("a", { requeueAfterMs: 5 });
+
+    expect(queue.inspect("a")).toMatchObject({ failures: 0, failure: undefined });
+  });
+
+  test("of all keys counts them", async () => {
+    const { queue, clock, settle, fail } = start({ concurrency: 2 });
+    for (const key of ["a", "b", "c", "d"]) queue.add(key);
+    queue.addAfter("e", 1_000);
+    await settle();
+    await clock.advance(20);
+    await fail("a");
+
+    expect(queue.inspectAll()).toEqual({ name: "test", queued: 1, working: 2, delayed: 2, failing: 1, longestRunMs: 20 });
+  });
+});
+
 describe("WorkQueue's timing", () => {
   test("a key whose time came before the run is worked at once", async () => {
     const clock = new VirtualClock();

@@ -59,6 +59,34 @@ export interface WorkQueueRun {
   readonly onError?: ((failure: WorkFailure) => void) | undefined;
 }
 
+/** State of one key, for people who look at a running queue. Times are on the queue's monotonic clock, in milliseconds. */
+export interface KeyInspection {
+  readonly state: "idle" | "queued" | "working";
+  /** Time at which the key was queued or its work began; `undefined` while it is idle. */
+  readonly sinceMs: number | undefined;
+  /** Time at which it is queued by itself; `undefined` unless it is delayed. */
+  readonly dueMs: number | undefined;
+  /** Number of consecutive failures. */
+  readonly failures: number;
+  /** The last of these failures; `undefined` when there is none. */
+  readonly failure: { readonly error: unknown; readonly atMs: number } | undefined;
+}
+
+/** State of a whole queue. */
+export interface QueueInspection {
+  readonly name: string;
+  /** Number of keys that wait for a worker. */
+  readonly queued: number;
+  /** Number of keys being processed. */
+  readonly working: number;
+  /** Number of keys that are queued later: after a back-off, or when they asked for it. */
+  readonly delayed: number;
+  /** Number of keys whose last run failed. */
+  readonly failing: number;
+  /** Duration of the longest run in progress, in milliseconds; 0 if there is none. */
+  readonly longestRunMs: number;
+}
+
 /** State of one key. It exists while the key is queued, delayed or processed, or has failed. */
 interface Entry extends Delayed {
   readonly key: string;
@@ -68,6 +96,8 @@ interface Entry extends Delayed {
   /** Forgotten while it was processed: the outcome of that run is ignored. */
   forgotten: boolean;
   failures: number;
+  /** The last failure; outdated when there are no {@link failures}. */
+  failure: KeyInspection["failure"];
   /** End of the Retry-After of the last failure. */
   notBeforeMs: number;
   queuedMs: number;
@@ -137,6 +167,34 @@ export class WorkQueue {
   /** Number of keys being processed. */
   get working(): number {
     return this.#working;
+  }
+
+  /** Returns the state of a key; `undefined` if the queue has nothing to do with it. */
+  inspect(key: string): KeyInspection | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    const { state, failures, failure, dueMs, heapIndex, queuedMs } = entry;
+    const sinceMs = state === "working" ? this.#workedSinceMs.get(key) : queuedMs;
+    return {
+      state,
+      sinceMs: state === "idle" ? undefined : sinceMs,
+      dueMs: heapIndex >= 0 ? dueMs : undefined,
+      failures,
+      failure: failures > 0 ? failure : undefined,
+    };
+  }
+
+  /** Returns the state of the queue; looks at each of its keys. */
+  inspectAll(): QueueInspection {
+    let delayed = 0;
+    let failing = 0;
+    for (const { heapIndex, failures } of this.#entries.values()) {
+      if (heapIndex >= 0) delayed++;
+      if (failures > 0) failing++;
+    }
+    const [sinceMs = this.#clock.monotonic()] = this.#workedSinceMs.values();
+    const longestRunMs = this.#clock.monotonic() - sinceMs;
+    return { name: this.#labels["name"] ?? "", queued: this.size, working: this.working, delayed, failing, longestRunMs };
   }
 
   /**
@@ -241,6 +299,7 @@ export class WorkQueue {
         dirty: false,
         forgotten: false,
         failures: 0,
+        failure: undefined,
         notBeforeMs: 0,
         queuedMs: 0,
         dueMs: 0,
@@ -389,6 +448,7 @@ export class WorkQueue {
   #onFailure(entry: Entry, error: unknown, run: WorkQueueRun): void {
     entry.failures++;
     const nowMs = this.#clock.monotonic();
+    entry.failure = { error, atMs: nowMs };
     const retryAfterMs = Math.min(retryAfterMsOf(error) ?? 0, this.#maxRetryAfterMs);
     const delayMs = Math.max(retryAfterMs, backoffMs(this.#backoff, entry.failures, this.#random));
     entry.notBeforeMs = this.#throttlesAdds ? nowMs + retryAfterMs : 0;

@@ -2,7 +2,7 @@ import { messageOf } from "@virtual-kubelet/errdefs";
 import type { LoadedSettings } from "../../config/load-settings.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Context } from "../../context.ts";
-import { checkClientCa, checkHealthAddress, checkServingCertificate } from "../../dry-run/check-run.ts";
+import { checkAddress, checkClientCa, checkServingCertificate } from "../../dry-run/check-run.ts";
 import { ConfigError } from "../../program-error.ts";
 import type { ProgramCheck } from "../check.ts";
 import type { Facts } from "../facts.ts";
@@ -46,10 +46,14 @@ export const filesCheck: ProgramCheck = {
     const judgements = [
       ...(hasKubeletApi(settings.settings) ? await problemsOfFiles(settings, context) : []),
       ...(await refusalsOf(
-        () => checkHealthAddress(settings),
+        () => checkAddress(settings, "health"),
         ["# choose another address with --health-addr, or off", ownCommand(line, "config", ["validate"])],
       )),
-    ].filter((judgement) => !isOwnHealthServer(judgement));
+      ...(await refusalsOf(
+        () => checkAddress(settings, "debug"),
+        ["# choose another address with --debug-addr, or off", ownCommand(line, "config", ["validate"])],
+      )),
+    ].filter((judgement) => !isOwnServer(judgement));
     return judgements.length > 0 ? judgements : [pass("files and folders that the settings name can be used")];
   },
 };
@@ -62,8 +66,8 @@ async function problemsOfFiles(loaded: LoadedSettings, context: Context): Promis
   ];
 }
 
-/** Beside a running program, the health address is in use by that program. */
-function isOwnHealthServer({ status, message }: Judgement): boolean {
+/** Beside a running program, these addresses are in use by that program. */
+function isOwnServer({ status, message }: Judgement): boolean {
   return status === "warn" && message.includes("EADDRINUSE");
 }
 

@@ -2,6 +2,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import { backoffMs, type Backoff, type Logger } from "@virtual-kubelet/kube-client";
 import type { ProviderPodList } from "../../provider/pod-lifecycle.ts";
+import { providerMessage } from "../../provider-calls/provider-message.ts";
 
 /** Back-off of the first inventory, short because no pod is started or ended before it. */
 const loadRetry: Backoff = { initialMs: 1_000, maxMs: 10_000 };
@@ -25,12 +26,35 @@ export interface InventoryOptions {
   readonly logger: Logger;
 }
 
+/** The last inventory, for people who look at a running node. */
+export interface InventoryState {
+  /** Number of pods that the provider listed; `undefined` before the first inventory. */
+  readonly pods?: number | undefined;
+  /** Whether the list was complete; `undefined` before the first inventory. */
+  readonly isComplete?: boolean | undefined;
+  /** Milliseconds since the last inventory; `undefined` before the first. */
+  readonly ageMs?: number | undefined;
+  /** Error of the last attempt, without secrets; `undefined` if it succeeded. */
+  readonly failure: string | undefined;
+}
+
 /** Lists the provider's pods: at the start until that succeeds, and then at intervals. */
 export class Inventory {
   readonly #options: InventoryOptions;
+  #last: { readonly pods: number; readonly isComplete: boolean; readonly atMs: number } | undefined;
+  #failure: unknown;
 
   constructor(options: InventoryOptions) {
     this.#options = options;
+  }
+
+  /** The last inventory, and why there is no newer one. */
+  get state(): InventoryState {
+    const last = this.#last;
+    return {
+      ...(last && { pods: last.pods, isComplete: last.isComplete, ageMs: this.#options.clock.monotonic() - last.atMs }),
+      failure: this.#failure === undefined ? undefined : providerMessage(this.#failure),
+    };
   }
 
   /** Retries until there is a first inventory. A partial one suffices: missing pods are unknown, not gone. */
@@ -78,7 +102,16 @@ export class Inventory {
   }
 
   async #once(signal: AbortSignal): Promise<void> {
-    const startedMs = this.#options.clock.monotonic();
-    this.#options.onList(await this.#options.getPods(signal), startedMs);
+    const { clock, getPods, onList } = this.#options;
+    const startedMs = clock.monotonic();
+    try {
+      const list = await getPods(signal);
+      onList(list, startedMs);
+      this.#last = { pods: list.pods.length, isComplete: list.complete, atMs: clock.monotonic() };
+      this.#failure = undefined;
+    } catch (error) {
+      if (!signal.aborted) this.#failure = error;
+      throw error;
+    }
   }
 }

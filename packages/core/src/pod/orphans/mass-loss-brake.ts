@@ -19,6 +19,11 @@ export class MassLossBrake {
     this.#options = options;
   }
 
+  /** Why nothing is deleted now; `undefined` if the last number was not suspicious. */
+  get suspicion(): string | undefined {
+    return this.#told;
+  }
+
   /**
    * Whether the number of pods is suspicious. Reported once for each number.
    *

@@ -53,6 +53,11 @@ export class OrphanSweep {
     return this.#options.orphans.enabled !== false && this.#options.owner.clusterId !== "";
   }
 
+  /** Number of pods at the provider without a known pod of this node. */
+  get suspected(): number {
+    return this.#suspects.size;
+  }
+
   /** Records the suspects of an inventory. Only a complete inventory clears a suspect that it lacks. */
   observe(list: ProviderPodList): void {
     const { clock, isKnown, metrics } = this.#options;

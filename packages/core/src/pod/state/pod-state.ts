@@ -65,6 +65,16 @@ export interface ProviderCall {
   readonly isGivenUp: boolean;
   /** Whether the provider reported the pod gone during the call. */
   readonly reportedGone: boolean;
+  /** Whether the pod still waits for a permit to make the call. Default: `false`. */
+  readonly isQueued?: boolean | undefined;
+}
+
+/** The last provider call that failed. */
+interface FailedCall {
+  readonly kind: ProviderCall["kind"];
+  /** Without the pod's secrets. */
+  readonly message: string;
+  readonly atMs: number;
 }
 
 /** Kinds of action that call the provider or the API server, so that either can answer with a Retry-After. */
@@ -92,6 +102,8 @@ export interface PodState {
   readonly backend: Backend;
   /** `undefined` when no provider call is in progress. */
   readonly call: ProviderCall | undefined;
+  /** `undefined` when no call has failed, or one of its kind has succeeded since. Nothing depends on it: it is shown to people. */
+  readonly failedCall: FailedCall | undefined;
   /** The core's own copy of the provider's last report. */
   readonly reported: ProviderPodStatus | undefined;
   /** Monotonic time at which the provider first reported that the pod has ended for good; `undefined` if it has not. */
@@ -132,6 +144,7 @@ export function newPodState(ref: PodRef, nowMs: number): PodState {
     api: "bound",
     backend: { kind: "unknown" },
     call: undefined,
+    failedCall: undefined,
     reported: undefined,
     endedMs: undefined,
     unconfirmed: undefined,

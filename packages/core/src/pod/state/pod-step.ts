@@ -66,7 +66,7 @@ function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
     case "notFound":
       return withoutBackend(state, event.pod, nowMs);
     case "queued":
-      return { ...state, call: event.call };
+      return { ...state, call: { ...event.call, isQueued: true } };
     case "dequeued":
       return { ...state, call: undefined };
     case "called":
@@ -74,9 +74,9 @@ function onEvent(state: PodState, event: PodEvent, time: EventTime): PodState {
     case "returned":
       return onReturned(state, event, nowMs);
     case "refused":
-      return onRefused({ ...state, call: undefined }, state.call?.kind, event, nowMs);
+      return onRefused({ ...withFailure(state, event.message, nowMs), call: undefined }, state.call?.kind, event, nowMs);
     case "failed":
-      return onFailed(state, event.message, nowMs);
+      return onFailed(withFailure(state, event.message, nowMs), event.message, nowMs);
     case "doubted":
       return learn({ ...state, call: undefined }, { kind: "unknown", applied: lastGiven(state.backend) }, nowMs);
     case "givenUp":
@@ -307,10 +307,17 @@ function failedResize({ resize }: PodState, error: string): PodState["resize"] {
   return resize?.kind === "inProgress" ? { kind: "inProgress", error } : resize;
 }
 
+/** Keeps the message of the call that has failed. */
+function withFailure(state: PodState, message: string, nowMs: number): PodState {
+  const { call } = state;
+  return call ? { ...state, failedCall: { kind: call.kind, message, atMs: nowMs } } : state;
+}
+
 function onReturned(state: PodState, { pod }: Extract<PodEvent, { kind: "returned" }>, nowMs: number): PodState {
   const { call } = state;
-  const next: PodState = { ...state, call: undefined, touchedMs: nowMs };
   const kind = call?.kind;
+  const failedCall = state.failedCall?.kind === kind ? undefined : state.failedCall;
+  const next: PodState = { ...state, call: undefined, failedCall, touchedMs: nowMs };
   switch (kind) {
     case "start":
       if (call?.reportedGone) return learn(next, { kind: "unknown" }, nowMs);

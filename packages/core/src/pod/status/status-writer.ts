@@ -4,11 +4,13 @@ import {
   resources,
   WorkQueue,
   type DeepReadonly,
+  type KeyInspection,
   type KubeClient,
   type Logger,
   type Metrics,
   type Pod,
   type PodStatus,
+  type QueueInspection,
   type Store,
   type Tracer,
 } from "@virtual-kubelet/kube-client";
@@ -104,6 +106,21 @@ export class StatusWriter {
   /** Number of pods with stored data. */
   get known(): number {
     return Math.max(this.#written.size, this.#removed.size, this.#budgets.size, this.#refusals.size);
+  }
+
+  /** The writing of a pod's status; `undefined` when none is queued. */
+  inspect(uid: string): KeyInspection | undefined {
+    return this.#queue.inspect(uid);
+  }
+
+  /** State of the queue. */
+  inspectQueue(): QueueInspection {
+    return this.#queue.inspectAll();
+  }
+
+  /** Whether the API server has the wanted status, according to its last answer or the store. */
+  isWritten(stored: DeepReadonly<Pod>, wanted: PodStatus): boolean {
+    return podStatusPatch(this.#freshest(stored.metadata?.uid ?? "", stored), wanted) === undefined;
   }
 
   /** Number of pods that are queued or being written. */
