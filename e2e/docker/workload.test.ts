@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
@@ -237,4 +238,74 @@ test("kubectl drain empties the node", async () => {
 
   for (const { metadata } of before) expect(await node.kubectl.run(["get", "pod", metadata.name])).toMatchObject({ code: 1 });
   await eventually(async () => expect(await api.containers({ [labelNames.node]: node.name })).toEqual([]), patience);
+});
+
+/** Commands of the guide's paragraph on leaving, without their comments. */
+async function commandsToLeave(): Promise<readonly string[]> {
+  const guide = await readFile(join(import.meta.dirname, "../../docs/guides/docker.md"), "utf8");
+  const [, block = ""] = /^- \*\*To leave\*\*[\s\S]*?```bash\n([\s\S]*?)```/m.exec(guide) ?? [];
+  return block
+    .split("\n")
+    .map((line) => line.replace(/\s+#.*$/, "").trim())
+    .filter((line) => line !== "");
+}
+
+const leftovers = `
+apiVersion: v1
+kind: Pod
+metadata: { name: hello }
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{ name: main, image: "IMAGE", command: [sleep, "3600"] }]
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: everywhere }
+spec:
+  selector: { matchLabels: { app: everywhere } }
+  template:
+    metadata: { labels: { app: everywhere } }
+    spec:
+      terminationGracePeriodSeconds: 1
+      tolerations: [{ operator: Exists }]
+      containers: [{ name: main, image: "IMAGE", command: [sleep, "3600"], volumeMounts: [{ name: memory, mountPath: /memory }] }]
+      volumes: [{ name: memory, emptyDir: { medium: Memory } }]
+`;
+
+test("the guide's commands to leave end all pods, delete the node, and leave no container and no mount behind", async () => {
+  const image = /image: (\S+)/.exec(await manifest("web.yaml"))?.[1] ?? "";
+  await node.say("uncordon", node.name);
+  await node.apply(leftovers.replaceAll("IMAGE", image));
+  await node.say("wait", "pod/hello", "--for=condition=Ready", `--timeout=${podTimeout}`);
+  await node.say("rollout", "status", "daemonset/everywhere", `--timeout=${podTimeout}`);
+  expect(await node.kubectl.run(["drain", node.name, "--ignore-daemonsets"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("default/hello"),
+  });
+  const mounted = async (): Promise<boolean> => (await readFile("/proc/self/mounts", "utf8")).includes(`${node.rootDirectory}/`);
+  expect(await mounted()).toBe(true);
+
+  const [drain = "", stop, deletion = "", ...cleaning] = await commandsToLeave();
+  const kubectl = (line: string): Promise<string> => node.say(...line.replaceAll("workshop-1", node.name).split(" ").slice(1));
+  await kubectl(drain);
+  expect(stop).toMatch(/^sudo systemctl stop /);
+  node.program.kill("SIGTERM");
+  expect(await node.program.exit).toBe(0);
+  await kubectl(deletion);
+  expect(await api.containers({ [labelNames.node]: node.name })).not.toEqual([]);
+  for (const line of cleaning) {
+    // The engine has containers of other tests.
+    const own = `label=${labelNames.podUid} --filter label=${labelNames.node}=${node.name}`;
+    const words = line
+      .replaceAll("sudo ", "")
+      .replace(`label=${labelNames.podUid}`, own)
+      .replace("/var/lib/virtual-kubelet/docker", node.rootDirectory);
+    execFileSync("sh", ["-c", words], { env: { ...process.env, DOCKER_HOST: inject("dockerHost") }, stdio: "pipe" });
+  }
+
+  expect(await api.containers({ [labelNames.node]: node.name })).toEqual([]);
+  expect(await mounted()).toBe(false);
+  // Replicas of the Deployment wait for another node.
+  const bound = ["get", "pods", "--field-selector", `spec.nodeName=${node.name}`, "-o", "name"];
+  await eventually(async () => expect(await node.say(...bound)).toBe(""), patience);
 });
