@@ -2,7 +2,6 @@ import { Signal } from "@virtual-kubelet/async";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Context, Terminal } from "../context.ts";
 import { choiceOf, isOn, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
-import { maxPods } from "../debug/status-routes.ts";
 import { statusVersion } from "../debug/status-document.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ProgramError, UsageError } from "../program-error.ts";
@@ -50,7 +49,7 @@ async function watch(line: CommandLine, { context, terminal, filter }: Watched):
   const { clock, stdout } = context;
   // Fails here, before the screen changes, if nothing runs.
   const search = await searchOf(line, context);
-  let last: ProgramsRead | ProgramError = await readPrograms(search, filter, { ...context, maxShown: maxPods });
+  let last: ProgramsRead | ProgramError = await readPrograms(search, filter, { ...context, maxShown: terminal.rows });
   const again = new Signal();
   using screen = new LiveScreen(stdout, terminal, () => again.notify());
   const ended = AbortSignal.any([context.signal, screen.ended]);
@@ -67,7 +66,7 @@ async function watch(line: CommandLine, { context, terminal, filter }: Watched):
     for (;;) {
       draw();
       if (await again.wait(refreshMs, clock, ended)) continue;
-      last = await readPrograms(await searchOf(line, context), filter, { ...context, signal: ended, maxShown: maxPods }).catch(
+      last = await readPrograms(await searchOf(line, context), filter, { ...context, signal: ended, maxShown: terminal.rows }).catch(
         (error: unknown) => {
           ended.throwIfAborted();
           return error instanceof ProgramError ? error : new ProgramError(messageOf(error), exitCodes.failure.code);

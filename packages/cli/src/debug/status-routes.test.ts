@@ -44,7 +44,7 @@ test("without a query every node is shown, with its first pods", () => {
   expect(source.queries[0]).toMatchObject({ limit: 200, problemsOnly: false });
 });
 
-test.each(["limit=1001", "limit=-1", "limit=x", "limit=", "problems=1"])("%s is refused, with what is expected", (query) => {
+test.each(["limit=501", "limit=-1", "limit=x", "limit=", "problems=1"])("%s is refused, with what is expected", (query) => {
   expect(() => ask(sourceOf(), query)).toThrow(/: expected /);
   expect(() => ask(sourceOf(), query)).toThrow(Refusal);
 });

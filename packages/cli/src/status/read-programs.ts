@@ -1,12 +1,14 @@
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Context } from "../context.ts";
 import type { NodeStatus, StatusDocument, StatusQuery } from "../debug/status-document.ts";
-import { maxPods } from "../debug/status-routes.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { lockHolder } from "../nodes/node-lock.ts";
 import { ProgramError } from "../program-error.ts";
 import { findSockets, type FoundSocket, type Search } from "./find-programs.ts";
 import { readStatus } from "./read-status.ts";
+
+/** Pods of a node in one request: few, so that a program is not held up, and its other work comes in between. */
+const pageSize = 200;
 
 /** Which pods are shown. */
 export type PodFilter = Pick<StatusQuery, "namespace" | "name" | "problemsOnly">;
@@ -30,7 +32,11 @@ export async function readPrograms(search: Search, filter: PodFilter, context: R
   const problems: ProgramError[] = [];
   for (const socket of sockets) {
     try {
-      const document = await readWhole(socket, { ...filter, nodes: search.nodeNames, limit: Math.min(maxPods, context.maxShown) }, context);
+      const document = await readWhole(
+        socket,
+        { ...filter, nodes: search.nodeNames, limit: Math.min(pageSize, context.maxShown) },
+        context,
+      );
       // A program of several nodes has several sockets, and each shows all of its nodes.
       if (document) documents.set(document.program.pid, document);
     } catch (error) {

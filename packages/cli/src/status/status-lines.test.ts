@@ -95,6 +95,17 @@ test("what does not fit the height is counted, and problems stay", () => {
   expect(lines.at(-1)).toBe(`… and ${51 - shown} more pods; --problems, --namespace and --pod choose`);
 });
 
+test("on a low screen the nodes' figures make room for pods", () => {
+  const pods = [broken, ...Array.from({ length: 50 }, (_, index) => podInspection({ name: `web-${index}` }))];
+
+  const lines = statusLines([documentOf(nodeInspection({ pods }))], { width: 60, height: 12, isColoured: false });
+
+  expect(lines.length).toBeLessThanOrEqual(12);
+  expect(lines.slice(0, 3)).toEqual([expect.stringContaining("virtual-kubelet"), "node vk-1 ready", "  pods     51, 51 Running"]);
+  expect(lines.join("\n")).toContain("start failed 4 times");
+  expect(lines.at(-1)).toMatch(/^… and \d+ more pods/);
+});
+
 test("names and messages of others cannot control the terminal", () => {
   const pod = podInspection({ problem: "failed \u001b[2J\r\nhidden" });
 

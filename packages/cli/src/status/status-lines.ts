@@ -13,27 +13,40 @@ export interface Look {
 /** Width of the labels of a node's figures. */
 const figureLabel = 8;
 
+/** Lines that the table of pods needs to be useful: a blank line, the header, two pods with their problems, and what is hidden. */
+const minTable = 8;
+
 /** Minimum width of a column whose text is cut. */
 const minColumn = 8;
 
 /** The state of programs as lines of text: problems of the nodes first, then their pods, of which those with a problem come first. */
 export function statusLines(documents: readonly StatusDocument[], look: Look): string[] {
+  const { height = Infinity } = look;
   const paint = painter(look.isColoured);
-  const heads = documents.map((document) => ({
-    document,
-    lines: [cut(plainText(document.program.shown), look), ...document.nodes.flatMap((node) => ["", ...nodeLines(node, look, paint)])],
-  }));
-  const sections = heads.flatMap(({ lines }, index) => (index === 0 ? lines : ["", ...lines]));
-  const pods = documents.flatMap(({ nodes }) => nodes.flatMap((node) => node.pods.map((pod) => ({ pod, node: node.name }))));
+  const whole = headLines(documents, { look, paint, isShort: false });
+  // On a low screen the pods are worth more than the nodes' figures.
+  const head = whole.length + minTable > height ? headLines(documents, { look, paint, isShort: true }) : whole;
   const all = documents.flatMap(({ nodes }) => nodes);
-  const left = look.height === undefined ? Infinity : Math.max(0, look.height - sections.length - 3);
-  const { lines, shown } = podLines(pods, { look, paint, left });
+  const pods = all.flatMap((node) => node.pods.map((pod) => ({ pod, node: node.name })));
+  const { lines, shown } = podLines(pods, { look, paint, left: Math.max(0, height - head.length - 3) });
   const hidden = all.reduce((sum, { matching }) => sum + matching, 0) - shown;
   const legend = pods.slice(0, shown).some(({ pod }) => !pod.isStatusWritten) ? ["* or >: this status is not written yet"] : [];
   const rest = hidden > 0 ? [`… and ${hidden} more pods; --problems, --namespace and --pod choose`] : [];
-  const table = lines.length > 0 ? ["", ...lines] : ["", all.length === 0 ? "no such node" : "no pods"];
-  const whole = [...sections, ...table, ...[...legend, ...rest].map((line) => cut(line, look))];
-  return look.height === undefined ? whole : whole.slice(0, look.height);
+  const none = lines.length + hidden > 0 ? [] : [all.length === 0 ? "no such node" : "no pods"];
+  const foot = [...legend, ...rest].map((line) => cut(line, look));
+  return [...[...head, "", ...lines, ...none].slice(0, Math.max(0, height - foot.length)), ...foot];
+}
+
+/** The programs and their nodes; the short form has only the first figure of each node. */
+function headLines(
+  documents: readonly StatusDocument[],
+  { look, paint, isShort }: { readonly look: Look; readonly paint: Paint; readonly isShort: boolean },
+): string[] {
+  return documents.flatMap(({ program, nodes }, index) => [
+    ...(index === 0 ? [] : [""]),
+    cut(plainText(program.shown), look),
+    ...nodes.flatMap((node) => [...(isShort ? [] : [""]), ...nodeLines(node, { look, paint, isShort })]),
+  ]);
 }
 
 type Paint = (style: keyof typeof styles, text: string) => string;
@@ -48,7 +61,10 @@ function cut(text: string, { width }: Look): string {
   return width === undefined ? text : cutText(text, width);
 }
 
-function nodeLines(node: NodeStatus, look: Look, paint: Paint): string[] {
+function nodeLines(
+  node: NodeStatus,
+  { look, paint, isShort }: { readonly look: Look; readonly paint: Paint; readonly isShort: boolean },
+): string[] {
   const state = plainText(node.shown.state);
   const style = node.problems.length > 0 ? "bad" : node.isReady ? "good" : "doubtful";
   const width = (look.width ?? Infinity) - 4;
@@ -60,7 +76,9 @@ function nodeLines(node: NodeStatus, look: Look, paint: Paint): string[] {
         paint("bad", `${index === 0 ? "  ! " : "    "}${line}`),
       ),
     ),
-    ...node.shown.figures.map(({ label, text }) => cut(`  ${label.padEnd(figureLabel)} ${plainText(text)}`, look)),
+    ...node.shown.figures
+      .slice(0, isShort ? 1 : undefined)
+      .map(({ label, text }) => cut(`  ${label.padEnd(figureLabel)} ${plainText(text)}`, look)),
   ];
 }
 
