@@ -106,7 +106,7 @@ test("an agent may be behind a Unix socket", async () => {
 });
 
 test("an invalid address is refused with an example", async () => {
-  await expect(NomadRig.open({ address: "nomad:4646" })).rejects.toThrow(
-    'address of the Nomad provider is "nomad:4646"; expected a URL such as http://127.0.0.1:4646',
+  await expect(NomadRig.open({ address: "nomad" })).rejects.toThrow(
+    'address of the Nomad provider is "nomad"; expected a URL such as http://127.0.0.1:4646',
   );
 });

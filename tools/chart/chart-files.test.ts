@@ -49,6 +49,14 @@ test("the configuration of the chart has the program's schema without the sectio
   const { properties = {} } = valuesJsonSchema();
   const { config } = properties;
 
-  expect(Object.keys(config?.properties ?? {})).toEqual(["cluster", "log", "kubelet", "startupTimeout", "shutdownTimeout", "nodes"]);
+  expect(Object.keys(config?.properties ?? {})).toEqual([
+    "cluster",
+    "log",
+    "debug",
+    "kubelet",
+    "startupTimeout",
+    "shutdownTimeout",
+    "nodes",
+  ]);
   expect(config).toMatchObject({ additionalProperties: false, required: ["nodes"] });
 });
