@@ -161,12 +161,12 @@ test.for<[line: string, code: number, message: string]>([
   [
     "rum",
     64,
-    '"rum": unknown command, expected one of run, join, demo, providers, config, manifests, doctor, plan, explain, status, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, join, demo, providers, config, manifests, service, doctor, plan, explain, status, completion, version, help; did you mean run?',
   ],
   [
     "help rum",
     64,
-    '"rum": unknown command, expected one of run, join, demo, providers, config, manifests, doctor, plan, explain, status, completion, version, help; did you mean run?',
+    '"rum": unknown command, expected one of run, join, demo, providers, config, manifests, service, doctor, plan, explain, status, completion, version, help; did you mean run?',
   ],
   ["--provder mock", 64, '--provder: unknown flag for "run"; did you mean --provider?'],
   ["run extra", 64, '"extra": unexpected argument for "run"'],

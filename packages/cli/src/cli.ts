@@ -21,6 +21,7 @@ const modules: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
   providers: () => import("./commands/providers.ts"),
   config: () => import("./commands/config.ts"),
   manifests: () => import("./commands/manifests.ts"),
+  service: () => import("./commands/service.ts"),
   doctor: () => import("./commands/doctor.ts"),
   plan: () => import("./commands/plan.ts"),
   explain: () => import("./commands/explain.ts"),

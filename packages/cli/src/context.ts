@@ -21,6 +21,16 @@ export interface Terminal {
   onKey(listener: (key: string) => void): Disposable;
 }
 
+/** How the program was started. Paths are absolute. */
+export interface Invocation {
+  /** Path of Node.js. */
+  readonly node: string;
+  /** Flags of Node.js. */
+  readonly nodeFlags: readonly string[];
+  /** Path of the program's main module, or of a link to it. */
+  readonly program: string;
+}
+
 /** Everything that the program takes from its process. */
 export interface Context {
   readonly stdout: Output;
@@ -32,6 +42,7 @@ export interface Context {
   readonly cwd: string;
   readonly homeDir: string;
   readonly isRoot: boolean;
+  readonly invocation: Invocation;
   readonly pid: number;
   /** Host name. Inside a pod, the pod's name. */
   readonly hostName: string;

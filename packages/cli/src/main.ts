@@ -51,6 +51,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   cwd: process.cwd(),
   homeDir: homeDirectory(homedir),
   pid: process.pid,
+  invocation: { node: process.execPath, nodeFlags: process.execArgv, program: process.argv[1] ?? "" },
   isRoot: process.geteuid?.() === 0,
   hostName: hostname(),
   hostAddresses: reachableAddresses(networkInterfaces()),

@@ -38,6 +38,12 @@ export const commands: readonly Command[] = [
     words: ["rbac", "node", "all", "deployment"],
   },
   {
+    name: "service",
+    summary: "run the program under systemd with the same flags: install and start a unit, remove it, or print it",
+    args: "install|uninstall|print",
+    words: ["install", "uninstall", "print"],
+  },
+  {
     name: "doctor",
     summary:
       "find out why a node does not work: check cluster, access rights, node, certificate, network and back end, and print what repairs each",

@@ -15,7 +15,22 @@ function completeInBash(...words: string[]): string[] {
 test.for<[words: string[], offered: string[]]>([
   [
     [""],
-    ["run", "join", "demo", "providers", "config", "manifests", "doctor", "plan", "explain", "status", "completion", "version", "help"],
+    [
+      "run",
+      "join",
+      "demo",
+      "providers",
+      "config",
+      "manifests",
+      "service",
+      "doctor",
+      "plan",
+      "explain",
+      "status",
+      "completion",
+      "version",
+      "help",
+    ],
   ],
   [["co"], ["config", "completion"]],
   [

@@ -6,6 +6,7 @@ export type CommandName =
   | "providers"
   | "config"
   | "manifests"
+  | "service"
   | "doctor"
   | "plan"
   | "explain"

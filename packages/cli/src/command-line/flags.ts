@@ -5,10 +5,11 @@ import type { CommandName, Flag, FlagType } from "./flag.ts";
 import { joinFlags } from "./join-flags.ts";
 import { kubeletFlags } from "./kubelet-flags.ts";
 import { manifestFlags } from "./manifest-flags.ts";
+import { serviceFlags } from "./service-flags.ts";
 import { statusFlags } from "./status-flags.ts";
 
 /** Commands that read the settings of a run. They take the same flags, so a command line of `run` can be checked and prepared unchanged. */
-const settings: readonly CommandName[] = ["run", "config", "manifests", "doctor"];
+const settings: readonly CommandName[] = ["run", "config", "manifests", "service", "doctor"];
 /** Commands that read the settings of a plan. */
 const planned: readonly CommandName[] = [...settings, "plan"];
 /** Commands that look for the running program. */
@@ -285,6 +286,7 @@ const live: readonly Flag[] = [
     help: "kubeconfig of somebody who may use the node proxy or read logs of pods, to find out whether the API server reaches the node",
   },
   ...joinFlags,
+  ...serviceFlags,
 
   { name: "once", type: "boolean", commands: ["demo"], help: "exit as soon as the Deployment's pods run" },
   {

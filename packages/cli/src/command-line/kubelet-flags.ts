@@ -1,7 +1,7 @@
 import { defaults } from "../config/defaults.ts";
 import type { CommandName, Flag } from "./flag.ts";
 
-const commands: readonly CommandName[] = ["run", "config", "manifests", "doctor"];
+const commands: readonly CommandName[] = ["run", "config", "manifests", "service", "doctor"];
 
 /** Flags of the nodes' HTTPS server, with a kubelet's names where they exist. */
 export const kubeletFlags: readonly Flag[] = [

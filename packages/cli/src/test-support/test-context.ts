@@ -30,6 +30,7 @@ export function testContext(clock: Clock, given: Partial<Pick<Context, "env" | "
     cwd: "/nowhere",
     homeDir: "/home/me",
     isRoot: false,
+    invocation: { node: "/usr/bin/node", nodeFlags: [], program: "/usr/bin/virtual-kubelet" },
     pid: 1,
     hostName: "host-1",
     hostAddresses: ["192.0.2.1"],
