@@ -6,7 +6,9 @@ import { freePort } from "@virtual-kubelet/testing";
 import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import { mkdir, truncate } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFakeNomad } from "../nomad/fake/start-fake-nomad.ts";
 import { complaintsOf, findingsOf } from "../support/doctor.ts";
@@ -59,6 +61,28 @@ interface KubeconfigJson {
 
 const clusterOf = (fields: Record<string, unknown>): Promise<Injected> =>
   kubeconfigWith(({ clusters }) => Object.assign(clusters[0].cluster, fields));
+
+const joinedFile = "kubelet-client-current.pem";
+
+const execCredential = { apiVersion: "client.authentication.k8s.io/v1", interactiveMode: "Never" };
+
+/** Puts a certificate as join writes it into a folder. */
+async function joined(directory: string, validMs: number): Promise<void> {
+  const validity = { notBeforeMs: Date.now() - 7_200_000, notAfterMs: Date.now() + validMs };
+  const subject = { commonName: `system:node:${nodeName}`, organizations: ["system:nodes"] };
+  const { certificate, key } = createCertificateAuthority("other").issue({ ...subject, usages: ["client auth"], validity });
+  await mkdir(join(rig.folder, directory));
+  await rig.write(`${directory}/${joinedFile}`, certificate + key);
+}
+
+/** Runs with the certificate in the folder, where the settings have the node's certificates. */
+async function kubeconfigOfFile(directory: string): Promise<Injected> {
+  const file = join(rig.folder, directory, joinedFile);
+  const { words = [], ...injected } = await kubeconfigWith(
+    ({ users }) => void (users[0].user = { "client-certificate": file, "client-key": file }),
+  );
+  return { ...injected, words: [...words, "--cert-dir", directory] };
+}
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -277,6 +301,34 @@ const faults: readonly Fault[] = [
     found: ["fail cluster.credentials", "fail cluster.identity"],
     says: /the client certificate has expired/,
     repair: /issue a new client certificate/,
+  },
+  {
+    fault: "a client certificate of join that has expired",
+    inject: async () => {
+      await joined("expired", -3_600_000);
+      return kubeconfigOfFile("expired");
+    },
+    found: ["fail cluster.credentials", "fail cluster.identity"],
+    says: /the client certificate has expired/,
+    repair: /^virtual-kubelet join HOST:PORT --token TOKEN .*--cert-dir expired/,
+  },
+  {
+    fault: "a client certificate of join that is half-written",
+    inject: async () => {
+      await joined("half", 3_600_000);
+      await truncate(join(rig.folder, "half", joinedFile), 300);
+      return kubeconfigOfFile("half");
+    },
+    found: ["fail cluster.kubeconfig"],
+    says: /kubelet-client-current\.pem, which holds no certificate/,
+    repair: /^virtual-kubelet join HOST:PORT .* --force .*--cert-dir half/,
+  },
+  {
+    fault: "a credential command that fails",
+    inject: () => kubeconfigWith(({ users }) => void (users[0].user = { exec: { ...execCredential, command: "false" } })),
+    found: ["fail cluster.credentials"],
+    says: /credential command .*false/,
+    repair: /correct the user of the kubeconfig/,
   },
   {
     fault: "a token that the API server refuses",

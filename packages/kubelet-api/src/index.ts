@@ -26,7 +26,7 @@ export { clientCertificatePath, openClientCertificateStore } from "./certificate
 export { certificateUser } from "./certificates/client-certificate.ts";
 export { writePrivateFile } from "./certificates/private-file.ts";
 export type { SigningRequestOptions, SubmittedRequest } from "./certificates/signing-request.ts";
-export type { KeyPairSource } from "./certificates/key-pair.ts";
+export { certificateOf, type KeyPairSource } from "./certificates/key-pair.ts";
 export { missingNames, servingNamesOf, type ServingNames } from "./certificates/serving-names.ts";
 export { kubeletServingSigner } from "./certificates/signing-request.ts";
 export { createAccessControl, type AccessControlOptions } from "./access-control/create-access-control.ts";

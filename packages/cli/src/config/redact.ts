@@ -10,7 +10,8 @@ const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, "$1 [redacted]"],
   [/\beyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, "[redacted]"],
   [/(:\/\/)[^\s/@]+@/g, "$1[redacted]@"],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, "[redacted]"],
+  // Not the line that begins a key alone: messages about keys name it.
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----(?=(\s|\\[rn])*(Proc-Type|[\w+/=]{4}))[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, "[redacted]"],
 ];
 
 /** Removes tokens, passwords in URLs, and private keys from a text. */

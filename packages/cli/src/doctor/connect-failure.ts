@@ -1,24 +1,30 @@
 import { isDeadlineExceeded, messageOf } from "@virtual-kubelet/errdefs";
 import { fail, type Judgement } from "./finding.ts";
+import { shellWord } from "./shell-words.ts";
 
 /** System and TLS errors of a failed connection, by their codes. */
-const explanations: readonly [codes: readonly string[], explain: (host: string, url: string) => Judgement][] = [
+const explanations: readonly [
+  codes: readonly string[],
+  explain: (host: string, url: string, kubectl: (words: string) => string) => Judgement,
+][] = [
   [
     ["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA"],
-    (host) => fail(`the name ${host} of the API server cannot be resolved`, `getent hosts ${host}`, correctServer),
+    (host) => fail(`the name ${host} of the API server cannot be resolved`, `getent hosts ${host}`, ...correctServer),
   ],
-  [["ECONNREFUSED"], (_host, url) => fail(`nothing listens at ${url}`, `curl -k ${url}/version`, correctServer)],
+  [["ECONNREFUSED"], (_host, url) => fail(`nothing listens at ${url}`, `curl -k ${shellWord(`${url}/version`)}`, ...correctServer)],
   [
     ["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT"],
-    (_host, url) => fail(`no route to ${url}, or a firewall drops the packets`, `curl -k --max-time 10 ${url}/version`, openPort),
+    (_host, url) =>
+      fail(`no route to ${url}, or a firewall drops the packets`, `curl -k --max-time 10 ${shellWord(`${url}/version`)}`, openPort),
   ],
   [
     ["ERR_TLS_CERT_ALTNAME_INVALID"],
-    (host) =>
+    (host, url) =>
       fail(
         `the API server's certificate is not valid for ${host}`,
-        `openssl s_client -connect ${host}:6443 </dev/null | openssl x509 -noout -ext subjectAltName`,
-        "kubectl config set-cluster NAME --tls-server-name=NAME-IN-THE-CERTIFICATE",
+        `openssl s_client -connect ${shellWord(hostAndPortOf(url))} </dev/null | openssl x509 -noout -ext subjectAltName`,
+        "# correct the server in the kubeconfig, or name one of these:",
+        "# kubectl config set-cluster NAME --tls-server-name=ONE-OF-THESE",
       ),
   ],
   [
@@ -43,25 +49,32 @@ const explanations: readonly [codes: readonly string[], explain: (host: string, 
       "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
       "CERT_SIGNATURE_FAILURE",
     ],
-    () =>
+    (_host, _url, kubectl) =>
       fail(
         "the API server's certificate is signed by an authority that the kubeconfig does not name (x509: certificate signed by unknown authority)",
-        "kubectl config view --minify",
-        "kubectl config set-cluster NAME --certificate-authority=CA.CRT --embed-certs",
+        kubectl("config view --minify"),
+        "# name the cluster's authority in the kubeconfig:",
+        "# kubectl config set-cluster NAME --certificate-authority=CA.CRT",
       ),
   ],
   [
     ["ERR_SSL_WRONG_VERSION_NUMBER", "EPROTO"],
-    (_host, url) => fail(`what answers at ${url} does not speak TLS`, "kubectl config view --minify", correctServer),
+    (_host, url, kubectl) => fail(`what answers at ${url} does not speak TLS`, kubectl("config view --minify"), ...correctServer),
   ],
 ];
 
 const openPort = "# open the port in firewalls and network policies, or correct the server in the kubeconfig";
 
-const correctServer = "kubectl config set-cluster NAME --server=https://HOST:6443";
+/** Remarks, because a command with an invented name would add that cluster to the user's kubeconfig. */
+const correctServer = ["# correct the server in the kubeconfig:", "# kubectl config set-cluster NAME --server=https://HOST:PORT"];
 
-/** Explains why a request did not reach the API server. @param url - of the API server */
-export function explainConnectFailure(error: unknown, url: string): Judgement {
+/**
+ * Explains why a request did not reach the API server.
+ *
+ * @param url - of the API server
+ * @param kubectl - makes a command of kubectl with the program's kubeconfig
+ */
+export function explainConnectFailure(error: unknown, url: string, kubectl: (words: string) => string): Judgement {
   const message = messageOf(error).replaceAll("\n", " ");
   const proxy = /proxy (\S+): (.*)$/.exec(message);
   if (proxy)
@@ -73,14 +86,24 @@ export function explainConnectFailure(error: unknown, url: string): Judgement {
     );
   const codes = codesOf(error);
   const explain = explanations.find(([known]) => known.some((code) => codes.has(code)))?.[1];
-  if (explain) return explain(hostOf(url), url);
+  if (explain) return explain(hostOf(url), url, kubectl);
   if (isDeadlineExceeded(error))
-    return fail(`${url} does not answer: a firewall may drop the packets`, `curl -k --max-time 10 ${url}/version`, openPort);
-  return fail(message, `curl -k ${url}/version`);
+    return fail(
+      `${url} does not answer: a firewall may drop the packets`,
+      `curl -k --max-time 10 ${shellWord(`${url}/version`)}`,
+      openPort,
+    );
+  return fail(message, `curl -k ${shellWord(`${url}/version`)}`);
 }
 
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : url;
+}
+
+/** With brackets around an IPv6 address. */
+function hostAndPortOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === "http:" ? "80" : "443")}`;
 }
 
 /** Maximum number of causes that are followed. */

@@ -1,6 +1,15 @@
 import { withDeadline } from "@virtual-kubelet/async";
 import { isNotFound, isUnauthorized } from "@virtual-kubelet/errdefs";
-import { resources, statusOf, type KubernetesObject, type Lease, type Node, type Pod, type Resource } from "@virtual-kubelet/kube-client";
+import {
+  resources,
+  statusOf,
+  type Identity as ClientIdentity,
+  type KubernetesObject,
+  type Lease,
+  type Node,
+  type Pod,
+  type Resource,
+} from "@virtual-kubelet/kube-client";
 import type { X509Certificate } from "node:crypto";
 import type { CommandLine } from "../command-line/flag-parser.ts";
 import { loadSettings, type LoadedSettings } from "../config/load-settings.ts";
@@ -32,6 +41,8 @@ export interface Facts {
   readonly context: Context;
   readonly loaded: Fact<LoadedSettings>;
   readonly connection: Fact<Connection>;
+  /** Client certificate or token, which may be those of a credential command. */
+  readonly clientIdentity: Fact<ClientIdentity>;
   /** What answers at the API server's address. */
   readonly server: Fact<ServerAnswer>;
   /** The same, if it is an API server that works. */
@@ -75,8 +86,14 @@ export function createFacts(line: CommandLine, context: Context, opened: AsyncDi
     const settings = await loaded.needed();
     return opened.use(await read("read the kubeconfig", () => connect(settings, context)));
   });
+  const clientIdentity = new Fact("cluster.credentials", async () => {
+    const { credentials } = await connection.needed();
+    return await read("read the credentials", (inner) => credentials.current(inner));
+  });
   const server = new Fact("cluster.reachable", async () => {
     const { transport } = await connection.needed();
+    // Without them nothing is sent, which says nothing about the API server.
+    await clientIdentity.needed();
     return await read("get /version", (inner) => askVersion(transport, context, inner));
   });
   const api = new Fact("cluster.reachable", async () => {
@@ -111,7 +128,7 @@ export function createFacts(line: CommandLine, context: Context, opened: AsyncDi
     const nowMs = context.clock.now();
     return skewMs === undefined ? [nowMs] : [nowMs - skewMs, nowMs];
   };
-  return { line, context, loaded, connection, server, api, identity, accepted, times };
+  return { line, context, loaded, connection, clientIdentity, server, api, identity, accepted, times };
 }
 
 async function askVersion(transport: Connection["transport"], { clock }: Context, signal: AbortSignal): Promise<ServerAnswer> {

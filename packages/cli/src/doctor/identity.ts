@@ -17,13 +17,18 @@ export interface IdentityProblem {
  * Returns why a user can run none of the nodes, whatever its rights.
  *
  * @param nodeNames - nodes that the program is to run
+ * @param kubectl - makes a command of kubectl with the program's kubeconfig
  * @returns `undefined` if rights decide
  */
-export function identityProblem({ username, groups }: Identity, nodeNames: readonly string[]): IdentityProblem | undefined {
+export function identityProblem(
+  { username, groups }: Identity,
+  nodeNames: readonly string[],
+  kubectl: (words: string) => string = (words) => `kubectl ${words}`,
+): IdentityProblem | undefined {
   if (username === "system:anonymous")
     return {
       message: "the API server sees system:anonymous: no credentials arrived",
-      repair: ["kubectl config view --minify", "# give the context's user a certificate or a token"],
+      repair: [kubectl("config view --minify"), "# give the context's user a certificate or a token"],
     };
   if (!username.startsWith(nodeUserPrefix)) return undefined;
   const own = username.slice(nodeUserPrefix.length);
@@ -36,6 +41,8 @@ export function identityProblem({ username, groups }: Identity, nodeNames: reado
   if (groups.includes("system:nodes")) return undefined;
   return {
     message: `${username} is not in the group system:nodes, so the Node authorizer grants it nothing`,
-    repair: [`# issue a client certificate with O=system:nodes, CN=${username}; see the guide Access rights and certificates`],
+    repair: [
+      `# get a client certificate with O=system:nodes, CN=${username}, as virtual-kubelet join does; see the guide Access rights and certificates`,
+    ],
   };
 }

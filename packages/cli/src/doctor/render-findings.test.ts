@@ -38,6 +38,14 @@ test("secrets and control characters are removed from text and JSON", () => {
   }
 });
 
+test("a private key is removed, but not a message about the line that begins one", () => {
+  const begin = "-----BEGIN PRIVATE KEY-----";
+  const shown = (message: string): string => toFindingsJson([{ ...failed, message }]);
+
+  expect(shown(`expected a key in PEM, with ${begin}: correct it`)).toContain(`${begin}: correct it`);
+  for (const key of [`${begin}\nMIGHAgEA\n`, `${begin}\\nMIGHAgEA`, `${begin} MIGHAgEA`]) expect(shown(key)).not.toContain("MIGHAgEA");
+});
+
 test("JSON has the counts and the stable names", () => {
   const passed: Finding = { status: "pass", check: "cluster.clock", message: "agree", repair: [] };
 

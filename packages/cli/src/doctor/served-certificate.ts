@@ -2,6 +2,13 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:tls";
 
+const unconnected: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "EADDRNOTAVAIL", "EHOSTUNREACH", "ENETUNREACH"]);
+
+/** Whether nothing has accepted a connection; the address may be that of another machine. */
+export function isUnconnected(error: unknown): boolean {
+  return error instanceof Error && "code" in error && unconnected.has(error.code);
+}
+
 /**
  * Returns the certificate of the server at an address, without checking it and without sending a request.
  *
@@ -15,7 +22,7 @@ export async function readServedCertificate(host: string, port: number, signal: 
     await once(socket, "secureConnect", { signal });
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof Error && "code" in error && error.code === "ECONNREFUSED") return undefined;
+    if (isUnconnected(error)) return undefined;
     throw error;
   }
   const { raw } = socket.getPeerCertificate();

@@ -30,6 +30,8 @@ interface Given {
   readonly force?: boolean;
   /** User of the API server's answer to a client with a certificate; `undefined`: it refuses the certificate. */
   readonly user?: string | undefined;
+  /** Whether the API server lets nobody request certificates. */
+  readonly isForbidden?: boolean;
 }
 
 /** Joins a cluster that approves each request at once. */
@@ -50,6 +52,10 @@ function start(given: Given = {}) {
         ? { status: 401, body: { kind: "Status", code: 401, reason: "Unauthorized" } }
         : { status: 201, body: { status: { userInfo: { username: given.user } } } };
     expect(target.token).toBe("abcdef.0123456789abcdef");
+    if (method === "POST" && given.isForbidden === true) {
+      const message = 'certificatesigningrequests is forbidden: User "system:bootstrap:abcdef" cannot create resource';
+      return { status: 403, body: { kind: "Status", code: 403, reason: "Forbidden", message } };
+    }
     if (method === "POST") {
       const object = JSON.parse(String(body)) as CertificateSigningRequest;
       const request = parseCertificateRequest(Buffer.from(object.spec.request, "base64").toString());
@@ -139,6 +145,40 @@ test("a valid certificate that the cluster does not accept is left alone, since 
   await expect(result).rejects.toThrow("https://10.0.0.1:6443 does not accept this certificate, so it is probably of another cluster");
   expect(created).toEqual([]);
   expect(await readFile(file(), "utf8")).toBe(before);
+});
+
+test("a certificate with another key, or that is damaged, is refused with its file and what replaces it, and nothing is sent", async () => {
+  const [first, second] = [await put(), await put()];
+  const keyOf = (text: string): string => text.slice(text.indexOf("-----BEGIN PRIVATE KEY-----"));
+  const damaged = first.replace(/(?<=CERTIFICATE-----\n).{20}/, "A".repeat(20));
+
+  for (const text of [first.replace(keyOf(first), keyOf(second)), damaged]) {
+    await writeFile(file(), text);
+    const { result, targets } = start();
+    await expect(result).rejects.toThrow(new RegExp(`^${file()}: .*: replace it with --force, or choose another --cert-dir$`));
+    expect(targets).toEqual([]);
+    expect(await readFile(file(), "utf8")).toBe(text);
+  }
+});
+
+test.for(["", "-----BEGIN CERTIFICATE-----\nMIIB", "text"])(
+  "with --force a file that holds no credentials is replaced: %j",
+  async (text) => {
+    await put();
+    await writeFile(file(), text);
+
+    await expect(start().result).rejects.toThrow(`${file()}: it holds no certificate with a private key`);
+    expect(await start({ force: true }).result).toMatchObject({ outcome: "issued" });
+    expect(await readFile(file(), "utf8")).toContain("PRIVATE KEY");
+  },
+);
+
+test("a token that may not request certificates ends with the command that allows it", async () => {
+  const { result } = start({ isForbidden: true });
+
+  await expect(result).rejects.toThrow(
+    /User "system:bootstrap:abcdef" cannot create resource.*kubectl create clusterrolebinding \S+ --clusterrole=system:node-bootstrapper --group=system:bootstrappers$/,
+  );
 });
 
 test("another node's credentials are not overwritten, and nothing is sent", async () => {

@@ -1,7 +1,8 @@
-import { DeadlineExceededError, isInvalidInput, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
+import { DeadlineExceededError, isForbidden, isInvalidInput, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs";
 import { loadCredentials, noMetrics, type Logger, type TlsMaterial } from "@virtual-kubelet/kube-client";
 import {
   bootstrapClientCertificate,
+  certificateOf,
   certificateUser,
   clientCertificatePath,
   openClientCertificateStore,
@@ -10,8 +11,9 @@ import {
   type StoredCertificates,
   type SubmittedRequest,
 } from "@virtual-kubelet/kubelet-api";
+import type { KeyPair } from "@virtual-kubelet/pki";
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { withDeadline } from "@virtual-kubelet/async";
 import { makeDirectory } from "@virtual-kubelet/core";
@@ -145,13 +147,26 @@ class Joining {
       stored = await store.load();
     } catch (error) {
       if (!force) throw error;
-      return {};
+      await rm(this.#certificateFile, { force: true });
+      return await store.load();
     }
-    const user = stored.issued && certificateUser(new X509Certificate(stored.issued.certificate));
-    if (force || !user || user.name === `system:node:${nodeName}`) return stored;
+    if (!stored.issued || force) return stored;
+    const user = certificateUser(this.#readable(stored.issued));
+    if (user.name === `system:node:${nodeName}`) return stored;
     throw new ConfigError(
       `${this.#certificateFile}: it holds the credentials of ${user.name ?? "an unknown user"}, expected system:node:${nodeName} or no file: choose another --cert-dir, or replace them with --force`,
     );
+  }
+
+  #readable(pair: KeyPair): X509Certificate {
+    try {
+      return certificateOf(pair);
+    } catch (error) {
+      const problem = messageOf(error).replaceAll("\n", " ");
+      throw new ConfigError(`${this.#certificateFile}: ${problem}: replace it with --force, or choose another --cert-dir`, {
+        cause: error,
+      });
+    }
   }
 
   async #findCluster(signal: AbortSignal): Promise<Cluster> {
@@ -219,6 +234,18 @@ class Joining {
     );
   }
 
+  /** The requester may not request certificates. */
+  #forbiddenError(cause: unknown, { token }: ClientTarget): ProgramError {
+    const { discovery } = this.#options;
+    const subject = discovery.token !== undefined && token !== undefined ? "--group=system:bootstrappers" : "--user=USER";
+    const grant = `kubectl create clusterrolebinding virtual-kubelet-join --clusterrole=system:node-bootstrapper ${subject}`;
+    return new ProgramError(
+      `${messageOf(cause).replaceAll("\n", " ")}; an administrator allows it with: ${grant}`,
+      exitCodes.failure.code,
+      { cause },
+    );
+  }
+
   async #requestCertificate(store: CertificateStore, { requester }: Cluster, signal: AbortSignal): Promise<X509Certificate> {
     const { nodeName, timeoutMs } = this.#options;
     const { context, logger, openClient, say } = this.#dependencies;
@@ -242,6 +269,7 @@ class Joining {
           `the cluster does not accept the token or certificate for joining: it is wrong or has expired: ${messageOf(error)}`,
           exitCodes.failure.code,
         );
+      if (isForbidden(error)) throw this.#forbiddenError(error, requester);
       throw error;
     }
     const certificate = new X509Certificate(pair.certificate);

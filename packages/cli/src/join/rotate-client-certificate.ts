@@ -1,13 +1,12 @@
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger, Metrics } from "@virtual-kubelet/kube-client";
 import { clientCertificatePath, openClientCertificateManager, openClientCertificateStore } from "@virtual-kubelet/kubelet-api";
-import { realpath } from "node:fs/promises";
 import { Background } from "../background.ts";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import type { Connection } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 import { ConfigError } from "../program-error.ts";
+import { joinedNode } from "./joined-node.ts";
 
 /** Dependencies of {@link rotateClientCertificate}. */
 export interface RotationOptions {
@@ -29,7 +28,8 @@ export interface RotationOptions {
 export async function rotateClientCertificate(options: RotationOptions): Promise<AsyncDisposable | undefined> {
   const { connection, context, loaded, metrics } = options;
   const { credentials, client } = connection;
-  const joined = loaded.settings.kubelet.rotateCertificates ? await joinedNode(options) : undefined;
+  const { certificateFile } = credentials;
+  const joined = loaded.settings.kubelet.rotateCertificates ? await joinedNode({ ...options, certificateFile }) : undefined;
   if (!joined) return undefined;
   const { nodeName, directory } = joined;
   const { clock, random } = context;
@@ -49,27 +49,6 @@ export async function rotateClientCertificate(options: RotationOptions): Promise
     if (isInvalidInput(error)) throw new ConfigError(messageOf(error).replaceAll("\n", " "), { cause: error });
     throw error;
   }
-}
-
-/** The node whose certificate from `join` the connection uses, with the folder of its certificates. */
-async function joinedNode({
-  nodeNames,
-  loaded,
-  connection,
-  context,
-}: RotationOptions): Promise<{ readonly nodeName: string; readonly directory: string } | undefined> {
-  const { certificateFile } = connection.credentials;
-  if (certificateFile === undefined) return undefined;
-  const used = await realPath(certificateFile);
-  for (const nodeName of nodeNames) {
-    const { directory } = certDirectoryOf(nodeName, loaded, context);
-    if ((await realPath(clientCertificatePath(directory))) === used) return { nodeName, directory };
-  }
-  return undefined;
-}
-
-async function realPath(path: string): Promise<string> {
-  return await realpath(path).catch(() => path);
 }
 
 function expired(nodeName: string, directory: string, expiresMs: number): string {

@@ -1,7 +1,7 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { noMetrics, type CertificateSigningRequest } from "@virtual-kubelet/kube-client";
-import { createCertificateAuthority, parseCertificateRequest } from "@virtual-kubelet/pki";
+import { createCertificateAuthority, parseCertificateRequest, type KeyUsage } from "@virtual-kubelet/pki";
 import { expect, test, vi } from "vitest";
 import { FakeApi } from "../test-support/fake-api.ts";
 import { MemoryCertificateStore } from "../test-support/memory-certificate-store.ts";
@@ -37,13 +37,16 @@ function rig({ api = new FakeApi(), store = new MemoryCertificateStore(), clock 
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 5 });
 
 /** Signs the last request. */
-function approve(api: FakeApi, { fromMs = 0, commonName = "" } = {}): void {
+function approve(
+  api: FakeApi,
+  { fromMs = 0, commonName = "", usages = ["client auth"] }: { fromMs?: number; commonName?: string; usages?: readonly KeyUsage[] } = {},
+): void {
   const { metadata, spec } = api.created.at(-1) as CertificateSigningRequest;
   const request = parseCertificateRequest(Buffer.from(spec.request, "base64").toString());
   const validity = { notBeforeMs: fromMs, notAfterMs: Date.UTC(2040, 0) };
   const certificate =
     commonName === ""
-      ? authority.sign(request, { usages: ["client auth"], validity })
+      ? authority.sign(request, { usages, validity })
       : authority.issue({ commonName, usages: ["client auth"], validity }).certificate;
   api.put(collection, { metadata, spec, status: { certificate: Buffer.from(certificate).toString("base64") } } as never);
 }
@@ -139,6 +142,17 @@ test("a certificate for another key, or of another user, is not saved", async ()
   approve(api, { commonName: "system:node:vk" });
 
   await expect(result).rejects.toThrow("the certificate cannot be used: read a certificate and its key: the key does not belong");
+  expect(store.stored.issued).toBeUndefined();
+});
+
+test("a certificate that is only for servers is not saved", async () => {
+  const { api, asked, start, store } = rig();
+  const result = start();
+  await soon(() => expect(asked).toHaveLength(1));
+
+  approve(api, { usages: ["server auth"] });
+
+  await expect(result).rejects.toThrow("expected 1.3.6.1.5.5.7.3.2 (client authentication)");
   expect(store.stored.issued).toBeUndefined();
 });
 

@@ -4,10 +4,13 @@ import type { X509Certificate } from "node:crypto";
 import { nodeUser } from "./certificate-requester.ts";
 import { certificateOf } from "./key-pair.ts";
 
+/** Purposes of a certificate that allow its use by a client: clientAuth and any. Source: RFC 5280, 4.2.1.12. */
+const clientPurposes: readonly string[] = ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"];
+
 /**
  * Returns the certificate of a node's client pair.
  *
- * @throws InvalidInputError if there is none, it cannot be read, or it is not that of `system:node:NAME` in `system:nodes`
+ * @throws InvalidInputError if there is none, it cannot be read, it is not that of `system:node:NAME` in `system:nodes`, or not for clients
  */
 export function clientCertificateOf(pair: KeyPair | undefined, nodeName: string): X509Certificate {
   if (!pair) throw new InvalidInputError(`read the client certificate of node ${nodeName}: there is none`);
@@ -16,6 +19,12 @@ export function clientCertificateOf(pair: KeyPair | undefined, nodeName: string)
   if (user.name !== nodeUser(nodeName) || !user.groups.includes("system:nodes"))
     throw new InvalidInputError(
       `read the client certificate of node ${nodeName}: it is that of ${user.name ?? "no user"}, groups ${user.groups.join(", ") || "none"}; expected ${nodeUser(nodeName)}, group system:nodes`,
+    );
+  // Typed as always present, but absent from a certificate for all purposes.
+  const purposes = certificate.keyUsage as readonly string[] | undefined;
+  if (purposes !== undefined && !purposes.some((purpose) => clientPurposes.includes(purpose)))
+    throw new InvalidInputError(
+      `read the client certificate of node ${nodeName}: its purposes are ${purposes.join(", ")}, expected ${clientPurposes[0]} (client authentication)`,
     );
   return certificate;
 }

@@ -44,6 +44,15 @@ test("a certificate of a file is replaced, and one of the cluster is approved", 
   ]);
 });
 
+test("of several published authorities one must be valid, as while the authority is exchanged", () => {
+  const authorityUntil = (days: number): string =>
+    createCertificateAuthority("ca", { notBeforeMs: nowMs - 400 * dayMs, notAfterMs: nowMs + days * dayMs }).certificate;
+  const status = (...days: readonly number[]): FindingStatus =>
+    judgeClientCa({ data: { "client-ca-file": `# old, new\n${days.map(authorityUntil).join("")}` } }, nowMs).status;
+
+  expect([status(-1, 100), status(100, -1), status(-2, -1)]).toEqual(["pass", "pass", "fail"]);
+});
+
 type Condition = NonNullable<NonNullable<CertificateSigningRequest["status"]>["conditions"]>[number];
 
 function request(

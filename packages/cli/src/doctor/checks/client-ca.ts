@@ -8,6 +8,8 @@ import { fail, pass, skip, type Judgement } from "../finding.ts";
 /** Timeout of the request, in milliseconds. */
 const timeoutMs = 10_000;
 
+const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
 /** ConfigMap with the authority of the API server's client certificate. */
 const published = { namespace: "kube-system", name: "extension-apiserver-authentication" };
 
@@ -52,10 +54,12 @@ export function judgeClientCa(configMap: ConfigMap | undefined, nowMs: number): 
       "# start kube-apiserver with --client-ca-file, or name the file with this program's --client-ca-file",
     );
   try {
-    const { validToDate } = new X509Certificate(text);
-    if (validToDate.getTime() <= nowMs)
+    // A bundle while the authority is exchanged: one that is valid is enough.
+    const blocks = text.match(certificateBlock) ?? [text];
+    const lastMs = Math.max(...blocks.map((block) => new X509Certificate(block).validToDate.getTime()));
+    if (lastMs <= nowMs)
       return fail(
-        `the published authority of client certificates has expired on ${validToDate.toISOString()}`,
+        `the published authority of client certificates has expired on ${new Date(lastMs).toISOString()}`,
         "# renew the cluster's authority",
       );
     return pass("the cluster publishes the authority of the API server's client certificate");

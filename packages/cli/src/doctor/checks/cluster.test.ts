@@ -64,13 +64,20 @@ test.for<[what: string, identity: Parameters<typeof judgeCredentials>[0], status
   ["a token that is not JSON inside", { tls: {}, authorization: "Bearer a.b.c" }, "pass", /without an expiry/],
   ["nothing", { tls: {} }, "warn", /system:anonymous/],
 ])("credentials: %s", ([, identity, status, says]) => {
-  expect(judgeCredentials(identity, "vk", nowMs)).toMatchObject({ status, message: expect.stringMatching(says) });
+  expect(judgeCredentials(identity, { nodeName: "vk", nowMs })).toMatchObject({ status, message: expect.stringMatching(says) });
+});
+
+test("what renews a token depends on whose it is", () => {
+  const repairOf = (sub: string) => judgeCredentials(bearer({ exp: 1, sub }), { nodeName: "vk", nowMs }).repair[0];
+
+  expect(repairOf("system:serviceaccount:team:robot")).toMatch(/^kubectl create token robot -n team /);
+  expect(repairOf("somebody@example.com")).toMatch(/^# sign in again, /);
 });
 
 test("a finding about a token does not contain it", () => {
   const identity = bearer({ exp: 1, sub: "somebody" });
 
-  expect(JSON.stringify(judgeCredentials(identity, "vk", nowMs))).not.toContain(identity.authorization.slice(7, 20));
+  expect(JSON.stringify(judgeCredentials(identity, { nodeName: "vk", nowMs }))).not.toContain(identity.authorization.slice(7, 20));
 });
 
 test.for<[what: string, answer: { status: number; text: string }, status: FindingStatus]>([
