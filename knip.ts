@@ -32,7 +32,7 @@ function configure({ production = false }: { readonly production?: boolean }): K
           "mutation/{record-reach,runner}.ts!",
           "record-systemd/record.ts!",
           // Named in typedoc.json.
-          "site/typedoc-plugin.ts!",
+          "site/{site-versions,typedoc-plugin}.ts!",
           // Bundled by the plugin.
           "site/page-script.js!",
         ],

@@ -42,6 +42,7 @@ export async function checkWorkflows(options: CheckWorkflowsOptions): Promise<Ch
   const rehearsal = new Rehearsal(machines, service, { isFull, only, say });
   await rehearsal.publishOrigin();
   await rehearsal.runWorkflow("ci.yml");
+  await rehearsal.runWorkflow("site.yml");
   // The first release versions the packages, and the second publishes them.
   await rehearsal.ensureChangeset();
   await rehearsal.runWorkflow("release.yml");

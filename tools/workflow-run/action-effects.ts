@@ -50,6 +50,8 @@ export const actionEffects: Readonly<Record<string, ActionEffect>> = {
   "actions/checkout": checkOut,
   "actions/setup-node": setUpNode,
   "actions/cache": restoreCache,
+  "actions/upload-artifact": uploadArtifact,
+  "actions/download-artifact": downloadArtifact,
   "changesets/action/select-mode": selectMode,
   "changesets/action/version": versionPackages,
   "changesets/action/pack": packPackages,
@@ -111,6 +113,23 @@ async function restoreCache(inputs: Texts, { machine, afterSuccess }: ActionSurr
       renameSync(`${saved}.saving`, saved);
     });
   return { "cache-hit": String(hit) };
+}
+
+/** Keeps a folder for later jobs. As the service does, it leaves out files whose names begin with a dot. */
+async function uploadArtifact(inputs: Texts, { service, workspace, run }: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["name", "path"]);
+  const { name = "artifact", path = "" } = inputs;
+  const script = 'test -d "$1" && mkdir "$2" && cd "$1" && tar --create --exclude="./.*" . | tar --extract --directory "$2"';
+  await run(["sh", "-ec", script, "sh", join(workspace, path), join(service.artifacts, name)]);
+  return {};
+}
+
+/** Brings what {@link uploadArtifact} kept. */
+async function downloadArtifact(inputs: Texts, { service, workspace, run }: ActionSurroundings): Promise<Texts> {
+  onlyInputs(inputs, ["name", "path"]);
+  const { name = "artifact", path = "." } = inputs;
+  await run(["sh", "-ec", 'mkdir -p "$2" && cp -R "$1/." "$2"', "sh", join(service.artifacts, name), join(workspace, path)]);
+  return {};
 }
 
 /** Folders with the Go programs that were built of the modules as they are now. */

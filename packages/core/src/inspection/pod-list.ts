@@ -5,7 +5,7 @@ import { findPodProblem } from "./pod-problem.ts";
 export interface PodQuery {
   /** Maximum number of pods, 0 or more. */
   readonly limit: number;
-  /** Position at which an earlier answer ended; see {@link PodPage.continue}. Default: the beginning. */
+  /** Position at which an earlier answer ended; see `PodPage.continue`. Default: the beginning. */
   readonly continue?: string | undefined;
   /** Default: every namespace. */
   readonly namespace?: string | undefined;

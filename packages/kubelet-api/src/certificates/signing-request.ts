@@ -52,6 +52,7 @@ export type RequestOutcome =
   /** The request was deleted; Kubernetes does that after 24 hours, or one hour after the decision. */
   | { readonly kind: "gone" };
 
+/** Options of a certificate signing request. */
 export interface SigningRequestOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
