@@ -23,7 +23,7 @@ import { alerts } from "./monitoring/alerts.ts";
 import { rows } from "./monitoring/dashboard.ts";
 import { renderAlertGuide, renderPrometheusRule, renderRuleFile } from "./monitoring/render-alerts.ts";
 import { renderDashboard } from "./monitoring/render-dashboard.ts";
-import { imageNotice, updateNotices } from "./publication-notice.ts";
+import { cloneSteps, imageNotice, updateNotices } from "./publication-notice.ts";
 import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
@@ -112,6 +112,7 @@ const regions: readonly GeneratedRegion[] = [
     content: () => renderAdoption(matrixColumns()),
   })),
   { page: "docs/guides/configuration.md", region: "exit-codes", content: () => renderExitCodes() },
+  { page: "docs/guides/getting-started.md", region: "clone-steps", content: () => cloneSteps() },
   ...["docs/guides/on-my-cluster.md", "deploy/chart/README.md"].map((page) => ({ page, region: "no-image", content: () => imageNotice() })),
   { page: "deploy/chart/README.md", region: "values", content: () => renderValueTable(valuesJsonSchema()) },
   { page: monitoringGuide, region: "metrics", content: () => renderMetricTable(catalogueMetrics()) },

@@ -174,7 +174,7 @@ test.for<[line: string, code: number, message: string]>([
   ["config", 64, "config: missing argument, expected one of validate, print, schema"],
   ["config prnt", 64, '"prnt": unknown argument for "config", expected one of validate, print, schema; did you mean print?'],
   ["plan --provider mock", 64, "plan: missing --filename FILE with a pod"],
-  ["plan --provider mock -f no.yaml", 78, '--filename: "no.yaml": cannot be read: ENOENT'],
+  ["plan --provider mock -f no.yaml", 78, '--filename: "no.yaml": not there, expected a readable file'],
   ["version -o yml", 64, '--output: "yml": expected text or json'],
   ["run", 78, "--provider: not set: expected a provider's name, such as mock"],
   [

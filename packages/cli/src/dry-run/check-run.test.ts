@@ -43,10 +43,10 @@ const mock = "--provider mock --kubeconfig kubeconfig --health-addr off";
 test.for<[name: string, words: string, message: string]>([
   ["no cluster at all", "--provider mock", "no cluster to talk to"],
   ["a kubeconfig that is not there", `${mock} --kubeconfig none`, "there is no file"],
-  ["a kubeconfig that is none", `${mock} --kubeconfig text`, "it is empty, expected a kubeconfig"],
+  ["a kubeconfig that is none", `${mock} --kubeconfig text`, "it has no fields, expected a kubeconfig"],
   ["a kubeconfig without the context", `${mock} --context y`, 'there is no context "y"'],
   ["a client CA that is not there", `${mock} --kubelet-port 1 --client-ca-file none`, "--client-ca-file: read"],
-  ["a client CA that is none", `${mock} --kubelet-port 1 --client-ca-file text`, "--client-ca-file: read a CA bundle"],
+  ["a client CA that is none", `${mock} --kubelet-port 1 --client-ca-file text`, "text: read a CA bundle"],
   ["a certificate that is none", `${mock} --kubelet-port 1 --tls-cert-file text --tls-private-key-file text`, "--tls-cert-file: read"],
   ["a folder for certificates that is a file", `${mock} --kubelet-port 1 --cert-dir text`, "--cert-dir: "],
   ["a folder for certificates below a file", `${mock} --kubelet-port 1 --cert-dir text/below`, "--cert-dir: "],

@@ -103,7 +103,7 @@ function supportText(field: RefusableField, providers: readonly ExplainedProvide
 
 function policyText({ policy }: RefusableField, judges: readonly string[]): string {
   if (!policy || judges.length === 0) return "";
-  const rule = policy.setting === undefined ? "never allows it" : `has to allow it: policy.${policy.setting}`;
+  const rule = policy.setting === undefined ? "never allows it" : `decides whether it is allowed: policy.${policy.setting}`;
   return `The policy of ${judges.join(", ")} ${rule}.`;
 }
 

@@ -66,7 +66,7 @@ test("a field names the providers that support it, those whose policy judges it,
   const [field] = findExplanations("spec.hostNetwork", all);
 
   expect(field?.meaning).toBe(
-    "Asks for the host's network. Supported by acme (capability hostNetwork), not by other. The policy of acme has to allow it: policy.hostNetwork.",
+    "Asks for the host's network. Supported by acme (capability hostNetwork), not by other. The policy of acme decides whether it is allowed: policy.hostNetwork.",
   );
   expect(field?.remedy).toContain('`onUnsupported: { ignore: ["spec.hostNetwork"] }`');
 });

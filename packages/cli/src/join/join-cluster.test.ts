@@ -32,6 +32,8 @@ interface Given {
   readonly user?: string | undefined;
   /** Whether the API server lets nobody request certificates. */
   readonly isForbidden?: boolean;
+  /** Default: the server and the file of its authority. */
+  readonly discovery?: JoinOptions["discovery"];
 }
 
 /** Joins a cluster that approves each request at once. */
@@ -78,7 +80,7 @@ function start(given: Given = {}) {
     directory: join(folder, "pki"),
     isDirectoryChosen: true,
     kubeconfig: join(folder, "conf/kubeconfig"),
-    discovery: { kind: "authority", server: "https://10.0.0.1:6443", token, caFile: join(folder, "ca.crt") },
+    discovery: given.discovery ?? { kind: "authority", server: "https://10.0.0.1:6443", token, caFile: join(folder, "ca.crt") },
     timeoutMs: undefined,
     force: given.force ?? false,
   };
@@ -197,6 +199,14 @@ test("a kubeconfig that was not written for the node is not overwritten, and not
 
   await expect(result).rejects.toThrow(`--kubeconfig: ${join(folder, "conf/kubeconfig")}: it exists, and was not written for this node`);
   expect(targets).toEqual([]);
+});
+
+test("a discovery file that is not there is refused with the setting that names it", async () => {
+  const missing = join(folder, "missing");
+
+  const { result } = start({ discovery: { kind: "file", file: missing, token: undefined } });
+
+  await expect(result).rejects.toThrow(`--discovery-file: "${missing}": not there, expected a readable file`);
 });
 
 test("an authority's file without a certificate is refused before anything is sent", async () => {

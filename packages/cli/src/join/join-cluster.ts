@@ -13,10 +13,11 @@ import {
 } from "@virtual-kubelet/kubelet-api";
 import type { KeyPair } from "@virtual-kubelet/pki";
 import { X509Certificate } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { withDeadline } from "@virtual-kubelet/async";
 import { makeDirectory } from "@virtual-kubelet/core";
+import { readText } from "../config/read-file.ts";
 import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ownUser } from "../own-user.ts";
@@ -192,6 +193,8 @@ class Joining {
   async #clusterOfFile(file: string, signal: AbortSignal): Promise<Cluster> {
     const { discovery } = this.#options;
     const { context, say } = this.#dependencies;
+    // First, so that the error names the setting.
+    await readText({ path: file, shown: file, setting: "--discovery-file" });
     const credentials = await loadCredentials({ kubeconfig: file, env: context.env, clock: context.clock });
     const { tls, authorization } = await credentials.current(signal);
     const { server, proxy } = credentials;
@@ -279,9 +282,8 @@ class Joining {
 }
 
 async function readAuthority(file: string): Promise<string> {
-  let text: string;
+  const text = await readText({ path: file, shown: file, setting: "--certificate-authority" });
   try {
-    text = await readFile(file, "utf8");
     if (pinsOf(text).length > 0) return text;
   } catch (error) {
     throw new ConfigError(`--certificate-authority: ${file}: cannot be read: ${messageOf(error)}`, { cause: error });

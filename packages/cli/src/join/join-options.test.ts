@@ -82,7 +82,7 @@ test.for([
   ["10.0.0.1 --certificate-authority ca.crt", "--token: missing"],
   [`${pinned}0`, `--discovery-token-ca-cert-hash: "${pin}0": expected sha256: and 64 hexadecimal digits`],
   [`${pinned} --token-file t`, "--token, --token-file: expected only one of them"],
-  ["10.0.0.1 --token-file none --certificate-authority c", "--token-file: cannot be read: ENOENT"],
+  ["10.0.0.1 --token-file none --certificate-authority c", '--token-file: "none": not there, expected a readable file'],
   [`${pinned} --nodename VK`, '--nodename: "VK": expected lower-case letters'],
   [`${pinned} --timeout 0s`, '--timeout: "0s": expected a duration above 0'],
 ] as const)("%j is refused with the setting and the remedy", async ([line, message]) => {

@@ -1,11 +1,10 @@
 import { tryDurationMs } from "@virtual-kubelet/core";
-import { messageOf } from "@virtual-kubelet/errdefs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isOn, valueOf, valuesOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { envNamesOf, flagsOf } from "../command-line/flags.ts";
 import { defaults } from "../config/defaults.ts";
 import { absolutePath } from "../config/load-settings.ts";
+import { readText } from "../config/read-file.ts";
 import { isNodeName } from "../config/schema.ts";
 import type { Context } from "../context.ts";
 import { defaultCertDirectory } from "../kubelet-server/cert-directory.ts";
@@ -93,21 +92,14 @@ async function discoveryOf(line: CommandLine, context: Context): Promise<Discove
 async function tokenOf(line: CommandLine, context: Context): Promise<BootstrapToken | undefined> {
   const [given, file] = [valueOf(line, "token"), valueOf(line, "token-file")];
   if (given !== undefined && file !== undefined) throw new UsageError("--token, --token-file: expected only one of them");
-  const text = file === undefined ? given : await readToken(absolutePath(context.cwd, file, context));
+  const text =
+    file === undefined ? given : await readText({ path: absolutePath(context.cwd, file, context), shown: file, setting: "--token-file" });
   if (text === undefined) return undefined;
   const token = parseBootstrapToken(text.trim());
   if (token) return token;
   // The text is not shown, because it may be a secret.
   const name = file === undefined ? "--token" : `--token-file ${file}`;
   throw new UsageError(`${name}: expected a bootstrap token, 6 and 16 lower-case letters and digits, such as abcdef.0123456789abcdef`);
-}
-
-async function readToken(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`--token-file: cannot be read: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 function pinOf(text: string): string {

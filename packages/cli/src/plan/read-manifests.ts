@@ -1,7 +1,6 @@
-import { messageOf } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, KubernetesObject, Pod, Secret } from "@virtual-kubelet/kube-client";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { readText } from "../config/read-file.ts";
 import { ConfigError } from "../program-error.ts";
 
 /** Pods in manifests, and the objects they refer to. */
@@ -30,12 +29,7 @@ export async function readManifests(files: readonly string[], cwd: string): Prom
 }
 
 async function readObjects(file: string, cwd: string): Promise<readonly KubernetesObject[]> {
-  let text: string;
-  try {
-    text = await readFile(resolve(cwd, file), "utf8");
-  } catch (error) {
-    throw new ConfigError(`--filename: ${JSON.stringify(file)}: cannot be read: ${messageOf(error)}`, { cause: error });
-  }
+  const text = await readText({ path: resolve(cwd, file), shown: file, setting: "--filename" });
   const { parseAllDocuments } = await import("yaml");
   const documents = parseAllDocuments(text);
   const broken = Array.from(documents).flatMap(({ errors }) => errors)[0];

@@ -250,7 +250,8 @@ describe("a kubeconfig that is wrong is named with what is wrong:", () => {
   test.each([
     ["", "it is empty"],
     ["null", "it is empty"],
-    ["text", "it is empty"],
+    ["text", "it has no fields"],
+    ["[]", "it has no fields"],
   ])("there is nothing but %j in it", async (text, problem) => {
     const file = await write("config", text);
 

@@ -146,7 +146,8 @@ async function readFiles(files: readonly string[]): Promise<Merged> {
     try {
       // A pretty error quotes the line, which may hold a token.
       const raw: unknown = parse(await readFile(file, "utf8"), { prettyErrors: false });
-      if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new InvalidInputError("it is empty, expected a kubeconfig");
+      if (raw === null || raw === undefined) throw new InvalidInputError("it is empty, expected a kubeconfig");
+      if (typeof raw !== "object" || Array.isArray(raw)) throw new InvalidInputError("it has no fields, expected a kubeconfig");
       checkFields(raw as Fields);
       const { clusters, users, contexts, currentContext } = entriesOf(raw as Fields);
       for (const cluster of clusters) addFirst(merged.clusters, cluster.name, { ...cluster, file, folder });

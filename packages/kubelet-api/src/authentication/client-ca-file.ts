@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import { messageOf } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { WatchedFiles } from "../certificates/watched-files.ts";
 import { Listeners } from "../listeners.ts";
@@ -21,7 +21,7 @@ export interface ClientCaFileOptions {
  */
 export async function openClientCaFile({ path, clock, logger }: ClientCaFileOptions): Promise<ClientCa> {
   const files = new WatchedFiles([path], clock);
-  let pem = read(await files.read());
+  let pem = read(await files.read(), path);
   const listeners = new Listeners();
   return {
     current: () => pem,
@@ -30,7 +30,7 @@ export async function openClientCaFile({ path, clock, logger }: ClientCaFileOpti
     run: (signal) =>
       files.run(signal, {
         onChange(contents) {
-          pem = read(contents);
+          pem = read(contents, path);
           logger.info({ path }, "the client CA has changed");
           listeners.notify();
         },
@@ -39,7 +39,11 @@ export async function openClientCaFile({ path, clock, logger }: ClientCaFileOpti
   };
 }
 
-function read([pem = ""]: readonly string[]): string {
-  parseCaBundle(pem);
+function read([pem = ""]: readonly string[], path: string): string {
+  try {
+    parseCaBundle(pem);
+  } catch (error) {
+    throw new InvalidInputError(`${path}: ${messageOf(error)}`, { cause: error });
+  }
   return pem;
 }

@@ -137,7 +137,8 @@ test("files that disappear and return unchanged cause no change", async () => {
 });
 
 test.each([
-  ["that is not a certificate", { certificate: "x", key: first.key }, "read a certificate and its key"],
+  ["that is not a certificate", { certificate: "x", key: first.key }, "not a certificate, expected PEM with -----BEGIN CERTIFICATE-----"],
+  ["whose key is none", { certificate: first.certificate, key: "x" }, "not a key, expected PEM with a private key and without a password"],
   ["whose key is too small", tooSmall(), "read a certificate and its key: error:0A00018F:SSL routines::ee key too small"],
   ["with an invalid chain", { ...first, certificate: `${first.certificate}-----BEGIN CERTIFICATE-----\nAAAA\n` }, "read a certificate"],
   ["with another's key", { certificate: first.certificate, key: second.key }, "the key does not belong to the certificate"],

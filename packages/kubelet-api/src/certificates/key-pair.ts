@@ -20,15 +20,23 @@ export interface KeyPairSource {
  * the key is too small
  */
 export function certificateOf({ certificate, key }: KeyPair): X509Certificate {
-  let first: X509Certificate;
-  let belong: boolean;
+  const first = parsed("certificate, expected PEM with -----BEGIN CERTIFICATE-----", () => new X509Certificate(certificate));
+  const privateKey = parsed("key, expected PEM with a private key and without a password", () => createPrivateKey(key));
+  const belong = first.checkPrivateKey(privateKey);
   try {
-    first = new X509Certificate(certificate);
-    belong = first.checkPrivateKey(createPrivateKey(key));
     if (belong) createSecureContext({ cert: certificate, key });
   } catch (error) {
     throw new InvalidInputError(`read a certificate and its key: ${messageOf(error)}`, { cause: error });
   }
   if (!belong) throw new InvalidInputError("read a certificate and its key: the key does not belong to the certificate");
   return first;
+}
+
+/** OpenSSL's own errors do not say which of the two they are about. */
+function parsed<T>(what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new InvalidInputError(`read a certificate and its key: not a ${what}: ${messageOf(error)}`, { cause: error });
+  }
 }
