@@ -6,7 +6,7 @@ import { stringify } from "yaml";
 import { alerts } from "../../tools/monitoring/alerts.ts";
 import { alertName } from "../../tools/monitoring/render-alerts.ts";
 import { root } from "../../tools/workspace.ts";
-import { alertCases, foreignSeries } from "./support/alert-cases.ts";
+import { alertCases, asPrometheus3Stores, foreignSeries } from "./support/alert-cases.ts";
 import { programOf, runProgram, type ProgramEnd } from "./support/programs.ts";
 
 const ruleFile = join(root, "deploy/monitoring/alerts.yaml");
@@ -67,6 +67,17 @@ test("every alert has a case, and every case an alert", () => {
 test.for(Object.entries(alertCases))("%s fires when it should", async ([name, { fires }]) => {
   expect(await testRules(fires, [{ expr: firing(alertName({ name })), value: 1 }])).toMatchObject(passed);
 });
+
+const ofHistograms = Object.entries(alertCases).filter(([, { fires }]) => Object.keys(fires).some((series) => series.includes('le="')));
+
+test.for(ofHistograms)(
+  "%s, which reads buckets, does the same with the bounds that Prometheus 3 stores",
+  async ([name, { fires, quiet }]) => {
+    const expr = firing(alertName({ name }));
+    expect(await testRules(asPrometheus3Stores(fires), [{ expr, value: 1 }])).toMatchObject(passed);
+    expect(await testRules(asPrometheus3Stores(quiet), [{ expr, value: undefined }])).toMatchObject(passed);
+  },
+);
 
 test.for(Object.entries(alertCases))("%s does not fire when it should not", async ([name, { quiet }]) => {
   expect(await testRules(quiet, [{ expr: firing(alertName({ name })), value: undefined }])).toMatchObject(passed);

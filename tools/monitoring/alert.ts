@@ -17,3 +17,8 @@ export interface Alert {
 export function ofVirtualNodes(expr: string): string {
   return `(${expr}) and on (job, instance) vk_provider_up`;
 }
+
+/** Whether a counter has risen within a time, also by appearing: one with labels appears with its first event, which increase() does not see. */
+export function hasRisen(counter: string, within: string): string {
+  return `increase(${counter}[${within}]) > 0 or ${counter} unless ${counter} offset ${within}`;
+}

@@ -1,4 +1,4 @@
-import { ofVirtualNodes, type Alert } from "./alert.ts";
+import { hasRisen, ofVirtualNodes, type Alert } from "./alert.ts";
 
 /** Alerts about the node and its connection to the cluster. */
 const ofTheNode: readonly Alert[] = [
@@ -23,7 +23,8 @@ const ofTheNode: readonly Alert[] = [
   {
     name: "LeaseLate",
     severity: "critical",
-    expr: 'increase(vk_lease_renew_lateness_seconds_count[10m]) - ignoring (le) increase(vk_lease_renew_lateness_seconds_bucket{le="10"}[10m]) > 0.5',
+    // Prometheus 3 stores the bound as 10.0, Prometheus 2 as it was written.
+    expr: 'increase(vk_lease_renew_lateness_seconds_count[10m]) - sum without (le) (increase(vk_lease_renew_lateness_seconds_bucket{le=~"10|10[.]0"}[10m])) > 0.5',
     summary: "The node's lease was renewed more than 10 s late",
     description:
       "A lease that is not renewed for 40 s makes the node NotReady. The API server answers slowly, or the process was held up: see rest_client_request_duration_seconds, nodejs_eventloop_lag_p99_seconds and the CPU limit.",
@@ -68,7 +69,7 @@ const ofTheNode: readonly Alert[] = [
   {
     name: "WatchUnreadable",
     severity: "warning",
-    expr: "increase(vk_reflector_decode_errors_total[15m]) > 0",
+    expr: hasRisen("vk_reflector_decode_errors_total", "15m"),
     summary: "A watch of {{ $labels.resource }} sent what cannot be read",
     description:
       "Something between the program and the API server changes or cuts answers, such as a proxy. The program's log has the line.",
@@ -81,6 +82,22 @@ const ofTheNode: readonly Alert[] = [
     summary: "The serving certificate expires in {{ $value | humanizeDuration }}",
     description:
       "Without it kubectl logs, exec and top fail. With certificates of the cluster: kubectl get csr, and kubectl certificate approve NAME, unless an approver runs. With --tls-cert-file: put a new certificate into the file.",
+  },
+  {
+    name: "ClientCertificateExpires",
+    severity: "critical",
+    expr: ofVirtualNodes("kubelet_certificate_manager_client_ttl_seconds < 3600"),
+    for: "15m",
+    summary: "The program's client certificate expires in {{ $value | humanizeDuration }}",
+    description:
+      "Without it the API server refuses every request of the program, and the node becomes NotReady. kubectl get csr shows requests that are denied, or that nobody approves; if it has expired, run virtual-kubelet join again.",
+  },
+  {
+    name: "ClientCertificateRenewalFails",
+    severity: "warning",
+    expr: ofVirtualNodes("increase(kubelet_certificate_manager_client_expiration_renew_errors[1h]) > 0"),
+    summary: "The program's client certificate could not be renewed",
+    description: "The program's log says why. kubectl get csr shows requests that are denied, or that nobody approves.",
   },
   {
     name: "CertificateRenewalFails",
@@ -139,7 +156,7 @@ const ofTheProvider: readonly Alert[] = [
   {
     name: "ProviderCallsAbandoned",
     severity: "warning",
-    expr: "increase(vk_provider_abandoned_calls_total[15m]) > 0",
+    expr: hasRisen("vk_provider_abandoned_calls_total", "15m"),
     summary: "The provider does not end calls of {{ $labels.method }} that were aborted",
     description:
       "A call went on after its time-out. This is a bug of the provider, which has to respect its AbortSignal; report it to the provider's author.",
@@ -155,7 +172,7 @@ const ofTheProvider: readonly Alert[] = [
   {
     name: "ObjectsSkipped",
     severity: "warning",
-    expr: "increase(vk_nomad_skipped_objects_total[15m]) > 0 or increase(vk_zun_skipped_objects_total[15m]) > 0",
+    expr: `${hasRisen("vk_nomad_skipped_objects_total", "15m")} or ${hasRisen("vk_zun_skipped_objects_total", "15m")}`,
     summary: "Objects of kind {{ $labels.kind }} of the back end cannot be read",
     description:
       "Their pods keep their last status. The program's log names each object and field; another version of the back end may write them differently.",
@@ -263,7 +280,7 @@ const ofTheProcess: readonly Alert[] = [
   {
     name: "MetricsDropped",
     severity: "info",
-    expr: "increase(vk_metrics_dropped_total[1h]) > 0 or vk_metrics_dropped_total unless vk_metrics_dropped_total offset 1h",
+    expr: hasRisen("vk_metrics_dropped_total", "1h"),
     summary: "Values of the metric {{ $labels.name }} are dropped",
     description: "A provider or a program that embeds the node uses the metric with other labels than before. Report it to its author.",
   },

@@ -75,7 +75,7 @@ export const rows: readonly PanelRow[] = [
         description: "Time until the certificate of the node's server expires.",
         unit: "s",
         type: "stat",
-        queries: [{ expr: of("kubelet_certificate_manager_server_ttl_seconds"), legend: "{{instance}}" }],
+        queries: [{ expr: of("kubelet_certificate_manager_server_ttl_seconds"), legend: "{{instance}} {{node}}" }],
       },
       {
         title: "Orphans and mass loss",

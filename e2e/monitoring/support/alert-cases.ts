@@ -12,7 +12,7 @@ const target = 'job="vk", instance="a:10250"';
 /** Marks the target as one with virtual nodes. */
 const isVirtual = { [`vk_provider_up{${target}, node="n"}`]: "1x120" };
 
-/** A counter that does not move, and one that rises each minute. */
+/** A counter that does not move, and one that rises each minute. A counter with labels starts with its first event: `_x110 1x10`. */
 const still = "5x120";
 const risesBy = (step: number): string => `0+${step}x120`;
 
@@ -59,7 +59,9 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     fires: { [`vk_reflector_watches_total{${target}, resource="pods", end_reason="other"}`]: risesBy(1) },
     quiet: { [`vk_reflector_watches_total{${target}, resource="pods", end_reason="ended"}`]: risesBy(1) },
   },
-  WatchUnreadable: alone(`vk_reflector_decode_errors_total{${target}, resource="pods"}`, "0x110 1x10", still),
+  WatchUnreadable: alone(`vk_reflector_decode_errors_total{${target}, resource="pods"}`, "_x110 1x10", still),
+  ClientCertificateExpires: ours(`kubelet_certificate_manager_client_ttl_seconds{${target}}`, "8000-60x120", "90000-10x120"),
+  ClientCertificateRenewalFails: ours(`kubelet_certificate_manager_client_expiration_renew_errors{${target}}`, "0x100 1x20", still),
   CertificateExpires: ours(`kubelet_certificate_manager_server_ttl_seconds{${target}}`, "80000-60x120", "90000-10x120"),
   CertificateRenewalFails: ours(`kubelet_server_expiration_renew_errors{${target}}`, "0x100 1x20", still),
   CertificateInvalid: alone(`virtual_kubelet_serving_certificate_valid{${target}}`, "0x120", "1x120"),
@@ -87,14 +89,14 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     },
   },
   ProviderCallsWait: alone(`vk_provider_calls_waiting{${target}, kind="start"}`, "3x120", "3x114 0 3x5"),
-  ProviderCallsAbandoned: alone(`vk_provider_abandoned_calls_total{${target}, method="createPod"}`, risesBy(1), still),
+  ProviderCallsAbandoned: alone(`vk_provider_abandoned_calls_total{${target}, method="createPod"}`, "_x110 1x10", still),
   MalformedReports: alone(`vk_provider_malformed_reports_total{${target}}`, "0x110 1x10", still),
   ObjectsSkipped: {
-    fires: { [`vk_zun_skipped_objects_total{${target}, kind="container"}`]: risesBy(1) },
+    fires: { [`vk_zun_skipped_objects_total{${target}, kind="container"}`]: "_x110 1x10" },
     quiet: { [`vk_nomad_skipped_objects_total{${target}, kind="job"}`]: still },
   },
   MassLossSuspected: alone(`vk_mass_loss_suspected_total{${target}}`, "0x80 1x40", still),
-  OrphansRemain: alone(`vk_orphans{${target}, state="suspected"}`, "2x120", "2x100 0 2x19"),
+  OrphansRemain: alone(`vk_orphans{${target}, node="n", state="suspected"}`, "2x120", "2x100 0 2x19"),
   PodStartsFail: ours(`kubelet_started_pods_errors_total{${target}}`, risesBy(1), "0x100 2x20"),
   PodsRejected: ours(`kubelet_admission_rejections_total{${target}, reason="OutOfcpu"}`, risesBy(1), "0x100 2x20"),
   StatusWritesFail: ours(`workqueue_retries_total{${target}, name="pod-status"}`, risesBy(2), "0+0.2x120"),
@@ -114,3 +116,8 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
 export const foreignSeries: readonly SeriesValues[] = Object.values(alertCases)
   .filter(({ fires }) => Object.keys(isVirtual).every((series) => fires[series] === "1x120" && Object.keys(fires).length > 1))
   .map(({ fires }) => Object.fromEntries(Object.entries(fires).filter(([series]) => !Object.hasOwn(isVirtual, series))));
+
+/** The series as Prometheus 3 stores them: a bound of a histogram's bucket is always a float. */
+export function asPrometheus3Stores(series: SeriesValues): SeriesValues {
+  return Object.fromEntries(Object.entries(series).map(([name, values]) => [name.replace(/(?<=le="\d+)(?=")/, ".0"), values]));
+}

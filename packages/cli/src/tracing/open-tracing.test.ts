@@ -1,13 +1,14 @@
 import { context, trace } from "@opentelemetry/api";
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger, type Logger } from "@virtual-kubelet/kube-client";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { loadTracingSdk, type TracingSdk } from "./load-sdk.ts";
 import { openTracing } from "./open-tracing.ts";
 
 const env = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
 
 afterEach(() => {
+  vi.unstubAllEnvs();
   trace.disable();
   context.disable();
 });
@@ -64,6 +65,18 @@ test("packages that cannot be loaded do not stop the program", async () => {
   await using _tracing = await openTracing({ env, clock: new VirtualClock(), logger, load });
 
   expect(lines).toEqual(["warn: no traces are sent: the OpenTelemetry SDK cannot be set up"]);
+});
+
+test.for<[name: string, value: string, warning: string]>([
+  ["OTEL_EXPORTER_OTLP_CERTIFICATE", "/there-is-no/ca.pem", "Failed to read root certificate file"],
+  ["OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", "OTEL_EXPORTER_OTLP_COMPRESSION is invalid"],
+])("%s=%s, which the SDK reads by itself, is logged", async ([name, value, warning]) => {
+  vi.stubEnv(name, value);
+  const { logger, lines } = recordingLogger();
+
+  await using _tracing = await openTracing({ env, clock: new VirtualClock(), logger });
+
+  expect(lines).toEqual([expect.stringContaining(warning), "info: traces are sent"]);
 });
 
 test("an SDK that the process was started with stays", async () => {

@@ -1,4 +1,4 @@
-import { context, ProxyTracerProvider, trace } from "@opentelemetry/api";
+import { context, diag, DiagLogLevel, ProxyTracerProvider, trace } from "@opentelemetry/api";
 import { withDeadline } from "@virtual-kubelet/async";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
@@ -67,7 +67,17 @@ function isRegistered(): boolean {
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer("virtual-kubelet") !== undefined;
 }
 
+/** Logs what the SDK finds wrong while it is set up, such as a certificate that it cannot read. Later it would repeat each failure to send. */
+function logSetUp(logger: Logger): Disposable {
+  const warn = (text: string): void => logger.warn({}, `OpenTelemetry: ${text}`);
+  const ignore = (): void => {};
+  const diagLogger = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(diagLogger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  return { [Symbol.dispose]: () => diag.disable() };
+}
+
 function register(sdk: TracingSdk, { endpoint, sampling, batching }: TracingSettings, logger: Logger): { shutdown(): Promise<void> } {
+  using _heard = logSetUp(logger);
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = sdk.resources;
   const own = resourceFromAttributes({ "service.name": "virtual-kubelet", "service.version": versionInfo().virtualKubelet });
   // The exporter and the detector read the environment by themselves.

@@ -406,6 +406,27 @@ test("WorkQueue counts under client-go's names", async () => {
   });
 });
 
+test("WorkQueue's length is read when somebody looks, so that queues of one name, one for each node, add up", async () => {
+  const reads = new Set<() => number>();
+  const set: string[] = [];
+  const metrics: Metrics = {
+    ...noMetrics,
+    gauge: (name) => void set.push(name),
+    sampled: (name, read) => {
+      if (name === "workqueue_depth") reads.add(read);
+      return { [Symbol.dispose]: () => void reads.delete(read) };
+    },
+  };
+  const queues = ["a", "b"].map(() => new WorkQueue({ name: "pods", clock: new VirtualClock(), random: lowestJitter, metrics }));
+  for (const queue of queues) {
+    runOn(queue, { concurrency: 1 });
+    for (const key of ["x", "y", "z"]) queue.add(key);
+  }
+
+  expect([...reads].map((read) => read())).toEqual([3, 3]);
+  expect(set).toEqual([]);
+});
+
 test("WorkQueue tells how long work under way has taken so far, while it runs", async () => {
   const gauges = new Map<string, () => number>();
   const metrics: Metrics = {

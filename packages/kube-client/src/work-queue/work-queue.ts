@@ -156,7 +156,7 @@ export class WorkQueue {
     this.#throttlesAdds = options.throttlesAdds ?? true;
     this.#metrics.count("workqueue_adds_total", this.#labels, 0);
     this.#metrics.count("workqueue_retries_total", this.#labels, 0);
-    this.#metrics.gauge("workqueue_depth", 0, this.#labels);
+    this.#tellDepth();
   }
 
   /** Number of queued keys, without delayed ones. */
@@ -261,7 +261,7 @@ export class WorkQueue {
     if (this.#run) throw new Error(`work queue ${this.#labels["name"]}: it is already being run`);
     if (run.signal.aborted) return;
     this.#run = run;
-    using _unfinished = this.#sampleUnfinishedWork();
+    using _samples = this.#sample();
     const aborted = new Promise<void>((resolve) => run.signal.addEventListener("abort", () => resolve(), { once: true }));
     this.#startSoon();
     this.#arm();
@@ -276,14 +276,15 @@ export class WorkQueue {
     this.#run = undefined;
   }
 
-  /** Duration of the work in progress, because work that hangs is missing from the histogram of durations. */
-  #sampleUnfinishedWork(): Disposable {
+  /** The queue's length, and the duration of the work in progress, because work that hangs is missing from the histogram of durations. */
+  #sample(): Disposable {
     const seconds = (): number[] => {
       const nowMs = this.#clock.monotonic();
       return [...this.#workedSinceMs.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
     };
     const sum = (): number => seconds().reduce((total, value) => total + value, 0);
     const samples = [
+      this.#metrics.sampled?.("workqueue_depth", () => this.#readyCount, this.#labels),
       this.#metrics.sampled?.("workqueue_unfinished_work_seconds", sum, this.#labels),
       this.#metrics.sampled?.("workqueue_longest_running_processor_seconds", () => Math.max(0, ...seconds()), this.#labels),
     ];
@@ -376,7 +377,12 @@ export class WorkQueue {
 
   #setReadyCount(count: number): void {
     this.#readyCount = count;
-    this.#metrics.gauge("workqueue_depth", count, this.#labels);
+    this.#tellDepth();
+  }
+
+  /** A gauge that is set would be that of one queue only if several of the same name, one for each node, share the metrics. */
+  #tellDepth(): void {
+    if (this.#metrics.sampled === undefined) this.#metrics.gauge("workqueue_depth", this.#readyCount, this.#labels);
   }
 
   /** Starts handlers after the caller's own turn: they never run inside `add`, and all adds of one turn count as one. */

@@ -163,7 +163,7 @@ test.each([
   expect(logger.warnings).toEqual(message === undefined ? [] : [expect.stringContaining(message)]);
   expect(metrics.samples).toContain(`virtual_kubelet_serving_certificate_valid ${valid}`);
   const leftSeconds = Math.trunc((certificateOf(pair).validToDate.getTime() - nowMs) / 1000);
-  expect(metrics.samples).toContain(`kubelet_certificate_manager_server_ttl_seconds ${leftSeconds}`);
+  expect(metrics.samples).toContain(`kubelet_certificate_manager_server_ttl_seconds{node=""} ${leftSeconds}`);
 });
 
 test("a certificate that is about to expire is logged once a day while the program runs", async () => {

@@ -193,7 +193,7 @@ test("the certificate is renewed before it expires, and an expired one is replac
   approve(api, { fromMs: clock.now() - 300_000 });
   await soon(() => expect(served().issuer).toBe("CN=test-ca"));
   await clock.advance(5_000);
-  expect(metrics.samples.at(-1)).toBe(`kubelet_certificate_manager_server_ttl_seconds ${(100 * day - 305_000) / 1000}`);
+  expect(metrics.samples.at(-1)).toBe(`kubelet_certificate_manager_server_ttl_seconds{node="vk"} ${(100 * day - 305_000) / 1000}`);
 });
 
 test("a request that is not decided is logged after a quarter of an hour, stays open, and can still be approved", async () => {

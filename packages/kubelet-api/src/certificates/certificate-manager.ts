@@ -167,9 +167,9 @@ export class CertificateManager implements KeyPairSource {
   }
 
   #measure(): void {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics, nodeName } = this.#options;
     const leftMs = certificateOf(this.#served).validToDate.getTime() - clock.now();
-    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000));
+    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000), { node: nodeName });
   }
 
   /** Saves the certificates. If this fails, they stay in memory. */

@@ -39,7 +39,8 @@ export class ValidityWatch {
     const nowMs = clock.now();
     const validity = validityOf(certificate, nowMs);
     const leftMs = certificate.validToDate.getTime() - nowMs;
-    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000));
+    // All nodes of the program have this certificate. To Prometheus, an empty label is none.
+    metrics.gauge("kubelet_certificate_manager_server_ttl_seconds", Math.trunc(leftMs / 1000), { node: "" });
     metrics.gauge("virtual_kubelet_serving_certificate_valid", validity === "valid" || validity === "about to expire" ? 1 : 0);
     const what = `${validity} ${certificate.fingerprint256}`;
     if (this.#told?.what === what && nowMs - this.#told.atMs < dayMs) return;

@@ -280,14 +280,14 @@ describe("a removal", () => {
   });
 });
 
-test("how many pods are suspected is shown", () => {
+test("how many pods are suspected is shown, for each node: several nodes of a program share its metrics", () => {
   const it = rig();
   it.known.add("c");
   it.sweep.observe({ pods: [backEndPod("a"), backEndPod("b"), backEndPod("c")], complete: true });
-  expect(it.gauges.get("vk_orphans suspected")).toBe(2);
+  expect(it.gauges.get(`vk_orphans ${owner.nodeName} suspected`)).toBe(2);
 
   it.sweep.observe({ pods: [], complete: true });
-  expect(it.gauges.get("vk_orphans suspected")).toBe(0);
+  expect(it.gauges.get(`vk_orphans ${owner.nodeName} suspected`)).toBe(0);
 });
 
 test("a suspect whose age is not over yet does not start anew with each inventory", async () => {

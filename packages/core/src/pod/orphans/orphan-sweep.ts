@@ -60,7 +60,7 @@ export class OrphanSweep {
 
   /** Records the suspects of an inventory. Only a complete inventory clears a suspect that it lacks. */
   observe(list: ProviderPodList): void {
-    const { clock, isKnown, metrics } = this.#options;
+    const { clock, isKnown, metrics, owner } = this.#options;
     const nowMs = clock.monotonic();
     const ours = list.pods.filter((pod) => this.#isOurs(pod));
     const suspects = new Set<string>();
@@ -73,7 +73,7 @@ export class OrphanSweep {
       if (isKnown(uid) || (list.complete && !suspects.has(uid))) this.#suspects.delete(uid);
     }
     if (list.complete) this.#inventorySize = ours.length;
-    metrics.gauge("vk_orphans", this.#suspects.size, { state: "suspected" });
+    metrics.gauge("vk_orphans", this.#suspects.size, { node: owner.nodeName, state: "suspected" });
   }
 
   /** Sweeps at intervals until aborted; the first time one grace time after the start. */
