@@ -209,6 +209,14 @@ test("a discovery file that is not there is refused with the setting that names 
   await expect(result).rejects.toThrow(`--discovery-file: "${missing}": not there, expected a readable file`);
 });
 
+test("a folder in place of the kubeconfig is refused before anything is sent, also with --force", async () => {
+  await mkdir(join(folder, "conf/kubeconfig"), { recursive: true });
+  const { result, targets } = start({ force: true });
+
+  await expect(result).rejects.toThrow(`--kubeconfig: ${join(folder, "conf/kubeconfig")}: it is a folder, expected a file`);
+  expect(targets).toEqual([]);
+});
+
 test("an authority's file without a certificate is refused before anything is sent", async () => {
   await writeFile(join(folder, "ca.crt"), "nothing");
   const { result, targets } = start();

@@ -13,7 +13,7 @@ import {
 } from "@virtual-kubelet/kubelet-api";
 import type { KeyPair } from "@virtual-kubelet/pki";
 import { X509Certificate } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { withDeadline } from "@virtual-kubelet/async";
 import { makeDirectory } from "@virtual-kubelet/core";
@@ -135,6 +135,8 @@ class Joining {
 
   async #checkKubeconfig(): Promise<void> {
     const { force, kubeconfig } = this.#options;
+    const isFolder = (await stat(kubeconfig).catch(() => undefined))?.isDirectory() ?? false;
+    if (isFolder) throw new ConfigError(`--kubeconfig: ${kubeconfig}: it is a folder, expected a file`);
     const problem = force ? undefined : await overwriteProblem(kubeconfig, this.#certificateFile);
     if (problem === undefined) return;
     throw new ConfigError(`--kubeconfig: ${kubeconfig}: ${problem}: choose another file, or overwrite it with --force`);

@@ -1,3 +1,4 @@
+import { messageOf } from "@virtual-kubelet/errdefs";
 import { open, rename, rm } from "node:fs/promises";
 
 /**
@@ -5,9 +6,17 @@ import { open, rename, rm } from "node:fs/promises";
  * content.
  *
  * @param path - in an existing folder
- * @throws the system's error
+ * @throws Error that names the file, with the system's error as its cause
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
+  try {
+    await replace(path, text);
+  } catch (error) {
+    throw new Error(`write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function replace(path: string, text: string): Promise<void> {
   const next = `${path}.new`;
   // Creates a new file, because an existing path could be somebody's link, through which the keys would leak.
   await rm(next, { force: true });
