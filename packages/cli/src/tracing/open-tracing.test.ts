@@ -1,4 +1,4 @@
-import { context, trace } from "@opentelemetry/api";
+import { context, createContextKey, ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api";
 import { VirtualClock } from "@virtual-kubelet/clock";
 import { silentLogger, type Logger } from "@virtual-kubelet/kube-client";
 import { afterEach, expect, test, vi } from "vitest";
@@ -106,6 +106,41 @@ test("spans reach the exporter at the end, with the service's name, and the proc
 
   expect(names).toEqual(["work of virtual-kubelet"]);
   expect(trace.getTracer("test").startSpan("later").isRecording()).toBe(false);
+  const key = createContextKey("test");
+  expect(context.with(ROOT_CONTEXT.setValue(key, "kept"), () => context.active().getValue(key))).toBeUndefined();
+});
+
+test.for<[sampler: string, isRecorded: boolean]>([
+  ["parentbased_always_off", true],
+  ["always_off", false],
+])("with the sampler %s it is %s that a span of a recorded trace is recorded", async ([sampler, isRecorded]) => {
+  const { logger } = recordingLogger();
+  const sdk = await sdkWith({});
+  const set = { ...env, OTEL_TRACES_SAMPLER: sampler };
+
+  await using _tracing = await openTracing({ env: set, clock: new VirtualClock(), logger, load: async () => sdk });
+
+  const caller = { traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: TraceFlags.SAMPLED, isRemote: true };
+  const span = trace.getTracer("test").startSpan("work", {}, trace.setSpanContext(ROOT_CONTEXT, caller));
+  expect(span.isRecording()).toBe(isRecorded);
+});
+
+test("attributes of the resource come from the environment, also the service's name", async () => {
+  vi.stubEnv("OTEL_RESOURCE_ATTRIBUTES", "service.name=west,deployment.environment.name=test");
+  const found: unknown[] = [];
+  const sdk = await sdkWith({
+    export: (spans, done) => {
+      found.push(...spans.map(({ resource: { attributes } }) => [attributes["service.name"], attributes["deployment.environment.name"]]));
+      done({ code: 0 });
+    },
+  });
+  const { logger } = recordingLogger();
+  {
+    await using _tracing = await openTracing({ env, clock: new VirtualClock(), logger, load: async () => sdk });
+    trace.getTracer("test").startSpan("work").end();
+  }
+
+  expect(found).toEqual([["west", "test"]]);
 });
 
 test("a collector that hangs delays the end by two seconds, not more", async () => {
@@ -116,8 +151,10 @@ test("a collector that hangs delays the end by two seconds, not more", async () 
   trace.getTracer("test").startSpan("work").end();
 
   const ended = tracing[Symbol.asyncDispose]();
-  await clock.advance(2_000);
-  await ended;
-
+  // The SDK has a time-out too, of 30 real seconds, after which the same line would be logged.
+  await clock.advance(1_999);
+  expect(lines).toEqual(["info: traces are sent"]);
+  await clock.advance(1);
   expect(lines.at(-1)).toBe("warn: the last traces were not sent");
+  await ended;
 });

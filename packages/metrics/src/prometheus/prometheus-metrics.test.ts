@@ -18,6 +18,12 @@ test("counters add up, gauges hold the last value, histograms fill their buckets
   expect(text).toContain("# HELP workqueue_depth Items that wait in a work queue");
 });
 
+test("a counter without labels is there before its first event, which rate() would miss otherwise", async () => {
+  using metrics = new PrometheusMetrics();
+
+  expect(await metrics.render()).toContain("\nvk_mass_loss_suspected_total 0\n");
+});
+
 test("a metric nobody has described is shown too", async () => {
   using metrics = new PrometheusMetrics();
   metrics.count("acme_uploads_total", { zone: "a" });
