@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { Program } from "../support/program.ts";
 import { chart, Helm, type AnyObject } from "./support/helm.ts";
 
@@ -139,6 +139,53 @@ test("the configuration is the given one, beside what the chart sets", async () 
   });
 });
 
+test("names that YAML takes for other values stay names, and no key occurs twice", async () => {
+  const values = await helm.values({
+    fullnameOverride: "1e3",
+    nameOverride: "yes",
+    replicas: 2,
+    providerSecret: "0123",
+    priorityClassName: "null",
+    rbac: { namespaces: ["on", "123"] },
+    networkPolicy: { create: true },
+    serviceMonitor: { create: true, namespace: "off" },
+    podLabels: { "app.kubernetes.io/name": "mine" },
+    podAnnotations: { "checksum/config": "mine" },
+    livenessProbe: { httpGet: { scheme: "HTTP" } },
+  });
+
+  const { code, stdout, stderr } = await helm.run("template", "true", chart, "--namespace", "12", ...values);
+
+  expect(code, stderr).toBe(0);
+  // Helm and kubectl read YAML 1.1, where yes and on are booleans.
+  const documents = parseAllDocuments(stdout, { version: "1.1", uniqueKeys: true });
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
+  const objects = documents.map((document) => document.toJS() as AnyObject | null).filter((object) => object !== null);
+  const wrong: string[] = [];
+  const check = (value: unknown, path: string): void => {
+    if (typeof value === "object" && value !== null) return Object.entries(value).forEach(([key, each]) => check(each, `${path}.${key}`));
+    if (typeof value !== "string" && /name|namespace|labels|annotations|matchLabels/i.test(path)) wrong.push(`${path}: ${String(value)}`);
+  };
+  for (const object of objects) {
+    const { spec, ...others } = object as AnyObject & { spec?: { template?: { metadata?: object }; selector?: object } };
+    check({ ...others, template: spec?.template?.metadata, selector: spec?.selector }, object.kind ?? "");
+  }
+  expect(wrong).toEqual([]);
+  const { spec } = objects.find(({ kind }) => kind === "Deployment") as AnyObject & { spec: { template: { spec: object } } };
+  expect(spec.template.spec).toMatchObject({
+    serviceAccountName: "1e3",
+    priorityClassName: "null",
+    volumes: [{ projected: { sources: [{ configMap: { name: "1e3" } }, { secret: { name: "0123" } }] } }, {}],
+    containers: [{ livenessProbe: { httpGet: { path: "/livez", port: "health", scheme: "HTTP" } } }],
+  });
+});
+
+test("a value that is null is the same as none", async () => {
+  const none = await helm.objects({ affinity: {}, podLabels: {}, podAnnotations: {} });
+
+  expect(await helm.objects({ affinity: null, podLabels: null, podAnnotations: null })).toEqual(none);
+});
+
 test("what is off by default is there when it is asked for", async () => {
   const kinds = async (values: object): Promise<string[]> =>
     [...new Set((await helm.objects(values)).map(({ kind }) => kind ?? ""))].toSorted();
@@ -213,6 +260,8 @@ test.each<[string, object, RegExp]>([
     /at '\/config\/nodes\/0\/onShutdown': value must be one of 'keep', 'cordon', 'drain', 'delete'/,
   ],
   ["a node without a provider", { config: { nodes: [{ name: "a" }] } }, /at '\/config\/nodes\/0': missing property 'provider'/],
+  ["no configuration", { config: null }, /config: expected the program's configuration, got null/],
+  ["a name that no object can have", { fullnameOverride: "A: b" }, /at '\/fullnameOverride': 'A: b' does not match pattern/],
   ["no node", { config: { nodes: [] } }, /at '\/config\/nodes': minItems: got 0, want 1/],
   [
     "a setting that the chart makes",

@@ -1,6 +1,7 @@
 import { eventually } from "@virtual-kubelet/testing";
 import { beforeAll, expect, inject, test } from "vitest";
 import { EngineApi } from "../docker/support/engine-api.ts";
+import { exitCodes } from "virtual-kubelet";
 import { programImage } from "./support/program-image.ts";
 
 const image = `${programImage.repository}:${programImage.tag}`;
@@ -90,6 +91,27 @@ test("SIGTERM ends the program at once while it waits for an API server that doe
     const { State } = (await engine.json("GET", `/containers/${id}/json`)) as { State: { ExitCode: number } };
     expect(State.ExitCode, await outputOf(id)).toBe(0);
     expect(Date.now() - startedMs).toBeLessThan(20_000);
+  } finally {
+    await engine.remove(id);
+  }
+});
+
+test("SIGTERM ends the program at once while it waits for a file, although a container's first process cannot kill itself", async () => {
+  const program = "node /app/node_modules/virtual-kubelet/dist/main.js run --provider mock --kubeconfig /tmp/pipe";
+  // The pipe is opened for writing when the program has opened it for reading.
+  const script = `mkfifo /tmp/pipe && { (exec 3>/tmp/pipe; echo is read; sleep 600) & exec ${program}; }`;
+  const id = await engine.run({
+    Image: image,
+    Entrypoint: ["sh", "-c", script],
+    HostConfig: { ...hostConfig, Tmpfs: { "/tmp": "mode=1777", "/var/lib/virtual-kubelet": "mode=1777" } },
+  });
+  try {
+    await eventually(async () => expect(await outputOf(id)).toContain("is read"), { timeoutMs: 60_000 });
+
+    await engine.json("POST", `/containers/${id}/stop?t=60`);
+
+    const { State } = (await engine.json("GET", `/containers/${id}/json`)) as { State: { ExitCode: number } };
+    expect(State.ExitCode, await outputOf(id)).toBe(exitCodes.terminated.code);
   } finally {
     await engine.remove(id);
   }

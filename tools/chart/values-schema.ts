@@ -5,6 +5,11 @@ import { configJsonSchema } from "../../packages/cli/src/config/schema.ts";
 const kubernetesObject = z.record(z.string(), z.unknown());
 const kubernetesList = z.array(kubernetesObject);
 const textMap = z.record(z.string(), z.string());
+/** Beginning, or whole, of objects' names. */
+const objectName = z
+  .string()
+  .regex(/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$/)
+  .default("");
 const namespaceName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 
 /** The user that the image names; any other number but 0 works, too. */
@@ -12,8 +17,8 @@ const userId = 65_532;
 
 /** Values of the chart, in the order of values.yaml. Descriptions become its comments. */
 const values = z.strictObject({
-  nameOverride: z.string().default("").describe("Replaces the chart's name in the names of objects."),
-  fullnameOverride: z.string().default("").describe("Replaces the whole name of the objects."),
+  nameOverride: objectName.describe("Replaces the chart's name in the names of objects."),
+  fullnameOverride: objectName.describe("Replaces the whole name of the objects."),
   image: z
     .strictObject({
       repository: z.string().min(1).default("virtual-kubelet").describe("Name of the image without its tag."),

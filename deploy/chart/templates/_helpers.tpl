@@ -24,8 +24,8 @@
 {{- end -}}
 
 {{- define "virtual-kubelet.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "virtual-kubelet.labels" -}}
@@ -53,8 +53,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 
 {{- /* What decides the rights, as access-rights.ts of the program has it: conditions, and names of nodes. */ -}}
 {{- define "virtual-kubelet.needs" -}}
-{{- $cluster := default dict .Values.config.cluster -}}
-{{- $kubelet := default dict .Values.config.kubelet -}}
+{{- $config := required "config: expected the program's configuration, got null" .Values.config -}}
+{{- $cluster := default dict $config.cluster -}}
+{{- $kubelet := default dict $config.kubelet -}}
 {{- $nodes := list -}}
 {{- $deleted := list -}}
 {{- $drains := false -}}
@@ -88,6 +89,6 @@ kubeletPorts: {{ toJson (uniq $ports) }}
 
 {{- define "virtual-kubelet.subject" -}}
 - kind: ServiceAccount
-  name: {{ include "virtual-kubelet.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  name: {{ include "virtual-kubelet.serviceAccountName" . | quote }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end -}}

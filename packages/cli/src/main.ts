@@ -65,10 +65,15 @@ setTimeout(() => process.exit(), lingerMs).unref();
 
 /**
  * Ends the process immediately. Node.js joins its threads before it exits, and a thread that waits for a file or a name would block that,
- * so after a signal the process kills itself with the same signal.
+ * so after a signal the process kills itself with the same signal. The first process of a container cannot kill itself, because the kernel
+ * ignores such signals: it replaces itself, and thereby its threads, with a Node.js that exits at once.
  */
 function leave(code?: number): never {
   if (process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfo|GetNameInfo)/.test(name))) {
+    if (process.pid === 1 && process.execve) {
+      const exitCode = code ?? (received === "SIGINT" ? exitCodes.killed.code : exitCodes.terminated.code);
+      process.execve(process.execPath, [process.execPath, "--eval", `process.exit(${exitCode})`], {});
+    }
     process.removeAllListeners(received);
     process.kill(process.pid, received);
   }

@@ -10,6 +10,7 @@ class FakeNode implements RunnableNode {
   readonly #ended = Promise.withResolvers<void>();
   /** Whether it stops when it is told to. */
   obedient = true;
+  health = { ready: false, standingBy: false };
   stopReason: unknown;
   shutdownTimeoutMs: number | undefined;
 
@@ -18,6 +19,7 @@ class FakeNode implements RunnableNode {
   }
 
   becomeReady(): void {
+    this.health = { ready: true, standingBy: false };
     this.#ready.resolve();
   }
 
@@ -81,6 +83,23 @@ test("a node that is not ready in time ends with 69", async () => {
   await clock.advance(5_000);
 
   expect(await code).toBe(69);
+});
+
+test("a node that stands by is not late, and has the whole time when it takes over", async () => {
+  const { clock, code, nodes, stop } = rig(["a", "b"], 5_000);
+  const [first, second] = nodes;
+  first?.becomeReady();
+  if (second) second.health = { ready: false, standingBy: true };
+
+  await clock.advance(3_600_000);
+  if (second) second.health = { ready: false, standingBy: false };
+  await clock.advance(4_000);
+  expect(first?.stopReason).toBeUndefined();
+  await clock.advance(1_000);
+
+  expect(await code).toBe(69);
+  expect(String(first?.stopReason)).toContain("not ready within 5 s");
+  expect(stop.signal.aborted).toBe(false);
 });
 
 test("nodes that are ready in time are left alone", async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import { NodeHeldError } from "@virtual-kubelet/core";
+import { NodeHeldError, type VirtualNodeHealth } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { exitCodes } from "../exit-codes.ts";
@@ -8,6 +8,7 @@ import { ConfigError } from "../program-error.ts";
 /** The used part of {@link "@virtual-kubelet/core"!VirtualNode}. */
 export interface RunnableNode {
   readonly ready: Promise<void>;
+  readonly health: Pick<VirtualNodeHealth, "ready" | "standingBy">;
   run(signal: AbortSignal, options: { readonly shutdownTimeoutMs: number }): Promise<void>;
 }
 
@@ -15,12 +16,15 @@ export interface RunNodesOptions {
   readonly nodes: readonly { readonly name: string; readonly node: RunnableNode }[];
   /** Stops all nodes gracefully. */
   readonly signal: AbortSignal;
-  /** Timeout until all nodes are ready, in milliseconds; 0 disables it. */
+  /** Timeout until all nodes are ready, in milliseconds; 0 disables it. Time during which a node stands by does not count. */
   readonly startupTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** How often it is looked whether a node stands by, in milliseconds. */
+const standbyLookMs = 1_000;
 
 /** Additional time that the program waits for the nodes to stop. */
 const stopSlackMs = 5_000;
@@ -56,18 +60,18 @@ export async function runNodes(options: RunNodesOptions): Promise<number> {
     () => true,
     () => false,
   );
-  const timer =
-    startupTimeoutMs === 0
-      ? undefined
-      : clock.setTimer(startupTimeoutMs, () => {
-          fail(
-            exitCodes.unavailable.code,
-            new Error(`not ready within ${startupTimeoutMs / 1000} s`),
-            "start-up timed out; see --startup-timeout",
-          );
-        });
+  const started = new AbortController();
+  if (startupTimeoutMs > 0) {
+    limitStartup(options, AbortSignal.any([started.signal, stop])).then(
+      () => {
+        const error = new Error(`not ready within ${startupTimeoutMs / 1000} s`);
+        fail(exitCodes.unavailable.code, error, "start-up timed out; see --startup-timeout");
+      },
+      () => {},
+    );
+  }
   void allReady.then((isReady) => {
-    timer?.[Symbol.dispose]();
+    started.abort();
     if (isReady) logger.info({ nodes: nodes.length }, "ready");
   });
 
@@ -77,6 +81,19 @@ export async function runNodes(options: RunNodesOptions): Promise<number> {
   if (await endsWithin(stopped, shutdownTimeoutMs + stopSlackMs, clock)) return exitCode;
   logger.error({ shutdownTimeoutMs }, "nodes did not stop in time; exiting without them");
   return exitCode === exitCodes.ok.code ? exitCodes.failure.code : exitCode;
+}
+
+/**
+ * Resolves when the start has lasted too long. While all nodes that are not ready stand by, the time stands still: a copy can stand by for
+ * weeks, and must then be able to take over.
+ */
+async function limitStartup({ nodes, startupTimeoutMs, clock }: RunNodesOptions, signal: AbortSignal): Promise<void> {
+  let leftMs = startupTimeoutMs;
+  while (leftMs > 0) {
+    const stepMs = Math.min(standbyLookMs, leftMs);
+    await clock.sleep(stepMs, signal);
+    if (nodes.some(({ node: { health } }) => !health.ready && !health.standingBy)) leftMs -= stepMs;
+  }
 }
 
 function outcomeOf(error: unknown): readonly [code: number, message: string] {
