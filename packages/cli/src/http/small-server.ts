@@ -3,6 +3,12 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { Socket } from "node:net";
 import { parseQuery, parseRequestTarget, Refusal, type Query } from "@virtual-kubelet/kubelet-api";
 
+/**
+ * Maximum number of requests of a connection. Node.js parses all pipelined requests of a packet, a thousand and more, and answers each before
+ * it notices that nobody reads the answers.
+ */
+const maxRequests = 1;
+
 /** Maximum number of connections. Beyond it the oldest is closed. */
 const maxConnections = 64;
 
@@ -32,8 +38,8 @@ export interface SmallServer extends AsyncDisposable {
 }
 
 /**
- * Serves short answers over plain HTTP: GET and HEAD only, and a bounded number of connections, of which the oldest make room for new ones. It
- * does not keep the process alive.
+ * Serves short answers over plain HTTP: GET and HEAD only, one request of a connection, and a bounded number of connections, of which the
+ * oldest make room for new ones. It does not keep the process alive.
  *
  * @param answer - answers a request; a `Refusal` that it throws is the answer, and any other error is 500 without details
  * @throws the system's error if the address cannot be bound
@@ -44,6 +50,7 @@ export async function startSmallServer(address: ListenAddress, answer: (request:
     response.on("error", () => {});
     reply(response, answerTo(request, answer));
   });
+  server.maxRequestsPerSocket = maxRequests;
   boundConnections(server);
   if ("path" in address) server.listen(address.path);
   else server.listen(address.port, address.host === "" ? undefined : address.host);
