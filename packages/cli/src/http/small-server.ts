@@ -82,7 +82,8 @@ function boundConnections(server: Server): void {
 }
 
 function reply(response: ServerResponse, { status, type = "text/plain; charset=utf-8", body, headers }: SmallAnswer): void {
-  response.writeHead(status, { "content-type": type, "x-content-type-options": "nosniff", "cache-control": "no-cache", ...headers });
+  const own = { "content-type": type, "x-content-type-options": "nosniff", "cache-control": "no-cache", connection: "close" };
+  response.writeHead(status, { ...own, ...headers });
   response.end(body);
 }
 

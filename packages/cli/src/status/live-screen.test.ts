@@ -32,11 +32,19 @@ test("the alternate screen is drawn on, and left as it was found", () => {
   screen[Symbol.dispose]();
 
   expect(output.text).toBe(
-    "\u001b[?1049h\u001b[?25l\u001b[?7l" +
-      "\u001b[Hone\u001b[K\r\ntwo\u001b[K\r\nthree\u001b[K\u001b[J" +
-      "\u001b[?7h\u001b[?25h\u001b[?1049l",
+    "\u001b[?1049h\u001b[?25l\u001b[?7l" + "\u001b[H\u001b[Jone\r\ntwo\r\nthree" + "\u001b[?7h\u001b[?25h\u001b[?1049l",
   );
   expect([terminal.keys.size, terminal.resized.size]).toEqual([0, 0]);
+});
+
+test("the last character of a line that fills the screen is not erased", () => {
+  const output = new TextOutput(true);
+  using screen = new LiveScreen(output, new FakeTerminal(), () => {});
+
+  screen.draw(["x".repeat(20), "y".repeat(20)]);
+
+  // oxlint-disable-next-line eslint/no-control-regex -- what a terminal reads
+  expect(output.text).not.toMatch(/[xy]\u001b\[[JK]/);
 });
 
 test.each(["q", "Q", "\u0003", "\u0004"])("the key %j ends it", (key) => {

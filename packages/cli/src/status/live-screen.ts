@@ -3,7 +3,6 @@ import type { Output, Terminal } from "../context.ts";
 const enter = "\u001b[?1049h\u001b[?25l\u001b[?7l";
 const leave = "\u001b[?7h\u001b[?25h\u001b[?1049l";
 const home = "\u001b[H";
-const toEndOfLine = "\u001b[K";
 const toEndOfScreen = "\u001b[J";
 
 /** Keys that end the screen: q, Ctrl-C and Ctrl-D, which are no signals while keys are read singly. */
@@ -32,7 +31,8 @@ export class LiveScreen implements Disposable {
   /** Draws these lines; those that do not fit are left out. */
   draw(lines: readonly string[]): void {
     const fitting = lines.slice(0, this.#terminal.rows);
-    this.#output.write(`${home}${fitting.map((line) => `${line}${toEndOfLine}`).join("\r\n")}${toEndOfScreen}`);
+    // Erased first: after a line that fills the screen the cursor stays on its last character, which would be erased.
+    this.#output.write(`${home}${toEndOfScreen}${fitting.join("\r\n")}`);
   }
 
   [Symbol.dispose](): void {

@@ -13,6 +13,9 @@ import type { NodeOptions, RegisteredNode } from "../virtual-node/options.ts";
 import { HealthMonitor, type PingState } from "./provider-health.ts";
 import type { NodeProvider } from "../provider/node-provider.ts";
 
+/** Share of the Lease's duration during which its holder is certain to have the node. Source: client-go's RenewDeadline is two thirds. */
+const certainShare = 0.75;
+
 const defaultPingIntervalMs = 10_000;
 const defaultPingTimeoutMs = 10_000;
 const defaultReportIntervalMs = 300_000;
@@ -135,6 +138,15 @@ export class NodeController {
   get leaseAgeMs(): number | undefined {
     const { renewedMs } = this.#lease;
     return renewedMs === undefined ? undefined : this.#options.clock.monotonic() - renewedMs;
+  }
+
+  /**
+   * Whether no other instance can have taken the node. Only for an instance that would stand by itself, because then there can be others: its
+   * last renewal must be younger than three quarters of the Lease, which leaves time for the answer and for the clocks.
+   */
+  get isHeld(): boolean {
+    const { instance, leaseDurationSeconds = defaultLeaseDurationSeconds } = this.#options.nodeOptions;
+    return instance.standby !== true || (this.leaseAgeMs ?? 0) < leaseDurationSeconds * 1000 * certainShare;
   }
 
   /** Whether this instance waits while another one runs the node. */

@@ -60,6 +60,8 @@ export interface PodControllerOptions {
   readonly resolve: (pod: DeepReadonly<Pod>) => ResolvedPod;
   /** Removes the pod's secrets from errors of the provider, which everybody who may read the pod can see. */
   readonly redact?: ((uid: string, error: unknown) => unknown) | undefined;
+  /** Whether this instance holds the node for certain. Default: always. */
+  readonly isHeld?: (() => boolean) | undefined;
   /** The registered node, for admission. */
   readonly node: () => RegisteredNode | undefined;
   readonly hostIPs: () => readonly string[];
@@ -121,6 +123,7 @@ export class PodController {
     this.#permits = { start: semaphore(), end: semaphore(), ask: semaphore(), confirm: semaphore() };
     this.#runner = new PodActionRunner({
       ...options,
+      isHeld: options.isHeld ?? (() => true),
       tracer,
       registry: this.#registry,
       calls: this.calls,

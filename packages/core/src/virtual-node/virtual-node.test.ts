@@ -299,6 +299,44 @@ describe("an API server that was away", () => {
   });
 });
 
+describe("an instance that is cut off from the API server, where others stand by", () => {
+  const shared = { node: { instance: { identity: "test", standby: true } } };
+
+  test("starts no pod when another one may have the node, and goes on when it has renewed the lease", async () => {
+    await using rig = await new NodeRig(shared).start();
+    const starts = (): number => rig.provider.calls.filter((call) => call.startsWith("createPod web")).length;
+    rig.provider.script("createPod", away);
+    await rig.createPod("web");
+    await rig.settle(5_000);
+    expect(starts()).toBeGreaterThan(0);
+
+    const cut = rig.client.intercept(away);
+    await rig.settle(31_000);
+    const before = starts();
+    rig.provider.unscript("createPod");
+    await rig.settle(600_000);
+    expect([starts(), rig.provider.held.size]).toEqual([before, 0]);
+
+    cut[Symbol.dispose]();
+    await rig.settle(30_000);
+    expect(rig.pod("web")?.status?.phase).toBe("Running");
+  });
+
+  test("without others that stand by, it goes on", async () => {
+    await using rig = await new NodeRig().start();
+    rig.provider.script("createPod", away);
+    await rig.createPod("web");
+    await rig.settle(5_000);
+    using _cut = rig.client.intercept(away);
+    await rig.settle(60_000);
+    rig.provider.unscript("createPod");
+
+    await rig.settle(600_000);
+
+    expect([...rig.provider.held.values()].map(({ ref }) => ref.name)).toEqual(["web"]);
+  });
+});
+
 describe("what the node's server sees", () => {
   test("is the node's pods while it runs, with their status as it is now", async () => {
     const rig = new NodeRig();

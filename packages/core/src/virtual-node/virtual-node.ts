@@ -338,6 +338,7 @@ export class VirtualNode {
       owner,
       resolve,
       redact,
+      isHeld: () => node.isHeld,
       node: () => node.node,
       hostIPs: () => node.hostIPs,
       recorder,

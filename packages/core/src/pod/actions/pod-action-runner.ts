@@ -57,6 +57,9 @@ import { slowStartMs } from "../status/wanted-status.ts";
 /** Delay before a pod with a missing secret or config map is retried. It is retried at once when the object appears. */
 const missingRetryMs = 60_000;
 
+/** Delay before a pod is looked at again while another instance may run the node. */
+const notHeldRetryMs = 1_000;
+
 /** Delay before a pod is retried whose objects could not be read, or whose token was not issued. */
 const unreadableRetryMs = 10_000;
 
@@ -67,6 +70,11 @@ export interface PodActionRunnerOptions extends PodEventsOptions, PodQuestionsOp
   /** The registered node, for admission. */
   readonly node: () => RegisteredNode | undefined;
   readonly podOptions: PodOptions;
+  /**
+   * Whether this instance holds the node for certain. Otherwise another instance may run it, and pods are neither started nor changed nor
+   * ended, because both would do it.
+   */
+  readonly isHeld: () => boolean;
   readonly enqueue: (uid: string) => void;
   readonly enqueueStatus: (uid: string) => void;
   /** Called after the state of a pod was dropped. */
@@ -149,6 +157,7 @@ export class PodActionRunner {
     const { registry, store } = this.#options;
     const { uid } = state.ref;
     const pod = store.get(uid);
+    if (isOperation(action.kind) && !this.#options.isHeld()) return { requeueAfterMs: notHeldRetryMs };
     switch (action.kind) {
       case "nothing":
         return;
