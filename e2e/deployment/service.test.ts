@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exitCodes } from "virtual-kubelet";
 import { renderEnvironmentFile, renderUnit } from "../../packages/cli/src/service/service-unit.ts";
+import { accountOf, printedRights } from "../embedded/support/printed-rights.ts";
 import { ProgramRig } from "../embedded/support/program-rig.ts";
 import { Program } from "../support/program.ts";
 import { SystemdMachine } from "./support/systemd-machine.ts";
@@ -37,10 +38,10 @@ async function unitIs(state: string, otherThan: string = ""): Promise<Readonly<R
   });
 }
 
-test("install runs the node under systemd, which restarts it after a crash but not after an invalid setting; stop is graceful; uninstall leaves only the state", async () => {
-  await using rig = await ProgramRig.open();
+test("install runs the node under systemd with the printed rights alone; systemd restarts it after a crash but not after an invalid setting; stop is graceful; uninstall leaves only the state", async () => {
+  await using rig = await ProgramRig.open(await printedRights(["--nodename", "vk-1"]));
   const kubeconfig = machine.path("/run/kubeconfig");
-  await rig.server.writeKubeconfig(kubeconfig);
+  await rig.server.writeKubeconfig(kubeconfig, accountOf("vk-1"));
   await using installed = await service(rig, "install", ...settings);
 
   expect(installed.stderr).toBe("");
@@ -48,6 +49,8 @@ test("install runs the node under systemd, which restarts it after a crash but n
   expect(installed.stdout).toContain(`${name}.service runs\n`);
   expect(await installed.exit).toBe(0);
   await rig.nodeIsReady("vk-1");
+  await rig.createPod("web", "vk-1");
+  await rig.podIsRunning("web");
   expect(await machine.run("systemctl", "is-enabled", name)).toMatchObject({ stdout: "enabled\n" });
   const state = await stat(machine.path("/var/lib/virtual-kubelet"));
   expect(state.mode & 0o777).toBe(0o700);

@@ -154,8 +154,10 @@ test("a program that is killed and started again keeps its certificate and makes
 
 test("of two copies on one host with the default identity the second is refused at once, however often it is started again", async () => {
   await using rig = await ProgramRig.open();
-  const guide = await readFile(new URL("../../docs/guides/docker.md", import.meta.url), "utf8");
-  const prevented = /^RestartPreventExitStatus=(.*)$/m.exec(guide)?.[1]?.split(" ").map(Number) ?? [];
+  const print = ["service", "print", "--kubeconfig=kubeconfig", "--provider=mock", "--nodename=vk-1"];
+  await using unit = new Program(print, { cwd: rig.folder });
+  await unit.exit;
+  const prevented = /^RestartPreventExitStatus=(.*)$/m.exec(unit.stdout)?.[1]?.split(" ").map(Number) ?? [];
   await using first = rig.run("--provider mock --nodename vk-1");
   await rig.nodeIsReady("vk-1");
   await rig.createPod("web", "vk-1");

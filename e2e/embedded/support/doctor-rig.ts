@@ -9,6 +9,7 @@ import { runProgram } from "virtual-kubelet";
 import { testContext } from "../../../packages/cli/src/test-support/test-context.ts";
 import { parseDiagnosis, type Diagnosis } from "../../support/doctor.ts";
 import { Program } from "../../support/program.ts";
+import { accountOf, printedRights } from "./printed-rights.ts";
 import { soon } from "./program-rig.ts";
 
 const signal = new AbortController().signal;
@@ -22,8 +23,8 @@ export interface DoctorOptions {
 /** Name of the node that a program runs. */
 export const nodeName = "vk";
 
-/** User of the program: the service account of the printed manifests. */
-export const account: string = `system:serviceaccount:kube-system:virtual-kubelet-${nodeName}`;
+/** User of the program. */
+export const account: string = accountOf(nodeName).user;
 
 /**
  * An API server whose rights are exactly the printed ones, a program that runs node `vk` there, and doctor beside it. The program's
@@ -48,8 +49,8 @@ export class DoctorRig implements AsyncDisposable {
   static async open(): Promise<DoctorRig> {
     const folder = await mkdtemp(join(tmpdir(), "vk-doctor-"));
     const port = await freePort();
-    const server = await startApiServer({ objects: await printedRights(folder, ["--nodename", nodeName]) });
-    await server.writeKubeconfig(join(folder, "kubeconfig"), { user: account, groups: ["system:serviceaccounts"] });
+    const server = await startApiServer({ objects: await printedRights(["--nodename", nodeName]) });
+    await server.writeKubeconfig(join(folder, "kubeconfig"), accountOf(nodeName));
     await server.writeKubeconfig(join(folder, "admin"));
     const program = new Program(["--kubeconfig", "kubeconfig", ...flagsOf(port)], { cwd: folder });
     const rig = new DoctorRig({ server, folder, port, program });
@@ -106,11 +107,4 @@ export class DoctorRig implements AsyncDisposable {
 function flagsOf(port: number): string[] {
   const node = ["--provider", "mock", "--nodename", nodeName, "--identity", "one"];
   return [...node, "--health-addr", "off", "--cert-dir", "pki", "--kubelet-address", "127.0.0.1", "--kubelet-port", String(port)];
-}
-
-/** Objects with the rights of a service account, as the program prints them. */
-async function printedRights(folder: string, words: readonly string[]): Promise<object[]> {
-  const context = testContext(systemClock, { cwd: folder, homeDir: folder });
-  await runProgram(["manifests", "rbac", "--run-as=service-account", "--provider", "mock", "-o", "json", ...words], context);
-  return (JSON.parse(context.stdout.text) as { items: object[] }).items;
 }

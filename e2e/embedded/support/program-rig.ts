@@ -23,9 +23,10 @@ export class ProgramRig implements AsyncDisposable {
     this.folder = folder;
   }
 
-  static async open(): Promise<ProgramRig> {
+  /** @param objects - that the server has from the start; default: its own only */
+  static async open(objects: readonly object[] = []): Promise<ProgramRig> {
     const folder = await mkdtemp(join(tmpdir(), "vk-e2e-"));
-    const server = await startApiServer();
+    const server = await startApiServer({ objects });
     await writeFile(join(folder, "kubeconfig"), server.kubeconfig());
     return new ProgramRig(server, folder);
   }
