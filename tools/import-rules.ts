@@ -41,10 +41,17 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
 const testImports: Readonly<Record<string, readonly string[]>> = {
   // Fake clients apply patches by the embedded API server's implementation.
   "packages/core": ["embedded-apiserver"],
+  // The far cluster of its tests is an embedded API server.
+  "providers/kubernetes": ["embedded-apiserver"],
 };
 
 /** Workspace packages that a provider may import; the Kubernetes types and `Logger` come through core. */
 const providerImports: readonly string[] = ["errdefs", ...leaves, "core", "pod-runtime", "streaming"];
+
+/** Additional workspace packages for providers whose back end is a Kubernetes cluster, by folder. */
+const clusterProviderImports: Readonly<Record<string, readonly string[]>> = {
+  "providers/kubernetes": ["kube-client"],
+};
 
 /** Additional workspace packages for a provider's unit tests: kube-client has a scripted transport. */
 const providerTestImports: readonly string[] = ["kube-client"];
@@ -128,8 +135,10 @@ function mayReadClock(path: string): boolean {
 function allowedFor(folder: string, path: string): readonly string[] | undefined {
   // The provider suite is in another package, and the templates show how to run it.
   if (/^(templates|providers)\/[^/]+\/test\//.test(path)) return undefined;
-  if (/^(providers\/|templates\/|examples\/.+-provider$)/.test(folder))
-    return isTest(path) ? [...providerImports, ...providerTestImports] : providerImports;
+  if (/^(providers\/|templates\/|examples\/.+-provider$)/.test(folder)) {
+    const own = [...providerImports, ...(clusterProviderImports[folder] ?? [])];
+    return isTest(path) ? [...own, ...providerTestImports, ...(testImports[folder] ?? [])] : own;
+  }
   const allowed = allowedImports[folder];
   return allowed !== undefined && isTest(path) ? [...allowed, ...(testImports[folder] ?? [])] : allowed;
 }

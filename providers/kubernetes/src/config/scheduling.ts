@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+const stringMap = z.record(z.string(), z.string());
+
+/** A toleration that the far pods get. */
+export interface FarToleration {
+  readonly key?: string | undefined;
+  readonly operator?: "Exists" | "Equal" | undefined;
+  readonly value?: string | undefined;
+  readonly effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | undefined;
+  readonly tolerationSeconds?: number | undefined;
+}
+
+/** What the far scheduler is told. */
+export interface SchedulingConfig {
+  readonly nodeSelector: Readonly<Record<string, string>>;
+  readonly tolerations: readonly FarToleration[];
+  readonly schedulerName?: string | undefined;
+  readonly priorityClasses: Readonly<Record<string, string>>;
+  readonly runtimeClasses: Readonly<Record<string, string>>;
+  readonly podAffinity: "carry" | "drop";
+  readonly topologySpread: "carry" | "drop";
+}
+
+/** Schema of the section `scheduling`: what the far scheduler is told instead of the home cluster's. */
+export const schedulingSchema: z.ZodType<SchedulingConfig> = z.strictObject({
+  nodeSelector: stringMap.default({}).describe("Labels of the far nodes that the pods may run on; they also determine the node's capacity"),
+  tolerations: z
+    .array(
+      z.strictObject({
+        key: z.string().optional(),
+        operator: z.enum(["Exists", "Equal"]).optional(),
+        value: z.string().optional(),
+        effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
+        tolerationSeconds: z.int().optional(),
+      }),
+    )
+    .default([])
+    .describe("Tolerations that the far pods get in addition to their own"),
+  schedulerName: z.string().min(1).optional().describe("Scheduler of the far cluster; default: its default scheduler"),
+  priorityClasses: stringMap
+    .default({})
+    .describe("Priority classes of the far cluster by those of home; a class without an entry is left out"),
+  runtimeClasses: stringMap
+    .default({})
+    .describe("Runtime classes of the far cluster by those of home; a class without an entry keeps its name"),
+  podAffinity: z
+    .enum(["carry", "drop"])
+    .default("carry")
+    .describe("Affinity between pods: kept, for pods of the far cluster (carry), or left out (drop)"),
+  topologySpread: z
+    .enum(["carry", "drop"])
+    .default("carry")
+    .describe("Topology spread constraints: kept for the far nodes (carry), or left out (drop)"),
+});

@@ -1,0 +1,52 @@
+import type { UpgradeTarget } from "@virtual-kubelet/streaming";
+import type {
+  DeepReadonly,
+  KubeClient,
+  Node,
+  OwnerReference,
+  Pod,
+  Store,
+  StoreChange,
+  TransportResponse,
+} from "@virtual-kubelet/kube-client";
+import type { FarOwner } from "../identity/tags.ts";
+
+/**
+ * The API server of the far cluster. {@link "../far/connect.ts"} opens it from a kubeconfig; callers of `kubernetesProvider` may bring their
+ * own, for example with signed requests.
+ */
+export interface FarConnection extends AsyncDisposable {
+  readonly client: KubeClient;
+  /** Namespace of the kubeconfig's context. */
+  readonly namespace: string | undefined;
+  /** Sends a GET whose answer is read as a stream, such as a followed log. A status of 400 and above throws as KubeClient's calls do. */
+  stream(path: string, signal: AbortSignal): Promise<TransportResponse>;
+  /** Target of an upgrade request (exec, attach, port-forward) with the current credentials. */
+  upgradeTarget(path: string, signal: AbortSignal): Promise<UpgradeTarget>;
+}
+
+/**
+ * What all virtual nodes of one process that use a far cluster share. Its pods are those of the home cluster, found by label; a node
+ * sees only its own, by {@link "../identity/tags.ts"!isOwnedBy}.
+ */
+export interface FarCluster extends AsyncDisposable {
+  readonly connection: FarConnection;
+  /** Resolves when the pods are listed. Rejects if the cluster is closed before. */
+  readonly synced: Promise<void>;
+  /** Whether the pods follow the far cluster now. */
+  readonly isCurrent: boolean;
+  /** Far pods of this home cluster, by far UID. */
+  readonly pods: Store<Pod>;
+  /** Far nodes; `undefined` if the rights do not allow to list them. Resolves when they are listed. */
+  nodes(): Promise<Store<Node> | undefined>;
+  /** Calls the listener for each change of a far pod of this node. */
+  onPodChange(owner: FarOwner, listener: (change: StoreChange<Pod>) => void): Disposable;
+  /** The far pod of a home pod, by its UID tag. */
+  podOf(owner: FarOwner, homeUid: string): DeepReadonly<Pod> | undefined;
+  /**
+   * Creates the node's owner object in a far namespace if it is missing, and the namespace if that is configured.
+   *
+   * @returns reference for `ownerReferences`, with `controller: true`
+   */
+  ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference>;
+}
