@@ -220,6 +220,9 @@ export class NomadRig implements AsyncDisposable {
           if (until.aborted) return;
         }
       },
+      configMap: async () => ({}),
+      secret: async () => ({}),
+      serviceVariables: async () => [],
     };
   }
 }

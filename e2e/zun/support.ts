@@ -85,5 +85,8 @@ export function resolverOf(pod: Pod, files: Readonly<Record<string, string>> = {
     async *watchVolume(name, signal) {
       yield await volume(name, signal);
     },
+    configMap: async () => ({}),
+    secret: async () => ({}),
+    serviceVariables: async () => [],
   };
 }

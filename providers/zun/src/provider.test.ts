@@ -14,6 +14,9 @@ function resolverOf({ spec }: Pod): ResolvedPod {
     async *watchVolume() {
       yield files;
     },
+    configMap: async () => ({}),
+    secret: async () => ({}),
+    serviceVariables: async () => [],
   };
 }
 

@@ -24,6 +24,9 @@ function resolved(command: readonly string[], env: Readonly<Record<string, strin
     environment: async () => Object.entries(env).map(([name, value]) => ({ name, value })),
     volume: async () => ({ files: [] }),
     async *watchVolume() {},
+    configMap: async () => ({}),
+    secret: async () => ({}),
+    serviceVariables: async () => [],
   };
 }
 

@@ -2,6 +2,7 @@ import {
   ForbiddenError,
   isForbidden,
   isInvalidInput,
+  isNotFound,
   isUnavailable,
   isUnsupported,
   NotFoundError,
@@ -10,6 +11,7 @@ import {
 import type { Container, Pod, Service } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
+import { isPodNotFound } from "../provider-calls/not-found.ts";
 import { waitingReasonOf } from "./config-error.ts";
 import { createPodResolver } from "./pod-resolver.ts";
 
@@ -360,6 +362,49 @@ describe("services", () => {
 
     expect(await lines(resolved)).toContain("KUBERNETES_SERVICE_HOST=api.example.com");
     expect(asked).toEqual(["shop"]);
+  });
+});
+
+describe("for a back end that mounts by itself", () => {
+  test("config maps and secrets are those of the pod's namespace, and are kept for the pod", async () => {
+    const asked: unknown[] = [];
+    const resolved = createPodResolver({
+      getConfigMap: async (namespace, name, _signal, uid, keep) => (asked.push([namespace, name, uid, keep]), { data: { a: "1" } }),
+      getSecret: async (namespace, name, _signal, uid, keep) => (asked.push([namespace, name, uid, keep]), { type: "Opaque" }),
+      listServices: async () => [],
+      node: () => undefined,
+      hostIPs: () => [],
+      volumesOf: () => noVolumes,
+      recorder: { event: () => {} },
+    })({ metadata: { name: "web", namespace: "shop", uid: "uid-1" }, spec: { containers: [] } });
+
+    expect(await resolved.configMap("settings", signal)).toEqual({ data: { a: "1" } });
+    expect(await resolved.secret("keys", signal)).toEqual({ type: "Opaque" });
+    expect(asked).toEqual([
+      ["shop", "settings", "uid-1", true],
+      ["shop", "keys", "uid-1", true],
+    ]);
+  });
+
+  test("a missing object is an error about that object, which is no message that the pod is gone", async () => {
+    const resolved = new FakeCluster().resolve({});
+    for (const reading of [resolved.configMap("settings", signal), resolved.secret("keys", signal)]) {
+      const error: unknown = await reading.catch((thrown: unknown) => thrown);
+      expect([isNotFound(error), isPodNotFound(error)]).toEqual([true, false]);
+    }
+  });
+
+  test("service variables are those that the environment has", async () => {
+    const cluster = new FakeCluster();
+    cluster.services = [
+      { metadata: { name: "kubernetes", namespace: "default" }, spec: { clusterIP: "10.96.0.1" } },
+      { metadata: { name: "db", namespace: "shop" }, spec: { clusterIP: "10.96.0.9" } },
+    ];
+    const hosts = async (resolved: ResolvedPod): Promise<string[]> =>
+      (await resolved.serviceVariables(signal)).map(({ name, value }) => `${name}=${value}`);
+
+    expect(await hosts(cluster.resolve({}))).toEqual(["DB_SERVICE_HOST=10.96.0.9", "KUBERNETES_SERVICE_HOST=10.96.0.1"]);
+    expect(await hosts(cluster.resolve({}, { enableServiceLinks: false }))).toEqual(["KUBERNETES_SERVICE_HOST=10.96.0.1"]);
   });
 });
 

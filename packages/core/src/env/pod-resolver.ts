@@ -3,6 +3,7 @@ import type { ConfigMap, Container, DeepReadonly, Node, Pod, Secret, Service } f
 import type { ApiServerForPods } from "../virtual-node/options.ts";
 import type { KnownOfPod, ResolvedEnvVar, ResolvedPod } from "../provider/resolved-pod.ts";
 import type { ResolvedVolumes } from "../volumes/pod-volumes.ts";
+import { about } from "../provider-calls/not-found.ts";
 import type { VolumePayload } from "../provider/volume-payload.ts";
 import { unreadableConfig, waitingReasonOf } from "./config-error.ts";
 import { ConfigSources } from "./config-sources.ts";
@@ -13,10 +14,14 @@ import { serviceVariables } from "./service-variables.ts";
 import type { CoreReason } from "../reasons/core-reasons.ts";
 
 export interface PodResolverOptions {
-  /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
-  getSecret(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<Secret>>;
-  /** @param uid - of the pod that needs it. @throws NotFoundError if there is none */
-  getConfigMap(namespace: string, name: string, signal: AbortSignal, uid: string): Promise<DeepReadonly<ConfigMap>>;
+  /**
+   * @param uid - of the pod that needs it
+   * @param keep - whether it is watched until the pod has ended, even if it is not read again; default: false
+   * @throws NotFoundError if there is none
+   */
+  getSecret(namespace: string, name: string, signal: AbortSignal, uid: string, keep?: boolean): Promise<DeepReadonly<Secret>>;
+  /** As {@link getSecret}. @throws NotFoundError if there is none */
+  getConfigMap(namespace: string, name: string, signal: AbortSignal, uid: string, keep?: boolean): Promise<DeepReadonly<ConfigMap>>;
   /** Returns the services of a namespace; waits until they are known. */
   listServices(namespace: string, signal: AbortSignal): Promise<readonly DeepReadonly<Service>[]>;
   /** The registered node; absent before it is registered. */
@@ -105,18 +110,32 @@ class LazyResolvedPod implements ResolvedPod {
     return this.#volumes.watchVolume(name, signal);
   }
 
+  configMap(name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>> {
+    const { namespace = "default", uid = "" } = this.#pod.metadata ?? {};
+    return about({ kind: "ConfigMap", namespace, name }, this.#options.getConfigMap(namespace, name, signal, uid, true));
+  }
+
+  secret(name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>> {
+    const { namespace = "default", uid = "" } = this.#pod.metadata ?? {};
+    return about({ kind: "Secret", namespace, name }, this.#options.getSecret(namespace, name, signal, uid, true));
+  }
+
+  serviceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
+    return this.#services.get("", (inner) => this.#listServiceVariables(inner), signal);
+  }
+
   async #resolve(name: string, known: KnownOfPod, signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
     const sources = {
       config: this.#config,
       node: this.#options.node(),
       hostIPs: this.#options.hostIPs(),
       podIPs: known.podIPs,
-      services: (inner: AbortSignal) => this.#services.get("", (innermost) => this.#serviceVariables(innermost), inner),
+      services: (inner: AbortSignal) => this.serviceVariables(inner),
     };
     return resolveEnvironment({ pod: this.#pod, container: this.#container(name), sources }, signal);
   }
 
-  async #serviceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
+  async #listServiceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]> {
     const { metadata, spec } = this.#pod;
     const { apiServerForPods: apiServer, listServices } = this.#options;
     try {

@@ -28,21 +28,20 @@ export interface PlaceholderPod {
  */
 export function resolveWithPlaceholders(pod: DeepReadonly<Pod>, known: KnownObjects): PlaceholderPod {
   const namespace = pod.metadata?.namespace ?? "default";
-  const secrets = new Map<string, Secret>();
+  const secrets = new Map<string, DeepReadonly<Secret>>();
   const configMaps = new Map<string, DeepReadonly<ConfigMap>>();
   const notes: string[] = [];
   for (const { kind, name, keys, takesAll } of keyReferences(pod)) {
-    const metadata = { namespace, name };
-    const words = kind === "Secret" ? "secret" : "config map";
+    const words = wordsOf(kind);
     const given = (kind === "Secret" ? known.secrets : known.configMaps).find((object) => object.metadata?.name === name);
-    const placeholders = (names: Iterable<string>): Record<string, string> =>
-      Object.fromEntries(Array.from(names, (key) => [key, `[${words} ${namespace}/${name}: ${key}]`]));
     if (!given && takesAll && !isEveryClusters(name))
       notes.push(`the keys of ${words} ${namespace}/${name} are not known here; those that the pod does not name are left out`);
-    if (kind === "Secret") {
-      const names = given ? Object.keys({ ...given.data, ...(given as Secret).stringData }) : keys;
-      secrets.set(name, { metadata, data: mapValues(placeholders(names), toBase64) });
-    } else configMaps.set(name, given ?? { metadata, data: placeholders(keys) });
+    if (kind === "Secret") secrets.set(name, placeholderSecret(namespace, name, given, keys));
+    else configMaps.set(name, given ?? { metadata: { namespace, name }, data: placeholdersFor({ kind, namespace, name }, keys) });
+  }
+  for (const { name = "" } of pod.spec?.imagePullSecrets ?? []) {
+    const given = known.secrets.find((secret) => secret.metadata?.name === name);
+    if (name !== "" && !secrets.has(name)) secrets.set(name, placeholderPullSecret(namespace, name, given));
   }
   notes.push("the variables of the cluster's services (KUBERNETES_SERVICE_HOST and the like) are left out");
   if (/status\.(host|pod)IP/.test(JSON.stringify(pod.spec))) notes.push(`${noAddress} stands for the addresses of pod and node`);
@@ -70,6 +69,36 @@ export function resolveWithPlaceholders(pod: DeepReadonly<Pod>, known: KnownObje
   });
   const addressed = { ...pod, status: { ...pod.status, podIP: noAddress, podIPs: [{ ip: noAddress }] } };
   return { resolved: resolve(addressed), notes };
+}
+
+/** Returns a secret without its values; `given` is the known one. */
+function placeholderSecret(
+  namespace: string,
+  name: string,
+  given: DeepReadonly<Secret> | undefined,
+  keys: Iterable<string>,
+): DeepReadonly<Secret> {
+  const names = given ? Object.keys({ ...given.data, ...given.stringData }) : keys;
+  const data = mapValues(placeholdersFor({ kind: "Secret", namespace, name }, names), toBase64);
+  return { metadata: { namespace, name }, ...(given?.type !== undefined && { type: given.type }), data };
+}
+
+function placeholderPullSecret(namespace: string, name: string, given: DeepReadonly<Secret> | undefined): DeepReadonly<Secret> {
+  return { type: "kubernetes.io/dockerconfigjson", ...placeholderSecret(namespace, name, given, [".dockerconfigjson"]) };
+}
+
+interface ObjectName {
+  readonly kind: "Secret" | "ConfigMap";
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function placeholdersFor({ kind, namespace, name }: ObjectName, keys: Iterable<string>): Record<string, string> {
+  return Object.fromEntries(Array.from(keys, (key) => [key, `[${wordsOf(kind)} ${namespace}/${name}: ${key}]`]));
+}
+
+function wordsOf(kind: ObjectName["kind"]): string {
+  return kind === "Secret" ? "secret" : "config map";
 }
 
 /** Kubernetes creates it in every namespace. */

@@ -109,6 +109,41 @@ test("of what is not known the keys that the pod names are taken, and a note say
   ]);
 });
 
+test("a plan has the objects that a back end would mount by itself, pull secrets as well, without values of secrets", async () => {
+  const mounting: ProviderDefinition = {
+    ...provider,
+    plan: async (_pod, resolved, _context, planSignal) => {
+      const body = [
+        await resolved.secret("db", planSignal),
+        await resolved.secret("registry", planSignal),
+        await resolved.configMap("app", planSignal),
+        await resolved.serviceVariables(planSignal),
+      ];
+      return [{ purpose: "copy", method: "POST", path: "/", body }];
+    },
+  };
+  const pod = podWith({ imagePullSecrets: [{ name: "registry" }, { name: "db" }] }, { env });
+  const { requests } = await plan(pod, {
+    provider: mounting,
+    objects: { secrets: [{ ...secret, type: "Opaque" }], configMaps: [configMap] },
+  });
+
+  expect(requests[0]?.body).toEqual([
+    {
+      metadata: { namespace: "shop", name: "db" },
+      type: "Opaque",
+      data: { password: base64("[secret shop/db: password]"), user: base64("[secret shop/db: user]") },
+    },
+    {
+      metadata: { namespace: "shop", name: "registry" },
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": base64("[secret shop/registry: .dockerconfigjson]") },
+    },
+    configMap,
+    [],
+  ]);
+});
+
 test("every field that the capabilities do not have is named, and nothing is planned", async () => {
   const refused = await plan(podWith({ hostNetwork: true }, { livenessProbe: { exec: { command: ["true"] } } }));
 

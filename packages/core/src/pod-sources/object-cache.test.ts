@@ -32,6 +32,10 @@ class Rig implements AsyncDisposable {
     return (await this.cache.read(key, holder, signal)).data?.["value"];
   }
 
+  async keep(holder = "uid-1"): Promise<string | undefined> {
+    return (await this.cache.read(key, holder, signal, true)).data?.["value"];
+  }
+
   async failure(holder: string | undefined = "uid-1"): Promise<unknown> {
     return this.read(holder).catch((error: unknown) => error);
   }
@@ -227,6 +231,22 @@ describe("what is held", () => {
     expect(await rig.read()).toBe("2");
     await rig.settle();
     expect(rig.cache.watches).toBe(1);
+  });
+
+  test("that is kept is watched while a pod holds it, even if nobody reads it, and told when it changes", async () => {
+    await using rig = new Rig();
+    rig.put("1");
+    expect(await rig.keep()).toBe("1");
+    await rig.settle(3_600_000);
+    expect(rig.cache.watches).toBe(1);
+
+    rig.put("2");
+    await rig.settle();
+    expect(rig.told).toEqual(["uid-1"]);
+
+    rig.cache.release("uid-1");
+    await rig.settle();
+    expect([rig.cache.watches, rig.cache.size, rig.clock.pending]).toEqual([0, 0, 0]);
   });
 
   test("is closed with all watches", async () => {

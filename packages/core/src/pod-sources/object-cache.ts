@@ -44,6 +44,8 @@ interface Watch<T extends KubernetesObject> {
 interface Entry<T extends KubernetesObject> {
   readonly key: ObjectKey;
   readonly holders: Set<string>;
+  /** Whether it is watched while it has holders, even if nobody reads it. */
+  isKept: boolean;
   /** A read result; `object` is absent if there is none. */
   known: { readonly object: DeepReadonly<T> | undefined; readonly atMs: number } | undefined;
   watch: Watch<T> | undefined;
@@ -87,12 +89,14 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
    * {@link release}, or until nobody has read it for five minutes.
    *
    * @param holder - UID of the pod that needs it; absent: the object is read without caching
+   * @param keep - whether the watch continues until {@link release}, even if nobody reads the object; default: false
    * @throws NotFoundError, in a kubelet's words; what the API server answers; `signal.reason`
    */
-  async read(key: ObjectKey, holder: string | undefined, signal: AbortSignal): Promise<DeepReadonly<T>> {
+  async read(key: ObjectKey, holder: string | undefined, signal: AbortSignal, keep = false): Promise<DeepReadonly<T>> {
     signal.throwIfAborted();
     const id = idOf(key);
     const entry = holder === undefined || this.#isClosed ? this.#entries.get(id) : this.#hold(key, holder);
+    if (entry && keep) entry.isKept = true;
     const known = entry && this.#known(entry);
     const object = known ? known.object : await this.#fetches.run(id, (inner) => this.#fetch(key, inner), signal);
     if (object) return object;
@@ -127,7 +131,7 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     const id = idOf(key);
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { key, holders: new Set(), known: undefined, watch: undefined, idleTimer: undefined, usedMs: 0 };
+      entry = { key, holders: new Set(), isKept: false, known: undefined, watch: undefined, idleTimer: undefined, usedMs: 0 };
       this.#entries.set(id, entry);
     }
     entry.holders.add(holder);
@@ -200,7 +204,7 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
     entry.idleTimer = clock.setTimer(ms, () => {
       const leftMs = entry.usedMs + idleMs - clock.monotonic();
       if (leftMs > 0) this.#stopWhenIdle(entry, leftMs);
-      else this.#drop(entry);
+      else if (!entry.isKept) this.#drop(entry);
     });
   }
 

@@ -72,14 +72,18 @@ export class PodSources {
     return pod && !isTerminalPhase(pod.status?.phase) ? pod : undefined;
   }
 
-  /** @param uid - of the pod that needs it; absent: nobody's, nothing is kept. @throws NotFoundError */
-  getSecret(namespace: string, name: string, signal: AbortSignal, uid?: string): Promise<DeepReadonly<Secret>> {
-    return this.#secrets.read({ namespace, name }, this.#holder(uid), signal);
+  /**
+   * @param uid - of the pod that needs it; absent: nobody's, nothing is cached
+   * @param keep - whether it is watched until the pod has ended, even if it is not read again; default: false
+   * @throws NotFoundError
+   */
+  getSecret(namespace: string, name: string, signal: AbortSignal, uid?: string, keep?: boolean): Promise<DeepReadonly<Secret>> {
+    return this.#secrets.read({ namespace, name }, this.#holder(uid), signal, keep);
   }
 
-  /** @param uid - of the pod that needs it; absent: nobody's, nothing is kept. @throws NotFoundError */
-  getConfigMap(namespace: string, name: string, signal: AbortSignal, uid?: string): Promise<DeepReadonly<ConfigMap>> {
-    return this.#configMaps.read({ namespace, name }, this.#holder(uid), signal);
+  /** As {@link getSecret}. @throws NotFoundError */
+  getConfigMap(namespace: string, name: string, signal: AbortSignal, uid?: string, keep?: boolean): Promise<DeepReadonly<ConfigMap>> {
+    return this.#configMaps.read({ namespace, name }, this.#holder(uid), signal, keep);
   }
 
   /** Returns a token bound to the pod. @throws NotFoundError for a pod that is not on this node, or has ended */

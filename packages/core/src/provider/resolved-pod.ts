@@ -1,3 +1,4 @@
+import type { ConfigMap, DeepReadonly, Secret } from "@virtual-kubelet/kube-client";
 import type { ClaimedVolume } from "./claimed-volume.ts";
 import type { VolumePayload } from "./volume-payload.ts";
 
@@ -69,4 +70,22 @@ export interface ResolvedPod {
    * @throws InvalidInputError also if there is no such volume of one of these types
    */
   claimedVolume?(name: string, signal: AbortSignal): Promise<ClaimedVolume>;
+  /**
+   * Reads a config map of the pod's namespace as it is now, for a back end that mounts such objects itself. It is watched from then on until
+   * the pod has ended, even if it is missing: {@link ProviderHost.onConfigChanged} tells when it appears, changes or goes. Unlike
+   * in the other methods, a missing object is an error that the caller has to judge.
+   *
+   * @throws NotFoundError if there is none, ForbiddenError if the node may not read it, UnavailableError
+   */
+  configMap(name: string, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>>;
+  /** Reads a secret of the pod's namespace, as {@link configMap}. The Node authorizer allows only secrets that the pod names. */
+  secret(name: string, signal: AbortSignal): Promise<DeepReadonly<Secret>>;
+  /**
+   * Returns the variables with the addresses of services that a kubelet adds to each container's environment, in its order: the API server's,
+   * unless `enableServiceLinks` is false also those of the services in the pod's namespace. Variables that the container sets itself take
+   * precedence. They are part of {@link environment}.
+   *
+   * @throws UnavailableError, ForbiddenError
+   */
+  serviceVariables(signal: AbortSignal): Promise<readonly ResolvedEnvVar[]>;
 }

@@ -11,6 +11,10 @@ export interface VolumeWish {
   readonly parameters: Readonly<Record<string, string>>;
   /** Such as `ReadWriteOnce`. */
   readonly accessModes: readonly string[];
+  /** Requested size, a quantity such as `10Gi`; `undefined` if the claim names none. */
+  readonly storage?: string | undefined;
+  /** Name of the StorageClass. */
+  readonly storageClassName?: string | undefined;
 }
 
 /** A provisioned volume whose claim is gone. */

@@ -123,7 +123,17 @@ describe("a claim", () => {
 
     const name = `pvc-${claim.metadata?.uid}`;
     const of = { namespace: "shop", name: "data", uid: claim.metadata?.uid };
-    expect(rig.wishes).toEqual([{ name, provisioner, claim: of, parameters: { kind: "fast" }, accessModes: ["ReadWriteOnce"] }]);
+    expect(rig.wishes).toEqual([
+      {
+        name,
+        provisioner,
+        claim: of,
+        parameters: { kind: "fast" },
+        accessModes: ["ReadWriteOnce"],
+        storage: "1Gi",
+        storageClassName: "folders",
+      },
+    ]);
     expect(rig.volumes).toMatchObject([
       {
         metadata: {

@@ -150,6 +150,8 @@ export class VolumeProvisioning {
       claim: { namespace, name, uid },
       parameters: { ...storageClass.parameters } as Record<string, string>,
       accessModes: claim.spec?.accessModes ?? [],
+      storage: claim.spec?.resources?.requests?.["storage"],
+      storageClassName: storageClass.metadata?.name,
     };
     const source = await this.#call(signal, (inner) => provisioner.provisionVolume(wish, inner));
     const volume = persistentVolumeObject({ claim, storageClass, node, source });

@@ -441,8 +441,8 @@ export class VirtualNode {
   #resolver(sources: PodSources, services: ServiceLister, recorder: EventRecorder): (pod: DeepReadonly<Pod>) => ResolvedPod {
     const node = (): RegisteredNode | undefined => this.#node?.node;
     return createPodResolver({
-      getSecret: (namespace, name, signal, uid) => sources.getSecret(namespace, name, signal, uid),
-      getConfigMap: (namespace, name, signal, uid) => sources.getConfigMap(namespace, name, signal, uid),
+      getSecret: (...call) => sources.getSecret(...call),
+      getConfigMap: (...call) => sources.getConfigMap(...call),
       listServices: (namespace, signal) => services.list(namespace, signal),
       volumesOf: (pod) => new PodVolumes(pod, { sources, node, recorder, clock: this.#clock, random: this.#random }),
       apiServerForPods: this.#options.apiServerForPods,

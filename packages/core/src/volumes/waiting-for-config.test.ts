@@ -178,6 +178,24 @@ test("after a restart of a container a provider resolves the pod anew", async ()
   expect(await resolved?.environment("main", signal)).toEqual([{ name: "KEY", value: "two" }]);
 });
 
+test("an object that a provider mounts by itself is followed while the pod lives, and told when it changes", async () => {
+  await using rig = await startRig();
+  const told: string[] = [];
+  rig.provider.onCreate = async (_pod, resolved, until) => {
+    await resolved.configMap("settings", until).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  };
+  rig.host?.onConfigChanged?.(({ name }) => void told.push(name));
+  await rig.createPod("web");
+  await rig.settle(3_600_000);
+
+  rig.client.put(resources.configMaps, { metadata: { namespace: "default", name: "settings" }, data: { a: "1" } });
+  await rig.settle();
+
+  expect(told).toEqual(["web"]);
+});
+
 test("pods outside the cluster's network are told where they reach the API server", async () => {
   await using rig = await startRig({ apiServerForPods: { host: "api.example.com", port: 6443 } });
   const kubernetes = { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443 }] };

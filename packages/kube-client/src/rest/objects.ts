@@ -58,6 +58,10 @@ export interface Lease extends Wire<k8s.V1Lease> {}
 export interface ConfigMap extends Wire<k8s.V1ConfigMap> {}
 export interface Secret extends Wire<k8s.V1Secret> {}
 export interface Service extends Wire<k8s.V1Service> {}
+export interface EndpointSlice extends Wire<k8s.V1EndpointSlice> {}
+export interface ServiceAccount extends Wire<k8s.V1ServiceAccount> {}
+export interface ResourceQuota extends Wire<k8s.V1ResourceQuota> {}
+export interface LimitRange extends Wire<k8s.V1LimitRange> {}
 export interface Namespace extends Wire<k8s.V1Namespace> {}
 export interface CoreEvent extends Wire<k8s.CoreV1Event> {}
 export interface Deployment extends Wire<k8s.V1Deployment> {}
@@ -67,4 +71,29 @@ export interface StorageClass extends Wire<k8s.V1StorageClass> {}
 
 export interface TokenReview extends Wire<k8s.V1TokenReview> {}
 export interface SubjectAccessReview extends Wire<k8s.V1SubjectAccessReview> {}
+export interface SelfSubjectAccessReview extends Wire<k8s.V1SelfSubjectAccessReview> {}
 export interface CertificateSigningRequest extends Wire<k8s.V1CertificateSigningRequest> {}
+
+/** Usage of a pod as the metrics API (`metrics.k8s.io`) has it. */
+export interface PodMetrics extends KubernetesObject {
+  /** End of the interval, RFC 3339. */
+  timestamp?: string | undefined;
+  /** Length of the interval in which the usage was measured, as in Go: `15.2s`. */
+  window?: string | undefined;
+  containers?: ContainerMetrics[] | undefined;
+}
+
+/** Usage of a container in {@link PodMetrics}: quantities by resource name, `cpu` and `memory`. */
+export interface ContainerMetrics {
+  name: string;
+  usage: Record<string, string>;
+}
+
+/** Usage of a node as the metrics API has it. */
+export interface NodeMetrics extends KubernetesObject {
+  /** End of the interval, RFC 3339. */
+  timestamp?: string | undefined;
+  /** Length of the interval in which the usage was measured, as in Go: `15.2s`. */
+  window?: string | undefined;
+  usage?: Record<string, string> | undefined;
+}

@@ -3,15 +3,22 @@ import type {
   ConfigMap,
   CoreEvent,
   Deployment,
+  EndpointSlice,
   KubernetesObject,
   Lease,
+  LimitRange,
   Namespace,
   Node,
+  NodeMetrics,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  PodMetrics,
+  ResourceQuota,
   Secret,
+  SelfSubjectAccessReview,
   Service,
+  ServiceAccount,
   StorageClass,
   SubjectAccessReview,
   TokenReview,
@@ -43,6 +50,10 @@ export const resources: {
   readonly configMaps: Resource<ConfigMap>;
   readonly secrets: Resource<Secret>;
   readonly services: Resource<Service>;
+  readonly endpointSlices: Resource<EndpointSlice>;
+  readonly serviceAccounts: Resource<ServiceAccount>;
+  readonly resourceQuotas: Resource<ResourceQuota>;
+  readonly limitRanges: Resource<LimitRange>;
   readonly events: Resource<CoreEvent>;
   readonly leases: Resource<Lease>;
   readonly deployments: Resource<Deployment>;
@@ -51,7 +62,10 @@ export const resources: {
   readonly storageClasses: Resource<StorageClass>;
   readonly tokenReviews: Resource<TokenReview>;
   readonly subjectAccessReviews: Resource<SubjectAccessReview>;
+  readonly selfSubjectAccessReviews: Resource<SelfSubjectAccessReview>;
   readonly certificateSigningRequests: Resource<CertificateSigningRequest>;
+  readonly podMetrics: Resource<PodMetrics>;
+  readonly nodeMetrics: Resource<NodeMetrics>;
 } = {
   pods: { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true },
   nodes: { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false },
@@ -59,6 +73,10 @@ export const resources: {
   configMaps: { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
   secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
   services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
+  endpointSlices: { group: "discovery.k8s.io", version: "v1", plural: "endpointslices", kind: "EndpointSlice", namespaced: true },
+  serviceAccounts: { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true },
+  resourceQuotas: { group: "", version: "v1", plural: "resourcequotas", kind: "ResourceQuota", namespaced: true },
+  limitRanges: { group: "", version: "v1", plural: "limitranges", kind: "LimitRange", namespaced: true },
   events: { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true },
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
   deployments: { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true },
@@ -73,6 +91,13 @@ export const resources: {
     kind: "SubjectAccessReview",
     namespaced: false,
   },
+  selfSubjectAccessReviews: {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectaccessreviews",
+    kind: "SelfSubjectAccessReview",
+    namespaced: false,
+  },
   certificateSigningRequests: {
     group: "certificates.k8s.io",
     version: "v1",
@@ -80,4 +105,6 @@ export const resources: {
     kind: "CertificateSigningRequest",
     namespaced: false,
   },
+  podMetrics: { group: "metrics.k8s.io", version: "v1beta1", plural: "pods", kind: "PodMetrics", namespaced: true },
+  nodeMetrics: { group: "metrics.k8s.io", version: "v1beta1", plural: "nodes", kind: "NodeMetrics", namespaced: false },
 };

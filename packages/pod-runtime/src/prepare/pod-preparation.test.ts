@@ -96,6 +96,9 @@ class PreparationRig {
       commandLine: (container) => Promise.resolve({ command: [`run-${container}`], args: ["1"] }),
       volume: unused,
       watchVolume: unused,
+      configMap: unused,
+      secret: unused,
+      serviceVariables: unused,
     };
   }
 }

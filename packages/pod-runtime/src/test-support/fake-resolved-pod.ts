@@ -1,5 +1,5 @@
 import type { ClaimedVolume, ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
-import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 
 /** A payload of files by path: their text, or all their fields. */
 export function payloadOf(files: Readonly<Record<string, string | Partial<VolumeFile>>>): VolumePayload {
@@ -50,6 +50,18 @@ export class FakeResolvedPod implements ResolvedPod {
   claimedVolume(name: string): Promise<ClaimedVolume> {
     const claimed = this.#claimed.get(name);
     return claimed ? Promise.resolve(claimed) : Promise.reject(new InvalidInputError(`persistentvolumeclaims of "${name}" not found`));
+  }
+
+  configMap(name: string): Promise<never> {
+    return Promise.reject(new NotFoundError(`configmap "${name}" not found`));
+  }
+
+  secret(name: string): Promise<never> {
+    return Promise.reject(new NotFoundError(`secret "${name}" not found`));
+  }
+
+  serviceVariables(): Promise<readonly ResolvedEnvVar[]> {
+    return Promise.resolve([]);
   }
 
   environment(): Promise<readonly ResolvedEnvVar[]> {

@@ -1,5 +1,5 @@
 import type { Container, DeepReadonly, EnvVar, Pod, ResolvedEnvVar, ResolvedPod, VolumeFile, VolumePayload } from "@virtual-kubelet/core";
-import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
 import type { Fixtures } from "./fixtures.ts";
 
 type KeyRef = { readonly name?: string | undefined; readonly key: string; readonly optional?: boolean | undefined };
@@ -59,7 +59,15 @@ export function resolveForSuite(pod: DeepReadonly<Pod>, fixtures: Fixtures): Res
       yield await volume(name);
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     },
+    configMap: async (name) => found(fixtures.configMaps.get(`${namespace}/${name}`), `config map ${namespace}/${name}`),
+    secret: async (name) => found(fixtures.secrets.get(`${namespace}/${name}`), `secret ${namespace}/${name}`),
+    serviceVariables: async () => [],
   };
+}
+
+function found<T>(object: T | undefined, what: string): T {
+  if (object === undefined) throw new NotFoundError(`${what} does not exist`);
+  return object;
 }
 
 function containerOf({ spec }: DeepReadonly<Pod>, name: string): DeepReadonly<Container> {

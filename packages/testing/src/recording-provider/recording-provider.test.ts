@@ -144,6 +144,9 @@ const unresolved: ResolvedPod = {
   commandLine: () => Promise.resolve({ command: [], args: [] }),
   volume: () => Promise.resolve({ files: [] }),
   async *watchVolume() {},
+  configMap: async () => ({}),
+  secret: async () => ({}),
+  serviceVariables: async () => [],
 };
 
 async function open(recording: RecordingProvider, nodeName = "node"): Promise<Provider> {

@@ -99,6 +99,9 @@ export class MockRig<TestClock extends Clock> {
       files: Object.entries(this.referred.volumes?.[name] ?? {}).map(([path, text]) => ({ path, mode: 0o644, content: Buffer.from(text) })),
     }),
     async *watchVolume() {},
+    configMap: async () => ({}),
+    secret: async () => ({}),
+    serviceVariables: async () => [],
   };
 
   /** The last report's status. */

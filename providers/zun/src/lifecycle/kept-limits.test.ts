@@ -10,6 +10,9 @@ const resolver: ResolvedPod = {
   commandLine: async () => ({ command: ["run"], args: [] }),
   volume: async () => ({ files: [] }),
   async *watchVolume() {},
+  configMap: async () => ({}),
+  secret: async () => ({}),
+  serviceVariables: async () => [],
 };
 
 /** What people are told of a pod. */
