@@ -18,7 +18,7 @@ import { isGoneObject } from "../api-server/gone-object.ts";
 import { readObject } from "../api-server/read-object.ts";
 import { sourceOf } from "../volumes/read-claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
-import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
+import type { VolumeProvisioner, VolumeWish } from "../provider/volume-provisioner.ts";
 import type { CoreReason } from "../reasons/core-reasons.ts";
 
 /** Number of volumes that are created and removed at once. */
@@ -143,16 +143,7 @@ export class VolumeProvisioning {
     const { client, provisioner } = this.#options;
     const node = this.#options.node();
     if (!node) return;
-    const { namespace = "", name = "", uid = "" } = claim.metadata ?? {};
-    const wish = {
-      name: volumeNameFor(uid),
-      provisioner: storageClass.provisioner,
-      claim: { namespace, name, uid },
-      parameters: { ...storageClass.parameters } as Record<string, string>,
-      accessModes: claim.spec?.accessModes ?? [],
-      storage: claim.spec?.resources?.requests?.["storage"],
-      storageClassName: storageClass.metadata?.name,
-    };
+    const wish = wishOf(claim, storageClass);
     const source = await this.#call(signal, (inner) => provisioner.provisionVolume(wish, inner));
     const volume = persistentVolumeObject({ claim, storageClass, node, source });
     try {
@@ -161,7 +152,7 @@ export class VolumeProvisioning {
       // An answer that was lost: the volume is there, or another one has its name.
       if (!isConflict(error)) throw error;
       const found = await client.get(resources.persistentVolumes, { name: wish.name }, { signal });
-      if (found.spec?.claimRef?.uid !== uid || found.metadata?.annotations?.[volumeAnnotations.node] !== node.metadata?.name)
+      if (found.spec?.claimRef?.uid !== wish.claim.uid || found.metadata?.annotations?.[volumeAnnotations.node] !== node.metadata?.name)
         throw new ConflictError(`PersistentVolume ${wish.name} already exists, but not for this claim on this node`, { cause: error });
     }
   }
@@ -203,6 +194,19 @@ export class VolumeProvisioning {
     );
     return call(AbortSignal.any([signal, deadline.signal]));
   }
+}
+
+function wishOf({ metadata, spec }: DeepReadonly<PersistentVolumeClaim>, storageClass: DeepReadonly<StorageClass>): VolumeWish {
+  const { namespace = "", name = "", uid = "" } = metadata ?? {};
+  return {
+    name: volumeNameFor(uid),
+    provisioner: storageClass.provisioner,
+    claim: { namespace, name, uid },
+    parameters: { ...storageClass.parameters },
+    accessModes: spec?.accessModes ?? [],
+    storage: spec?.resources?.requests?.["storage"],
+    storageClassName: storageClass.metadata?.name,
+  };
 }
 
 /** @throws InvalidInputError for what no volume of a node can be */

@@ -1,15 +1,9 @@
 import type { PodRef } from "@virtual-kubelet/core";
-import { createHash } from "node:crypto";
+import { shortHash } from "./short-hash.ts";
 import type { FarOwner } from "./tags.ts";
 
 /** Longest name of a pod whose hostname can be its name. */
 const maxNameLength = 63;
-
-/** 10 characters of base 36, lower case, that depend on all parts and on their borders. */
-export function shortHash(...parts: readonly string[]): string {
-  const digest = createHash("sha256").update(JSON.stringify(parts)).digest();
-  return digest.readBigUInt64BE(0).toString(36).padStart(13, "0").slice(-10);
-}
 
 /** Name of the far pod: that of the home pod, and a hash of cluster and UID. */
 export function farPodName({ clusterId }: Pick<FarOwner, "clusterId">, pod: PodRef): string {

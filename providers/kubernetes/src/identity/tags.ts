@@ -1,6 +1,6 @@
 import type { PodRef } from "@virtual-kubelet/core";
 import type { DeepReadonly, ObjectMeta } from "@virtual-kubelet/kube-client";
-import { shortHash } from "./names.ts";
+import { shortHash } from "./short-hash.ts";
 
 /** Labels by which far objects are found. A value that is no label value is replaced by its hash. */
 export const tagLabels = {
