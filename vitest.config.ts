@@ -180,6 +180,19 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "clusters",
+          isolate: true,
+          include: ["e2e/clusters/**/*.test.ts"],
+          globalSetup: ["e2e/clusters/support/global-setup.ts"],
+          expect: assertions,
+          testTimeout: 400_000,
+          hookTimeout: 400_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "zun",
           isolate: true,
           include: ["e2e/zun/**/*.test.ts"],

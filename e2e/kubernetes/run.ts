@@ -108,8 +108,11 @@ async function runPolicy(policy: NodePolicy): Promise<PolicyRun> {
   });
   await using _node = await startNode({
     controlPlane,
+    name: "docker",
     dockerHost: engine.api.host,
+    sandboxImage: "registry.k8s.io/pause:3.10.2",
     address: nodeAddress ?? "",
+    kubeletPort: 10250,
     directory,
     policy: policy.policy,
   });

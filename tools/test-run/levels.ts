@@ -418,6 +418,16 @@ export const levels: readonly Level[] = [
     run: async (context) => vitest("deployment", context, await deployment(), inEngineNamespaces),
   },
   {
+    name: "clusters",
+    about: "tests on two real control planes, with pods of one in the other, on a Docker engine of their own",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingControlPlane() ?? missingDocker({ ...process.env, VK_TEST_DOCKER_HOST: undefined }),
+    prepare: controlPlane,
+    run: async (context) => vitest("clusters", context, await controlPlane(), inEngineNamespaces),
+  },
+  {
     name: "zun",
     about: "tests on Zun's own API, from PyPI on SQLite (ZUN_API_PYTHON: a Python that has it)",
     quick: false,

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { Cluster, podTimeout } from "./support/cluster.ts";
+
+test("the far cluster's scheduler places a pod on its node, which runs it and answers its API server", async () => {
+  using far = Cluster.far("direct");
+  await far.createNamespace();
+  const command = ["sh", "-c", "echo started; sleep 3600"];
+  await far.apply({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "direct" },
+    spec: { containers: [{ name: "main", image: "busybox:1.37", command }], terminationGracePeriodSeconds: 1 },
+  });
+
+  await far.say(`wait pod/direct --for=condition=Ready ${podTimeout}`);
+
+  expect(await far.say("logs direct")).toBe("started\n");
+  expect(await far.say("exec direct -- hostname")).toBe("direct\n");
+});

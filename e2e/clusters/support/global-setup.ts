@@ -1,0 +1,63 @@
+import { freePort, startControlPlane } from "@virtual-kubelet/testing";
+import { mkdtemp, rm } from "node:fs/promises";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { importImages } from "../../docker/support/busybox-image.ts";
+import { PrivateEngine } from "../../docker/support/private-engine.ts";
+import { startNode } from "../../kubernetes/node.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Folders of the control planes that all test files share, for `openControlPlane`. */
+    homeControlPlane: string;
+    farControlPlane: string;
+    /** The far cluster's Docker engine, such as `unix:///tmp/docker.sock`. */
+    dockerHost: string;
+    /** A non-loopback address of the machine that containers and the control planes can reach. */
+    nodeAddress: string;
+  }
+}
+
+const resources = new AsyncDisposableStack();
+
+/** Name of the far cluster's node that runs containers. */
+const farNode = "far-docker";
+
+/**
+ * Starts two control planes: a home cluster without nodes, and a far cluster whose node runs containers on a Docker engine of its own.
+ *
+ * @throws Error outside of the level's namespaces
+ */
+export async function setup(project: TestProject): Promise<void> {
+  const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
+  if (nodeAddress === undefined) throw new Error("these tests need private namespaces: run make test LEVEL=clusters");
+  const directory = await mkdtemp(join(tmpdir(), "vk-clusters-"));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const start = (): ReturnType<typeof startControlPlane> =>
+    startControlPlane({ flags: { "kube-apiserver": { "advertise-address": nodeAddress } }, onBuild: (how) => console.error(how) });
+  const { api } = resources.use(await PrivateEngine.start());
+  resources.use(await importImages(api));
+  const far = resources.use(await start());
+  const home = resources.use(await start());
+  resources.use(
+    await startNode({
+      controlPlane: far,
+      name: farNode,
+      dockerHost: api.host,
+      sandboxImage: "registry.k8s.io/pause:3.10",
+      address: nodeAddress,
+      kubeletPort: await freePort(),
+      directory,
+    }),
+  );
+  project.provide("homeControlPlane", home.directory);
+  project.provide("farControlPlane", far.directory);
+  project.provide("dockerHost", api.host);
+  project.provide("nodeAddress", nodeAddress);
+}
+
+/** Stops everything. */
+export async function teardown(): Promise<void> {
+  await resources.disposeAsync();
+}
