@@ -5,7 +5,7 @@ import { claimsSchema, type ClaimsConfig } from "./config/claims.ts";
 import { connectionSchema, type ConnectionConfig } from "./config/connection.ts";
 import { namespacesSchema, type NamespacesConfig } from "./config/namespaces.ts";
 import { networkSchema, type NetworkConfig } from "./config/network.ts";
-import { nodeSchema, type NodeConfig } from "./config/node.ts";
+import { checkNode, nodeSchema, type NodeConfig } from "./config/node.ts";
 import { schedulingSchema, type SchedulingConfig } from "./config/scheduling.ts";
 import { servicesSchema, type ServicesConfig } from "./config/services.ts";
 
@@ -24,8 +24,7 @@ export interface KubernetesConfig {
   readonly policy?: PodPolicy | undefined;
 }
 
-/** Schema of the provider's configuration; each section has its defaults. */
-export const kubernetesConfigSchema: z.ZodType<KubernetesConfig> = z.strictObject({
+const sections: z.ZodType<KubernetesConfig> = z.strictObject({
   cluster: connectionSchema.prefault({}).describe("How to reach the far cluster"),
   namespaces: namespacesSchema.default({ mode: "one" }).describe("In which far namespaces the pods run"),
   carry: carrySchema.prefault({}).describe("What travels with a pod"),
@@ -43,3 +42,6 @@ export const kubernetesConfigSchema: z.ZodType<KubernetesConfig> = z.strictObjec
   services: servicesSchema.prefault({}).describe("Services that both clusters have"),
   policy: podPolicySchema().optional().describe("What pods may ask for; default: the level baseline of the Pod Security Standards"),
 });
+
+/** Schema of the provider's configuration; each section has its defaults. */
+export const kubernetesConfigSchema: z.ZodType<KubernetesConfig> = sections.superRefine(checkNode);

@@ -14,6 +14,10 @@ describe("checkDescription", () => {
       architecture: "arm64",
       labels: { "topology.kubernetes.io/zone": "a", empty: "" },
       annotations: { "example.com/note": "any text, at any length" },
+      taints: [
+        { key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" },
+        { key: "spot", effect: "NoExecute" },
+      ],
       conditions: [{ type: "DiskPressure", status: "True", reason: "Full", message: "quota" }],
       providerID: "zun://1",
       containerRuntimeVersion: "docker://28",
@@ -45,6 +49,10 @@ describe("checkDescription", () => {
     [{ labels: { a: "not a value" } }, 'labels["a"] is "not a value"'],
     [{ labels: { ["a".repeat(64)]: "x" } }, "labels["],
     [{ annotations: { a: 1 } }, 'annotations["a"] is 1'],
+    [{ taints: [{ key: "a b", effect: "NoSchedule" }] }, "taints[0] is an object, expected a taint's key"],
+    [{ taints: [{ key: "a", effect: "Never" }] }, "taints[0]"],
+    [{ taints: [{ key: "a", value: "not a value", effect: "NoSchedule" }] }, "taints[0]"],
+    [{ taints: [{ key: "a", value: 1, effect: "NoSchedule" }] }, "taints[0]"],
     [{ addresses: [{ type: "InternalIP" }] }, "addresses[0] is an object, expected a type and an address"],
     [{ addresses: "10.0.0.1" }, 'addresses is "10.0.0.1", expected a list'],
     [{ conditions: [{ type: "Ready", status: "True", reason: "", message: "" }] }, "conditions[0]"],
@@ -76,6 +84,7 @@ describe("rememberedDescription", () => {
       architecture: "arm64",
       labels: { zone: "a" },
       annotations: { note: "y" },
+      taints: [{ key: "spot", value: "yes", effect: "NoExecute" }],
       conditions: [{ type: "Backlog", status: "True", reason: "R", message: "M" }],
       providerID: "zun://1",
       containerRuntimeVersion: "docker://28",
@@ -86,6 +95,7 @@ describe("rememberedDescription", () => {
     const wanted = wantedNode(options, described, state);
     const node = planNode(wanted, { nowMs: 0, restrictedLabels: false });
     node.metadata!.labels!["foreign"] = "1";
+    node.spec!.taints!.push({ key: "foreign", effect: "NoSchedule" });
     node.status!.capacity!["example.com/dongle"] = "4";
 
     expect(wantedNode(options, rememberedDescription(node), state)).toEqual(wanted);
@@ -201,6 +211,7 @@ test("what is absent or null is not said, and is no problem", () => {
     "allocatable",
     "labels",
     "annotations",
+    "taints",
     "addresses",
     "conditions",
     "operatingSystem",

@@ -1,8 +1,8 @@
 import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
 import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
-import { defaultCapacity, providerAvailableCondition } from "./node-object.ts";
-import { ownedKeysAnnotation, parseOwnedKeys } from "./node-owned-keys.ts";
+import { defaultCapacity, providerAvailableCondition, providerUnavailableTaint } from "./node-object.ts";
+import { ownedKeysAnnotation, parseOwnedKeys, taintKey } from "./node-owned-keys.ts";
 
 /** A description that the API server accepts, and the problems in the original. */
 export interface CheckedDescription {
@@ -39,6 +39,13 @@ export function checkDescription(value: unknown): CheckedDescription {
       problems,
     ),
     annotations: checkMap("annotations", value["annotations"], isQualifiedName, "an annotation's key and a string", problems),
+    taints: checkList(
+      "taints",
+      value["taints"],
+      checkTaint,
+      "a taint's key, value, and effect NoSchedule, PreferNoSchedule or NoExecute",
+      problems,
+    ),
     addresses: checkList("addresses", value["addresses"], checkAddress, "a type and an address", problems),
     conditions: checkList(
       "conditions",
@@ -81,6 +88,7 @@ export function rememberedDescription(node: DeepReadonly<Node>): NodeDescription
     architecture: told("architecture"),
     labels: pick(metadata?.labels, owned.labels),
     annotations: pick(metadata?.annotations, owned.annotations),
+    taints: spec?.taints?.filter((taint) => owned.taints.includes(taintKey(taint)) && taint.key !== providerUnavailableTaint.key),
     conditions: status?.conditions?.filter(({ type }) => owned.conditions.includes(type) && type !== providerAvailableCondition),
     providerID: spec?.providerID,
     containerRuntimeVersion: told("containerRuntimeVersion"),
@@ -143,6 +151,15 @@ function checkList<T>(
 function checkAddress({ type, address }: Record<string, unknown>): { type: string; address: string } | undefined {
   if (typeof type !== "string" || type === "" || typeof address !== "string" || address === "") return undefined;
   return { type, address };
+}
+
+type DescribedTaint = NonNullable<NodeDescription["taints"]>[number];
+
+function checkTaint({ key, value, effect }: Record<string, unknown>): DescribedTaint | undefined {
+  if (typeof key !== "string" || !isQualifiedName(key)) return undefined;
+  if (effect !== "NoSchedule" && effect !== "PreferNoSchedule" && effect !== "NoExecute") return undefined;
+  if (value === undefined || value === null) return { key, effect };
+  return typeof value === "string" && isLabelValue(value) ? { key, value, effect } : undefined;
 }
 
 type Condition = NonNullable<NodeDescription["conditions"]>[number];

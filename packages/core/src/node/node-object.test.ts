@@ -253,6 +253,19 @@ test("the taints of the options come before that of a provider that is away", ()
   expect(wantedNode(condition, {}, { ...running, health: { kind: "unknown" } }).taints).toEqual([taint]);
 });
 
+test("the taints of the options come before the described ones, and each key and effect occurs once", () => {
+  const taints = [
+    { key: "a", value: "option", effect: "NoSchedule" },
+    { key: "b", effect: "NoSchedule" },
+  ];
+  const described = [
+    { key: "a", value: "described", effect: "NoSchedule" },
+    { key: "a", value: "described", effect: "NoExecute" },
+  ];
+
+  expect(wantedNode({ ...options, taints }, { taints: described }, running).taints).toEqual([...taints, described[1]]);
+});
+
 test("addresses of the same type, and equal addresses of different types, are all kept, grouped by type", () => {
   const addresses = [
     { type: "InternalIP", address: "10.0.0.1" },

@@ -94,7 +94,7 @@ export function wantedNode(options: NodeOptions, description: NodeDescription, s
     name: options.name,
     labels: { ...defaultLabels(options.name, operatingSystem, architecture), ...description.labels, ...options.labels },
     annotations: { ...description.annotations, ...options.annotations },
-    taints: [...(options.taints ?? []), ...(isCut ? [providerUnavailableTaint] : [])],
+    taints: wantedTaints([...(options.taints ?? []), ...(description.taints ?? []), ...(isCut ? [providerUnavailableTaint] : [])]),
     providerID: description.providerID,
     capacity,
     allocatable: { ...capacity, ...description.allocatable, ...options.capacity },
@@ -118,6 +118,12 @@ export function hostIPsOf(addresses: readonly DeepReadonly<NodeAddress>[]): read
   if (first === undefined) return [];
   const second = candidates.find((address) => isIPv6(address) !== isIPv6(first));
   return second === undefined ? [first] : [first, second];
+}
+
+/** The first of each key and effect: the API server refuses others. */
+function wantedTaints(taints: readonly DeepReadonly<Taint>[]): readonly DeepReadonly<Taint>[] {
+  const keyOf = ({ key, effect }: DeepReadonly<Taint>): string => `${key}:${effect}`;
+  return taints.filter((taint, index) => index === taints.findIndex((other) => keyOf(other) === keyOf(taint)));
 }
 
 /** The provider's description of the machine; the API requires each field as a string. */

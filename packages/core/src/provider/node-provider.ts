@@ -16,6 +16,11 @@ export interface NodeDescription {
   readonly architecture?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Taints in addition to those of the node's options, such as those of a machine that the node stands for. With the credentials of a node's
+   * own user they cannot change after the node was created, because NodeRestriction forbids it.
+   */
+  readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[] | undefined;
   /** Conditions other than Ready, such as MemoryPressure. */
   readonly conditions?:
     | readonly { readonly type: string; readonly status: "True" | "False" | "Unknown"; readonly reason: string; readonly message: string }[]

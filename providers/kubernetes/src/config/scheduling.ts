@@ -14,6 +14,7 @@ export interface FarToleration {
 /** What the far scheduler is told. */
 export interface SchedulingConfig {
   readonly nodeSelector: Readonly<Record<string, string>>;
+  readonly farNode?: string | undefined;
   readonly tolerations: readonly FarToleration[];
   readonly schedulerName?: string | undefined;
   readonly priorityClasses: Readonly<Record<string, string>>;
@@ -25,6 +26,11 @@ export interface SchedulingConfig {
 /** Schema of the section `scheduling`: what the far scheduler is told instead of the home cluster's. */
 export const schedulingSchema: z.ZodType<SchedulingConfig> = z.strictObject({
   nodeSelector: stringMap.default({}).describe("Labels of the far nodes that the pods may run on; they also determine the node's capacity"),
+  farNode: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The only far node that the pods may run on, by name; node.each sets it for each virtual node. Default: any selected one"),
   tolerations: z
     .array(
       z.strictObject({
