@@ -20,6 +20,8 @@ export const tagAnnotations = {
   pod: "virtual-kubelet.io/pod",
   /** `namespace/name` of the home object of which this one is a copy. */
   copyOf: "virtual-kubelet.io/copy-of",
+  /** UID and resourceVersion of that object when it was copied; of a claim, the UID. */
+  copyVersion: "virtual-kubelet.io/copy-version",
   /** Controller of the home pod: `ReplicaSet/web-5d4f`. */
   controller: "virtual-kubelet.io/home-controller",
 } as const;
