@@ -47,6 +47,23 @@ describe("Reflector's first list", () => {
     expect(current).toEqual([false, true, false, true]);
   });
 
+  test.each(["streamed", "paged"])("holds only metadata if that is enough, even of a server that sends more (%s)", async (list) => {
+    const whole = { ...pod("u1", "a", "1"), spec: { nodeName: "vk", containers: [] } };
+    const { reflector, watches, requests } = start({
+      content: "metadata",
+      answer: (request, watch) => {
+        if (list === "streamed") return watch();
+        if (queryOf(request).has("sendInitialEvents")) return { status: 422, body: { kind: "Status" } };
+        return queryOf(request).has("watch") ? watch() : page("50", [whole]);
+      },
+    });
+    if (list === "streamed") watches[0]?.lines(added(whole), initialEventsEnd("9"));
+    await reflector.synced;
+
+    expect([...reflector.store.list()]).toEqual([{ apiVersion: "v1", kind: "Pod", metadata: whole.metadata }]);
+    expect(requests.every(({ headers }) => headers?.["accept"]?.includes("PartialObjectMetadata"))).toBe(true);
+  });
+
   test("tells people its phase, and when it tries again after a failure", async () => {
     const { reflector, watches, clock } = start();
     watches[0]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("9"));
@@ -786,7 +803,7 @@ interface Started {
   readonly metrics: Map<string, number>;
 }
 
-interface StartOptions extends Partial<Pick<ReflectorOptions<Pod>, "freeze" | "logger" | "pool" | "random" | "resource">> {
+interface StartOptions extends Partial<Pick<ReflectorOptions<Pod>, "content" | "freeze" | "logger" | "pool" | "random" | "resource">> {
   readonly answer?: Answer;
   readonly abort?: AbortController;
   /** Instead of the rig's own. */

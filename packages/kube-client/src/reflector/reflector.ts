@@ -28,6 +28,8 @@ export interface ReflectorOptions<T extends KubernetesObject> {
   readonly query?: Pick<ListQuery, "namespace" | "labelSelector" | "fieldSelector"> | undefined;
   /** Connections of its requests; default: `long`. `quiet` for one of very many reflectors that each watch one object. */
   readonly pool?: TransportPool | undefined;
+  /** Content of the store's objects: all (default), or only `apiVersion`, `kind` and `metadata`, which saves memory and traffic. */
+  readonly content?: "object" | "metadata" | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -208,10 +210,10 @@ export class Reflector<T extends KubernetesObject> {
     how: Pick<ListQuery, "resourceVersion" | "resourceVersionMatch"> & { readonly sendInitialEvents?: boolean },
     signal: AbortSignal,
   ): Promise<ReflectorInput<T>> {
-    const { client, resource, query, pool, clock, random } = this.#options;
+    const { client, resource, query, pool, content: answer, clock, random } = this.#options;
     const timeoutSeconds = watchSeconds + Math.floor(random.next() * (watchSeconds + 1));
     const watch = { ...query, ...how, allowWatchBookmarks: true, timeoutSeconds };
-    this.#connection = await openWatch({ client, resource, query: watch, pool, managedFields: "drop", clock, signal });
+    this.#connection = await openWatch({ client, resource, query: watch, pool, managedFields: "drop", answer, clock, signal });
     if (how.sendInitialEvents) {
       this.#initialLimit = this.#connection.limit(initialEventsMs, `no k8s.io/initial-events-end in ${initialEventsMs / 1000} s`);
     }
@@ -228,9 +230,9 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   async #list(phase: ReflectorPhase & { readonly kind: "listing" }, signal: AbortSignal): Promise<ReflectorInput<T>> {
-    const { client, resource, query, pool = "long" } = this.#options;
+    const { client, resource, query, pool = "long", content: answer } = this.#options;
     const limit = phase.paged ? pageSize : undefined;
-    const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool });
+    const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool, answer });
     this.#heard();
     for (const object of page.items) this.#prepare(object);
     if (phase.continue === undefined) this.#tokens = new PageTokens(`list ${resource.plural}`);
@@ -240,12 +242,16 @@ export class Reflector<T extends KubernetesObject> {
 
   /** Normalizes a freshly parsed object for the store, in place. */
   #prepare(object: T): void {
-    const { resource, freeze } = this.#options;
+    const { resource, content, freeze } = this.#options;
     const { metadata } = object;
     if (!metadata?.uid || !metadata.resourceVersion)
       throw new DecodeError(`watch ${resource.plural}: an object without UID or resourceVersion`);
     // A list has them, and so may a watch whose server writes them elsewhere. Deleting the field would make the object slower and larger than leaving it empty.
     if (metadata.managedFields) metadata.managedFields = undefined;
+    if (content === "metadata") {
+      // The answer names another kind, and a server that does not know the form sends whole objects.
+      for (const field in object) if (field !== "metadata") delete object[field];
+    }
     object.apiVersion ??= resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
     object.kind ??= resource.kind;
     if (freeze) deepFreeze(object);

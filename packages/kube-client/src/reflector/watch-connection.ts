@@ -19,6 +19,8 @@ export interface WatchConnectionOptions<T extends KubernetesObject> {
   readonly pool?: TransportPool | undefined;
   /** As in `CallOptions`. */
   readonly managedFields?: "keep" | "drop" | undefined;
+  /** As in `CallOptions`. */
+  readonly answer?: "object" | "metadata" | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -59,13 +61,13 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
 
   /** Sends the request; resolves with the answer's head. To be called once. */
   async open(): Promise<void> {
-    const { client, resource, query, pool = "long", managedFields, clock, signal } = this.#options;
+    const { client, resource, query, pool = "long", managedFields, answer, clock, signal } = this.#options;
     signal.throwIfAborted();
     signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#heardMs = clock.monotonic();
     this.limit(query.timeoutSeconds * 1000 + endMarginMs, "its end is overdue");
     this.#watchSilence(maxSilenceMs);
-    const events = await client.watch(resource, query, { signal: this.#abort.signal, pool, managedFields });
+    const events = await client.watch(resource, query, { signal: this.#abort.signal, pool, managedFields, answer });
     this.#events = events[Symbol.asyncIterator]();
     this.#openedMs = this.#heardMs = clock.monotonic();
   }

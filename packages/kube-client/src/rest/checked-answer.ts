@@ -18,6 +18,8 @@ export interface AnswerExpectation<T extends KubernetesObject> {
 export interface SelectionExpectation<T extends KubernetesObject> extends AnswerExpectation<T> {
   /** `undefined`: objects of all namespaces. */
   readonly namespace?: string | undefined;
+  /** Whether the objects' metadata alone is accepted as well. Default: `false`. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
 /** Expectations for the object of an answer. */
@@ -38,13 +40,15 @@ export interface ObjectExpectation<T extends KubernetesObject> extends AnswerExp
  */
 export function checkedList<T extends KubernetesObject>(
   answer: unknown,
-  { resource, operation, namespace }: SelectionExpectation<T>,
+  { resource, operation, namespace, metadataOnly = false }: SelectionExpectation<T>,
   previous?: string,
 ): ObjectList<T> {
   const answered = fieldsOf(operation, answer);
   const kind = `${resource.kind}List`;
-  if (answered["kind"] !== kind) throw unexpected(operation, "kind", answered["kind"], `"${kind}"`, answer);
-  checkVersion(operation, "apiVersion", answered["apiVersion"], resource);
+  if (!(metadataOnly && isMetadataOnly(answered, "PartialObjectMetadataList"))) {
+    if (answered["kind"] !== kind) throw unexpected(operation, "kind", answered["kind"], `"${kind}"`, answer);
+    checkVersion(operation, "apiVersion", answered["apiVersion"], resource);
+  }
   // Go writes null for an empty list.
   const items = answered["items"] === null ? [] : answered["items"];
   if (!Array.isArray(items)) throw unexpected(operation, "items", items, "an array");
@@ -56,7 +60,7 @@ export function checkedList<T extends KubernetesObject>(
   // A list that leads back to its previous page would never end.
   if (next !== "" && next === previous)
     throw unexpected(operation, "metadata.continue", next, "another token than that of the page before");
-  for (const [index, item] of items.entries()) checkItem(operation, `items[${index}]`, item, resource, namespace);
+  for (const [index, item] of items.entries()) checkItem(item, `items[${index}]`, { resource, operation, namespace, metadataOnly });
   return { items: items as T[], resourceVersion, continue: next || undefined };
 }
 
@@ -107,7 +111,7 @@ export function checkDeleted<T extends KubernetesObject>(
 export function checkedEvent<T extends KubernetesObject>(
   event: unknown,
   length: number,
-  { resource, operation, namespace }: SelectionExpectation<T>,
+  { resource, operation, namespace, metadataOnly = false }: SelectionExpectation<T>,
 ): WatchEvent<T> {
   if (!isRecord(event) || !("type" in event) || !isRecord(event["object"])) {
     throw new DecodeError(`${operation}: a line of ${length} characters is not a watch event`);
@@ -124,8 +128,10 @@ export function checkedEvent<T extends KubernetesObject>(
     case "DELETED":
     case "BOOKMARK": {
       const version = versionOf(resource);
-      if (object["kind"] !== resource.kind) throw wrong("object.kind", object["kind"], `"${resource.kind}"`);
-      if (object["apiVersion"] !== version) throw wrong("object.apiVersion", object["apiVersion"], `"${version}"`);
+      if (!(metadataOnly && isMetadataOnly(object))) {
+        if (object["kind"] !== resource.kind) throw wrong("object.kind", object["kind"], `"${resource.kind}"`);
+        if (object["apiVersion"] !== version) throw wrong("object.apiVersion", object["apiVersion"], `"${version}"`);
+      }
       const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
       const { resourceVersion } = metadata;
       if (!isText(resourceVersion)) throw wrong("object.metadata.resourceVersion", resourceVersion, "a version");
@@ -155,11 +161,17 @@ function metadataOf(operation: string, answered: Fields): Fields {
 }
 
 /** Items of a list may lack their kind, which follows from the list's. */
-function checkItem(operation: string, field: string, item: unknown, resource: Resource<object>, namespace: string | undefined): void {
+function checkItem(
+  item: unknown,
+  field: string,
+  { resource, operation, namespace, metadataOnly }: SelectionExpectation<KubernetesObject>,
+): void {
   if (!isRecord(item)) throw unexpected(operation, field, item, "an object");
   const { kind, apiVersion } = item;
-  if (kind !== undefined && kind !== resource.kind) throw unexpected(operation, `${field}.kind`, kind, `"${resource.kind}"`);
-  if (apiVersion !== undefined) checkVersion(operation, `${field}.apiVersion`, apiVersion, resource);
+  if (!(metadataOnly && isMetadataOnly(item))) {
+    if (kind !== undefined && kind !== resource.kind) throw unexpected(operation, `${field}.kind`, kind, `"${resource.kind}"`);
+    if (apiVersion !== undefined) checkVersion(operation, `${field}.apiVersion`, apiVersion, resource);
+  }
   const metadata = isRecord(item["metadata"]) ? item["metadata"] : {};
   if (isElsewhere(metadata, resource, namespace))
     throw unexpected(operation, `${field}.metadata.namespace`, metadata["namespace"], `"${namespace}"`);
@@ -187,8 +199,8 @@ function versionOf({ group, version }: Resource<object>): string {
 }
 
 /** Source: kubernetes.io "API concepts", PartialObjectMetadata. */
-function isMetadataOnly({ kind, apiVersion }: Fields): boolean {
-  return kind === "PartialObjectMetadata" && apiVersion === "meta.k8s.io/v1";
+function isMetadataOnly({ kind, apiVersion }: Fields, expected = "PartialObjectMetadata"): boolean {
+  return kind === expected && apiVersion === "meta.k8s.io/v1";
 }
 
 function isFailure(answered: Fields): boolean {

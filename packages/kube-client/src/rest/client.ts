@@ -17,8 +17,8 @@ export interface CallOptions {
   /** Such as `status` or `binding`. */
   readonly subresource?: string | undefined;
   /**
-   * Content of a write's answer: the whole `object` (default), or only its `metadata`, which saves work on both
-   * sides. A server may send the whole object nevertheless.
+   * Content of an answer, also of the objects of a list or watch: the whole `object` (default), or only its `metadata`, which saves
+   * work on both sides. A server may send whole objects nevertheless.
    */
   readonly answer?: "object" | "metadata" | undefined;
   /** `drop`: `metadata.managedFields` of a watch's objects and a write's answer is removed before parsing. Default: `keep`. */

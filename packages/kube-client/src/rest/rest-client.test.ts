@@ -305,6 +305,30 @@ describe("KubeClient's requests", () => {
     await expect(client.get(pods, web, options)).rejects.toSatisfy(isDecodeError);
   });
 
+  test("ask for a list's and a watch's metadata only, each in its own form", async () => {
+    const metadata = { ...webPod.metadata, resourceVersion: "1" };
+    const partial = { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata", metadata };
+    const list = { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadataList", metadata: { resourceVersion: "1" }, items: [partial] };
+    const { client, transport } = answering(
+      { body: list },
+      { body: new OpenBody().lines({ type: "ADDED", object: partial }).end() },
+      { body: list },
+      { body: new OpenBody().lines({ type: "ADDED", object: partial }).end() },
+    );
+
+    const { items } = await client.list(pods, {}, { ...options, answer: "metadata" });
+    const events = await collect(await client.watch(pods, {}, { ...options, answer: "metadata" }));
+
+    expect(items).toEqual([partial]);
+    expect(events).toEqual([{ type: "ADDED", object: partial }]);
+    expect(transport.requests.map(({ headers }) => headers?.["accept"])).toEqual([
+      "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+    ]);
+    await expect(client.list(pods, {}, options)).rejects.toSatisfy(isDecodeError);
+    await expect(collect(await client.watch(pods, {}, options))).rejects.toSatisfy(isDecodeError);
+  });
+
   test("use the connections that they are told to use", async () => {
     const { client, transport } = answering({ body: webPod }, { body: new OpenBody().end() });
 

@@ -46,6 +46,8 @@ interface Call {
   readonly operation: string;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Whether the answer is a list. Default: `false`. */
+  readonly isList?: boolean;
 }
 
 class RestClient implements KubeClient {
@@ -67,8 +69,9 @@ class RestClient implements KubeClient {
 
   async list<T extends KubernetesObject>(resource: Resource<T>, query: ListQuery, options: CallOptions): Promise<ObjectList<T>> {
     const { path, operation } = target("list", resource, { namespace: query.namespace }, options);
-    const answer = await this.#json({ method: "GET", path: path + listQueryString(query), operation }, options);
-    return checkedList(answer, { resource, operation, namespace: query.namespace }, query.continue);
+    const answer = await this.#json({ method: "GET", path: path + listQueryString(query), operation, isList: true }, options);
+    const metadataOnly = options.answer === "metadata";
+    return checkedList(answer, { resource, operation, namespace: query.namespace, metadataOnly }, query.continue);
   }
 
   async create<T extends KubernetesObject>(resource: Resource<T>, object: T, options: CallOptions): Promise<T> {
@@ -118,7 +121,8 @@ class RestClient implements KubeClient {
     const call: Call = { method: "GET", path: path + listQueryString(query, { watch: "true" }), operation };
     const response = await this.#send(call, { pool: "long", ...options });
     const read = options.managedFields === "drop" ? readPruned : tryJson;
-    return watchEvents(response.body, read, { resource, operation, namespace: query.namespace });
+    const metadataOnly = options.answer === "metadata";
+    return watchEvents(response.body, read, { resource, operation, namespace: query.namespace, metadataOnly });
   }
 
   async raw(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: unknown, options: CallOptions): Promise<unknown> {
@@ -149,7 +153,7 @@ class RestClient implements KubeClient {
   async #send(call: Call, options: CallOptions): Promise<TransportResponse> {
     options.signal.throwIfAborted();
     const startMs = this.#clock.monotonic();
-    const accept = options.answer === "metadata" ? metadataOnly : "application/json";
+    const accept = options.answer === "metadata" ? metadataOnly(call.isList ? "List" : "") : "application/json";
     const headers: Record<string, string> = { accept, "user-agent": this.#userAgent };
     if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
     const response = await this.#transport
@@ -174,7 +178,9 @@ class RestClient implements KubeClient {
 }
 
 /** Source: kubernetes.io "API concepts", PartialObjectMetadata. */
-const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+function metadataOnly(suffix: "List" | ""): string {
+  return `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1,application/json`;
+}
 
 function target(
   verb: string,
