@@ -1,4 +1,4 @@
-import { shortHash } from "../identity/names.ts";
+import { shortHash } from "../identity/short-hash.ts";
 
 /** A config map or secret of the home cluster that a pod refers to. The far pod refers to its copy. */
 export interface CarriedReference {
