@@ -21,8 +21,14 @@ export interface FarConnection extends AsyncDisposable {
   readonly namespace: string | undefined;
   /** Sends a GET whose answer is read as a stream, such as a followed log. A status of 400 and above throws as KubeClient's calls do. */
   stream(path: string, signal: AbortSignal): Promise<TransportResponse>;
-  /** Target of an upgrade request (exec, attach, port-forward) with the current credentials. */
-  upgradeTarget(path: string, signal: AbortSignal): Promise<UpgradeTarget>;
+  /**
+   * Opens a connection for one upgrade request (exec, attach, port-forward), with the current credentials. The caller sends the request at
+   * once.
+   *
+   * @param refused - target of an earlier request that was answered with 401: its credentials are renewed first
+   * @throws UnavailableError if the far cluster cannot be reached
+   */
+  upgradeTarget(path: string, signal: AbortSignal, refused?: UpgradeTarget): Promise<UpgradeTarget>;
 }
 
 /**
