@@ -17,6 +17,8 @@ export type {
   TerminalSize,
 } from "./provider/container-access.ts";
 export { NaiveNodeProvider, type NodeDescription, type NodeImage, type NodeProvider } from "./provider/node-provider.ts";
+export type { BackEndManifest, BackEndManifestContext, ExplainedObject, NeededRights } from "./provider/needed-rights.ts";
+export type { DiscoveredNode, DiscoveryHost, NodeDiscovery } from "./provider/node-discovery.ts";
 export type { PlanContext, PlannedRequest } from "./provider/planned-request.ts";
 export type {
   DeletePodOptions,

@@ -60,6 +60,11 @@ export interface NodeProvider {
   configureNode?(signal: AbortSignal): Promise<NodeDescription>;
   /** Called once, before registration. A call of the listener requests another {@link configureNode} soon. */
   notifyNodeStatus?(listener: () => void): void;
+  /**
+   * Removes what the node as a whole owns at the back end. Called last, after all pods have left and the Node object is deleted, and only
+   * for a node of {@link NodeDiscovery} whose counterpart is gone. Must be idempotent. Default: nothing is left.
+   */
+  removeNode?(signal: AbortSignal): Promise<void>;
 }
 
 /** A {@link NodeProvider} whose back end always answers. */

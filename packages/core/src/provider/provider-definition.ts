@@ -2,6 +2,8 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { PodPolicy, PolicyAnnotation, PolicyVolume } from "../policy/pod-policy.ts";
 import type { ReasonCatalogue } from "../reasons/reason-info.ts";
 import type { Capabilities } from "./capabilities.ts";
+import type { BackEndManifest, BackEndManifestContext, NeededRights } from "./needed-rights.ts";
+import type { DiscoveryHost, NodeDiscovery } from "./node-discovery.ts";
 import type { PlanContext, PlannedRequest } from "./planned-request.ts";
 import type { ProviderHost } from "./provider-host.ts";
 import type { Provider } from "./provider.ts";
@@ -38,6 +40,22 @@ export interface ProviderDefinition<Config = unknown> {
    * {@link VolumeProvisioner}. The program's RBAC rules include the rights for that. Default: none.
    */
   provisioners?(config: Config): readonly string[];
+  /**
+   * Returns rights at the cluster's API server that the provider itself uses with this configuration, in addition to those of the program. The
+   * printed manifests and the check of the program's rights include them. Default: none.
+   */
+  neededRights?(config: Config): readonly NeededRights[];
+  /**
+   * Returns objects that an administrator of the back end applies there, if the back end is itself a Kubernetes cluster: for example a service
+   * account with a Role. `virtual-kubelet manifests far` prints them. They never mix with those of the cluster itself. Default: none.
+   */
+  backEndManifest?(config: Config, context: BackEndManifestContext): BackEndManifest;
+  /**
+   * Returns the nodes of the back end if this configuration asks for one virtual node for each of them; `undefined` if it asks for a single
+   * node. Must not wait for the back end. {@link create} is then called for each node with the configuration that
+   * {@link NodeDiscovery.configOf} returns, which need not fit {@link configSchema}. Default: a single node.
+   */
+  discoverNodes?(host: DiscoveryHost, config: Config): NodeDiscovery<Config> | undefined;
   /**
    * Creates the provider of one node. Must not wait for the back end, because `ping` checks that.
    *
