@@ -72,6 +72,7 @@ export type { ProvisionedSource, ReleasedVolume, VolumeProvisioner, VolumeWish }
 // Functions for providers.
 export { waitingReasonOf } from "./env/config-error.ts";
 export { expand } from "./env/expansion.ts";
+export { resolveFieldRef, type PodPlace } from "./env/field-ref.ts";
 export { changedParts } from "./pod/state/pod-changes.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/status/pod-phase.ts";
 export {

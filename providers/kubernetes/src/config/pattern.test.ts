@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesAny } from "./pattern.ts";
+import { matchesAny, matchesObject } from "./pattern.ts";
 
 test.for([
   ["app", "app", true],
@@ -25,4 +25,17 @@ test("one of several patterns is enough, and none matches nothing", () => {
 
 test("a pattern with many stars is matched in no time", () => {
   expect(matchesAny([`${"a*".repeat(50)}b`], "a".repeat(5_000))).toBe(false);
+});
+
+test.for([
+  [["*"], true],
+  [["web"], true],
+  [["shop/web"], true],
+  [["shop/*"], true],
+  [["*/web"], true],
+  [["shop*"], false],
+  [["other/*"], false],
+  [[], false],
+] as const)("of the object shop/web and %j: %s", ([patterns, matches]) => {
+  expect(matchesObject(patterns, { namespace: "shop", name: "web" })).toBe(matches);
 });

@@ -19,3 +19,11 @@ function matchesPattern(pattern: string, text: string): boolean {
   }
   return true;
 }
+
+/** Whether an object matches one of the patterns, of the form `NAME` or `NAMESPACE/NAME`. */
+export function matchesObject(
+  patterns: readonly string[],
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): boolean {
+  return patterns.some((pattern) => matchesPattern(pattern, pattern.includes("/") ? `${namespace}/${name}` : name));
+}

@@ -10,6 +10,8 @@ export const tagLabels = {
   node: "virtual-kubelet.io/node",
   /** UID of the home pod; only on objects of a single pod. */
   podUid: "virtual-kubelet.io/pod-uid",
+  /** Namespace of the home pod; only on pods. Keeps home namespaces apart that share a far one. */
+  namespace: "virtual-kubelet.io/namespace",
 } as const;
 
 /** Annotations that say in full what the labels say, and for whom an object is. */
@@ -24,6 +26,8 @@ export const tagAnnotations = {
   copyVersion: "virtual-kubelet.io/copy-version",
   /** Controller of the home pod: `ReplicaSet/web-5d4f`. */
   controller: "virtual-kubelet.io/home-controller",
+  /** On a pod: which labels, annotations and images it has from home, as JSON. Others are not ours. */
+  carried: "virtual-kubelet.io/carried",
 } as const;
 
 /** Owner of far objects: a virtual node of a home cluster. */

@@ -1,0 +1,13 @@
+import type { ReasonCatalogue } from "@virtual-kubelet/core";
+
+/** A reason that the provider writes and core does not. */
+export type KubernetesReason = "NotCarried";
+
+/** Explains each {@link KubernetesReason}. */
+export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
+  NotCarried: {
+    on: ["podEvent"],
+    meaning: "The pod in the far cluster lacks the fields in the message, or has them in another form.",
+    remedy: "Nothing, if the pod does without. Otherwise change the setting that the message names.",
+  },
+};

@@ -1,0 +1,93 @@
+import { resolveFieldRef } from "@virtual-kubelet/core";
+import type { Container, EnvVar } from "@virtual-kubelet/kube-client";
+import { applyTable, type FieldTable } from "./field-table.ts";
+import { literal } from "./literal.ts";
+import type { AnyContainer, EphemeralContainer, Scope } from "./scope.ts";
+import { serviceLiterals } from "./service-literals.ts";
+
+/** One translation of a container. */
+export interface ContainerScope {
+  readonly pod: Scope;
+  /** Such as `spec.containers[0]`. */
+  readonly path: string;
+}
+
+/** How each field of a container travels, whatever its kind. */
+export const containerFields: FieldTable<Container, ContainerScope> = {
+  args: "keep",
+  command: "keep",
+  env: farEnv,
+  envFrom: ({ envFrom }, { pod, path }) =>
+    envFrom?.map((source, index) => ({
+      ...source,
+      ...(source.configMapRef && {
+        configMapRef: pod.references.rename("ConfigMap", source.configMapRef, `${path}.envFrom[${index}].configMapRef`),
+      }),
+      ...(source.secretRef && { secretRef: pod.references.rename("Secret", source.secretRef, `${path}.envFrom[${index}].secretRef`) }),
+    })),
+  image: "keep",
+  imagePullPolicy: "keep",
+  lifecycle: "keep",
+  livenessProbe: "keep",
+  name: "keep",
+  ports: "keep",
+  readinessProbe: "keep",
+  resizePolicy: "keep",
+  // Claims for devices are refused with the pod's resourceClaims.
+  resources: "keep",
+  restartPolicy: "keep",
+  restartPolicyRules: "keep",
+  securityContext: "keep",
+  startupProbe: "keep",
+  stdin: "keep",
+  stdinOnce: "keep",
+  terminationMessagePath: "keep",
+  terminationMessagePolicy: "keep",
+  tty: "keep",
+  volumeDevices: "keep",
+  volumeMounts: ({ volumeMounts }, { pod }) => volumeMounts?.filter(({ name }) => !pod.droppedVolumes.has(name)),
+  workingDir: "keep",
+};
+
+/** How each field of an ephemeral container travels. */
+export const ephemeralContainerFields: FieldTable<EphemeralContainer, ContainerScope> = { ...containerFields, targetContainerName: "keep" };
+
+/** Returns a container or init container as the far pod has it. */
+export function farContainer(container: Container, scope: ContainerScope): Container {
+  return applyTable(container, containerFields, { scope, onUnknown: noteUnknown(scope) });
+}
+
+/** Returns an ephemeral container as the far pod has it. */
+export function farEphemeralContainer(container: EphemeralContainer, scope: ContainerScope): EphemeralContainer {
+  return applyTable(container, ephemeralContainerFields, { scope, onUnknown: noteUnknown(scope) });
+}
+
+function noteUnknown({ pod, path }: ContainerScope): (field: string) => void {
+  return (field) => pod.findings.note(`${path}.${field}`, "left out, because this version does not know the field");
+}
+
+function farEnv(container: AnyContainer, { pod, path }: ContainerScope): EnvVar[] | undefined {
+  const own = (container.env ?? []).map((variable, index) => farVariable(variable, `${path}.env[${index}]`, pod));
+  const names = new Set(own.map(({ name }) => name));
+  const services = serviceLiterals(pod).filter(({ name }) => !names.has(name));
+  return container.env === undefined && services.length === 0 ? undefined : [...services, ...own];
+}
+
+/** Addresses are the far cluster's to know; it also computes limits of containers. */
+function isNativeField(fieldPath: string): boolean {
+  return fieldPath.startsWith("status.");
+}
+
+function farVariable(variable: EnvVar, path: string, { home, references }: Scope): EnvVar {
+  const { configMapKeyRef, secretKeyRef, fieldRef } = variable.valueFrom ?? {};
+  if (fieldRef && !isNativeField(fieldRef.fieldPath))
+    return { name: variable.name, value: literal(resolveFieldRef(fieldRef.fieldPath, home, { hostIPs: [] })) };
+  if (configMapKeyRef)
+    return {
+      ...variable,
+      valueFrom: { configMapKeyRef: references.rename("ConfigMap", configMapKeyRef, `${path}.valueFrom.configMapKeyRef`) },
+    };
+  if (secretKeyRef)
+    return { ...variable, valueFrom: { secretKeyRef: references.rename("Secret", secretKeyRef, `${path}.valueFrom.secretKeyRef`) } };
+  return variable;
+}

@@ -1,0 +1,67 @@
+import { podRef } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { CarryConfig } from "../config/carry.ts";
+import { matchesAny } from "../config/pattern.ts";
+import { labelValue, ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
+import { recordText } from "./carried-record.ts";
+import type { TranslationContext } from "./scope.ts";
+
+/** Labels that say where the home pod's node is. The far cluster gives its own. */
+const placeLabels = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+
+/** Annotations for a kubelet of home: a far kubelet would take such a pod for one of its files. */
+const kubeletAnnotations = ["kubernetes.io/config.*"];
+
+const ownLabels = new Set<string>(Object.values(tagLabels));
+const ownAnnotations = new Set<string>(Object.values(tagAnnotations));
+
+/** Longest part of a label's key after its prefix. */
+const maxLabelName = 63;
+
+/** Returns the far key of a label; `undefined` if the label stays at home. */
+export function farLabelKey(key: string, { labels: { prefix = "", exclude } }: Pick<CarryConfig, "labels">): string | undefined {
+  if (ownLabels.has(key) || placeLabels.includes(key) || matchesAny(exclude, key)) return undefined;
+  return prefix === "" ? key : `${prefix}${key.replace("/", "_").slice(0, maxLabelName)}`;
+}
+
+/** Returns labels and annotations of the far pod, with a record of which of them are carried. */
+export function farTags(
+  home: DeepReadonly<Pod>,
+  { owner, config }: Pick<TranslationContext, "owner" | "config">,
+): { readonly labels: Record<string, string>; readonly annotations: Record<string, string> } {
+  const { namespace, name, uid } = podRef(home);
+  const { labels, annotations, ownerReferences } = home.metadata ?? {};
+  const tags = ownerTags(owner);
+  const carried = { labels: carriedLabels(labels, config.carry), annotations: carriedAnnotations(annotations, config.carry) };
+  const controller = ownerReferences?.find((reference) => reference.controller);
+  return {
+    labels: { ...carried.labels, ...tags.labels, [tagLabels.podUid]: uid, [tagLabels.namespace]: labelValue(namespace) },
+    annotations: {
+      ...carried.annotations,
+      ...tags.annotations,
+      [tagAnnotations.pod]: `${namespace}/${name}`,
+      ...(controller && { [tagAnnotations.controller]: `${controller.kind}/${controller.name}` }),
+      [tagAnnotations.carried]: recordText(home, carried),
+    },
+  };
+}
+
+/** Returns the home pod's labels as the far pod has them. */
+function carriedLabels(labels: Readonly<Record<string, string>> = {}, carry: Pick<CarryConfig, "labels">): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).flatMap(([key, value]) => {
+      const farKey = farLabelKey(key, carry);
+      return farKey === undefined ? [] : [[farKey, value]];
+    }),
+  );
+}
+
+/** Returns the home pod's annotations as the far pod has them. */
+function carriedAnnotations(
+  annotations: Readonly<Record<string, string>> = {},
+  { annotations: { exclude } }: Pick<CarryConfig, "annotations">,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([key]) => !ownAnnotations.has(key) && !matchesAny([...kubeletAnnotations, ...exclude], key)),
+  );
+}

@@ -1,0 +1,90 @@
+import { podRef } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { farPodName } from "../identity/names.ts";
+import type { KubernetesReason } from "../reasons.ts";
+import { farTags } from "./far-metadata.ts";
+import { farEphemeralContainers, farSpec } from "./far-spec.ts";
+import { Findings, type FieldNote } from "./findings.ts";
+import { References, type FarReferences } from "./references.ts";
+import type { Scope, TranslationContext, TranslationFacts } from "./scope.ts";
+import { isTokenVolume } from "./token-volume.ts";
+
+/** A home pod, translated. */
+export interface FarPod {
+  /** The far pod, without `ownerReferences`. */
+  readonly pod: Pod;
+  /** What the pod refers to, also in its ephemeral containers. */
+  readonly references: FarReferences;
+  /** What is left out or changed, for events on the home pod. */
+  readonly notes: readonly TranslationNote[];
+}
+
+/** Something that is told once, in an event on the home pod. */
+export interface TranslationNote {
+  readonly reason: KubernetesReason;
+  readonly message: string;
+}
+
+/**
+ * Translates a home pod for the far cluster.
+ *
+ * @throws UnsupportedError with the field's path for what cannot travel; InvalidInputError for a namespace without a far one
+ */
+export function farPodOf(pod: DeepReadonly<Pod>, facts: TranslationFacts, context: TranslationContext): FarPod {
+  const scope = scopeOf(pod, facts, context);
+  const spec = farSpec(scope);
+  farEphemeralContainers(scope);
+  scope.findings.throwRefused();
+  const ref = podRef(pod);
+  return {
+    pod: {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name: farPodName(context.owner, ref),
+        namespace: context.namespaces.toFar(ref.namespace),
+        ...farTags(pod, context),
+      },
+      spec,
+    },
+    references: scope.references.all,
+    notes: notesOf(scope.findings.notes),
+  };
+}
+
+/**
+ * Returns what a pod that already runs needs in the far namespace, also for its ephemeral containers. Refuses nothing: a pod that was
+ * accepted once keeps what it has.
+ */
+export function farReferencesOf(pod: DeepReadonly<Pod>, context: TranslationContext): FarReferences {
+  const scope = scopeOf(pod, { claims: new Map() }, context);
+  farSpec(scope);
+  farEphemeralContainers(scope);
+  return scope.references.all;
+}
+
+/** One event for all that is left out. */
+function notesOf(notes: readonly FieldNote[]): readonly TranslationNote[] {
+  if (notes.length === 0) return [];
+  return [{ reason: "NotCarried", message: notes.map(({ fieldPath, message }) => `${fieldPath}: ${message}`).join("; ") }];
+}
+
+/** Starts a translation. */
+export function scopeOf(pod: DeepReadonly<Pod>, facts: TranslationFacts, context: TranslationContext): Scope {
+  // A copy may be changed.
+  const home = structuredClone(pod) as Pod;
+  const spec = home.spec ?? { containers: [] };
+  const ref = podRef(pod);
+  const findings = new Findings();
+  const keepsToken = context.config.carry.serviceAccountToken === "home";
+  return {
+    home,
+    spec,
+    homeNamespace: ref.namespace,
+    context,
+    facts,
+    references: new References(ref, context.owner, context.config.carry, findings),
+    findings,
+    droppedVolumes: new Set(keepsToken ? [] : (spec.volumes ?? []).filter(isTokenVolume).map(({ name }) => name)),
+  };
+}

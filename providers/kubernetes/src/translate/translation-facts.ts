@@ -1,0 +1,28 @@
+import type { ResolvedPod } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { farClaimName } from "../identity/names.ts";
+import type { TranslationContext, TranslationFacts } from "./scope.ts";
+
+/**
+ * Reads the facts for `farPodOf`.
+ *
+ * @throws what `resolved` throws for a claim that is not bound yet
+ */
+export async function readFacts(
+  pod: DeepReadonly<Pod>,
+  resolved: ResolvedPod,
+  context: TranslationContext,
+  signal: AbortSignal,
+): Promise<TranslationFacts> {
+  const claims = new Map<string, string>();
+  for (const { name, persistentVolumeClaim, ephemeral } of pod.spec?.volumes ?? []) {
+    if (!persistentVolumeClaim && !ephemeral) continue;
+    const volume = await resolved.claimedVolume?.(name, signal);
+    claims.set(name, volume ? farClaimName(context.owner, volume.claim) : `{far claim of volume ${name}}`);
+  }
+  return { claims, ...(needsServiceVariables(context) && { serviceVariables: await resolved.serviceVariables(signal) }) };
+}
+
+function needsServiceVariables({ config: { carry, network } }: TranslationContext): boolean {
+  return network.serviceVariables === "home" || carry.serviceAccountToken === "home";
+}
