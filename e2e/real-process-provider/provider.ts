@@ -4,7 +4,8 @@ import { startReaper } from "@virtual-kubelet/testing";
 import { z } from "zod";
 import { attach, exec, forward, type RunningCommands } from "./process-access.ts";
 import type { ProcessContainer } from "./process-container.ts";
-import { planContainers, ProcessPod } from "./process-pod.ts";
+import { ProcessMounts } from "./process-mounts.ts";
+import { planContainers, podDirectory, ProcessPod } from "./process-pod.ts";
 import { ProcessProbes } from "./process-probes.ts";
 
 /** Settings of the provider of real processes. */
@@ -20,11 +21,12 @@ export const provider: ProviderDefinition<RealProcessProviderConfig> = {
   name: "real-process",
   capabilities: {
     initContainers: true,
+    sidecarContainers: true,
     multipleContainers: true,
     env: true,
     restarts: true,
     probes: true,
-    volumes: ["emptyDir"],
+    volumes: ["emptyDir", "configMap", "secret", "projected", "downwardAPI"],
     operatingSystems: ["linux"],
   },
   configSchema,
@@ -70,9 +72,13 @@ function createRealProcessProvider(host: ProviderHost, { directory }: RealProces
     async createPod(pod, resolved, signal) {
       const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
       if (pods.has(uid)) return;
+      const ref = { namespace, name, uid };
       const plans = await planContainers(pod, resolved, signal);
+      const mounts = await ProcessMounts.mount(pod, resolved, { directory: podDirectory(directory, ref), signal });
       signal.throwIfAborted();
-      const created = new ProcessPod({ namespace, name, uid }, plans, {
+      const created = new ProcessPod(ref, plans, {
+        graceMs: (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000,
+        mounts,
         clock,
         reaper,
         directory,

@@ -15,6 +15,10 @@ const promised: Readonly<Record<keyof typeof requiredFeatures, string>> = {
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node notifications networks environment " +
     "files init-containers sidecar-containers multiple-containers restarts probes logs logs-follow logs-previous exec exec-exit-code " +
     "exec-input exec-tty attach port-forward stats",
+  kubernetes:
+    "lifecycle identity idempotence inventory ownership adoption status secrets abort update node notifications networks environment " +
+    "files init-containers sidecar-containers multiple-containers restarts probes logs logs-follow logs-previous exec exec-exit-code " +
+    "exec-input exec-tty attach port-forward stats",
   nomad:
     "lifecycle identity idempotence inventory ownership adoption status secrets abort update node environment files init-containers " +
     "multiple-containers probes logs logs-follow exec exec-exit-code exec-input stats",
@@ -29,6 +33,6 @@ test.each(Object.entries(promised))("%s must have what its users were promised",
   expect(list.split(" ").filter((feature) => !required.includes(feature))).toEqual([]);
 });
 
-test("Docker has all there is", () => {
-  expect(new Set<Feature>(requiredFeatures.docker)).toEqual(new Set(featureNames));
+test.each(["docker", "kubernetes"] as const)("%s has all there is", (provider) => {
+  expect(new Set<Feature>(requiredFeatures[provider])).toEqual(new Set(featureNames));
 });

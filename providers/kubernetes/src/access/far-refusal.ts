@@ -46,7 +46,8 @@ const verbs: Readonly<Record<string, string>> = { log: "get" };
  *
  * Source: kubernetes v1.36.3 pkg/registry/core/pod/strategy.go, pkg/kubelet/server/server.go, pkg/kubelet/kuberuntime.
  */
-const missing = /^(container \S+ is not valid for pod|container not found|pod does not exist)/;
+const missing =
+  /^(container \S+ is not valid for pod|container not found|pod does not exist|previous terminated container \S+ in pod \S+ not found)/;
 
 /** Beginnings that each server on the way adds; the home cluster's servers add the same again. */
 const prefix =

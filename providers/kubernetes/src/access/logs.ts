@@ -1,6 +1,6 @@
 import { LinkedSignal } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
-import type { AppliedLogOption, ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
+import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
 import type { FarConnection } from "../far/far-cluster.ts";
 import { explainRefusal } from "./far-refusal.ts";
 import { subresourcePath, type FarTarget } from "./far-target.ts";
@@ -14,8 +14,8 @@ import { subresourcePath, type FarTarget } from "./far-target.ts";
 const acceptMs = 1_000;
 
 /**
- * Reads the log of a far container. The far kubelet selects the lines. The exception is `sinceTime`: API servers pass it on
- * in whole seconds, so the node's server selects by the lines' times.
+ * Reads the log of a far container. The far kubelet applies the options; like each API server before it, it knows `sinceTime` in whole
+ * seconds.
  *
  * @throws NotFoundError; InvalidInputError for a container that has not started; see {@link explainRefusal}; `signal.reason`
  */
@@ -26,18 +26,8 @@ export async function readFarLogs(
   signal: AbortSignal,
 ): Promise<ContainerLogs> {
   signal.throwIfAborted();
-  const { follow, previous, sinceTime, tailLines, limitBytes } = options;
-  const hasTimes = options.timestamps || sinceTime !== undefined;
-  const path = subresourcePath(target, "log", {
-    container,
-    follow,
-    previous,
-    timestamps: hasTimes,
-    sinceTime,
-    tailLines,
-    // With a time the node's server drops lines, so it has to count the bytes.
-    limitBytes: sinceTime === undefined ? limitBytes : undefined,
-  });
+  const { follow, previous, timestamps, sinceTime, tailLines, limitBytes } = options;
+  const path = subresourcePath(target, "log", { container, follow, previous, timestamps, sinceTime, tailLines, limitBytes });
   const linked = new LinkedSignal(signal);
   const answer = connection.stream(path, linked.signal).catch((error: unknown) => {
     linked[Symbol.dispose]();
@@ -47,8 +37,7 @@ export async function readFarLogs(
   // Who reads the log gets the error.
   answer.catch(() => {});
   await (follow ? Promise.race([answer, waited(clock, answer, signal)]) : answer);
-  const applied: readonly AppliedLogOption[] = sinceTime === undefined ? ["tailLines", "limitBytes"] : ["tailLines"];
-  return { data: bodyOf(answer, linked), timestamps: hasTimes, applied };
+  return { data: bodyOf(answer, linked), timestamps, applied: ["sinceTime", "tailLines", "limitBytes"] };
 }
 
 /** Resolves after {@link acceptMs}, or with the answer. */

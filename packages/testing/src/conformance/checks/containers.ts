@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { systemRandom } from "@virtual-kubelet/clock";
 import type { PodRef } from "@virtual-kubelet/core";
 import { check, type Check } from "../check.ts";
 import type { Feature } from "../features.ts";
@@ -43,12 +44,15 @@ export const containerChecks: readonly Check[] = [
     "files",
     "a container has the files of its config maps and secrets where they are mounted",
     async (rig) => {
+      // Where containers are processes of the machine, they share its /tmp with those of other runs.
+      const folder = `/tmp/suite-${systemRandom.uuid()}`;
+      const [settings, confidential] = [`${folder}-settings`, `${folder}-confidential`];
       const ref = await rig.run({
         containers: [
           {
             volumeMounts: [
-              { name: "settings", mountPath: "/tmp/suite-settings" },
-              { name: "confidential", mountPath: "/tmp/suite-confidential" },
+              { name: "settings", mountPath: settings },
+              { name: "confidential", mountPath: confidential },
             ],
           },
         ],
@@ -57,8 +61,8 @@ export const containerChecks: readonly Check[] = [
           { name: "confidential", secret: { secretName: "confidential" } },
         ],
       });
-      assert.equal(await outputOf(rig, ref, ["cat", "/tmp/suite-settings/colour", "/tmp/suite-settings/shape"]), "blueround");
-      assert.equal(await outputOf(rig, ref, ["cat", "/tmp/suite-confidential/password"]), rig.canary);
+      assert.equal(await outputOf(rig, ref, ["cat", `${settings}/colour`, `${settings}/shape`]), "blueround");
+      assert.equal(await outputOf(rig, ref, ["cat", `${confidential}/password`]), rig.canary);
     },
     looksInside,
   ),
