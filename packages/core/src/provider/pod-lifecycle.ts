@@ -21,9 +21,12 @@ export interface ProviderPod {
 
 /**
  * Status of a pod as a provider observes it: phase, addresses and one container status for each container of the spec. The core derives
- * conditions, start time, host addresses and observedGeneration, and ignores them here, except for the condition
- * PodReadyToStartContainers, which only the provider can know. Conditions of types that the core does not own (readiness gates, for
- * example) are passed on. `resources` and `allocatedResources` of the pod keep their stored value when they are absent.
+ * conditions, start time and observedGeneration, and ignores them here, except for the condition PodReadyToStartContainers, which only the
+ * provider can know. Conditions of types that the core does not own (readiness gates, for example) are passed on.
+ *
+ * A back end with kubelets of its own reports what they wrote: of a condition that the core derives with the same status, reason, message
+ * and time are taken over (not of PodScheduled, which concerns this node). `hostIP` and `hostIPs` replace the node's addresses.
+ * `resources` and `allocatedResources` of the pod keep their stored value when they are absent.
  */
 export interface ProviderPodStatus extends DeepReadonly<
   Pick<
@@ -33,6 +36,8 @@ export interface ProviderPodStatus extends DeepReadonly<
     | "message"
     | "podIP"
     | "podIPs"
+    | "hostIP"
+    | "hostIPs"
     | "containerStatuses"
     | "initContainerStatuses"
     | "ephemeralContainerStatuses"

@@ -62,13 +62,15 @@ const status: fc.Arbitrary<ContainerStatus> = fc.record(
       ],
     ),
     user: fc.constantFrom(undefined, { linux: { uid: 0, gid: 0, supplementalGroups: [] } }),
+    allocatedResourcesStatus: fc.constantFrom([], [{ name: "claim:a", resources: [{ resourceID: "gpu-1", health: "Healthy" }] }]),
+    stopSignal: fc.constantFrom("", "SIGUSR1"),
   },
   { requiredKeys: ["name", "image", "imageID", "ready", "restartCount"] },
 );
 
 const condition: fc.Arbitrary<PodCondition> = fc.record(
   {
-    type: fc.constantFrom("example.com/gate", "Ready", "PodResizePending", "not a type"),
+    type: fc.constantFrom("example.com/gate", "Ready", "Initialized", "PodScheduled", "PodResizePending", "not a type"),
     status: fc.constantFrom("True", "False", "Perhaps"),
     reason: fc.constantFrom("", "Because"),
     message: fc.constantFrom("", "as it is"),
@@ -87,6 +89,11 @@ export const report: fc.Arbitrary<ProviderPodStatus> = fc.record(
     podIPs: fc.array(
       address.map((ip) => ({ ip })),
       { maxLength: 4 },
+    ),
+    hostIP: address,
+    hostIPs: fc.array(
+      address.map((ip) => ({ ip })),
+      { maxLength: 3 },
     ),
     conditions: fc.array(condition, { maxLength: 2 }),
     containerStatuses: fc.array(status, { maxLength: 4 }),

@@ -55,6 +55,15 @@ describe("the addresses of a pod", () => {
     expect(addresses({ reported, hostIPs: ["192.0.2.1"] }).podIPs).toEqual(entries("fd00::1", "10.0.0.1"));
   });
 
+  test("include the host's as reported, for pods that run on another machine than the node's own", () => {
+    const reported = { hostIP: "198.51.100.7", hostIPs: entries("198.51.100.7", "FD00::7") };
+    const hostIPs = ["192.0.2.1"];
+
+    expect(addresses({ reported, hostIPs })).toMatchObject({ hostIP: "198.51.100.7", hostIPs: entries("198.51.100.7", "fd00::7") });
+    expect(addresses({ reported, hostIPs, pod: { spec: { containers: [], hostNetwork: true } } }).podIP).toBe("198.51.100.7");
+    expect(addresses({ reported: { hostIP: "nonsense" }, hostIPs }).hostIP).toBe("192.0.2.1");
+  });
+
   test("on the host's network are the node's, unless others are reported", () => {
     const pod = { spec: { containers: [], hostNetwork: true } };
     const hostIPs = ["192.0.2.1", "2001:db8::1"];

@@ -16,11 +16,12 @@ export interface PodAddressesInput {
 
 /**
  * Returns the pod's addresses: the reported ones, at most one of each family; `podIP` first, otherwise the node's family. A pod
- * on the host's network without reported addresses has the node's. A pod without a running container keeps its address.
+ * on the host's network without reported addresses has the host's. The host's are the reported ones, otherwise the node's. A pod without a running container keeps its address.
  * Source: generateAPIPodStatus and sortPodIPs in kubernetes v1.36.3 pkg/kubelet/kubelet_pods.go.
  */
 export function podAddresses({ pod, reported, hostIPs, isRunning }: PodAddressesInput): PodAddresses {
-  const host = onePerFamily(hostIPs);
+  const told = ipsOf({ podIP: reported.hostIP, podIPs: reported.hostIPs });
+  const host = told.length > 0 ? told : onePerFamily(hostIPs);
   const own = reportedIPs(reported, host[0]);
   const stored = isRunning ? [] : ipsOf(pod.status ?? {});
   const [podIPs = []] = [own, pod.spec?.hostNetwork ? host : [], stored].filter((ips) => ips.length > 0);

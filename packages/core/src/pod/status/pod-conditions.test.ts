@@ -219,6 +219,53 @@ describe("the time of a condition's last transition", () => {
   });
 });
 
+describe("what a kubelet behind the provider wrote of a condition", () => {
+  const claim = { lastTransitionTime: "2026-05-01T09:30:00.5Z", reason: "ByKubelet", message: "in its words" };
+  const ready = (asserted: PodCondition[], stored: PodCondition[] = []) =>
+    conditions({ asserted, pod: podWith({}, stored) }).find(({ type }) => type === "Ready");
+
+  test("is shown where it has the derived status: reason, message and time", () => {
+    expect(ready([{ type: "Ready", status: "True", ...claim }])).toMatchObject({
+      status: "True",
+      reason: "ByKubelet",
+      message: "in its words",
+      lastTransitionTime: "2026-05-01T09:30:00Z",
+    });
+  });
+
+  test("goes over the stored time, so that it is shown even if the node noticed it later", () => {
+    const stored = [{ type: "Ready", status: "True", lastTransitionTime: earlier }];
+
+    expect(ready([{ type: "Ready", status: "True", ...claim }], stored)?.lastTransitionTime).toBe("2026-05-01T09:30:00Z");
+  });
+
+  test("is ignored where its status differs, and has no effect on the status", () => {
+    expect(ready([{ type: "Ready", status: "False", ...claim }])).toEqual({
+      type: "Ready",
+      status: "True",
+      observedGeneration: 3,
+      lastTransitionTime: now,
+    });
+  });
+
+  test("without a reason leaves the derived one, and only its time counts", () => {
+    const statuses = { a: runs, b: waits };
+    const asserted = [{ type: "Ready", status: "False", lastTransitionTime: earlier }];
+
+    expect(conditions({ asserted }, statuses).find(({ type }) => type === "Ready")).toMatchObject({
+      reason: "ContainersNotReady",
+      message: "containers with unready status: [b]",
+      lastTransitionTime: earlier,
+    });
+  });
+
+  test("of its scheduling concerns another node, and is ignored", () => {
+    const asserted = [{ type: "PodScheduled", status: "True", ...claim }];
+
+    expect(conditions({ asserted }).find(({ type }) => type === "PodScheduled")).toMatchObject({ lastTransitionTime: now });
+  });
+});
+
 test("an observed generation never falls, and is absent where the server counts none", () => {
   expect([latestGeneration(5, 3), latestGeneration(3, 5), latestGeneration(undefined, 3), latestGeneration(3, undefined)]).toEqual([
     5, 5, 3, 3,

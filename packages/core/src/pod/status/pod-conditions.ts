@@ -11,7 +11,7 @@ export interface PodConditionsInput {
   readonly statuses: StatusByName;
   /** Whether the pod's sandbox exists: the pod has an address, or a container of it has been started. */
   readonly hasSandbox: boolean;
-  /** Conditions that the provider or the controller asserts; those that the core derives are ignored. */
+  /** Conditions that the provider or the controller asserts. Those that the core derives only explain a derived one of the same status. */
   readonly asserted: readonly DeepReadonly<PodCondition>[];
   /** Generation of the applied spec; absent if the API server does not count generations. */
   readonly observedGeneration: number | undefined;
@@ -23,7 +23,7 @@ type ConditionVerdict = Pick<PodCondition, "status" | "reason" | "message">;
 
 /**
  * Returns the pod's conditions: first those of other writers, then the asserted ones, then those that a kubelet derives from the container
- * statuses. A condition with an unchanged status keeps its transition time.
+ * statuses. A condition with an unchanged status keeps its transition time, unless the provider knows it.
  * Source: kubernetes v1.36.3 pkg/kubelet/status/generate.go.
  */
 export function podConditions(input: PodConditionsInput): PodCondition[] {
@@ -37,8 +37,22 @@ export function podConditions(input: PodConditionsInput): PodCondition[] {
     ContainersReady: containersReady,
     PodScheduled: verdictOf(true),
   };
-  const derived = Object.entries(verdicts).map(([type, verdict]) => withHistory({ type, ...verdict }, input, input.observedGeneration));
+  const derived = Object.entries(verdicts).map(([type, verdict]) =>
+    explained(withHistory({ type, ...verdict }, input, input.observedGeneration), input),
+  );
   return [...others, ...derived];
+}
+
+/** Returns the derived condition with what the provider reports about the same status: time, and reason with message. */
+function explained(derived: PodCondition, { asserted }: PodConditionsInput): PodCondition {
+  if (derived.type === "PodScheduled") return derived;
+  const claim = asserted.findLast(({ type, status }) => type === derived.type && status === derived.status);
+  const reason = statusText(claim?.reason);
+  return {
+    ...derived,
+    ...(reason !== undefined && { reason, message: statusText(claim?.message) }),
+    lastTransitionTime: toSeconds(claim?.lastTransitionTime) ?? derived.lastTransitionTime,
+  };
 }
 
 /** Returns the stored conditions of other writers, with asserted ones in their place or after them. */

@@ -124,7 +124,9 @@ export function endedStatus(pod: DeepReadonly<Pod>, why: EndedReason): PodStatus
     podIP,
     podIPs,
   } = why.reported ?? pod.status ?? {};
-  const reported: ProviderPodStatus = { initContainerStatuses, containerStatuses: mainStatuses, ephemeralContainerStatuses, podIP, podIPs };
+  const { hostIP, hostIPs } = why.reported ?? {};
+  const addresses = { podIP, podIPs, hostIP, hostIPs };
+  const reported: ProviderPodStatus = { initContainerStatuses, containerStatuses: mainStatuses, ephemeralContainerStatuses, ...addresses };
   const ending: ContainerEnding = {
     exitCode: 137,
     reason: why.reason ?? "ContainerStatusUnknown",
