@@ -50,7 +50,7 @@ test("the program runs on a file system that cannot be written to, with every bu
   const { code, output } = await run({ Cmd: ["providers", "-o", "json"] });
 
   expect(code, output).toBe(0);
-  const names = ["docker", "mock", "nomad", "zun"];
+  const names = ["docker", "kubernetes", "mock", "nomad", "zun"];
   for (const name of names) {
     const one = await run({ Cmd: ["providers", name] });
     expect([one.code, one.output], name).toEqual([0, expect.not.stringContaining("not installed")]);

@@ -80,7 +80,9 @@ test.for(others)("$name: the error names the provider and those that exist", asy
   await using program = await run(line, ["config", "validate"]);
 
   expect(program.code).toBe(exitCodes.config.code);
-  expect(program.stderr).toContain(`--provider: "${providerOf(line)}": expected a built-in provider (docker, mock, nomad, zun, `);
+  expect(program.stderr).toContain(
+    `--provider: "${providerOf(line)}": expected a built-in provider (docker, kubernetes, mock, nomad, zun, `,
+  );
 });
 
 test("the taint of a former variable's name is the node's", async () => {

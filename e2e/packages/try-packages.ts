@@ -13,6 +13,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { serveNode } from "@virtual-kubelet/kubelet-api";
 import { provider as dockerProvider } from "@virtual-kubelet/provider-docker";
+import { provider as kubernetesProvider } from "@virtual-kubelet/provider-kubernetes";
 import { provider as mockProvider, type MockConfig } from "@virtual-kubelet/provider-mock";
 import { provider as nomadProvider } from "@virtual-kubelet/provider-nomad";
 import { provider as zunProvider } from "@virtual-kubelet/provider-zun";
@@ -102,6 +103,7 @@ try {
     { host: `unix://${folder}/docker.sock`, rootDirectory: join(folder, "docker"), log: { links: false } },
     host,
   );
+  await createAndEnd(kubernetesProvider, { cluster: { kubeconfig } }, host);
   await createAndEnd(nomadProvider, { address: "http://127.0.0.1:1" }, host);
   await createAndEnd(zunProvider, { authUrl: "http://127.0.0.1:1/v3", token: "none", projectId: "p1" }, host);
   await (await startFileBackend())[Symbol.asyncDispose]();

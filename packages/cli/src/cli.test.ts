@@ -92,7 +92,7 @@ test("providers are listed, and looked up by name", async () => {
   expect(await program("providers mok")).toEqual({
     code: 64,
     out: "",
-    err: 'virtual-kubelet: "mok": unknown provider, expected one of docker, mock, nomad, zun, openstack, openstack-zun, an installed npm package, or the path of a module; did you mean mock?\n',
+    err: 'virtual-kubelet: "mok": unknown provider, expected one of docker, kubernetes, cluster, mock, nomad, zun, openstack, openstack-zun, an installed npm package, or the path of a module; did you mean mock?\n',
   });
   expect(JSON.parse((await program("providers -o json")).out)).toMatchObject(names.map((name) => ({ name })));
   expect(JSON.parse((await program("providers mock -o json")).out)).toMatchObject({

@@ -81,8 +81,9 @@ export type {
 export type * as models from "./rest/objects.ts";
 export { Reflector, type ReflectorInspection, type ReflectorOptions } from "./reflector/reflector.ts";
 export { resource, resources, type Resource } from "./rest/resources.ts";
-export { createKubeClient, type KubeClientOptions } from "./rest/rest-client.ts";
+export { createKubeClient, requireSuccess, type KubeClientOptions } from "./rest/rest-client.ts";
 export type { Store, StoreChange } from "./reflector/store.ts";
+export { openSocket } from "./transport/open-socket.ts";
 export { noTracer, type SpanAttributes, type Tracer } from "./telemetry/tracer.ts";
 export type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport/transport.ts";
 export {

@@ -12,6 +12,11 @@ export const packageScope = "@virtual-kubelet";
 
 export const builtInProviders: readonly BuiltInProvider[] = [
   { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
+  {
+    name: "kubernetes",
+    aliases: ["cluster"],
+    load: async () => (await import("@virtual-kubelet/provider-kubernetes")).provider,
+  },
   { name: "mock", aliases: [], load: async () => (await import("@virtual-kubelet/provider-mock")).provider },
   { name: "nomad", aliases: [], load: async () => (await import("@virtual-kubelet/provider-nomad")).provider },
   {

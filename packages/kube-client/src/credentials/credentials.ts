@@ -26,6 +26,8 @@ export interface Credentials {
   readonly proxy?: string | undefined;
   /** Headers of every request in addition to `Authorization`, such as those of impersonation. Several values are several headers. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  /** Namespace of the kubeconfig's context, for callers without one of their own. Default: none. */
+  readonly namespace?: string | undefined;
   /** Absolute path of the file with the client certificate; `undefined` if there is none, or it is not in a file. */
   readonly certificateFile?: string | undefined;
   /**

@@ -18,6 +18,7 @@ export interface FileCredentialsOptions {
   readonly proxy?: URL | undefined;
   /** Headers of every request. */
   readonly headers?: Headers | undefined;
+  readonly namespace?: string | undefined;
   readonly ca?: TextSource | undefined;
   readonly certificate?: TextSource | undefined;
   readonly key?: TextSource | undefined;
@@ -50,6 +51,10 @@ export class FileCredentials implements Credentials {
 
   get headers(): Headers | undefined {
     return this.#options.headers;
+  }
+
+  get namespace(): string | undefined {
+    return this.#options.namespace;
   }
 
   get certificateFile(): string | undefined {

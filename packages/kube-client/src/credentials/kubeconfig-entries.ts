@@ -38,7 +38,7 @@ export type UserExec = Pick<ExecCredentialOptions, "apiVersion" | "interactiveMo
   Written<Pick<ExecCredentialOptions, "args" | "env" | "installHint"> & { command: string; provideClusterInfo: boolean }>;
 
 /** A kubeconfig's context. */
-export interface ContextFields extends Written<{ user: string }> {
+export interface ContextFields extends Written<{ user: string; namespace: string }> {
   readonly cluster: string;
 }
 

@@ -54,7 +54,7 @@ const execFields: Readonly<Record<string, FieldType>> = {
   provideClusterInfo: flag,
 };
 
-const contextFields: Readonly<Record<string, FieldType>> = { cluster: text, user: text };
+const contextFields: Readonly<Record<string, FieldType>> = { cluster: text, user: text, namespace: text };
 
 /** Standard base64 with padding, as Go accepts it. */
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

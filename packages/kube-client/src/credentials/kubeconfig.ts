@@ -45,7 +45,7 @@ interface Merged {
  * @throws InvalidInputError naming the file and its problem
  */
 export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCredentials> {
-  const { cluster, user } = choose(await readFiles(options.files), options);
+  const { cluster, user, namespace } = choose(await readFiles(options.files), options);
   const whatCluster = `kubeconfig ${cluster.file}: cluster "${cluster.name}"`;
   refuseUnsupportedServer(whatCluster, cluster.fields);
   const ca = namedSource(whatCluster, "certificate-authority", cluster);
@@ -59,6 +59,7 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
     ca: ca?.source,
     serverName: serverName ?? undefined,
     insecureSkipVerify: cluster.fields["insecure-skip-tls-verify"] === true,
+    namespace,
     ...identity,
     certificate: identity?.certificate?.source,
     key: identity?.key?.source,
@@ -71,7 +72,7 @@ export async function readKubeconfig(options: KubeconfigOptions): Promise<FileCr
 function choose(
   merged: Merged,
   { files, context: asked }: KubeconfigOptions,
-): { readonly cluster: NamedCluster; readonly user?: NamedUser } {
+): { readonly cluster: NamedCluster; readonly user?: NamedUser; readonly namespace?: string | undefined } {
   const where = `kubeconfig ${files.join(", ")}`;
   const name = asked ?? merged.currentContext;
   if (!name) throw new InvalidInputError(`${where}: current-context is not set; name a context: ${listOf(merged.contexts)}`);
@@ -85,7 +86,7 @@ function choose(
   const user = context.user ? merged.users.get(context.user) : undefined;
   if (!user && context.user)
     throw new InvalidInputError(`${where}: context "${name}" names user "${context.user}", expected one of ${listOf(merged.users)}`);
-  return { cluster, ...(user && { user }) };
+  return { cluster, ...(user && { user }), namespace: context.namespace || undefined };
 }
 
 /** Returns a user's credentials except those from a command. */

@@ -171,10 +171,20 @@ class RestClient implements KubeClient {
       });
     this.#metrics.count("rest_client_requests_total", { code: String(response.status), method: call.method });
     this.#metrics.observe("rest_client_request_duration_seconds", (this.#clock.monotonic() - startMs) / 1000, { method: call.method });
-    if (response.status < 300) return response;
-    const text = await readAll(call.operation, response.body);
-    throw apiError({ operation: call.operation, code: response.status, body: tryJson(text), retryAfter: response.headers["retry-after"] });
+    return requireSuccess(call.operation, response);
   }
+}
+
+/**
+ * Returns an answer of a {@link Transport} if its status is below 300; for callers that read the body as a stream.
+ *
+ * @param operation - what was asked for, for the error: `get pods/log default/web`
+ * @throws otherwise, as the methods of {@link KubeClient} do
+ */
+export async function requireSuccess(operation: string, response: TransportResponse): Promise<TransportResponse> {
+  if (response.status < 300) return response;
+  const text = await readAll(operation, response.body);
+  throw apiError({ operation, code: response.status, body: tryJson(text), retryAfter: response.headers["retry-after"] });
 }
 
 /** Source: kubernetes.io "API concepts", PartialObjectMetadata. */

@@ -1,18 +1,14 @@
-import { systemClock } from "@virtual-kubelet/clock";
 import { messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { TLSSocket } from "node:tls";
 import { buildConnector, errors, Pool, type Dispatcher } from "undici";
 import { CredentialsError } from "../errors/credentials-error.ts";
 import type { Credentials, Identity, TlsMaterial } from "../credentials/credentials.ts";
 import { sendRequest, type HttpAnswer } from "./http-exchange.ts";
-import { throughProxy } from "./proxy-tunnel.ts";
+import { connectOptions, inTunnel } from "./connector.ts";
 import type { Transport, TransportPool, TransportRequest, TransportResponse } from "./transport.ts";
 
-const connectTimeoutMs = 10_000;
 /** Shorter than the API server's own 90 s, so that the client closes an idle connection. Source: apiserver `server/secure_serving.go`. */
 const keepAliveMs = 75_000;
-/** Idle time before TCP keep-alive probes begin. */
-const tcpKeepAliveMs = 30_000;
 
 /** How one pool connects. */
 export interface HttpPoolOptions {
@@ -161,16 +157,7 @@ class HttpTransport implements Transport {
 
   #open(kind: TransportPool, tls: TlsMaterial): Pool {
     const options = this.#options[kind];
-    const connect: buildConnector.BuildOptions = {
-      timeout: connectTimeoutMs,
-      keepAlive: true,
-      keepAliveInitialDelay: tcpKeepAliveMs,
-      rejectUnauthorized: !tls.insecureSkipVerify,
-      ...(tls.ca !== undefined && { ca: tls.ca }),
-      ...(tls.certificate !== undefined && { cert: tls.certificate }),
-      ...(tls.key !== undefined && { key: tls.key }),
-      ...(tls.serverName !== undefined && { servername: tls.serverName }),
-    };
+    const connect = connectOptions(tls);
     return new Pool(this.#origin, {
       connections: options.connections,
       allowH2: options.http2,
@@ -189,9 +176,7 @@ class HttpTransport implements Transport {
     tls: TlsMaterial,
   ): buildConnector.connector | buildConnector.BuildOptions {
     if (!this.#proxy) return isHttp2Only ? http2Only(connect) : connect;
-    const inTunnel = isHttp2Only ? http2Only(connect) : buildConnector({ ...connect, allowH2 });
-    const times = { timeoutMs: connectTimeoutMs, keepAliveDelayMs: tcpKeepAliveMs, clock: systemClock };
-    return throughProxy(inTunnel, { proxy: this.#proxy, tls, ...times });
+    return inTunnel(isHttp2Only ? http2Only(connect) : buildConnector({ ...connect, allowH2 }), this.#proxy, tls);
   }
 
   /** Closes a pool after its requests in progress; new requests use its successor. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { connectionSchema, type ConnectionConfig } from "./connection.ts";
+import { homeConnectionSchema, type ConnectionConfig } from "./connection.ts";
 
 /** Services that both clusters have. */
 export interface ServicesConfig {
@@ -15,7 +15,7 @@ export const servicesSchema: z.ZodType<ServicesConfig> = z.strictObject({
     .enum(["both", "toFar", "toHome"])
     .default("both")
     .describe("toFar: a name of home resolves in the far cluster; toHome: a name of the far cluster resolves at home"),
-  home: connectionSchema
+  home: homeConnectionSchema
     .optional()
     .describe(
       "Kubeconfig of the home cluster for the mirror; default: the program's own variables KUBECONFIG, or its pod's service account",

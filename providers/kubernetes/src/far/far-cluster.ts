@@ -35,7 +35,7 @@ export interface FarConnection extends AsyncDisposable {
  * What all virtual nodes of one process that use a far cluster share. Its pods are those of the home cluster, found by label; a node
  * sees only its own, by {@link "../identity/tags.ts"!isOwnedBy}.
  */
-export interface FarCluster extends AsyncDisposable {
+export interface FarCluster {
   readonly connection: FarConnection;
   /** Resolves when the pods are listed. Rejects if the cluster is closed before. */
   readonly synced: Promise<void>;
@@ -55,4 +55,6 @@ export interface FarCluster extends AsyncDisposable {
    * @returns reference for `ownerReferences`, with `controller: true`
    */
   ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference>;
+  /** Ends waits for the next attempt to list or watch, because the far cluster is known to answer again. */
+  wake(): void;
 }

@@ -12,6 +12,8 @@ export const tagLabels = {
   podUid: "virtual-kubelet.io/pod-uid",
   /** Namespace of the home pod; only on pods. Keeps home namespaces apart that share a far one. */
   namespace: "virtual-kubelet.io/namespace",
+  /** `true` on the object that owns all others of its node in a namespace. */
+  ownerObject: "virtual-kubelet.io/owner-object",
 } as const;
 
 /** Annotations that say in full what the labels say, and for whom an object is. */

@@ -1,0 +1,67 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import {
+  createHttpTransport,
+  createKubeClient,
+  loadCredentials,
+  openSocket,
+  requireSuccess,
+  type Credentials,
+  type Identity,
+  type Metrics,
+} from "@virtual-kubelet/kube-client";
+import type { OutgoingHttpHeaders } from "node:http";
+import type { ConnectionConfig } from "../config/connection.ts";
+import type { FarConnection } from "./far-cluster.ts";
+
+/** What a connection needs of its surroundings. */
+export interface ConnectOptions {
+  /** Environment of credential commands, and of the proxy. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Metrics of the requests to the far cluster, by names of their own. */
+  readonly metrics: Metrics;
+}
+
+/**
+ * Connects to the far cluster of a kubeconfig. Sends nothing yet.
+ *
+ * @throws InvalidInputError if there is no kubeconfig, or it is invalid
+ */
+export async function connect({ kubeconfig, context }: ConnectionConfig, { env, clock, metrics }: ConnectOptions): Promise<FarConnection> {
+  if (kubeconfig === undefined)
+    throw new InvalidInputError(
+      "cluster.kubeconfig is not set, expected the kubeconfig of the cluster that runs the pods: set it, or the variable FAR_KUBECONFIG",
+    );
+  const credentials = await loadCredentials({ kubeconfig, context, env, clock });
+  const transport = createHttpTransport({ credentials });
+  return {
+    client: createKubeClient(transport, { metrics, clock }),
+    namespace: credentials.namespace,
+    async stream(path, signal) {
+      const response = await transport.request({ method: "GET", path, pool: "long", signal });
+      return requireSuccess(`GET ${path}`, response);
+    },
+    async upgradeTarget(path, signal, refused) {
+      const identity = await currentIdentity(credentials, refused?.headers, signal);
+      const socket = await openSocket(credentials, identity, signal);
+      return { url: `${credentials.server}${path}`, headers: headersOf(credentials, identity), connect: () => socket };
+    },
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  };
+}
+
+/** Returns the identity, renewed if the server has refused it. */
+async function currentIdentity(credentials: Credentials, refused: OutgoingHttpHeaders | undefined, signal: AbortSignal): Promise<Identity> {
+  const identity = await credentials.current(signal);
+  if (!refused || refused["authorization"] !== identity.authorization) return identity;
+  await credentials.refresh(signal);
+  return credentials.current(signal);
+}
+
+function headersOf({ headers = {} }: Credentials, { authorization }: Identity): OutgoingHttpHeaders {
+  return {
+    ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : [...value]])),
+    ...(authorization !== undefined && { authorization }),
+  };
+}

@@ -1,0 +1,99 @@
+import { SingleFlight } from "@virtual-kubelet/async";
+import { ConflictError, isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import {
+  resources,
+  type ConfigMap,
+  type DeepReadonly,
+  type KubeClient,
+  type OwnerReference,
+  type Store,
+} from "@virtual-kubelet/kube-client";
+import { ownerObjectName } from "../identity/names.ts";
+import { isOwnedBy, ownerTags, tagLabels, type FarOwner } from "../identity/tags.ts";
+
+/** What {@link OwnerObjects} needs. */
+export interface OwnerObjectsOptions {
+  readonly client: KubeClient;
+  /** Follows all owner objects. */
+  readonly watched: { readonly store: Store<ConfigMap>; readonly isCurrent: boolean };
+}
+
+/**
+ * The owner objects of nodes. An ownerReference to an object that is gone makes the far garbage collector delete what has it, so a
+ * reference is given out only for an object that the watch shows now, or that was just read.
+ */
+export class OwnerObjects {
+  readonly #options: OwnerObjectsOptions;
+  readonly #flights = new SingleFlight<DeepReadonly<ConfigMap>>();
+
+  constructor(options: OwnerObjectsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the reference to the node's owner object in a namespace, which is created if it is missing. */
+  async reference(owner: FarOwner, namespace: string, creates: boolean, signal: AbortSignal): Promise<OwnerReference> {
+    const name = ownerObjectName(owner);
+    const { watched } = this.#options;
+    const known = watched.isCurrent ? watched.store.getByName(namespace, name) : undefined;
+    if (known && isUsable(known, owner)) return referenceTo(known);
+    const ensure = (until: AbortSignal): Promise<DeepReadonly<ConfigMap>> => this.#ensure(owner, namespace, creates, until);
+    return referenceTo(await this.#flights.run(`${namespace}/${name}`, ensure, signal));
+  }
+
+  async #ensure(owner: FarOwner, namespace: string, creates: boolean, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>> {
+    const { client } = this.#options;
+    const name = ownerObjectName(owner);
+    try {
+      return checked(await client.get(resources.configMaps, { namespace, name }, { signal }), owner);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    const { labels, annotations } = ownerTags(owner);
+    const object: ConfigMap = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { namespace, name, labels: { ...labels, [tagLabels.ownerObject]: "true" }, annotations },
+      data: {
+        about: `Owns all objects of the virtual node ${owner.nodeName} of the cluster ${owner.clusterId} here. If it is deleted, they are too.`,
+      },
+    };
+    try {
+      return await client.create(resources.configMaps, object, { signal });
+    } catch (error) {
+      if (isConflict(error)) return checked(await client.get(resources.configMaps, { namespace, name }, { signal }), owner);
+      if (!creates || !isNotFound(error)) throw error;
+    }
+    await this.#createNamespace(namespace, owner, signal);
+    return client.create(resources.configMaps, object, { signal });
+  }
+
+  async #createNamespace(name: string, owner: FarOwner, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    // Several nodes may use it: it has only the cluster's label.
+    const labels = { [tagLabels.cluster]: ownerTags(owner).labels[tagLabels.cluster] ?? "" };
+    try {
+      await client.create(resources.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } }, { signal });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+}
+
+function isUsable(object: DeepReadonly<ConfigMap>, owner: FarOwner): boolean {
+  return isOwnedBy(object.metadata, owner) && object.metadata?.deletionTimestamp === undefined;
+}
+
+function checked(object: ConfigMap, owner: FarOwner): ConfigMap {
+  const { metadata } = object;
+  if (isUsable(object, owner)) return object;
+  const name = `${metadata?.namespace}/${metadata?.name}`;
+  if (metadata?.deletionTimestamp !== undefined)
+    throw new ConflictError(`the far config map ${name}, which owns the node's pods, is being deleted; another follows when it is gone`);
+  throw new ConflictError(
+    `the far config map ${name} has not the labels of node ${owner.nodeName} of cluster ${owner.clusterId}, so that it is somebody else's; delete it`,
+  );
+}
+
+function referenceTo({ metadata }: DeepReadonly<ConfigMap>): OwnerReference {
+  return { apiVersion: "v1", kind: "ConfigMap", name: metadata?.name ?? "", uid: metadata?.uid ?? "", controller: true };
+}

@@ -1,0 +1,108 @@
+import type {
+  AttachIO,
+  ContainerAccess,
+  ContainerLogOptions,
+  ContainerLogs,
+  DeletePodOptions,
+  ExecResult,
+  PodChanges,
+  PodRef,
+  PodUpdate,
+  Provider,
+  ProviderPod,
+  ProviderPodList,
+  ProviderPodStatus,
+  ResolvedPod,
+} from "@virtual-kubelet/core";
+import { isNotFound } from "@virtual-kubelet/errdefs";
+import { resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
+import type { Duplex } from "node:stream";
+import { createPodAccess } from "./access/pod-access.ts";
+import { Carrier } from "./carry/carrier.ts";
+import type { FarNode } from "./far/far-node.ts";
+import { ownerObjectName } from "./identity/names.ts";
+import { PodKeeper } from "./pods/pod-keeper.ts";
+
+/** Time for which pods run on while the far API server restarts. */
+const pingToleranceMs = 40_000;
+
+/** Runs pods in another cluster; `docs/adr/0024-another-cluster-as-a-node.md` shows the parts. */
+export class KubernetesProvider implements Provider, AsyncDisposable {
+  readonly pingToleranceMs: number = pingToleranceMs;
+  readonly #node: FarNode;
+  readonly #share: AsyncDisposable;
+  readonly #carrier: Carrier;
+  readonly #keeper: PodKeeper;
+  readonly #access: ContainerAccess;
+
+  /** @param share - of the connection, which is let go at the end */
+  constructor(node: FarNode, share: AsyncDisposable) {
+    this.#node = node;
+    this.#share = share;
+    this.#carrier = new Carrier(node);
+    this.#keeper = new PodKeeper(node, this.#carrier);
+    this.#access = createPodAccess({ far: node.far, owner: node.owner, clock: node.host.clock });
+  }
+
+  createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    return this.#keeper.createPod(pod, resolved, signal);
+  }
+
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, changes: PodChanges): Promise<void> {
+    return this.#keeper.updatePod(pod, resolved, signal, changes);
+  }
+
+  deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    return this.#keeper.deletePod(ref, options, signal);
+  }
+
+  getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
+    return this.#keeper.getPod(ref, signal);
+  }
+
+  getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
+    return this.#keeper.getPodStatus(ref, signal);
+  }
+
+  getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    return this.#keeper.getPods(signal);
+  }
+
+  notifyPods(listener: (update: PodUpdate) => void): void {
+    this.#keeper.notifyPods(listener);
+  }
+
+  getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    return this.#access.getContainerLogs(ref, container, options, signal);
+  }
+
+  runInContainer(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+    return this.#access.runInContainer(ref, container, command, io, signal);
+  }
+
+  attachToContainer(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
+    return this.#access.attachToContainer(ref, container, io, signal);
+  }
+
+  portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
+    return this.#access.portForward(ref, port, stream, signal);
+  }
+
+  /** Reads the node's owner object, one small object that may be missing, with the credentials and the rights that pods need. */
+  async ping(signal: AbortSignal): Promise<void> {
+    const { far, owner, namespaces } = this.#node;
+    const name = { namespace: namespaces.only ?? namespaces.toFar("default"), name: ownerObjectName(owner) };
+    try {
+      await far.connection.client.get(resources.configMaps, name, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    far.wake();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#keeper[Symbol.dispose]();
+    await this.#carrier[Symbol.asyncDispose]();
+    await this.#share[Symbol.asyncDispose]();
+  }
+}
