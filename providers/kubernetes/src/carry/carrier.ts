@@ -1,13 +1,13 @@
 import type { PodRef, ResolvedPod } from "@virtual-kubelet/core";
 import type { DeepReadonly, OwnerReference, Pod } from "@virtual-kubelet/kube-client";
 import type { FarNode } from "../far/far-node.ts";
-import type { FarReferences } from "../translate/references.ts";
+import type { Carried } from "./carried.ts";
 
 /** What {@link Carrier.provide} carries, and where to. */
 export interface CarryRequest {
   readonly ref: PodRef;
   readonly farNamespace: string;
-  readonly references: FarReferences;
+  readonly carried: Carried;
   /** Owner of what is created. */
   readonly ownerReference: OwnerReference;
   readonly resolved: ResolvedPod;

@@ -13,6 +13,7 @@ import {
 } from "@virtual-kubelet/core";
 import { ConflictError, isConflict, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
 import { resources, type DeepReadonly, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
+import type { Carried } from "../carry/carried.ts";
 import type { Carrier } from "../carry/carrier.ts";
 import type { FarNode } from "../far/far-node.ts";
 import { farPodName } from "../identity/names.ts";
@@ -20,8 +21,7 @@ import { ownPodRef } from "../identity/own-pod.ts";
 import { podStatusOf } from "../status/pod-status.ts";
 import { farChangesOf } from "../translate/far-changes.ts";
 import { farPodOf, type TranslationNote } from "../translate/far-pod.ts";
-import type { FarReferences } from "../translate/references.ts";
-import { readFacts } from "../translate/translation-facts.ts";
+import { readFacts, readServiceFacts } from "../translate/translation-facts.ts";
 
 /** Creates, finds, follows and deletes the far pods of one node. */
 export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
@@ -39,8 +39,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
     const ref = podRef(pod);
     const known = far.podOf(owner, ref.uid);
     if (known) return this.#carrier.adopt(ref, known);
-    const { pod: farPod, references, notes } = farPodOf(pod, await readFacts(pod, resolved, this.#node, signal), this.#node);
-    const ownerReference = await this.#provide(ref, references, resolved, signal);
+    const { pod: farPod, carried, notes } = farPodOf(pod, await readFacts(pod, resolved, this.#node, signal), this.#node);
+    const ownerReference = await this.#provide(ref, carried, resolved, signal);
     const object: Pod = { ...farPod, metadata: { ...farPod.metadata, ownerReferences: [ownerReference] } };
     try {
       await far.connection.client.create(resources.pods, object, { signal, answer: "metadata" });
@@ -55,9 +55,9 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
     const { client } = this.#node.far.connection;
     const ref = podRef(pod);
     const farPod = await this.#find(ref, signal);
-    const facts = await readFacts(pod, resolved, this.#node, signal);
-    const { patches, references } = farChangesOf(pod, farPod, facts, this.#node);
-    if (references.copies.length > 0 || references.podSecret) await this.#provide(ref, references, resolved, signal);
+    const facts = await readServiceFacts(resolved, this.#node, signal);
+    const { patches, carried } = farChangesOf(pod, farPod, facts, this.#node);
+    if (carried) await this.#provide(ref, carried, resolved, signal);
     for (const { subresource, patch } of patches) await client.patch(resources.pods, nameOf(farPod), patch, { signal, subresource });
   }
 
@@ -113,11 +113,11 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
     }
   }
 
-  async #provide(ref: PodRef, references: FarReferences, resolved: ResolvedPod, signal: AbortSignal) {
+  async #provide(ref: PodRef, carried: Carried, resolved: ResolvedPod, signal: AbortSignal) {
     const { far, owner, namespaces } = this.#node;
     const farNamespace = namespaces.toFar(ref.namespace);
     const ownerReference = await far.ownerReference(owner, farNamespace, signal);
-    await this.#carrier.provide({ ref, farNamespace, references, ownerReference, resolved }, signal);
+    await this.#carrier.provide({ ref, farNamespace, carried, ownerReference, resolved }, signal);
     return ownerReference;
   }
 

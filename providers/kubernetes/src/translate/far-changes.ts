@@ -1,10 +1,10 @@
 import type { Container, DeepReadonly, Patch, Pod, PodSpec } from "@virtual-kubelet/kube-client";
 import { compareQuantities, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { isDeepStrictEqual } from "node:util";
-import type { FarReferences } from "./references.ts";
+import type { Carried } from "../carry/carried.ts";
 import { readRecord, type CarriedRecord } from "./carried-record.ts";
 import { farTags } from "./far-metadata.ts";
-import { scopeOf } from "./far-pod.ts";
+import { carriedBy, scopeOf } from "./far-pod.ts";
 import { farEphemeralContainers } from "./far-spec.ts";
 import { farTolerations } from "./far-tolerations.ts";
 import type { TranslationContext, TranslationFacts } from "./scope.ts";
@@ -22,8 +22,8 @@ export interface FarPodPatch {
 export interface FarChanges {
   /** In the order in which to send them; empty if the far pod is up to date. */
   readonly patches: readonly FarPodPatch[];
-  /** What new ephemeral containers refer to. It has to exist before the patches are sent. */
-  readonly references: FarReferences;
+  /** Everything that the pod needs, if new ephemeral containers add to it. It has to be there before the patches are sent. */
+  readonly carried: Carried | undefined;
 }
 
 /**
@@ -36,10 +36,10 @@ export interface FarChanges {
 export function farChangesOf(
   home: DeepReadonly<Pod>,
   far: DeepReadonly<Pod>,
-  facts: TranslationFacts,
+  facts: Pick<TranslationFacts, "serviceVariables">,
   context: TranslationContext,
 ): FarChanges {
-  const scope = scopeOf(home, facts, context);
+  const scope = scopeOf(home, { claims: new Map(), ...facts }, context);
   const known = new Set(far.spec?.ephemeralContainers?.map(({ name }) => name));
   const added = farEphemeralContainers(scope).filter(({ name }) => !known.has(name));
   if (added.length > 0) scope.findings.throwRefused();
@@ -59,7 +59,7 @@ export function farChangesOf(
         : []),
       ...(resized ? [{ subresource: "resize" as const, patch: patchOf({ spec: resized }) }] : []),
     ],
-    references: added.length > 0 ? scope.references.all : { copies: [], podSecret: undefined },
+    carried: added.length > 0 ? carriedBy(home, context) : undefined,
   };
 }
 

@@ -18,13 +18,17 @@ export const containerFields: FieldTable<Container, ContainerScope> = {
   command: "keep",
   env: farEnv,
   envFrom: ({ envFrom }, { pod, path }) =>
-    envFrom?.map((source, index) => ({
-      ...source,
-      ...(source.configMapRef && {
-        configMapRef: pod.references.rename("ConfigMap", source.configMapRef, `${path}.envFrom[${index}].configMapRef`),
-      }),
-      ...(source.secretRef && { secretRef: pod.references.rename("Secret", source.secretRef, `${path}.envFrom[${index}].secretRef`) }),
-    })),
+    envFrom?.map((source, index) => {
+      const { configMapRef, secretRef } = source;
+      const fieldPath = `${path}.envFrom[${index}]`;
+      return {
+        ...source,
+        ...(configMapRef && {
+          configMapRef: pod.references.rename(configMapRef, { kind: "ConfigMap", fieldPath: `${fieldPath}.configMapRef` }),
+        }),
+        ...(secretRef && { secretRef: pod.references.rename(secretRef, { kind: "Secret", fieldPath: `${fieldPath}.secretRef` }) }),
+      };
+    }),
   image: "keep",
   imagePullPolicy: "keep",
   lifecycle: "keep",
@@ -80,14 +84,16 @@ function isNativeField(fieldPath: string): boolean {
 
 function farVariable(variable: EnvVar, path: string, { home, references }: Scope): EnvVar {
   const { configMapKeyRef, secretKeyRef, fieldRef } = variable.valueFrom ?? {};
+  const fieldPath = `${path}.valueFrom`;
   if (fieldRef && !isNativeField(fieldRef.fieldPath))
     return { name: variable.name, value: literal(resolveFieldRef(fieldRef.fieldPath, home, { hostIPs: [] })) };
-  if (configMapKeyRef)
-    return {
-      ...variable,
-      valueFrom: { configMapKeyRef: references.rename("ConfigMap", configMapKeyRef, `${path}.valueFrom.configMapKeyRef`) },
-    };
-  if (secretKeyRef)
-    return { ...variable, valueFrom: { secretKeyRef: references.rename("Secret", secretKeyRef, `${path}.valueFrom.secretKeyRef`) } };
+  if (configMapKeyRef) {
+    const renamed = references.rename(configMapKeyRef, { kind: "ConfigMap", fieldPath: `${fieldPath}.configMapKeyRef` });
+    return { ...variable, valueFrom: { configMapKeyRef: renamed } };
+  }
+  if (secretKeyRef) {
+    const renamed = references.rename(secretKeyRef, { kind: "Secret", fieldPath: `${fieldPath}.secretKeyRef` });
+    return { ...variable, valueFrom: { secretKeyRef: renamed } };
+  }
   return variable;
 }

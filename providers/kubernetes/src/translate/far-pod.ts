@@ -1,11 +1,12 @@
 import { podRef } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { Carried } from "../carry/carried.ts";
 import { farPodName } from "../identity/names.ts";
 import type { KubernetesReason } from "../reasons.ts";
 import { farTags } from "./far-metadata.ts";
 import { farEphemeralContainers, farSpec } from "./far-spec.ts";
 import { Findings, type FieldNote } from "./findings.ts";
-import { References, type FarReferences } from "./references.ts";
+import { References } from "./references.ts";
 import type { Scope, TranslationContext, TranslationFacts } from "./scope.ts";
 import { isTokenVolume } from "./token-volume.ts";
 
@@ -13,8 +14,8 @@ import { isTokenVolume } from "./token-volume.ts";
 export interface FarPod {
   /** The far pod, without `ownerReferences`. */
   readonly pod: Pod;
-  /** What the pod refers to, also in its ephemeral containers. */
-  readonly references: FarReferences;
+  /** What has to be there before the pod, also for its ephemeral containers. */
+  readonly carried: Carried;
   /** What is left out or changed, for events on the home pod. */
   readonly notes: readonly TranslationNote[];
 }
@@ -47,20 +48,19 @@ export function farPodOf(pod: DeepReadonly<Pod>, facts: TranslationFacts, contex
       },
       spec,
     },
-    references: scope.references.all,
+    carried: scope.references.carried,
     notes: notesOf(scope.findings.notes),
   };
 }
 
 /**
- * Returns what a pod that already runs needs in the far namespace, also for its ephemeral containers. Refuses nothing: a pod that was
- * accepted once keeps what it has.
+ * Returns what has to be in the far cluster for a pod that runs there. Refuses nothing: a pod that was accepted once keeps what it has.
  */
-export function farReferencesOf(pod: DeepReadonly<Pod>, context: TranslationContext): FarReferences {
+export function carriedBy(pod: DeepReadonly<Pod>, context: TranslationContext): Carried {
   const scope = scopeOf(pod, { claims: new Map() }, context);
   farSpec(scope);
   farEphemeralContainers(scope);
-  return scope.references.all;
+  return scope.references.carried;
 }
 
 /** One event for all that is left out. */

@@ -33,7 +33,10 @@ export const podSpecFields: FieldTable<PodSpec, Scope> = {
   hostname: farHostname,
   hostnameOverride: "keep",
   imagePullSecrets: ({ imagePullSecrets }, { references }) =>
-    imagePullSecrets?.map((secret, index) => references.rename("Secret", secret, `spec.imagePullSecrets[${index}]`)),
+    imagePullSecrets?.map((secret, index) =>
+      // A kubelet pulls without a secret that is missing.
+      references.rename(secret, { kind: "Secret", fieldPath: `spec.imagePullSecrets[${index}]`, optional: true }),
+    ),
   initContainers: ({ initContainers }, pod) =>
     initContainers?.map((container, index) => farContainer(container, { pod, path: `spec.initContainers[${index}]` })),
   // The far scheduler chooses.
@@ -98,9 +101,10 @@ export function farEphemeralContainers(pod: Scope): EphemeralContainer[] {
 function farHostname({ hostname }: PodSpec, { home, findings }: Scope): string {
   if (hostname) return hostname;
   const { name = "" } = home.metadata ?? {};
+  const farName = name.replaceAll(".", "-").slice(0, maxHostnameLength).replace(/-+$/, "");
   if (name.includes("."))
-    findings.note("metadata.name", "the hostname has dashes in place of the name's dots; set spec.hostname for another");
-  return name.replaceAll(".", "-").slice(0, maxHostnameLength).replace(/-+$/, "");
+    findings.note("metadata.name", `the hostname is ${farName}, without the name's dots; set spec.hostname for another`);
+  return farName;
 }
 
 function farPriorityClass({ priorityClassName, priority = 0 }: PodSpec, { context, findings }: Scope): string | undefined {

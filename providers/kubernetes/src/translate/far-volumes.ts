@@ -1,3 +1,4 @@
+import type { FarVolumeSource } from "../claims/far-volume-source.ts";
 import type { Findings } from "./findings.ts";
 import { applyTable, type FieldTable } from "./field-table.ts";
 import type { Scope, Volume } from "./scope.ts";
@@ -23,7 +24,7 @@ function withSecret<K extends keyof Volume>(kind: K): (volume: Volume, scope: Vo
     const reference = source[field];
     if (!reference) return volume[kind];
     // The source with another name in it.
-    return { ...source, [field]: pod.references.rename("Secret", reference, `${path}.${kind}.${field}`) } as Volume[K];
+    return { ...source, [field]: pod.references.rename(reference, { kind: "Secret", fieldPath: `${path}.${kind}.${field}` }) } as Volume[K];
   };
 }
 
@@ -45,15 +46,19 @@ export const volumeFields: FieldTable<Volume, VolumeScope> = {
   awsElasticBlockStore: "keep",
   azureDisk: "keep",
   azureFile: ({ azureFile }, { pod, path }) =>
-    azureFile && { ...azureFile, secretName: pod.references.farName("Secret", azureFile.secretName, `${path}.azureFile.secretName`) },
+    azureFile && {
+      ...azureFile,
+      secretName: pod.references.copyOf(azureFile.secretName, { kind: "Secret", fieldPath: `${path}.azureFile.secretName` }),
+    },
   cephfs: withSecret("cephfs"),
   cinder: withSecret("cinder"),
-  configMap: ({ configMap }, { pod, path }) => configMap && pod.references.rename("ConfigMap", configMap, `${path}.configMap`),
+  configMap: ({ configMap }, { pod, path }) =>
+    configMap && pod.references.rename(configMap, { kind: "ConfigMap", fieldPath: `${path}.configMap` }),
   csi: withSecret("csi"),
   // Becomes a volume of the pod's secret.
   downwardAPI: "drop",
   emptyDir: "keep",
-  // Becomes a volume of the claim that the home cluster has made for it.
+  // Becomes a volume of the claim that the home cluster has created for it.
   ephemeral: "drop",
   fc: "keep",
   flexVolume: withSecret("flexVolume"),
@@ -64,7 +69,7 @@ export const volumeFields: FieldTable<Volume, VolumeScope> = {
   hostPath: "keep",
   image: "keep",
   iscsi: withSecret("iscsi"),
-  nfs: "keep",
+  nfs: farShare,
   persistentVolumeClaim: farClaim,
   photonPersistentDisk: "keep",
   portworxVolume: "keep",
@@ -78,18 +83,18 @@ export const volumeFields: FieldTable<Volume, VolumeScope> = {
 };
 
 /** How each source of a projected volume travels: those that only this pod has become sources of the pod's secret. */
-export const projectionFields: FieldTable<Projection, VolumeScope & { readonly source: number; readonly volume: string }> = {
+export const projectionFields: FieldTable<Projection, VolumeScope & { readonly volume: string }> = {
   clusterTrustBundle: "drop",
-  configMap: ({ configMap }, { pod, path }) => configMap && pod.references.rename("ConfigMap", configMap, `${path}.configMap`),
+  configMap: ({ configMap }, { pod, path }) =>
+    configMap && pod.references.rename(configMap, { kind: "ConfigMap", fieldPath: `${path}.configMap` }),
   downwardAPI: "drop",
   podCertificate: ({ podCertificate }, { pod, path }) => {
     if (podCertificate) refuseCertificate(pod.findings, path);
     return undefined;
   },
-  secret: ({ secret, serviceAccountToken, downwardAPI, clusterTrustBundle }, { pod, path, source, volume }) => {
-    if (secret) return pod.references.rename("Secret", secret, `${path}.secret`);
-    const add = (items: readonly { readonly path: string; readonly mode?: number | undefined }[]): KeyToPath[] =>
-      addPodFiles(pod, { volume, source, items });
+  secret: ({ secret, serviceAccountToken, downwardAPI, clusterTrustBundle }, { pod, path, volume }) => {
+    if (secret) return pod.references.rename(secret, { kind: "Secret", fieldPath: `${path}.secret` });
+    const add = (items: readonly Pick<DownwardItem, "path" | "mode">[]): KeyToPath[] => addPodFiles(pod, volume, items);
     if (serviceAccountToken) return { name: pod.references.podSecret, items: add([{ path: serviceAccountToken.path }]) };
     if (downwardAPI) return { name: pod.references.podSecret, items: add(downwardAPI.items ?? []) };
     if (clusterTrustBundle)
@@ -115,29 +120,43 @@ export function farVolumes(pod: Scope): Volume[] | undefined {
 }
 
 function farSecret({ name, secret, downwardAPI }: Volume, { pod, path }: VolumeScope): Volume["secret"] {
-  if (secret?.secretName)
-    return { ...secret, secretName: pod.references.farName("Secret", secret.secretName, `${path}.secret.secretName`) };
+  if (secret?.secretName) {
+    const { secretName, optional } = secret;
+    return {
+      ...secret,
+      secretName: pod.references.copyOf(secretName, { kind: "Secret", fieldPath: `${path}.secret.secretName`, optional }),
+    };
+  }
   if (!downwardAPI) return secret;
   const { defaultMode, items = [] } = downwardAPI;
   return {
     secretName: pod.references.podSecret,
-    items: addPodFiles(pod, { volume: name, source: 0, items }),
+    items: addPodFiles(pod, name, items),
     ...(defaultMode !== undefined && { defaultMode }),
   };
 }
 
-function farClaim({ name, persistentVolumeClaim, ephemeral }: Volume, { pod, path }: VolumeScope): Volume["persistentVolumeClaim"] {
+/** The far source of a volume for a claim. A claim without one is refused. */
+function claimedSource({ name, persistentVolumeClaim, ephemeral }: Volume, { pod, path }: VolumeScope): FarVolumeSource | undefined {
   if (!persistentVolumeClaim && !ephemeral) return undefined;
-  const claimName = pod.facts.claims.get(name);
-  if (claimName === undefined) {
-    const field = persistentVolumeClaim ? "persistentVolumeClaim" : "ephemeral";
+  const source = pod.facts.claims.get(name);
+  if (!source)
     pod.findings.refuse(
-      `${path}.${field}`,
-      "its claim has no counterpart in the far cluster; use a StorageClass whose provisioner is the one of claims.provisioner",
+      `${path}.${persistentVolumeClaim ? "persistentVolumeClaim" : "ephemeral"}`,
+      "its claim has no counterpart in the far cluster; use a StorageClass with the provisioner of claims.provisioner",
     );
-    return undefined;
-  }
-  return { claimName, ...(persistentVolumeClaim?.readOnly && { readOnly: true }) };
+  return source;
+}
+
+function farClaim(volume: Volume, scope: VolumeScope): Volume["persistentVolumeClaim"] {
+  const source = claimedSource(volume, scope);
+  return source && "persistentVolumeClaim" in source ? { ...source.persistentVolumeClaim } : undefined;
+}
+
+/** A share that the pod names, or that is behind its claim. */
+function farShare(volume: Volume, { pod }: VolumeScope): Volume["nfs"] {
+  const source = pod.facts.claims.get(volume.name);
+  return source && "nfs" in source ? { ...source.nfs } : volume.nfs;
 }
 
 function farProjected({ name, projected }: Volume, { pod, path }: VolumeScope): Projected | undefined {
@@ -146,26 +165,14 @@ function farProjected({ name, projected }: Volume, { pod, path }: VolumeScope): 
     const sourcePath = `${path}.projected.sources[${index}]`;
     const onUnknown = (field: string): void =>
       pod.findings.refuse(`${sourcePath}.${field}`, "this version does not know the source; remove it or use a newer version");
-    return applyTable(source, projectionFields, { scope: { pod, path: sourcePath, source: index, volume: name }, onUnknown });
+    return applyTable(source, projectionFields, { scope: { pod, path: sourcePath, volume: name }, onUnknown });
   });
   return { ...projected, ...(sources && { sources }) };
 }
 
-/** Adds keys to the pod's secret. @returns the items that mount them */
-function addPodFiles(
-  { references }: Scope,
-  files: {
-    readonly volume: string;
-    readonly source: number;
-    readonly items: readonly Pick<DownwardItem, "path" | "mode">[];
-  },
-): KeyToPath[] {
-  return files.items.map(({ path, mode }, item) => {
-    // A volume's name has no dot.
-    const key = `${files.volume}.${files.source}-${item}`;
-    references.addFile({ key, volume: files.volume, path });
-    return { key, path, ...(mode !== undefined && { mode }) };
-  });
+/** Adds files of a volume to the pod's own secret. @returns the items that mount them */
+function addPodFiles({ references }: Scope, volume: string, items: readonly Pick<DownwardItem, "path" | "mode">[]): KeyToPath[] {
+  return items.map(({ path, mode }) => ({ key: references.addFile(volume, path), path, ...(mode !== undefined && { mode }) }));
 }
 
 function refuseCertificate(findings: Findings, path: string): void {

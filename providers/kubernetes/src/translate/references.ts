@@ -1,44 +1,26 @@
 import type { PodRef } from "@virtual-kubelet/core";
+import { podFileKey, type Carried, type CarriedReference, type PodFile } from "../carry/carried.ts";
+import type { CarryConfig } from "../config/carry.ts";
 import { matchesObject } from "../config/pattern.ts";
 import { copyName, podSecretName } from "../identity/names.ts";
-import type { CarryConfig } from "../config/carry.ts";
 import type { FarOwner } from "../identity/tags.ts";
 import type { Findings } from "./findings.ts";
 
-/** A config map or secret of the home pod's namespace that has a copy in the far namespace. */
-export interface CopyReference {
-  readonly kind: "ConfigMap" | "Secret";
-  /** Name in the home namespace. */
-  readonly name: string;
-  /** Name of the copy. */
-  readonly farName: string;
-  /** The first field that refers to it, such as `spec.volumes[0].configMap.name`. */
+/** One field of a pod that names a config map or secret. */
+export interface NamingField {
+  readonly kind: CarriedReference["kind"];
+  /** Such as `spec.volumes[0].configMap.name`. */
   readonly fieldPath: string;
+  /** Whether the pod starts without the object. Default: `false`. */
+  readonly optional?: boolean | undefined;
 }
 
-/** A file that only this pod has: a key of the pod's own secret. */
-export interface FileReference {
-  /** Key in the secret. */
-  readonly key: string;
-  /** Volume of the home pod. */
-  readonly volume: string;
-  /** Path of the file in that volume. */
-  readonly path: string;
-}
-
-/** What a far pod needs in its namespace before it can start. */
-export interface FarReferences {
-  readonly copies: readonly CopyReference[];
-  /** The pod's own secret; `undefined` if the pod has no files of its own. */
-  readonly podSecret: { readonly name: string; readonly files: readonly FileReference[] } | undefined;
-}
-
-/** Renames a pod's references, and collects what they refer to. */
+/** Renames a pod's references to their copies, and collects what has to be carried. */
 export class References {
-  readonly #copies = new Map<string, CopyReference>();
-  readonly #files: FileReference[] = [];
   /** Name of the pod's own secret. */
   readonly podSecret: string;
+  readonly #references = new Map<string, CarriedReference>();
+  readonly #files = new Map<string, PodFile>();
   readonly #owner: FarOwner;
   readonly #namespace: string;
   readonly #carry: CarryConfig;
@@ -52,40 +34,42 @@ export class References {
     this.#findings = findings;
   }
 
-  /** Without duplicates, in the order of their fields. */
-  get all(): FarReferences {
-    return {
-      copies: [...this.#copies.values()],
-      podSecret: this.#files.length === 0 ? undefined : { name: this.podSecret, files: this.#files },
-    };
+  /** Without duplicates, in the order of the fields. */
+  get carried(): Carried {
+    return { references: [...this.#references.values()], files: [...this.#files.values()] };
   }
 
-  /** Adds a key to the pod's own secret. */
-  addFile(file: FileReference): void {
-    this.#files.push(file);
+  /** Adds a file to the pod's own secret. @returns its key */
+  addFile(volume: string, path: string): string {
+    const key = podFileKey(volume, path);
+    this.#files.set(key, { volume, path, key });
+    return key;
   }
 
   /** Returns a reference with the name of the copy. One without a name, which the API allows, stays as it is. */
-  rename<R extends { name?: string | undefined }>(kind: CopyReference["kind"], reference: R, fieldPath: string): R {
-    return reference.name ? { ...reference, name: this.farName(kind, reference.name, `${fieldPath}.name`) } : reference;
+  rename<R extends { name?: string | undefined; optional?: boolean | undefined }>(reference: R, field: NamingField): R {
+    const { name, optional } = reference;
+    return name ? { ...reference, name: this.copyOf(name, { optional, ...field, fieldPath: `${field.fieldPath}.name` }) } : reference;
   }
 
   /** Returns the name of the copy. An object that the configuration excludes is refused. */
-  farName(kind: CopyReference["kind"], name: string, fieldPath: string): string {
-    const known = this.#copies.get(`${kind}/${name}`);
-    if (known) return known.farName;
-    const [setting, patterns, words] =
-      kind === "ConfigMap"
-        ? (["carry.configMaps", this.#carry.configMaps, "config map"] as const)
-        : (["carry.secrets", this.#carry.secrets, "secret"] as const);
-    const fullName = `${this.#namespace}/${name}`;
-    if (!matchesObject(patterns, { namespace: this.#namespace, name }))
-      this.#findings.refuse(
-        fieldPath,
-        `the ${words} ${fullName} stays in the home cluster; a pattern in ${setting} that matches it lets it travel`,
-      );
-    const farName = copyName(this.#owner, kind, { namespace: this.#namespace, name });
-    this.#copies.set(`${kind}/${name}`, { kind, name, farName, fieldPath });
-    return farName;
+  copyOf(name: string, { kind, fieldPath, optional = false }: NamingField): string {
+    const object = { namespace: this.#namespace, name };
+    const id = `${kind}/${name}`;
+    const known = this.#references.get(id);
+    if (!known) this.#check(object, kind, fieldPath);
+    // The pod waits for an object that one of its fields needs.
+    this.#references.set(id, known ? { ...known, optional: known.optional && optional } : { kind, ...object, optional, fieldPath });
+    return copyName(this.#owner, kind, object);
+  }
+
+  #check(object: { readonly namespace: string; readonly name: string }, kind: CarriedReference["kind"], fieldPath: string): void {
+    const [setting, words] = kind === "ConfigMap" ? (["configMaps", "config map"] as const) : (["secrets", "secret"] as const);
+    if (matchesObject(this.#carry[setting], object)) return;
+    const fullName = `${object.namespace}/${object.name}`;
+    this.#findings.refuse(
+      fieldPath,
+      `the ${words} ${fullName} stays in the home cluster; a pattern in carry.${setting} that matches it lets it travel`,
+    );
   }
 }

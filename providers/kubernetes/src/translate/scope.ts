@@ -1,5 +1,6 @@
 import type { Pod, PodSpec, Container } from "@virtual-kubelet/kube-client";
 import type { ResolvedEnvVar } from "@virtual-kubelet/core";
+import type { ClaimedVolumes } from "../claims/far-volume-source.ts";
 import type { KubernetesConfig } from "../config.ts";
 import type { NamespaceMap } from "../identity/namespaces.ts";
 import type { FarOwner } from "../identity/tags.ts";
@@ -20,8 +21,7 @@ export interface TranslationContext {
 
 /** Facts about a pod that only the home cluster knows, read before the translation. */
 export interface TranslationFacts {
-  /** Names of the far claims for volumes of type persistentVolumeClaim and ephemeral, by the volume's name. */
-  readonly claims: ReadonlyMap<string, string>;
+  readonly claims: ClaimedVolumes;
   /** The variables of home's services, as a kubelet of the home cluster would set them. Default: none are needed. */
   readonly serviceVariables?: readonly ResolvedEnvVar[] | undefined;
 }
