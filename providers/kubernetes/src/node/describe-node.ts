@@ -63,7 +63,8 @@ export function capacityProblem(facts: FarFacts, config: Config): string | undef
   return resourcesOf(facts, selectedNodes(facts, config), config).problem;
 }
 
-function selectedNodes({ nodes }: FarFacts, { scheduling }: Config): readonly SelectedNode[] | undefined {
+/** The far nodes that the virtual node stands for; `undefined` if they may not be listed. */
+export function selectedNodes({ nodes }: FarFacts, { scheduling }: Config): readonly SelectedNode[] | undefined {
   if (!nodes) return undefined;
   // A virtual node for a single far node shows its taints instead of leaving it out.
   return scheduling.farNode === undefined ? selectFarNodes(nodes, scheduling) : matchingNodes(nodes, scheduling);

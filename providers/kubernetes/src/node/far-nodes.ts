@@ -72,10 +72,16 @@ function toSelected(node: DeepReadonly<Node>): SelectedNode {
   return { name, node, state: node.spec?.unschedulable ? "cordoned" : "ready", problem };
 }
 
+/** Why the far node is not ready, in its own words if it has some; `undefined` if it is. */
+export function readinessProblem({ status }: DeepReadonly<Node>): string | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True" ? undefined : ready?.message || ready?.reason || "has not reported that it is ready";
+}
+
 function problemOf(node: DeepReadonly<Node>): string | undefined {
   if (node.metadata?.deletionTimestamp !== undefined) return "is being deleted";
-  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
-  if (ready?.status !== "True") return ready?.message || ready?.reason || "has not reported that it is ready";
+  const unready = readinessProblem(node);
+  if (unready !== undefined) return unready;
   const taint = hardTaints(node).find((each) => isAboutState(each) && each.key !== cordonTaint && each.key !== memoryPressureTaint);
   return taint && `has the taint ${taint.key}`;
 }

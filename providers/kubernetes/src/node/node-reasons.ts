@@ -1,7 +1,13 @@
 import type { ReasonInfo } from "@virtual-kubelet/core";
 
-/** Reasons of the condition `virtual-kubelet.io/FarNodes`. */
-export type NodeReason = "FarNodesReady" | "NoFarNodeReady" | "NoFarNodeSelected" | "FarNodesNotListed" | "CapacityUnknown";
+/** Reasons of the condition `virtual-kubelet.io/FarNodes`, and of events on the virtual node. */
+export type NodeReason =
+  | "FarNodesReady"
+  | "NoFarNodeReady"
+  | "NoFarNodeSelected"
+  | "FarNodesNotListed"
+  | "CapacityUnknown"
+  | "FarNodesCountedTwice";
 
 const nodeCondition = ["nodeCondition"] as const;
 
@@ -31,5 +37,11 @@ export const nodeReasons: Readonly<Record<NodeReason, ReasonInfo>> = {
     on: nodeCondition,
     meaning: "Neither far nodes nor quotas nor the configuration say how much the node has. It takes no pods.",
     remedy: "The message says what is missing. Grant the right, add it to a quota, or set node.capacity.",
+  },
+  FarNodesCountedTwice: {
+    on: ["nodeEvent"],
+    meaning:
+      "Two virtual nodes of the program select the same far nodes. Both offer their capacity, so that pods can wait in the far cluster.",
+    remedy: "Give each virtual node its own scheduling.nodeSelector.",
   },
 };
