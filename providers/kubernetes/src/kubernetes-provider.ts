@@ -5,6 +5,7 @@ import type {
   ContainerLogs,
   DeletePodOptions,
   ExecResult,
+  NodeDescription,
   PodChanges,
   PodRef,
   PodUpdate,
@@ -21,7 +22,10 @@ import { createPodAccess } from "./access/pod-access.ts";
 import { Carrier } from "./carry/carrier.ts";
 import type { FarNode } from "./far/far-node.ts";
 import { ownerObjectName } from "./identity/names.ts";
+import { NodeWatch } from "./node/node-watch.ts";
+import type { SharedSelections } from "./node/shared-selections.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
+import { checkRights } from "./rights/check-rights.ts";
 
 /** Time for which pods run on while the far API server restarts. */
 const pingToleranceMs = 40_000;
@@ -34,13 +38,18 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   readonly #carrier: Carrier;
   readonly #keeper: PodKeeper;
   readonly #access: ContainerAccess;
+  readonly #watch: NodeWatch;
 
-  /** @param share - of the connection, which is let go at the end */
-  constructor(node: FarNode, share: AsyncDisposable) {
+  /**
+   * @param share - of the connection, which is let go at the end
+   * @param selections - of all nodes of the process
+   */
+  constructor(node: FarNode, share: AsyncDisposable, selections: SharedSelections) {
     this.#node = node;
     this.#share = share;
     this.#carrier = new Carrier(node);
     this.#keeper = new PodKeeper(node, this.#carrier);
+    this.#watch = new NodeWatch(node, selections);
     this.#access = createPodAccess({ far: node.far, owner: node.owner, clock: node.host.clock });
   }
 
@@ -98,10 +107,28 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
       if (!isNotFound(error)) throw error;
     }
     far.wake();
+    await this.#watch.checkFarNode(signal);
+  }
+
+  /** Only reads: asks the far cluster about each right, and whether the capacity is known. */
+  async checkAccess(signal: AbortSignal): Promise<void> {
+    const { far, config, namespaces } = this.#node;
+    await checkRights(far.connection.client, config, namespaces.only, signal);
+    await this.#watch.checkFarNode(signal);
+    await this.#watch.checkCapacity(signal);
+  }
+
+  configureNode(signal: AbortSignal): Promise<NodeDescription> {
+    return this.#watch.describe(signal);
+  }
+
+  notifyNodeStatus(listener: () => void): void {
+    this.#watch.listen(listener);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keeper[Symbol.dispose]();
+    await this.#watch[Symbol.asyncDispose]();
     await this.#carrier[Symbol.asyncDispose]();
     await this.#share[Symbol.asyncDispose]();
   }

@@ -5,11 +5,14 @@ import type { ConnectionConfig } from "./config/connection.ts";
 import { connect, type ConnectOptions } from "./far/connect.ts";
 import type { FarConnection } from "./far/far-cluster.ts";
 import { farMetrics } from "./far/far-metrics.ts";
-import { SharedClusters } from "./far/shared-clusters.ts";
+import { SharedClusters, type FarClusterShare } from "./far/shared-clusters.ts";
 import { WatchedCluster } from "./far/watched-cluster.ts";
 import { namespaceMap } from "./identity/namespaces.ts";
 import { KubernetesProvider } from "./kubernetes-provider.ts";
+import { configOfNode, discoverNodes } from "./node/discover-nodes.ts";
+import { SharedSelections } from "./node/shared-selections.ts";
 import { reasons } from "./reasons.ts";
+import { farManifest } from "./rights/far-manifest.ts";
 
 /** Everything, because it is a cluster that runs the pods. What a single cluster does not allow, its own admission refuses. */
 const capabilities: Capabilities = {
@@ -59,6 +62,11 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
   // oxlint-disable-next-line node/no-process-env -- credential commands inherit it; the option is there for callers with another one
   const env = options.env ?? process.env;
   const clusters = new SharedClusters();
+  const selections = new SharedSelections();
+  const acquire = (host: WatchHost, config: KubernetesConfig): Promise<FarClusterShare> => {
+    const key = JSON.stringify([config.cluster.kubeconfig, config.cluster.context, host.clusterId, config.namespaces]);
+    return clusters.acquire(key, () => watch(host, config, open, env));
+  };
   return {
     name: "kubernetes",
     aliases: ["cluster"],
@@ -72,16 +80,29 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
         throw new InvalidInputError(
           "the id of the home cluster is not known, by which its pods are told apart in the far cluster: set cluster.id, or let the program read the namespace kube-system",
         );
-      const key = JSON.stringify([config.cluster.kubeconfig, config.cluster.context, clusterId, config.namespaces]);
-      const share = await clusters.acquire(key, () => watch(host, config, open, env));
+      const share = await acquire(host, config);
       const namespaces = namespaceMap(config.namespaces, share.far.connection.namespace);
-      return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share);
+      return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share, selections);
+    },
+    backEndManifest: (config, { nodeName }) => farManifest(config, nodeName),
+    discoverNodes(host, config) {
+      if (!config.node.each) return undefined;
+      return {
+        async *discover(signal) {
+          await using share = await acquire(host, config);
+          yield* discoverNodes({ far: share.far, config, clock: host.clock }, signal);
+        },
+        configOf: (name) => configOfNode(config, name),
+      };
     },
   };
 }
 
+/** What a connection needs of the host of a node, or of the discovery of nodes. */
+type WatchHost = Pick<ProviderHost, "clusterId" | "clock" | "random" | "logger" | "metrics">;
+
 async function watch(
-  host: ProviderHost,
+  host: WatchHost,
   config: KubernetesConfig,
   open: (config: ConnectionConfig, options: ConnectOptions) => Promise<FarConnection>,
   env: Readonly<Record<string, string | undefined>>,

@@ -1,10 +1,12 @@
 import type { ReasonCatalogue } from "@virtual-kubelet/core";
+import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
-export type KubernetesReason = "NotCarried";
+export type KubernetesReason = NodeReason | "NotCarried";
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
+  ...nodeReasons,
   NotCarried: {
     on: ["podEvent"],
     meaning: "The pod in the far cluster lacks the fields in the message, or has them in another form.",

@@ -75,10 +75,18 @@ export class WatchedCluster implements FarCluster {
   }
 
   nodes(): Promise<Store<Node> | undefined> {
-    return (this.#nodes ??= this.#watchNodes().catch((error: unknown) => {
-      this.#nodes = undefined;
-      throw error;
-    }));
+    this.#nodes ??= this.#watchNodes().then(
+      (store) => {
+        // The right may be granted later.
+        if (!store) this.#nodes = undefined;
+        return store;
+      },
+      (error: unknown) => {
+        this.#nodes = undefined;
+        throw error;
+      },
+    );
+    return this.#nodes;
   }
 
   onPodChange(owner: FarOwner, listener: (change: StoreChange<Pod>) => void): Disposable {

@@ -1,6 +1,6 @@
-import { systemRandom, type Clock } from "@virtual-kubelet/clock";
+import { systemRandom } from "@virtual-kubelet/clock";
 import type { PodEvent, PodRef, PodUpdate, Provider, ProviderHost, ResolvedPod } from "@virtual-kubelet/core";
-import { startApiServer, VirtualClock, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { startApiServer, VirtualClock, type ApiServer, type ClientUser } from "@virtual-kubelet/embedded-apiserver";
 import { NotFoundError } from "@virtual-kubelet/errdefs";
 import {
   createKubeClient,
@@ -20,7 +20,8 @@ export interface FarRig extends AsyncDisposable {
   readonly server: ApiServer;
   /** The far cluster's administrator. */
   readonly client: KubeClient;
-  readonly clock: Clock;
+  readonly clock: VirtualClock;
+  readonly connection: FarConnection;
   /** Opens the provider of a node. All nodes share one definition. */
   open(options?: OpenOptions): Promise<OpenedNode>;
 }
@@ -48,12 +49,17 @@ export interface FarRigOptions {
   /** Wraps the transport of the providers, such as for faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly clock?: VirtualClock;
+  /** User of the providers. Default: the far cluster's administrator. */
+  readonly user?: ClientUser;
+  /** Objects of the far cluster. */
+  readonly objects?: readonly object[];
 }
 
 /** Starts a far cluster without nodes and without a scheduler, so that tests play the kubelet. */
-export async function startFarRig({ wrap = (transport) => transport, clock = new VirtualClock() }: FarRigOptions = {}): Promise<FarRig> {
-  const server = await startApiServer({ listen: false, controllers: false, clock });
-  const transport = wrap(server.transport());
+export async function startFarRig(options: FarRigOptions = {}): Promise<FarRig> {
+  const { wrap = (transport) => transport, clock = new VirtualClock(), user, objects = [] } = options;
+  const server = await startApiServer({ listen: false, controllers: false, clock, objects });
+  const transport = wrap(server.transport(user));
   const connection: FarConnection = {
     client: createKubeClient(transport, { clock }),
     namespace: undefined,
@@ -66,6 +72,7 @@ export async function startFarRig({ wrap = (transport) => transport, clock = new
     server,
     client: createKubeClient(server.transport(), { clock }),
     clock,
+    connection,
     async open({ nodeName = "far-1", clusterId = "home-1", config = {}, pods = [], host = {} } = {}) {
       const events: { ref: PodRef; event: PodEvent }[] = [];
       const updates: PodUpdate[] = [];

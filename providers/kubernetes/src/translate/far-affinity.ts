@@ -14,18 +14,31 @@ type Constraint = NonNullable<PodSpec["topologySpreadConstraints"]>[number];
 const namespaceNameLabel = "kubernetes.io/metadata.name";
 
 /**
- * Returns the far pod's affinity. That for nodes stays at home, because the virtual node has satisfied it; that between pods is for the
- * pods of the far cluster, or left out.
+ * Returns the far pod's affinity. That for nodes stays at home, because the virtual node has satisfied it; only a virtual node for a single
+ * far node adds one. That between pods is for the pods of the far cluster, or left out.
  */
-export function farAffinity({ affinity }: PodSpec, scope: Scope): Affinity | undefined {
+export function farAffinity(spec: PodSpec, scope: Scope): Affinity | undefined {
+  const affinity = { ...farNodeAffinity(scope), ...farAffinityOfPods(spec, scope) };
+  return Object.keys(affinity).length > 0 ? affinity : undefined;
+}
+
+/** Affinity to the only far node, if there is one. The field, because a node can have any label. */
+function farNodeAffinity({ context: { config } }: Scope): Pick<Affinity, "nodeAffinity"> {
+  const { farNode } = config.scheduling;
+  if (farNode === undefined) return {};
+  const term = { matchFields: [{ key: "metadata.name", operator: "In", values: [farNode] }] };
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } };
+}
+
+function farAffinityOfPods({ affinity }: PodSpec, scope: Scope): Pick<Affinity, "podAffinity" | "podAntiAffinity"> {
   if (scope.context.config.scheduling.podAffinity === "drop") {
     for (const field of ["podAffinity", "podAntiAffinity"] as const)
       if (affinity?.[field]) scope.findings.note(`spec.affinity.${field}`, "left out; scheduling.podAffinity: carry keeps it");
-    return undefined;
+    return {};
   }
   const podAffinity = farPodAffinity(affinity?.podAffinity, "spec.affinity.podAffinity", scope);
   const podAntiAffinity = farPodAffinity(affinity?.podAntiAffinity, "spec.affinity.podAntiAffinity", scope);
-  return podAffinity || podAntiAffinity ? { ...(podAffinity && { podAffinity }), ...(podAntiAffinity && { podAntiAffinity }) } : undefined;
+  return { ...(podAffinity && { podAffinity }), ...(podAntiAffinity && { podAntiAffinity }) };
 }
 
 function farPodAffinity(affinity: PodAffinity | undefined, path: string, scope: Scope): PodAffinity | undefined {
