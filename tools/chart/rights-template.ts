@@ -10,7 +10,6 @@ const conditions = [
   "drains",
   "readsClusterId",
   "provisionsVolumes",
-  "discoversNodes",
   "tokenReviews",
   "subjectAccessReviews",
   "servingCertificate",
@@ -36,7 +35,6 @@ function needsFor(on: ReadonlySet<Condition>): AccessNeeds {
     nodes: [
       { name: names.kept, onShutdown: on.has("drains") ? "drain" : "keep" },
       { name: names.deleted, onShutdown: on.has("deletes") ? "delete" : "keep" },
-      ...(on.has("discoversNodes") ? [{ name: "NODES-OF-THE-BACK-END", onShutdown: "keep", discovers: true } as const] : []),
     ],
     readsClusterId: on.has("readsClusterId"),
     provisionsVolumes: on.has("provisionsVolumes"),

@@ -44,17 +44,6 @@
   resources: ["storageclasses"]
   verbs: ["get"]
 {{- end }}
-{{- if .discoversNodes }}
-- apiGroups: [""]
-  resources: ["nodes"]
-  verbs: ["get","list","watch","patch"]
-- apiGroups: [""]
-  resources: ["nodes/status"]
-  verbs: ["patch"]
-- apiGroups: [""]
-  resources: ["nodes"]
-  verbs: ["delete"]
-{{- end }}
 {{- if .tokenReviews }}
 - apiGroups: ["authentication.k8s.io"]
   resources: ["tokenreviews"]
@@ -110,14 +99,6 @@
 - apiGroups: ["coordination.k8s.io"]
   resources: ["leases"]
   resourceNames: {{ toJson .deletedNodes }}
-  verbs: ["delete"]
-{{- end }}
-{{- if .discoversNodes }}
-- apiGroups: ["coordination.k8s.io"]
-  resources: ["leases"]
-  verbs: ["get","update"]
-- apiGroups: ["coordination.k8s.io"]
-  resources: ["leases"]
   verbs: ["delete"]
 {{- end }}
 {{- end -}}

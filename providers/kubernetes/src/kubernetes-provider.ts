@@ -26,9 +26,16 @@ import { NodeWatch } from "./node/node-watch.ts";
 import type { SharedSelections } from "./node/shared-selections.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { checkRights } from "./rights/check-rights.ts";
+import type { ServiceMirrors } from "./services/service-mirrors.ts";
 
 /** Time for which pods run on while the far API server restarts. */
 const pingToleranceMs = 40_000;
+
+/** What the virtual nodes of a process share, besides their connections. */
+export interface SharedParts {
+  readonly selections: SharedSelections;
+  readonly mirrors: ServiceMirrors;
+}
 
 /** Runs pods in another cluster; `docs/adr/0024-another-cluster-as-a-node.md` shows the parts. */
 export class KubernetesProvider implements Provider, AsyncDisposable {
@@ -39,17 +46,20 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   readonly #keeper: PodKeeper;
   readonly #access: ContainerAccess;
   readonly #watch: NodeWatch;
+  readonly #mirrors: ServiceMirrors;
+  #mirror: AsyncDisposable | undefined;
 
   /**
    * @param share - of the connection, which is let go at the end
-   * @param selections - of all nodes of the process
+   * @param shared - what all nodes of the process share
    */
-  constructor(node: FarNode, share: AsyncDisposable, selections: SharedSelections) {
+  constructor(node: FarNode, share: AsyncDisposable, shared: SharedParts) {
     this.#node = node;
     this.#share = share;
     this.#carrier = new Carrier(node);
     this.#keeper = new PodKeeper(node, this.#carrier);
-    this.#watch = new NodeWatch(node, selections);
+    this.#watch = new NodeWatch(node, shared.selections);
+    this.#mirrors = shared.mirrors;
     this.#access = createPodAccess({ far: node.far, owner: node.owner, clock: node.host.clock });
   }
 
@@ -79,6 +89,8 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
 
   notifyPods(listener: (update: PodUpdate) => void): void {
     this.#keeper.notifyPods(listener);
+    // Called once, when the node's lease is ours: a copy of the program that stands by mirrors no Services.
+    this.#mirror ??= this.#mirrors.start(this.#node);
   }
 
   getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
@@ -127,6 +139,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#mirror?.[Symbol.asyncDispose]();
     this.#keeper[Symbol.dispose]();
     await this.#watch[Symbol.asyncDispose]();
     await this.#carrier[Symbol.asyncDispose]();

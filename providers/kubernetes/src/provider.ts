@@ -13,6 +13,9 @@ import { configOfNode, discoverNodes } from "./node/discover-nodes.ts";
 import { SharedSelections } from "./node/shared-selections.ts";
 import { reasons } from "./reasons.ts";
 import { farManifest } from "./rights/far-manifest.ts";
+import { connectHome, type ConnectHome } from "./services/home-connection.ts";
+import { checkServicesConfig, ServiceMirrors } from "./services/service-mirrors.ts";
+import { homeServiceRights } from "./services/service-rights.ts";
 
 /** Everything, because it is a cluster that runs the pods. What a single cluster does not allow, its own admission refuses. */
 const capabilities: Capabilities = {
@@ -52,6 +55,8 @@ const capabilities: Capabilities = {
 export interface KubernetesProviderOptions {
   /** Opens the connection to the far cluster. Default: with the kubeconfig of the configuration. */
   readonly connect?: ((config: ConnectionConfig, options: ConnectOptions) => Promise<FarConnection>) | undefined;
+  /** Opens the connection to the home cluster for mirrored Services. Default: with the kubeconfig of the configuration, or the program's. */
+  readonly connectHome?: ConnectHome | undefined;
   /** Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -62,7 +67,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
   // oxlint-disable-next-line node/no-process-env -- credential commands inherit it; the option is there for callers with another one
   const env = options.env ?? process.env;
   const clusters = new SharedClusters();
-  const selections = new SharedSelections();
+  const shared = { selections: new SharedSelections(), mirrors: new ServiceMirrors(options.connectHome ?? connectHome(env)) };
   const acquire = (host: WatchHost, config: KubernetesConfig): Promise<FarClusterShare> => {
     const key = JSON.stringify([config.cluster.kubeconfig, config.cluster.context, host.clusterId, config.namespaces]);
     return clusters.acquire(key, () => watch(host, config, open, env));
@@ -80,10 +85,12 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
         throw new InvalidInputError(
           "the id of the home cluster is not known, by which its pods are told apart in the far cluster: set cluster.id, or let the program read the namespace kube-system",
         );
+      checkServicesConfig(config);
       const share = await acquire(host, config);
       const namespaces = namespaceMap(config.namespaces, share.far.connection.namespace);
-      return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share, selections);
+      return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share, shared);
     },
+    neededRights: homeServiceRights,
     backEndManifest: (config, { nodeName }) => farManifest(config, nodeName),
     discoverNodes(host, config) {
       if (!config.node.each) return undefined;

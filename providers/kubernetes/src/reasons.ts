@@ -2,7 +2,7 @@ import type { ReasonCatalogue } from "@virtual-kubelet/core";
 import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
-export type KubernetesReason = NodeReason | "NotCarried";
+export type KubernetesReason = NodeReason | "NotCarried" | "ServiceNotMirrored";
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
@@ -11,5 +11,11 @@ export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, Reason
     on: ["podEvent"],
     meaning: "The pod in the far cluster lacks the fields in the message, or has them in another form.",
     remedy: "Nothing, if the pod does without. Otherwise change the setting that the message names.",
+  },
+  ServiceNotMirrored: {
+    on: ["serviceEvent", "nodeEvent"],
+    meaning:
+      "The other cluster does not have the Service as the setting `services` asks for: its name belongs to another Service there, rights are missing, or the other API server refuses it. On a node: no Service is mirrored.",
+    remedy: "Do what the message says; the Service is mirrored as soon as nothing stands in the way.",
   },
 };

@@ -23,6 +23,7 @@ const places: Readonly<Record<ReasonPlace, string>> = {
   nodeEvent: "event on the node (kubectl describe node)",
   claimEvent: "event on the PersistentVolumeClaim (kubectl describe pvc)",
   volumeEvent: "event on the PersistentVolume (kubectl describe pv)",
+  serviceEvent: "event on the Service (kubectl describe service)",
   podStatus: "reason of the pod (kubectl get pod -o yaml: status.reason)",
   podCondition: "condition of the pod (kubectl describe pod)",
   containerWaiting: "reason of a waiting container (STATUS in kubectl get pods)",

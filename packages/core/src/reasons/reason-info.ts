@@ -4,6 +4,7 @@ export type ReasonPlace =
   | "nodeEvent"
   | "claimEvent"
   | "volumeEvent"
+  | "serviceEvent"
   | "podStatus"
   | "podCondition"
   | "containerWaiting"

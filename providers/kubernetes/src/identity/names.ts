@@ -34,6 +34,18 @@ export function ownerObjectName({ clusterId, nodeName }: FarOwner): string {
   return `virtual-kubelet-${shortHash(clusterId, nodeName)}`;
 }
 
+/**
+ * Name of a mirrored EndpointSlice.
+ *
+ * @param scope - what distinguishes mirrors that write to the same namespace
+ */
+export function mirroredSliceName(
+  scope: string,
+  source: { readonly namespace: string; readonly name: string; readonly addressType: string },
+): string {
+  return withHash(source.name, shortHash(scope, source.namespace, source.name, source.addressType));
+}
+
 function withHash(name: string, hash: string): string {
   const room = maxNameLength - hash.length - 1;
   return `${name.slice(0, room).replace(/[-.]+$/, "")}-${hash}`;

@@ -1,4 +1,5 @@
 import type { KubernetesConfig } from "../config.ts";
+import { farServiceRules } from "../services/service-rights.ts";
 
 /** Rights for some resources in the far cluster. */
 export interface FarRule {
@@ -13,14 +14,21 @@ export interface FarRule {
   readonly isOptional?: boolean | undefined;
 }
 
-type Config = Pick<KubernetesConfig, "namespaces" | "node" | "usage" | "events">;
+type Config = Pick<KubernetesConfig, "namespaces" | "node" | "usage" | "events" | "services">;
 
 /**
  * Returns exactly what the provider uses with this configuration. A setting `auto` counts as what needs least, except for the far nodes,
  * whose list harms nobody.
  */
 export function farRules(config: Config): readonly FarRule[] {
-  return [...podRules, ...objectRules(config), ...nodeRules(config), ...usageRules(config), ...namespaceRules(config)];
+  return [
+    ...podRules,
+    ...objectRules(config),
+    ...nodeRules(config),
+    ...usageRules(config),
+    ...namespaceRules(config),
+    ...farServiceRules(config),
+  ];
 }
 
 const core = { scope: "pods", apiGroups: [""] } as const;
