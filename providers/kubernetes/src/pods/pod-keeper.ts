@@ -117,7 +117,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
     const { far, owner, namespaces } = this.#node;
     const farNamespace = namespaces.toFar(ref.namespace);
     const ownerReference = await far.ownerReference(owner, farNamespace, signal);
-    await this.#carrier.provide({ ref, farNamespace, carried, ownerReference, resolved }, signal);
+    await this.#carrier.provide({ ref, farNamespace, carried, resolved }, signal);
     return ownerReference;
   }
 
