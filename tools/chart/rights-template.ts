@@ -10,6 +10,7 @@ const conditions = [
   "drains",
   "readsClusterId",
   "provisionsVolumes",
+  "discoversNodes",
   "tokenReviews",
   "subjectAccessReviews",
   "servingCertificate",
@@ -35,6 +36,7 @@ function needsFor(on: ReadonlySet<Condition>): AccessNeeds {
     nodes: [
       { name: names.kept, onShutdown: on.has("drains") ? "drain" : "keep" },
       { name: names.deleted, onShutdown: on.has("deletes") ? "delete" : "keep" },
+      ...(on.has("discoversNodes") ? [{ name: "NODES-OF-THE-BACK-END", onShutdown: "keep", discovers: true } as const] : []),
     ],
     readsClusterId: on.has("readsClusterId"),
     provisionsVolumes: on.has("provisionsVolumes"),

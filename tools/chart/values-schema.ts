@@ -95,7 +95,26 @@ const values = z.strictObject({
         .boolean()
         .default(false)
         .describe(
-          "Also grant the rights to create and delete PersistentVolumes, which localPath and volumeDrivers of the Docker provider need.",
+          "Also grant the rights to create and delete PersistentVolumes, which localPath and volumeDrivers of the Docker provider, and claims " +
+            "of the Kubernetes provider, need.",
+        ),
+      discoversNodes: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Also grant the rights to create, change and delete Nodes of any name, which node.each of the Kubernetes provider needs.",
+        ),
+      extra: z
+        .array(
+          z.strictObject({
+            namespace: namespaceName.optional().describe("Namespace of the rules. If absent, the whole cluster."),
+            rules: kubernetesList.min(1).describe("Rules as in a Role."),
+          }),
+        )
+        .default([])
+        .describe(
+          "Further rights, such as those for Services that the Kubernetes provider mirrors: virtual-kubelet manifests rbac " +
+            "--run-as=service-account prints what a configuration needs.",
         ),
     })
     .prefault({})

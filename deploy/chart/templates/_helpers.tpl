@@ -80,6 +80,7 @@ deletes: {{ gt (len $deleted) 0 }}
 drains: {{ $drains }}
 readsClusterId: {{ not $cluster.id }}
 provisionsVolumes: {{ .Values.rbac.provisionsVolumes }}
+discoversNodes: {{ .Values.rbac.discoversNodes }}
 tokenReviews: {{ and $serves $tokens }}
 subjectAccessReviews: {{ and $serves (eq (default "Webhook" $kubelet.authorizationMode) "Webhook") }}
 publishedClientCa: {{ and $serves (not $kubelet.clientCAFile) }}

@@ -44,6 +44,17 @@
   resources: ["storageclasses"]
   verbs: ["get"]
 {{- end }}
+{{- if .discoversNodes }}
+- apiGroups: [""]
+  resources: ["nodes"]
+  verbs: ["get","list","watch","patch"]
+- apiGroups: [""]
+  resources: ["nodes/status"]
+  verbs: ["patch"]
+- apiGroups: [""]
+  resources: ["nodes"]
+  verbs: ["delete"]
+{{- end }}
 {{- if .tokenReviews }}
 - apiGroups: ["authentication.k8s.io"]
   resources: ["tokenreviews"]
@@ -99,6 +110,14 @@
 - apiGroups: ["coordination.k8s.io"]
   resources: ["leases"]
   resourceNames: {{ toJson .deletedNodes }}
+  verbs: ["delete"]
+{{- end }}
+{{- if .discoversNodes }}
+- apiGroups: ["coordination.k8s.io"]
+  resources: ["leases"]
+  verbs: ["get","update"]
+- apiGroups: ["coordination.k8s.io"]
+  resources: ["leases"]
   verbs: ["delete"]
 {{- end }}
 {{- end -}}

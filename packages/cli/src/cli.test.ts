@@ -356,12 +356,66 @@ test.for([
     78,
     '--cert-dir: "/var/x": expected no file of this machine, because the pod would not have it',
   ],
+  [
+    "manifests far --provider mock",
+    78,
+    "far: expected a provider whose back end is a Kubernetes cluster of its own, such as kubernetes, got mock",
+  ],
   ["run --provider mock --dry-run", 78, "no cluster to talk to"],
 ] as const)("virtual-kubelet %s ends with %d, and prints nothing to apply", async ([line, code, message]) => {
   const nodes = "[{ name: a, provider: mock }, { name: b, provider: mock }]";
   await writeFile(join(folder, "two.yaml"), `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: ${nodes}\n`);
 
   expect(await program(line)).toEqual({ code, out: "", err: expect.stringContaining(message) });
+});
+
+/** A provider whose back end is a Kubernetes cluster, with a node for each of its nodes if the configuration says so. */
+const farProvider = `
+  const role = (name) => ({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name, namespace: "pods" }, rules: [] });
+  export const provider = {
+    name: "far",
+    capabilities: {},
+    configSchema: { safeParse: (data) => ({ success: true, data }) },
+    create: () => ({}),
+    neededRights: () => [{ why: "mirrors Services", namespace: "shop", rules: [{ apiGroups: [""], resources: ["services"], verbs: ["create"] }] }],
+    backEndManifest: (_config, { nodeName }) => ({
+      head: ["for an administrator there"],
+      objects: [{ why: "of all", object: role("all") }, { why: "of the node", object: role(nodeName) }],
+    }),
+    discoverNodes: (_host, { each }) => (each ? { discover: async function* () {}, configOf: () => ({}) } : undefined),
+  };`;
+
+test("what an administrator of another cluster applies there is printed apart, shared objects once, and nothing of it with the rest", async () => {
+  await writeFile(join(folder, "far.mjs"), farProvider);
+  const nodes = "[{ name: a, provider: ./far.mjs }, { name: b, provider: ./far.mjs }]";
+  await writeFile(join(folder, "far.yaml"), `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: ${nodes}\n`);
+
+  const { code, out } = await program("manifests far --config far.yaml");
+  expect(code).toBe(0);
+  expect(printed(out)).toEqual(["Role pods all", "Role pods a", "Role pods b"]);
+  expect(out).toMatch(/^# for an administrator there\n# of all\n/);
+  expect(printed((await program("manifests all --provider ./far.mjs --nodename a")).out).filter((name) => name.includes("pods"))).toEqual(
+    [],
+  );
+});
+
+test("the rights that a provider uses itself are printed with the program's", async () => {
+  await writeFile(join(folder, "far.mjs"), farProvider);
+
+  const { out } = await program("manifests rbac --run-as service-account --provider ./far.mjs --nodename a");
+
+  expect(printed(out)).toContain("Role shop virtual-kubelet:serviceaccount:a:provider");
+});
+
+test("nodes that come and go have no Node to print, and need a service account", async () => {
+  await writeFile(join(folder, "far.mjs"), farProvider);
+  await writeFile(join(folder, "each.json"), JSON.stringify({ each: true }));
+  const words = "--provider ./far.mjs --provider-config each.json --nodename far";
+
+  expect(await program(`manifests rbac ${words}`)).toMatchObject({ code: 78, err: expect.stringContaining("--run-as=service-account") });
+  expect(
+    printed((await program(`manifests all --run-as service-account ${words}`)).out).filter((name) => name.startsWith("Node ")),
+  ).toEqual([]);
 });
 
 test("the Node of a back end that does not answer is printed all the same, and says so", async () => {

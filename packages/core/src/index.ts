@@ -59,6 +59,7 @@ export type { ConfigSchema, ProviderDefinition } from "./provider/provider-defin
 export type { PodEvent, ProviderHost, ServiceAccountToken, ServiceAccountTokenOptions } from "./provider/provider-host.ts";
 export type { Provider } from "./provider/provider.ts";
 export { refusableFields, supportsField, type RefusableField } from "./unsupported/refusable-fields.ts";
+export { volumeSources } from "./unsupported/volume-sources.ts";
 export type { ConfigReason } from "./reasons/config-reasons.ts";
 export type { ContainerReason } from "./reasons/container-reasons.ts";
 export { coreReasons, type CoreReason } from "./reasons/core-reasons.ts";

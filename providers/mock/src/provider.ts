@@ -1,4 +1,4 @@
-import type { Capabilities, ProviderDefinition } from "@virtual-kubelet/core";
+import { volumeSources, type Capabilities, type ProviderDefinition } from "@virtual-kubelet/core";
 import { mockConfigSchema, type MockConfig } from "./config.ts";
 import { MockProvider } from "./mock-provider.ts";
 import { planMockPod } from "./plan-pod.ts";
@@ -20,38 +20,7 @@ const capabilities: Capabilities = {
   securityContext: true,
   privileged: true,
   gpus: true,
-  volumes: [
-    "awsElasticBlockStore",
-    "azureDisk",
-    "azureFile",
-    "cephfs",
-    "cinder",
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "gitRepo",
-    "glusterfs",
-    "hostPath",
-    "image",
-    "iscsi",
-    "nfs",
-    "persistentVolumeClaim",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "projected",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "secret",
-    "storageos",
-    "vsphereVolume",
-  ],
+  volumes: volumeSources,
   operatingSystems: ["linux", "windows"],
   resize: true,
 };

@@ -33,9 +33,9 @@ export const commands: readonly Command[] = [
     name: "manifests",
     summary:
       "print manifests for kubectl apply: access rights (rbac), the Node, both (all), " +
-      "or everything that runs the program in the cluster (deployment)",
-    args: "rbac|node|all|deployment",
-    words: ["rbac", "node", "all", "deployment"],
+      "everything that runs the program in the cluster (deployment), or the rights in another cluster in which the pods run (far)",
+    args: "rbac|node|all|deployment|far",
+    words: ["rbac", "node", "all", "deployment", "far"],
   },
   {
     name: "service",

@@ -5,16 +5,17 @@ import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { deploymentObjects, type ProviderFile } from "../manifests/deployment.ts";
-import { nodeManifest, renderManifests, rightsManifest, toList, type Manifest } from "../manifests/render-manifests.ts";
+import { farManifest, nodeManifest, renderManifests, rightsManifest, toList, type Manifest } from "../manifests/render-manifests.ts";
 import { namespacesOf } from "../manifests/namespaces.ts";
 import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { UsageError } from "../program-error.ts";
+import { discoversNodes } from "../providers/provider-setup.ts";
 import { builtInProvider } from "../providers/registry.ts";
 import { tryDescription } from "../providers/try-provider.ts";
 
 /**
- * `manifests rbac|node|all|deployment`: YAML for `kubectl apply`. It does not contact the cluster, but it asks the back end for the node's
- * labels.
+ * `manifests rbac|node|all|deployment|far`: YAML for `kubectl apply`. It does not contact the cluster, but it asks the back end for the node's
+ * labels. `far` is for the cluster that is the back end.
  */
 export async function execute(line: CommandLine, context: Context): Promise<number> {
   const isDeployment = line.args[0] === "deployment";
@@ -31,12 +32,14 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const manifests: Manifest[] = [];
   const nodes = await planNodes(loaded, context);
   const setups = nodes.map(({ setup }) => setup);
-  if (line.args[0] !== "node") manifests.push(rightsManifest(loaded.settings, runAs, namespaces, setups));
+  if (line.args[0] === "far") manifests.push(farManifest(loaded.settings, setups));
+  else if (line.args[0] !== "node") manifests.push(rightsManifest(loaded.settings, runAs, namespaces, setups));
   if (deployed) {
     for (const warning of podWarnings(loaded, nodes)) context.stderr.write(`virtual-kubelet: ${warning}\n`);
     manifests.push({ head: [], objects: await deploymentObjects({ ...deployed, ...(await contentOf(loaded)) }) });
-  } else if (line.args[0] !== "rbac") {
-    for (const node of nodes) manifests.push(nodeManifest(node, await tryDescription(node, loaded.settings, context), context));
+  } else if (line.args[0] === "node" || line.args[0] === "all") {
+    for (const node of nodes.filter(({ setup }) => !discoversNodes(setup)))
+      manifests.push(nodeManifest(node, await tryDescription(node, loaded.settings, context), context));
   }
   if (isJson) {
     for (const text of manifests.flatMap(({ head }) => head)) context.stderr.write(`${text}\n`);

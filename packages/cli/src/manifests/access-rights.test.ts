@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { nodeRights, serviceAccountName, serviceAccountRights, type AccessNeeds, type ExplainedObject } from "./access-rights.ts";
+import type { ExplainedObject } from "@virtual-kubelet/core";
+import { neededAccess, nodeRights, serviceAccountName, serviceAccountRights, type AccessNeeds } from "./access-rights.ts";
 
 /** Every right a role gives, as `verb resource[name]`, sorted. */
 function rightsOf(objects: readonly ExplainedObject[], kind: string, name: string, namespace?: string): string[] {
@@ -59,6 +60,54 @@ test("a service account has no more than what it needs", () => {
     "get leases[vk]",
     "update leases[vk]",
   ]);
+});
+
+test("nodes that come and go are named by nobody, so that their rights are for every node, and lists of names stay for the others", () => {
+  const both: AccessNeeds = { ...keep, nodes: [...keep.nodes, { name: "far", onShutdown: "keep", discovers: true }] };
+  const ofNodes = clusterRights(both).filter((right) => / nodes/.test(right));
+
+  expect(ofNodes).toEqual([
+    "create nodes",
+    "delete nodes",
+    "get nodes",
+    "get nodes[vk]",
+    "list nodes",
+    "list nodes[vk]",
+    "patch nodes",
+    "patch nodes/status",
+    "patch nodes/status[vk]",
+    "patch nodes[vk]",
+    "watch nodes",
+    "watch nodes[vk]",
+  ]);
+  expect(rightsOf(serviceAccountRights(both), "Role", `${accountRole}:leases`, "kube-node-lease")).toEqual([
+    "create leases",
+    "delete leases",
+    "get leases",
+    "get leases[vk]",
+    "update leases",
+    "update leases[vk]",
+  ]);
+});
+
+test("rights that a provider uses itself are added, in the cluster and in single namespaces, for either identity", () => {
+  const services = { apiGroups: [""], resources: ["services"], verbs: ["create"] };
+  const classes = { apiGroups: ["scheduling.k8s.io"], resources: ["priorityclasses"], verbs: ["get"] };
+  const needs: AccessNeeds = {
+    ...keep,
+    providerRights: [
+      { why: "mirrors Services", namespace: "shop", rules: [services] },
+      { why: "reads classes", rules: [classes] },
+    ],
+  };
+
+  expect(clusterRights(needs)).toContain("get priorityclasses");
+  expect(rightsOf(serviceAccountRights(needs), "Role", `${accountRole}:provider`, "shop")).toEqual(["create services"]);
+  const ofNode = nodeRights(vk, needs);
+  expect(rightsOf(ofNode, "ClusterRole", "virtual-kubelet:node:vk")).toContain("get priorityclasses");
+  expect(rightsOf(ofNode, "Role", "virtual-kubelet:node:vk:provider", "shop")).toEqual(["create services"]);
+  expect(ofNode.map(({ why }) => why)).toContain("the provider mirrors Services");
+  expect(neededAccess(needs)).toContainEqual({ verb: "create", group: "", resource: "services", namespace: "shop" });
 });
 
 test("a service account that is limited to namespaces reads secrets, makes tokens and changes pods there only", () => {

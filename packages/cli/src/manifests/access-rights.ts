@@ -1,15 +1,25 @@
-import type { KubernetesObject } from "@virtual-kubelet/kube-client";
+import type { ExplainedObject, NeededRights } from "@virtual-kubelet/core";
 import { createHash } from "node:crypto";
 
 /** Determines the access rights that a program needs. */
 export interface AccessNeeds {
-  readonly nodes: readonly { readonly name: string; readonly onShutdown: "keep" | "cordon" | "drain" | "delete" }[];
+  readonly nodes: readonly NeededNode[];
   /** Whether the cluster's ID must be read from the namespace kube-system. */
   readonly readsClusterId: boolean;
   /** Whether it provisions volumes for claims. Default: false. */
   readonly provisionsVolumes?: boolean | undefined;
+  /** Rights that the providers use themselves. Default: none. */
+  readonly providerRights?: readonly NeededRights[] | undefined;
   /** What the nodes' HTTPS server needs from the API server; `undefined` if there is no server. */
   readonly kubeletApi?: KubeletApiNeeds | undefined;
+}
+
+/** A configured node. */
+export interface NeededNode {
+  readonly name: string;
+  readonly onShutdown: "keep" | "cordon" | "drain" | "delete";
+  /** Whether there is a virtual node for each node of the back end, whose names are not known in advance. Default: false. */
+  readonly discovers?: boolean | undefined;
 }
 
 /** What the nodes' HTTPS server needs from the API server. */
@@ -24,23 +34,12 @@ export interface KubeletApiNeeds {
   readonly servingCertificate: boolean;
 }
 
-/** An object with a comment about its purpose. */
-export interface ExplainedObject {
-  readonly why: string;
-  readonly object: KubernetesObject & Readonly<Record<string, unknown>>;
-}
-
 interface Subject {
   readonly kind: string;
   readonly name: string;
 }
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
+type Rule = NeededRights["rules"][number];
 
 /** Rules in one namespace, or in the whole cluster. */
 interface ScopedRules {
@@ -94,6 +93,7 @@ export function nodeRights(node: AccessNeeds["nodes"][number], needs: Omit<Acces
           { why: "what the Node authorizer does not grant", object: clusterRole(name, rules) },
           { why: "grants that to the node's user", object: clusterRoleBinding(name, user) },
         ]),
+    ...providerScopes(needs).flatMap((scope) => boundRole(scope, name, user, "grants that to the node's user")),
   ];
 }
 
@@ -116,10 +116,7 @@ export function serviceAccountRights(needs: AccessNeeds, namespaces?: readonly s
     },
     { why: inCluster.why, object: clusterRole(name, inCluster.rules) },
     { why: "grants that to the service account", object: clusterRoleBinding(name, subject) },
-    ...inNamespaces.flatMap(({ namespace, suffix, why, rules }) => [
-      { why, object: role(namespace, `${name}${suffix}`, rules) },
-      { why: "grants that to the service account", object: roleBinding(namespace, `${name}${suffix}`, `${name}${suffix}`, subject) },
-    ]),
+    ...inNamespaces.flatMap((scope) => boundRole(scope, name, subject, "grants that to the service account")),
     ...authenticationReader(name, subject, needs.kubeletApi),
   ];
 }
@@ -146,6 +143,19 @@ function accessesOf({ apiGroups, resources, verbs, resourceNames }: Rule, namesp
   );
 }
 
+/** A role in a namespace, and its binding. */
+function boundRole(
+  { namespace, suffix, why, rules }: ScopedRules & { readonly namespace: string },
+  name: string,
+  subject: Subject,
+  grant: string,
+): ExplainedObject[] {
+  return [
+    { why, object: role(namespace, `${name}${suffix}`, rules) },
+    { why: grant, object: roleBinding(namespace, `${name}${suffix}`, `${name}${suffix}`, subject) },
+  ];
+}
+
 /** The rules of a service account: first those in the whole cluster, then those in single namespaces. */
 function scopedRules(
   needs: AccessNeeds,
@@ -165,7 +175,25 @@ function scopedRules(
     ...(namespaces === undefined || namespaces.includes(eventNamespace)
       ? []
       : [{ namespace: eventNamespace, suffix: ":events", why: "rights for events of its nodes", rules: [event] }]),
+    ...providerScopes(needs),
   ];
+}
+
+/** What the providers use themselves in single namespaces. */
+function providerScopes({ providerRights = [] }: Pick<AccessNeeds, "providerRights">): (ScopedRules & { readonly namespace: string })[] {
+  const byNamespace = Map.groupBy(providerRights, ({ namespace }) => namespace);
+  return [...byNamespace].flatMap(([namespace, rights]) =>
+    namespace === undefined ? [] : [{ namespace, suffix: ":provider", why: whyOf(rights), rules: rights.flatMap(({ rules }) => rules) }],
+  );
+}
+
+/** What the providers use themselves in the whole cluster. */
+function providerRules({ providerRights = [] }: Pick<AccessNeeds, "providerRights">): Rule[] {
+  return providerRights.filter(({ namespace }) => namespace === undefined).flatMap(({ rules }) => rules);
+}
+
+function whyOf(rights: readonly NeededRights[]): string {
+  return `the provider ${[...new Set(rights.map(({ why }) => why))].join(", and ")}`;
 }
 
 /** Source: kubernetes v1.36 bootstrappolicy, the role `extension-apiserver-authentication-reader` in kube-system. */
@@ -195,12 +223,12 @@ function authenticationReader(name: string, subject: Subject, kubeletApi: Kubele
   ];
 }
 
-function clusterRules({ nodes, readsClusterId, provisionsVolumes, kubeletApi }: AccessNeeds): Rule[] {
-  const names = nodes.map((node) => node.name);
+function clusterRules(needs: AccessNeeds): Rule[] {
+  const { nodes, readsClusterId, provisionsVolumes, kubeletApi } = needs;
   return [
     { apiGroups: [""], resources: ["nodes"], verbs: ["create"] },
-    { apiGroups: [""], resources: ["nodes"], resourceNames: names, verbs: ["get", "list", "watch", "patch"] },
-    { apiGroups: [""], resources: ["nodes/status"], resourceNames: names, verbs: ["patch"] },
+    ...ofNodes(nodes, { apiGroups: [""], resources: ["nodes"] }, ["get", "list", "watch", "patch"]),
+    ...ofNodes(nodes, { apiGroups: [""], resources: ["nodes/status"] }, ["patch"]),
     ...deleteNodeRules(nodes),
     { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
     { apiGroups: [""], resources: ["services"], verbs: ["list", "watch"] },
@@ -208,6 +236,16 @@ function clusterRules({ nodes, readsClusterId, provisionsVolumes, kubeletApi }: 
     ...kubeletApiRules(kubeletApi),
     ...clusterIdRules(readsClusterId),
     ...provisioningRules(provisionsVolumes),
+    ...providerRules(needs),
+  ];
+}
+
+/** Rights for objects that are called like the nodes: by name as far as the names are known. */
+function ofNodes(nodes: AccessNeeds["nodes"], objects: Pick<Rule, "apiGroups" | "resources">, verbs: readonly string[]): Rule[] {
+  const names = nodes.filter(({ discovers }) => discovers !== true).map(({ name }) => name);
+  return [
+    ...(names.length > 0 ? [{ ...objects, resourceNames: names, verbs }] : []),
+    ...(names.length < nodes.length ? [{ ...objects, verbs }] : []),
   ];
 }
 
@@ -237,22 +275,17 @@ function kubeletApiRules(needs: KubeletApiNeeds | undefined): Rule[] {
 }
 
 function leaseRules({ nodes }: AccessNeeds): Rule[] {
-  const names = nodes.map((node) => node.name);
-  const deleted = namesToDelete(nodes);
   const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
-  return [
-    { ...lease, verbs: ["create"] },
-    { ...lease, resourceNames: names, verbs: ["get", "update"] },
-    ...(deleted.length > 0 ? [{ ...lease, resourceNames: deleted, verbs: ["delete"] }] : []),
-  ];
+  return [{ ...lease, verbs: ["create"] }, ...ofNodes(nodes, lease, ["get", "update"]), ...ofNodes(deletable(nodes), lease, ["delete"])];
 }
 
 /**
  * Source: kubernetes v1.36 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, NodeRules: it grants neither namespaces nor deletion
  * of nodes.
  */
-function rulesBesideNodeAuthorizer({ nodes, readsClusterId, provisionsVolumes }: AccessNeeds): Rule[] {
-  return [...clusterIdRules(readsClusterId), ...deleteNodeRules(nodes), ...provisioningRules(provisionsVolumes)];
+function rulesBesideNodeAuthorizer(needs: AccessNeeds): Rule[] {
+  const { nodes, readsClusterId, provisionsVolumes } = needs;
+  return [...clusterIdRules(readsClusterId), ...deleteNodeRules(nodes), ...provisioningRules(provisionsVolumes), ...providerRules(needs)];
 }
 
 /** Rights of an external provisioner, except changing claims. Source: `system:persistent-volume-provisioner` of the same file. */
@@ -270,12 +303,12 @@ function clusterIdRules(readsClusterId: boolean): Rule[] {
 }
 
 function deleteNodeRules(nodes: AccessNeeds["nodes"]): Rule[] {
-  const names = namesToDelete(nodes);
-  return names.length > 0 ? [{ apiGroups: [""], resources: ["nodes"], resourceNames: names, verbs: ["delete"] }] : [];
+  return ofNodes(deletable(nodes), { apiGroups: [""], resources: ["nodes"] }, ["delete"]);
 }
 
-function namesToDelete(nodes: AccessNeeds["nodes"]): string[] {
-  return nodes.filter(({ onShutdown }) => onShutdown === "delete").map((node) => node.name);
+/** Nodes that the program deletes: at its end, or when their counterpart at the back end is gone. */
+function deletable(nodes: AccessNeeds["nodes"]): AccessNeeds["nodes"] {
+  return nodes.filter(({ onShutdown, discovers }) => onShutdown === "delete" || discovers === true);
 }
 
 function clusterRole(name: string, rules: readonly Rule[]): ExplainedObject["object"] {

@@ -1,9 +1,10 @@
+import type { ExplainedObject } from "@virtual-kubelet/core";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../config/redact.ts";
 import type { Settings } from "../config/settings.ts";
 import { ConfigError } from "../program-error.ts";
-import { accountNamespace, serviceAccountName, type ExplainedObject } from "./access-rights.ts";
+import { accountNamespace, serviceAccountName } from "./access-rights.ts";
 
 /** What a Deployment of the program consists of. */
 export interface DeploymentPlan {

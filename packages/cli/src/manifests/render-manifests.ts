@@ -1,17 +1,11 @@
-import { previewNode } from "@virtual-kubelet/core";
+import { previewNode, type ExplainedObject } from "@virtual-kubelet/core";
+import { isDeepStrictEqual } from "node:util";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 import { ConfigError } from "../program-error.ts";
-import { provisionsVolumes, type ProviderSetup } from "../providers/provider-setup.ts";
+import { backEndManifest, discoversNodes, neededRights, provisionsVolumes, type ProviderSetup } from "../providers/provider-setup.ts";
 import type { TriedDescription, TriedNode } from "../providers/try-provider.ts";
-import {
-  nodeRights,
-  serviceAccountRights,
-  type AccessNeeds,
-  type ExplainedObject,
-  type KubeletApiNeeds,
-  type RunAs,
-} from "./access-rights.ts";
+import { nodeRights, serviceAccountRights, type AccessNeeds, type KubeletApiNeeds, type RunAs } from "./access-rights.ts";
 
 /** A manifest: an introductory comment and objects. */
 export interface Manifest {
@@ -22,13 +16,14 @@ export interface Manifest {
 /**
  * What determines the program's access rights.
  *
- * @param setups - the nodes' providers
+ * @param setups - the nodes' providers, in the order of the nodes; `undefined` for one that is not known
  */
-export function accessNeeds(settings: Settings, setups: readonly ProviderSetup[]): AccessNeeds {
+export function accessNeeds(settings: Settings, setups: readonly (ProviderSetup | undefined)[]): AccessNeeds {
   return {
-    nodes: settings.nodes.map(({ name, onShutdown }) => ({ name, onShutdown })),
+    nodes: settings.nodes.map(({ name, onShutdown }, index) => ({ name, onShutdown, discovers: isDiscovering(setups[index]) })),
     readsClusterId: settings.cluster.id === undefined,
-    provisionsVolumes: setups.some(provisionsVolumes),
+    provisionsVolumes: setups.some((setup) => setup !== undefined && provisionsVolumes(setup)),
+    providerRights: setups.flatMap((setup) => (setup === undefined ? [] : neededRights(setup))),
     kubeletApi: kubeletApiNeeds(settings),
   };
 }
@@ -54,6 +49,11 @@ export function rightsManifest(
     throw new ConfigError(
       `--run-as: "node": system:node:${node.name} can only be node ${node.name}, but the configuration has ${needs.nodes.length} nodes: ` +
         "run a program for each, or print the rights of one for all with --run-as=service-account",
+    );
+  if (node.discovers === true)
+    throw new ConfigError(
+      `--run-as: "node": the provider of ${node.name} makes a virtual node for each node of its back end, but system:node:${node.name} ` +
+        "can only be one node: print the rights of a service account with --run-as=service-account",
     );
   return { head: nodeHead(node.name), objects: nodeRights(node, needs) };
 }
@@ -87,6 +87,28 @@ export async function renderManifests(manifests: readonly Manifest[]): Promise<s
 /** The same as one `List`, which kubectl applies too; without comments. */
 export function toList(manifests: readonly Manifest[]): object {
   return { apiVersion: "v1", kind: "List", items: manifests.flatMap(({ objects }) => objects.map(({ object }) => object)) };
+}
+
+function isDiscovering(setup: ProviderSetup | undefined): boolean {
+  return setup !== undefined && discoversNodes(setup);
+}
+
+/**
+ * What an administrator of the back ends applies there; the objects that several nodes share once.
+ *
+ * @throws ConfigError if no provider has such objects
+ */
+export function farManifest(settings: Settings, setups: readonly ProviderSetup[]): Manifest {
+  const manifests = setups.flatMap((setup, index) => backEndManifest(setup, settings.nodes[index]?.name ?? "") ?? []);
+  if (manifests.length === 0)
+    throw new ConfigError(
+      `far: expected a provider whose back end is a Kubernetes cluster of its own, such as kubernetes, got ${setups.map(({ definition }) => definition.name).join(", ")}`,
+    );
+  const objects = manifests.flatMap((manifest) => manifest.objects);
+  return {
+    head: [...new Set(manifests.flatMap(({ head }) => head))],
+    objects: objects.filter(({ object }, index) => index === objects.findIndex((other) => isDeepStrictEqual(other.object, object))),
+  };
 }
 
 function nodeHead(name: string): readonly string[] {

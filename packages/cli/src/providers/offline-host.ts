@@ -9,7 +9,7 @@ export function offlineHost(options: NodeOptions, settings: Settings, { clock, r
   const refuse = (): Promise<never> => Promise.reject(new UnavailableError("no node is running, so there is no cluster to ask"));
   return {
     nodeName: options.name,
-    clusterId: settings.cluster.id ?? "",
+    clusterId: settings.cluster.id ?? "not-connected",
     nodeAddress: options.address ?? options.defaultAddress,
     clusterDomain: settings.cluster.domain,
     logger: silentLogger,

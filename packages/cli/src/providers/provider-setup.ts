@@ -1,4 +1,6 @@
-import type { ProviderDefinition } from "@virtual-kubelet/core";
+import { systemClock, systemRandom } from "@virtual-kubelet/clock";
+import type { BackEndManifest, DiscoveryHost, NeededRights, NodeDiscovery, ProviderDefinition } from "@virtual-kubelet/core";
+import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import { formatPath, mergeLayers, type ConfigPath } from "../config/layers.ts";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import { describeProblems } from "../config/problems.ts";
@@ -59,6 +61,30 @@ export async function setUpProvider(
 export function provisionsVolumes({ definition, config }: ProviderSetup): boolean {
   const parsed = definition.configSchema.safeParse(config);
   return parsed.success && (definition.provisioners?.(parsed.data) ?? []).length > 0;
+}
+
+/** The nodes of the back end, if the provider's configuration asks for a virtual node for each of them; otherwise `undefined`. */
+export function nodeDiscovery({ definition, config }: ProviderSetup, host: DiscoveryHost): NodeDiscovery | undefined {
+  const parsed = definition.configSchema.safeParse(config);
+  return parsed.success ? definition.discoverNodes?.(host, parsed.data) : undefined;
+}
+
+/** Whether {@link nodeDiscovery} finds nodes with this configuration. */
+export function discoversNodes(setup: ProviderSetup): boolean {
+  const telemetry = { logger: silentLogger, metrics: noMetrics, clock: systemClock, random: systemRandom };
+  return nodeDiscovery(setup, { prefix: "", clusterId: "", ...telemetry }) !== undefined;
+}
+
+/** Rights at the cluster's API server that the provider itself uses with this configuration. */
+export function neededRights({ definition, config }: ProviderSetup): readonly NeededRights[] {
+  const parsed = definition.configSchema.safeParse(config);
+  return parsed.success ? (definition.neededRights?.(parsed.data) ?? []) : [];
+}
+
+/** What an administrator of the back end applies there; `undefined` for a back end that is no Kubernetes cluster. */
+export function backEndManifest({ definition, config }: ProviderSetup, nodeName: string): BackEndManifest | undefined {
+  const parsed = definition.configSchema.safeParse(config);
+  return parsed.success ? definition.backEndManifest?.(parsed.data, { nodeName }) : undefined;
 }
 
 async function readProviderConfig(

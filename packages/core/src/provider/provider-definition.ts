@@ -52,7 +52,7 @@ export interface ProviderDefinition<Config = unknown> {
   backEndManifest?(config: Config, context: BackEndManifestContext): BackEndManifest;
   /**
    * Returns the nodes of the back end if this configuration asks for one virtual node for each of them; `undefined` if it asks for a single
-   * node. Must not wait for the back end. {@link create} is then called for each node with the configuration that
+   * node. Must open nothing, and not wait for the back end, before {@link NodeDiscovery.discover}. {@link create} is then called for each node with the configuration that
    * {@link NodeDiscovery.configOf} returns, which need not fit {@link configSchema}. Default: a single node.
    */
   discoverNodes?(host: DiscoveryHost, config: Config): NodeDiscovery<Config> | undefined;

@@ -3,6 +3,7 @@ import { policyVerdict, type PolicyScope } from "../policy/check-policy.ts";
 import type { Capabilities } from "../provider/capabilities.ts";
 import { ignorableFields } from "./ignored-fields.ts";
 import { unsupportedFields } from "./unsupported-fields.ts";
+import { volumeSources } from "./volume-sources.ts";
 
 /** A field for which a pod may be refused. */
 export interface RefusableField {
@@ -17,39 +18,6 @@ export interface RefusableField {
   /** Whether the setting `onUnsupported.ignore` may leave the field out. */
   readonly isIgnorable: boolean;
 }
-
-const volumeSources = [
-  "awsElasticBlockStore",
-  "azureDisk",
-  "azureFile",
-  "cephfs",
-  "cinder",
-  "configMap",
-  "csi",
-  "downwardAPI",
-  "emptyDir",
-  "ephemeral",
-  "fc",
-  "flexVolume",
-  "flocker",
-  "gcePersistentDisk",
-  "gitRepo",
-  "glusterfs",
-  "hostPath",
-  "image",
-  "iscsi",
-  "nfs",
-  "persistentVolumeClaim",
-  "photonPersistentDisk",
-  "portworxVolume",
-  "projected",
-  "quobyte",
-  "rbd",
-  "scaleIO",
-  "secret",
-  "storageos",
-  "vsphereVolume",
-];
 
 const confinement = {
   appArmorProfile: { type: "Unconfined", localhostProfile: "unconfined" },

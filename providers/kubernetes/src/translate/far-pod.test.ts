@@ -321,7 +321,7 @@ describe("the injected token", () => {
   const withoutToken = {
     volumes: [{ name: "work", emptyDir: {} }],
     containers: [{ volumeMounts: [{ name: "work", mountPath: "/work" }] }],
-    initContainers: [{ volumeMounts: [] }],
+    initContainers: [{ name: "init", image: "nginx:1" }],
   };
 
   test("is not mounted by default, which is told if the service account is not the default one", () => {

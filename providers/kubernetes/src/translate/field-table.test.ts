@@ -5,11 +5,13 @@ interface Home {
   kept?: number;
   dropped?: number;
   changed?: number;
+  list?: string[];
 }
 
 const table: FieldTable<Home, { readonly add: number }> = {
   kept: "keep",
   dropped: "drop",
+  list: "keep",
   changed: ({ kept = 0 }, { add }) => (add === 0 ? undefined : kept + add),
 };
 
@@ -19,8 +21,8 @@ test("fields are kept, dropped and made, also those that the object does not hav
   expect(far).toStrictEqual({ kept: 1, changed: 6 });
 });
 
-test("a field without a value is left out", () => {
-  expect(applyTable({ changed: 1 }, table, { scope: { add: 0 }, onUnknown: () => {} })).toStrictEqual({});
+test("a field without a value, or with an empty list, is left out", () => {
+  expect(applyTable({ changed: 1, list: [] }, table, { scope: { add: 0 }, onUnknown: () => {} })).toStrictEqual({});
 });
 
 test("a field that the table lacks is left out and told", () => {

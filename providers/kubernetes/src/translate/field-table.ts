@@ -23,7 +23,8 @@ export function applyTable<T extends object, Scope>(
     const key = field as keyof T;
     const rule: FieldRule<T, keyof T, Scope> = table[key];
     const value = rule === "drop" ? undefined : rule === "keep" ? home[key] : rule(home, scope);
-    return value === undefined ? [] : [[key, value] as const];
+    // The API server stores an empty list as none.
+    return value === undefined || (Array.isArray(value) && value.length === 0) ? [] : [[key, value] as const];
   });
   // Each value has the type of its key.
   return Object.fromEntries(entries) as T;

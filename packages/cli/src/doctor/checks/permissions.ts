@@ -3,7 +3,6 @@ import type { KubeClient, Pod } from "@virtual-kubelet/kube-client";
 import { neededAccess, serviceAccountName, type NeededAccess } from "../../manifests/access-rights.ts";
 import { namespacesOf } from "../../manifests/namespaces.ts";
 import { accessNeeds } from "../../manifests/render-manifests.ts";
-import type { ProviderSetup } from "../../providers/provider-setup.ts";
 import type { ProgramCheck } from "../check.ts";
 import { askAccess, type AccessAnswer, type AccessQuestion } from "../access-review.ts";
 import { createNodeFacts, type Facts } from "../facts.ts";
@@ -25,10 +24,7 @@ export const permissionsCheck: ProgramCheck = {
     const { client } = await facts.connection.needed();
     const nodes = loaded.settings.nodes.map((_, index) => createNodeFacts(facts, loaded, index, signal));
     const setups = await Promise.all(nodes.map(async ({ planned }) => (await planned.own().catch(() => undefined))?.setup));
-    const needs = accessNeeds(
-      loaded.settings,
-      setups.filter((setup): setup is ProviderSetup => setup !== undefined),
-    );
+    const needs = accessNeeds(loaded.settings, setups);
     const isNode = username.startsWith(nodeUserPrefix);
     const namespaces = namespacesOf(facts.line);
     const asked = isNode
