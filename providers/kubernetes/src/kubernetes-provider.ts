@@ -60,7 +60,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     this.#keeper = new PodKeeper(node, this.#carrier);
     this.#watch = new NodeWatch(node, shared.selections);
     this.#mirrors = shared.mirrors;
-    this.#access = createPodAccess({ far: node.far, owner: node.owner, clock: node.host.clock });
+    this.#access = createPodAccess(node);
   }
 
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,9 @@
 import type { PodRef } from "@virtual-kubelet/core";
-import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { FarCluster } from "../far/far-cluster.ts";
-import type { FarOwner } from "../identity/tags.ts";
+import { NotFoundError } from "@virtual-kubelet/errdefs";
+import { resources } from "@virtual-kubelet/kube-client";
+import type { FarNode } from "../far/far-node.ts";
+import { farPodName } from "../identity/names.ts";
+import { ownPodRef } from "../identity/own-pod.ts";
 
 /** A pod of the far cluster, and the home pod for which it runs. */
 export interface FarTarget {
@@ -10,17 +12,21 @@ export interface FarTarget {
   readonly name: string;
 }
 
+/** A node of whose pods far pods are found. */
+export type FarTargetNode = Pick<FarNode, "owner" | "namespaces"> & { readonly far: Pick<FarNode["far"], "connection" | "podOf"> };
+
 /**
- * Finds the far pod of a home pod.
+ * Finds the far pod of a home pod. One that the watch has not shown yet is read.
  *
- * @throws NotFoundError if there is none; UnavailableError while that is not known
+ * @throws NotFoundError if the home pod has no far pod; UnavailableError; `signal.reason`
  */
-export function farTargetOf(far: Pick<FarCluster, "podOf" | "isCurrent">, owner: FarOwner, home: PodRef): FarTarget {
-  const { namespace, name } = far.podOf(owner, home.uid)?.metadata ?? {};
-  if (namespace !== undefined && name !== undefined) return { home, namespace, name };
-  const what = `pod ${home.namespace}/${home.name} (${home.uid})`;
-  if (far.isCurrent) throw new NotFoundError(`${what} does not run in the far cluster`);
-  throw new UnavailableError(`${what}: the far cluster does not answer, so it is not known whether the pod runs there; try again later`);
+export async function farTargetOf({ far, owner, namespaces }: FarTargetNode, home: PodRef, signal: AbortSignal): Promise<FarTarget> {
+  signal.throwIfAborted();
+  const target = { home, namespace: namespaces.toFar(home.namespace), name: farPodName(owner, home) };
+  if (far.podOf(owner, home.uid)) return target;
+  const { metadata } = await far.connection.client.get(resources.pods, target, { signal });
+  if (ownPodRef(metadata, owner)?.uid === home.uid) return target;
+  throw new NotFoundError(`pod ${home.namespace}/${home.name} (${home.uid}) does not run in the far cluster`);
 }
 
 /** A parameter of a query; one that is `undefined` or `false` is left out. */

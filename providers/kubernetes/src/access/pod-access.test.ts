@@ -6,10 +6,9 @@ import { duplexPair, PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, test } from "vitest";
-import { chunks, FarStreams, type OnUpgrade } from "../test-support/far-streams.ts";
+import { chunks, FarStreams, home as pod, podPath, type OnUpgrade } from "../test-support/far-streams.ts";
 import { createPodAccess } from "./pod-access.ts";
 
-const pod = { namespace: "default", name: "web", uid: "uid-1" };
 const idle = new AbortController().signal;
 const noOptions: ContainerLogOptions = { follow: false, previous: false, timestamps: false };
 
@@ -31,16 +30,19 @@ async function logText({ data }: ContainerLogs): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-test("a pod that the far cluster does not have is not found, or unknown while it does not answer", async () => {
-  const far = new FarStreams();
-  const logs = (): Promise<unknown> =>
-    createPodAccess(far.options)
-      .getContainerLogs({ ...pod, uid: "other" }, "main", noOptions, idle)
-      .catch((error: unknown) => error);
+test("a pod that the far cluster does not have is not found", async () => {
+  const logs = createPodAccess(new FarStreams().node).getContainerLogs({ ...pod, uid: "other" }, "main", noOptions, idle);
 
-  expect(isNotFound(await logs())).toBe(true);
-  far.isCurrent = false;
-  expect(isUnavailable(await logs())).toBe(true);
+  await expect(logs).rejects.toSatisfy(isNotFound);
+});
+
+test("a pod that the watch has not shown yet is read", async () => {
+  const far = new FarStreams();
+  far.isWatched = false;
+
+  await createPodAccess(far.node).getContainerLogs(pod, "main", noOptions, idle);
+
+  expect(far.requests).toEqual([`${podPath}/log?container=main`]);
 });
 
 describe("logs", () => {
@@ -50,10 +52,10 @@ describe("logs", () => {
     const sinceTime = "2026-03-01T10:00:00Z";
     const options = { ...noOptions, previous: true, timestamps: true, sinceTime, tailLines: 0, limitBytes: 5 };
 
-    const logs = await createPodAccess(far.options).getContainerLogs(pod, "main", options, idle);
+    const logs = await createPodAccess(far.node).getContainerLogs(pod, "main", options, idle);
 
     expect(far.requests).toEqual([
-      "/api/v1/namespaces/far/pods/web-x/log?container=main&previous=true&timestamps=true&sinceTime=2026-03-01T10%3A00%3A00Z&tailLines=0&limitBytes=5",
+      `${podPath}/log?container=main&previous=true&timestamps=true&sinceTime=2026-03-01T10%3A00%3A00Z&tailLines=0&limitBytes=5`,
     ]);
     expect([logs.timestamps, logs.applied]).toEqual([true, ["sinceTime", "tailLines", "limitBytes"]]);
     expect(await logText(logs)).toBe("one\ntwo\n");
@@ -69,7 +71,7 @@ describe("logs", () => {
           reject(signal.reason);
         }),
       );
-    const opening = createPodAccess(far.options).getContainerLogs(pod, "main", { ...noOptions, follow: true }, idle);
+    const opening = createPodAccess(far.node).getContainerLogs(pod, "main", { ...noOptions, follow: true }, idle);
     await far.clock.advance(1_000);
     const { data } = await opening;
 
@@ -84,7 +86,7 @@ describe("logs", () => {
     const far = new FarStreams();
     far.onStream = (_path, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     const gone = new AbortController();
-    const opening = createPodAccess(far.options).getContainerLogs(pod, "main", { ...noOptions, follow: true }, gone.signal);
+    const opening = createPodAccess(far.node).getContainerLogs(pod, "main", { ...noOptions, follow: true }, gone.signal);
     const reason = new Error("the client is gone");
     gone.abort(reason);
 
@@ -97,7 +99,7 @@ describe("logs", () => {
       throw new ForbiddenError("GET", { cause: Object.assign(new Error("x"), { name: "ApiError", status: { code: 403, message: "no" } }) });
     };
 
-    const refused = createPodAccess(far.options).getContainerLogs(pod, "main", noOptions, idle);
+    const refused = createPodAccess(far.node).getContainerLogs(pod, "main", noOptions, idle);
 
     await expect(refused).rejects.toThrow("no; give the user of cluster.kubeconfig the right get of pods/log in the far namespace far");
   });
@@ -128,12 +130,12 @@ describe("commands", () => {
     }, far);
     const { io, out, err } = streams({ stdin: Readable.from([Buffer.from("some "), Buffer.from("input")]) });
 
-    const result = await createPodAccess(far.options).runInContainer(pod, "main", ["sh", "-c", "cat & wait"], io, idle);
+    const result = await createPodAccess(far.node).runInContainer(pod, "main", ["sh", "-c", "cat & wait"], io, idle);
 
     expect(result).toEqual({ exitCode: 3 });
     expect([String(out.read()), String(err.read())]).toEqual(["some input", "done\n"]);
     expect(far.requests).toEqual([
-      "/api/v1/namespaces/far/pods/web-x/exec?container=main&stdin=true&stdout=true&stderr=true&command=sh&command=-c&command=cat+%26+wait",
+      `${podPath}/exec?container=main&stdin=true&stdout=true&stderr=true&command=sh&command=-c&command=cat+%26+wait`,
     ]);
   });
 
@@ -144,7 +146,7 @@ describe("commands", () => {
       upgrade.request.headers.upgrade === "websocket" ? status(400, "unable to upgrade: unknown protocol") : spdy(upgrade, url);
 
     const { io } = streams({ stdin: Readable.from([Buffer.from("12345")]) });
-    const result = await createPodAccess(far.options).runInContainer(pod, "main", ["wc"], io, idle);
+    const result = await createPodAccess(far.node).runInContainer(pod, "main", ["wc"], io, idle);
 
     expect(result).toEqual({ exitCode: 5 });
   });
@@ -160,7 +162,7 @@ describe("commands", () => {
     }
 
     const { io } = streams({ tty: true, resizes: sizes() });
-    expect(await createPodAccess(far.options).runInContainer(pod, "main", ["top"], io, idle)).toEqual({ exitCode: 130 });
+    expect(await createPodAccess(far.node).runInContainer(pod, "main", ["top"], io, idle)).toEqual({ exitCode: 130 });
     expect(far.requests[0]).toContain("stdout=true&tty=true");
     expect(far.requests[0]).not.toContain("stderr");
   });
@@ -176,7 +178,7 @@ describe("commands", () => {
       return { exitCode: 0 };
     }, far);
     const gone = new AbortController();
-    const running = createPodAccess(far.options).runInContainer(pod, "main", ["sleep", "600"], streams().io, gone.signal);
+    const running = createPodAccess(far.node).runInContainer(pod, "main", ["sleep", "600"], streams().io, gone.signal);
     await begun.promise;
     const reason = new Error("the client is gone");
     gone.abort(reason);
@@ -191,12 +193,12 @@ describe("commands", () => {
     far.onUpgrade = (upgrade, url) =>
       upgrade.request.headers.authorization === "Bearer 1" ? status(401, "Unauthorized") : accept(upgrade, url);
 
-    expect(await createPodAccess(far.options).runInContainer(pod, "main", ["true"], streams().io, idle)).toEqual({ exitCode: 0 });
+    expect(await createPodAccess(far.node).runInContainer(pod, "main", ["true"], streams().io, idle)).toEqual({ exitCode: 0 });
     expect(far.tokens.at(-1)).toBe("Bearer 2");
 
     far.onUpgrade = () => status(401, "Unauthorized");
     far.tokens.length = 0;
-    await expect(createPodAccess(far.options).runInContainer(pod, "main", ["true"], streams().io, idle)).rejects.toThrow(
+    await expect(createPodAccess(far.node).runInContainer(pod, "main", ["true"], streams().io, idle)).rejects.toThrow(
       "the far cluster refuses the credentials: Unauthorized; renew those of cluster.kubeconfig",
     );
     expect(new Set(far.tokens).size).toBe(2);
@@ -213,7 +215,7 @@ describe("commands", () => {
     const far = new FarStreams();
     far.onUpgrade = () => answer;
 
-    const error: unknown = await createPodAccess(far.options)
+    const error: unknown = await createPodAccess(far.node)
       .runInContainer(pod, "main", ["true"], streams().io, idle)
       .catch((each: unknown) => each);
 
@@ -225,7 +227,7 @@ describe("commands", () => {
     const far = new FarStreams();
     far.onUpgrade = answering(async () => ({ error: "error executing command in container: no such file: /bin/nope" }), far);
 
-    const running = createPodAccess(far.options).runInContainer(pod, "main", ["/bin/nope"], streams().io, idle);
+    const running = createPodAccess(far.node).runInContainer(pod, "main", ["/bin/nope"], streams().io, idle);
 
     await expect(running).rejects.toThrow(/^no such file: \/bin\/nope$/);
   });
@@ -235,7 +237,7 @@ describe("commands", () => {
     far.onUpgrade = answering(async () => ({ exitCode: 0 }), far);
     const { io } = streams({ stdout: undefined, stderr: undefined });
 
-    expect(await createPodAccess(far.options).runInContainer(pod, "main", ["true"], io, idle)).toEqual({ exitCode: 0 });
+    expect(await createPodAccess(far.node).runInContainer(pod, "main", ["true"], io, idle)).toEqual({ exitCode: 0 });
     expect(far.requests[0]).toContain("stdout=true");
   });
 
@@ -247,10 +249,10 @@ describe("commands", () => {
     }, far);
     const { io, out } = streams();
 
-    await createPodAccess(far.options).attachToContainer(pod, "main", io, idle);
+    await createPodAccess(far.node).attachToContainer(pod, "main", io, idle);
 
     expect(String(out.read())).toBe("later output\n");
-    expect(far.requests[0]).toBe("/api/v1/namespaces/far/pods/web-x/attach?container=main&stdout=true&stderr=true");
+    expect(far.requests[0]).toBe(`${podPath}/attach?container=main&stdout=true&stderr=true`);
   });
 });
 
@@ -272,12 +274,12 @@ describe("port-forward", () => {
     const far = new FarStreams();
     far.onUpgrade = echo(far);
     const [client, stream] = duplexPair();
-    const forwarding = createPodAccess(far.options).portForward(pod, 80, stream, idle);
+    const forwarding = createPodAccess(far.node).portForward(pod, 80, stream, idle);
     client.end("over there and back");
 
     expect(await text(client)).toBe("over there and back");
     await forwarding;
-    expect(far.requests[0]).toBe("/api/v1/namespaces/far/pods/web-x/portforward?ports=80");
+    expect(far.requests[0]).toBe(`${podPath}/portforward?ports=80`);
   });
 
   test("a port that nothing listens on is Unavailable with the far message, and leaves the client's stream open", async () => {
@@ -285,7 +287,7 @@ describe("port-forward", () => {
     far.onUpgrade = echo(far);
     const [client, stream] = duplexPair();
 
-    const error: unknown = await createPodAccess(far.options)
+    const error: unknown = await createPodAccess(far.node)
       .portForward(pod, 9, stream, idle)
       .catch((each: unknown) => each);
 
@@ -303,7 +305,7 @@ describe("port-forward", () => {
     client.once("data", () => client.write("break now"));
     stream.on("error", () => {});
 
-    const error: unknown = await createPodAccess(far.options)
+    const error: unknown = await createPodAccess(far.node)
       .portForward(pod, 81, stream, idle)
       .catch((each: unknown) => each);
 
@@ -324,7 +326,7 @@ describe("port-forward", () => {
     stream.on("error", () => {});
     client.write("hello");
     const gone = new AbortController();
-    const forwarding = createPodAccess(far.options).portForward(pod, 80, stream, gone.signal);
+    const forwarding = createPodAccess(far.node).portForward(pod, 80, stream, gone.signal);
     await open.promise;
     const reason = new Error("the client is gone");
     gone.abort(reason);

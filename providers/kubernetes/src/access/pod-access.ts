@@ -1,34 +1,35 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import type { ContainerAccess, PodRef } from "@virtual-kubelet/core";
-import type { FarCluster } from "../far/far-cluster.ts";
-import type { FarOwner } from "../identity/tags.ts";
+import type { FarConnection } from "../far/far-cluster.ts";
 import { runFarCommand } from "./commands.ts";
-import { farTargetOf, type FarTarget } from "./far-target.ts";
+import { farTargetOf, type FarTarget, type FarTargetNode } from "./far-target.ts";
 import { readFarLogs } from "./logs.ts";
 import { forwardToFarPort } from "./port-forward.ts";
 
-/** Whose far pods are accessed, and how. */
-export interface PodAccessOptions {
-  readonly far: Pick<FarCluster, "connection" | "podOf" | "isCurrent">;
-  readonly owner: FarOwner;
+/** The node whose far pods are accessed. */
+export type PodAccessOptions = FarTargetNode & { readonly host: { readonly clock: Clock } };
+
+/** Way to a far pod. */
+interface Way {
+  readonly connection: FarConnection;
   readonly clock: Clock;
+  readonly target: FarTarget;
 }
 
 /** Logs, exec, attach and port-forward of a node's pods, through the far API server. */
-export function createPodAccess({ far, owner, clock }: PodAccessOptions): ContainerAccess {
-  const { connection } = far;
-  const at = (pod: PodRef): { readonly connection: typeof connection; readonly clock: Clock; readonly target: FarTarget } => ({
-    connection,
-    clock,
-    target: farTargetOf(far, owner, pod),
+export function createPodAccess(node: PodAccessOptions): ContainerAccess {
+  const wayTo = async (pod: PodRef, signal: AbortSignal): Promise<Way> => ({
+    connection: node.far.connection,
+    clock: node.host.clock,
+    target: await farTargetOf(node, pod, signal),
   });
   return {
-    getContainerLogs: async (pod, container, options, signal) => readFarLogs(at(pod), container, options, signal),
+    getContainerLogs: async (pod, container, options, signal) => readFarLogs(await wayTo(pod, signal), container, options, signal),
     runInContainer: async (pod, container, command, io, signal) =>
-      runFarCommand(at(pod), { subresource: "exec", container, command, io }, signal),
+      runFarCommand(await wayTo(pod, signal), { subresource: "exec", container, command, io }, signal),
     async attachToContainer(pod, container, io, signal) {
-      await runFarCommand(at(pod), { subresource: "attach", container, io }, signal);
+      await runFarCommand(await wayTo(pod, signal), { subresource: "attach", container, io }, signal);
     },
-    portForward: async (pod, port, stream, signal) => forwardToFarPort(at(pod), port, stream, signal),
+    portForward: async (pod, port, stream, signal) => forwardToFarPort(await wayTo(pod, signal), port, stream, signal),
   };
 }

@@ -10,7 +10,9 @@ import {
   type Identity,
   type Metrics,
 } from "@virtual-kubelet/kube-client";
-import type { OutgoingHttpHeaders } from "node:http";
+import { Agent, type OutgoingHttpHeaders } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { callbackify } from "node:util";
 import type { ConnectionConfig } from "../config/connection.ts";
 import type { FarConnection } from "./far-cluster.ts";
 
@@ -23,6 +25,9 @@ export interface ConnectOptions {
   readonly metrics: Metrics;
 }
 
+/** Streams have no time limits, and each has a connection of its own, so that a slow reader holds up nobody else. */
+const streams = { http2: false, headersTimeoutMs: 0, bodyTimeoutMs: 0 } as const;
+
 /**
  * Connects to the far cluster of a kubeconfig. Sends nothing yet.
  *
@@ -34,18 +39,21 @@ export async function connect({ kubeconfig, context }: ConnectionConfig, { env, 
       "cluster.kubeconfig is not set, expected the kubeconfig of the cluster that runs the pods: set it, or the variable FAR_KUBECONFIG",
     );
   const credentials = await loadCredentials({ kubeconfig, context, env, clock });
-  const transport = createHttpTransport({ credentials });
+  const transport = createHttpTransport({ credentials, pools: { quiet: streams } });
   return {
     client: createKubeClient(transport, { metrics, clock }),
     namespace: credentials.namespace,
     async stream(path, signal) {
-      const response = await transport.request({ method: "GET", path, pool: "long", signal });
+      const response = await transport.request({ method: "GET", path, pool: "quiet", signal });
       return requireSuccess(`GET ${path}`, response);
     },
     async upgradeTarget(path, signal, refused) {
       const identity = await currentIdentity(credentials, refused?.headers, signal);
-      const socket = await openSocket(credentials, identity, signal);
-      return { url: `${credentials.server}${path}`, headers: headersOf(credentials, identity), connect: () => socket };
+      return {
+        url: `${credentials.server}${path}`,
+        headers: headersOf(credentials, identity),
+        agent: agentOf(credentials, identity, signal),
+      };
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
@@ -57,6 +65,17 @@ async function currentIdentity(credentials: Credentials, refused: OutgoingHttpHe
   if (!refused || refused["authorization"] !== identity.authorization) return identity;
   await credentials.refresh(signal);
   return credentials.current(signal);
+}
+
+/** Opens a connection for each request, through the proxy and with the TLS of the credentials. */
+function agentOf(credentials: Credentials, identity: Identity, signal: AbortSignal): Agent {
+  const agent = new URL(credentials.server).protocol === "https:" ? new HttpsAgent() : new Agent();
+  const open = callbackify(() => openSocket(credentials, identity, signal));
+  agent.createConnection = (_options, done) => {
+    open((error, socket) => done?.(error, socket));
+    return undefined;
+  };
+  return agent;
 }
 
 function headersOf({ headers = {} }: Credentials, { authorization }: Identity): OutgoingHttpHeaders {

@@ -19,14 +19,18 @@ export interface FarConnection extends AsyncDisposable {
   readonly client: KubeClient;
   /** Namespace of the kubeconfig's context. */
   readonly namespace: string | undefined;
-  /** Sends a GET whose answer is read as a stream, such as a followed log. A status of 400 and above throws as KubeClient's calls do. */
+  /**
+   * Sends a GET whose answer is read as a stream, such as a followed log. A status of 400 and above throws as KubeClient's calls do. There is
+   * no time limit, neither for the answer's head nor for the next chunk: kubelets send the head of a log with its first line.
+   */
   stream(path: string, signal: AbortSignal): Promise<TransportResponse>;
   /**
-   * Opens a connection for one upgrade request (exec, attach, port-forward), with the current credentials. The caller sends the request at
-   * once.
+   * Returns the target of an upgrade request (exec, attach, port-forward), with the current credentials. It opens a connection for each
+   * attempt: a client that is refused in one protocol tries another.
    *
+   * @param signal - ends the opening of connections
    * @param refused - target of an earlier request that was answered with 401: its credentials are renewed first
-   * @throws UnavailableError if the far cluster cannot be reached
+   * @throws UnauthorizedError if there are no credentials; `signal.reason`
    */
   upgradeTarget(path: string, signal: AbortSignal, refused?: UpgradeTarget): Promise<UpgradeTarget>;
 }

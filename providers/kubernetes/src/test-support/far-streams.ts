@@ -1,14 +1,40 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
+import { createKubeClient, type Pod } from "@virtual-kubelet/kube-client";
+import { ScriptedTransport } from "@virtual-kubelet/kube-client/testing";
 import type { IncomingUpgrade, UpgradeTarget } from "@virtual-kubelet/streaming";
 import { createServer, type IncomingMessage } from "node:http";
 import { duplexPair, type Duplex } from "node:stream";
 import type { FarConnection } from "../far/far-cluster.ts";
 import type { PodAccessOptions } from "../access/pod-access.ts";
+import { farPodName } from "../identity/names.ts";
+import { namespaceMap } from "../identity/namespaces.ts";
+import { ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
+
+const owner = { clusterId: "home", nodeName: "vk" };
+
+/** The home pod that has a far pod. */
+export const home = { namespace: "default", name: "web", uid: "uid-1" };
+
+/** Path of its far pod at the far API server. */
+export const podPath: string = `/api/v1/namespaces/far/pods/${farPodName(owner, home)}`;
+
+const { labels, annotations } = ownerTags(owner);
+const farPod: Pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: {
+    namespace: "far",
+    name: farPodName(owner, home),
+    uid: "far-uid",
+    labels: { ...labels, [tagLabels.podUid]: home.uid },
+    annotations: { ...annotations, [tagAnnotations.pod]: `${home.namespace}/${home.name}` },
+  },
+};
 
 /** What the far API server does with an upgrade request: takes it over, or refuses it with a status and a body. */
 export type OnUpgrade = (upgrade: IncomingUpgrade, url: URL) => Promise<unknown> | { readonly status: number; readonly body: string };
 
-/** A far API server in memory that knows one pod, `far/web-x`, and is asked for its subresources. */
+/** A far API server in memory that knows one pod, and is asked for its subresources. */
 export class FarStreams {
   readonly clock: VirtualClock = new VirtualClock();
   /** Paths of the requests, with their queries. */
@@ -17,7 +43,8 @@ export class FarStreams {
   readonly tokens: (string | undefined)[] = [];
   onUpgrade: OnUpgrade = () => ({ status: 404, body: "nothing here" });
   onStream: FarConnection["stream"] = async () => ({ status: 200, headers: {}, body: chunks() });
-  isCurrent = true;
+  /** Whether the watch has shown the pod. */
+  isWatched = true;
   #token = 1;
   readonly #server = createServer();
 
@@ -32,15 +59,14 @@ export class FarStreams {
     });
   }
 
-  /** Options of access to the pod with the home UID `uid-1`. */
-  get options(): PodAccessOptions {
-    const pod = { metadata: { namespace: "far", name: "web-x", uid: "far-uid" } };
+  /** The node whose home pod `uid-1` runs as this far pod. */
+  get node(): PodAccessOptions {
     return {
-      clock: this.clock,
-      owner: { clusterId: "home", nodeName: "vk" },
+      host: { clock: this.clock },
+      owner,
+      namespaces: namespaceMap({ mode: "one", name: "far" }, undefined),
       far: {
-        isCurrent: this.isCurrent,
-        podOf: (_owner, homeUid) => (homeUid === "uid-1" ? pod : undefined),
+        podOf: (_owner, homeUid) => (this.isWatched && homeUid === home.uid ? farPod : undefined),
         connection: this.#connection(),
       },
     };
@@ -60,9 +86,9 @@ export class FarStreams {
       };
     };
     return {
-      get client(): never {
-        throw new Error("access needs no client");
-      },
+      client: createKubeClient(new ScriptedTransport(({ path }) => (path === podPath ? { body: farPod } : { status: 404, body: {} })), {
+        clock: this.clock,
+      }),
       namespace: undefined,
       stream: (path, signal) => {
         this.requests.push(path);
