@@ -20,6 +20,7 @@ export type { Credentials, Identity, TlsMaterial } from "./credentials/credentia
 export { CredentialsError, isCredentialsError } from "./errors/credentials-error.ts";
 export { DecodeError, isDecodeError } from "./errors/decode-error.ts";
 export { createEventRecorder, type EventCounts, type EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
+export { isGoneObject } from "./errors/gone-object.ts";
 export { createHttpTransport, defaultHttpPools, type HttpPoolOptions, type HttpTransportOptions } from "./transport/http-transport.ts";
 export { listAll } from "./rest/list-all.ts";
 export {

@@ -6,7 +6,6 @@ import type {
   DeletePodOptions,
   ExecResult,
   NodeDescription,
-  PodChanges,
   PodRef,
   PodUpdate,
   Provider,
@@ -16,7 +15,7 @@ import type {
   ResolvedPod,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
+import { isGoneObject, resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import { createPodAccess } from "./access/pod-access.ts";
 import { Carrier } from "./carry/carrier.ts";
@@ -24,6 +23,7 @@ import type { FarNode } from "./far/far-node.ts";
 import { ownerObjectName } from "./identity/names.ts";
 import { NodeWatch } from "./node/node-watch.ts";
 import type { SharedSelections } from "./node/shared-selections.ts";
+import { notTheFarCluster } from "./far/not-the-far-cluster.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { checkRights } from "./rights/check-rights.ts";
 import type { ServiceMirrors } from "./services/service-mirrors.ts";
@@ -67,8 +67,8 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     return this.#keeper.createPod(pod, resolved, signal);
   }
 
-  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, changes: PodChanges): Promise<void> {
-    return this.#keeper.updatePod(pod, resolved, signal, changes);
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    return this.#keeper.updatePod(pod, resolved, signal);
   }
 
   deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
@@ -116,6 +116,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     try {
       await far.connection.client.get(resources.configMaps, name, { signal });
     } catch (error) {
+      if (isNotFound(error) && !isGoneObject(error, resources.configMaps, name.name)) throw notTheFarCluster(error);
       if (!isNotFound(error)) throw error;
     }
     far.wake();
@@ -140,7 +141,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#mirror?.[Symbol.asyncDispose]();
-    this.#keeper[Symbol.dispose]();
+    await this.#keeper[Symbol.asyncDispose]();
     await this.#watch[Symbol.asyncDispose]();
     await this.#carrier[Symbol.asyncDispose]();
     await this.#share[Symbol.asyncDispose]();

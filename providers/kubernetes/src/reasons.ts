@@ -2,11 +2,16 @@ import type { ReasonCatalogue } from "@virtual-kubelet/core";
 import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
-export type KubernetesReason = NodeReason | "NotCarried" | "ServiceNotMirrored";
+export type KubernetesReason = NodeReason | "FarPodDeleted" | "NotCarried" | "ServiceNotMirrored";
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
   ...nodeReasons,
+  FarPodDeleted: {
+    on: ["podStatus"],
+    meaning: "Somebody else than the virtual node deleted the pod in the far cluster, which gave no reason. The pod has Failed.",
+    remedy: "Nothing; the pod's controller makes another. The far cluster's audit log says who deleted it.",
+  },
   NotCarried: {
     on: ["podEvent"],
     meaning: "The pod in the far cluster lacks the fields in the message, or has them in another form.",

@@ -1,8 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden, messageOf } from "@virtual-kubelet/errdefs";
-import { resources, type KubeClient, type Logger } from "@virtual-kubelet/kube-client";
+import { isGoneObject, resources, type KubeClient, type Logger } from "@virtual-kubelet/kube-client";
 import { askUntilAnswered } from "./ask-until-answered.ts";
-import { isGoneObject } from "./gone-object.ts";
 
 /**
  * Reads the id of the cluster: the UID of its namespace `kube-system`. Waits for an API server that does

@@ -1,7 +1,6 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
-import { resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
+import { isGoneObject, resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { isTerminalPhase } from "../pod/status/pod-phase.ts";
-import { isGoneObject } from "./gone-object.ts";
 import type { PodRef } from "../provider/pod-ref.ts";
 
 /** Whether the API server has a pod: as wanted, being deleted or with a final phase, or not at all. */

@@ -1,7 +1,6 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { isForbidden, isNotFound, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { KubeClient, KubernetesObject, ObjectName, Resource } from "@virtual-kubelet/kube-client";
-import { isGoneObject } from "./gone-object.ts";
+import { isGoneObject, type KubeClient, type KubernetesObject, type ObjectName, type Resource } from "@virtual-kubelet/kube-client";
 
 /** Delays of retries after a refusal, in milliseconds, because the Node authorizer may learn of a pod later than the node. */
 const forbiddenRetriesMs: readonly number[] = [100, 200, 400, 800];

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { ConflictError, InvalidInputError, isConflict, isInvalidInput, isUnsupported, messageOf } from "@virtual-kubelet/errdefs";
 import {
+  isGoneObject,
   Reflector,
   resources,
   WorkQueue,
@@ -14,7 +15,6 @@ import {
   type PersistentVolumeClaim,
   type StorageClass,
 } from "@virtual-kubelet/kube-client";
-import { isGoneObject } from "../api-server/gone-object.ts";
 import { readObject } from "../api-server/read-object.ts";
 import { sourceOf } from "../volumes/read-claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";

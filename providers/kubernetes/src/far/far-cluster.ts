@@ -45,6 +45,8 @@ export interface FarCluster {
   readonly synced: Promise<void>;
   /** Whether the pods follow the far cluster now. */
   readonly isCurrent: boolean;
+  /** Why the pods do not follow the far cluster; `undefined` if nothing is known to be wrong. */
+  readonly failure: unknown;
   /** Far pods of this home cluster, by far UID. */
   readonly pods: Store<Pod>;
   /** Far nodes; `undefined` if the rights do not allow to list them. Resolves when they are listed. */
@@ -53,6 +55,10 @@ export interface FarCluster {
   onPodChange(owner: FarOwner, listener: (change: StoreChange<Pod>) => void): Disposable;
   /** The far pod of a home pod, by its UID tag. */
   podOf(owner: FarOwner, homeUid: string): DeepReadonly<Pod> | undefined;
+  /** The far pods with the label of this node, which others may have as well. */
+  podsOf(owner: FarOwner): Iterable<DeepReadonly<Pod>>;
+  /** UID of the node's owner object in a far namespace; `undefined` if the far cluster says that there is none. */
+  ownerUid(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<string | undefined>;
   /**
    * Creates the node's owner object in a far namespace if it is missing, and the namespace if that is configured.
    *

@@ -1,6 +1,7 @@
 import { SingleFlight } from "@virtual-kubelet/async";
 import { ConflictError, isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import {
+  isGoneObject,
   resources,
   type ConfigMap,
   type DeepReadonly,
@@ -40,13 +41,26 @@ export class OwnerObjects {
     return referenceTo(await this.#flights.run(`${namespace}/${name}`, ensure, signal));
   }
 
+  /** Returns the UID of the node's owner object in a namespace; `undefined` if there is none. */
+  async uid(owner: FarOwner, namespace: string, signal: AbortSignal): Promise<string | undefined> {
+    const { client, watched } = this.#options;
+    const name = ownerObjectName(owner);
+    if (watched.isCurrent) return watched.store.getByName(namespace, name)?.metadata?.uid;
+    try {
+      return (await client.get(resources.configMaps, { namespace, name }, { signal })).metadata?.uid;
+    } catch (error) {
+      if (isGoneObject(error, resources.configMaps, name)) return undefined;
+      throw error;
+    }
+  }
+
   async #ensure(owner: FarOwner, namespace: string, creates: boolean, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>> {
     const { client } = this.#options;
     const name = ownerObjectName(owner);
     try {
       return checked(await client.get(resources.configMaps, { namespace, name }, { signal }), owner);
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (!isGoneObject(error, resources.configMaps, name)) throw error;
     }
     const { labels, annotations } = ownerTags(owner);
     const object: ConfigMap = {

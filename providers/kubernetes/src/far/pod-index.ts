@@ -7,6 +7,8 @@ type Listener = (change: StoreChange<Pod>) => void;
 /** Far pods by the UID of their home pods, and the listeners of their nodes. */
 export class PodIndex implements Disposable {
   readonly #byHomeUid = new Map<string, Map<string, DeepReadonly<Pod>>>();
+  /** Far pods by UID, by the label of the node. */
+  readonly #byNode = new Map<string, Map<string, DeepReadonly<Pod>>>();
   /** By the label of the node. */
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #subscription: Disposable;
@@ -19,6 +21,11 @@ export class PodIndex implements Disposable {
   podOf(owner: FarOwner, homeUid: string): DeepReadonly<Pod> | undefined {
     for (const pod of this.#byHomeUid.get(homeUid)?.values() ?? []) if (ownPodRef(pod.metadata, owner)) return pod;
     return undefined;
+  }
+
+  /** All far pods with the label of the owner's node. */
+  podsOf({ nodeName }: FarOwner): Iterable<DeepReadonly<Pod>> {
+    return this.#byNode.get(labelValue(nodeName))?.values() ?? [];
   }
 
   onChange({ nodeName }: FarOwner, listener: Listener): Disposable {
@@ -46,17 +53,28 @@ export class PodIndex implements Disposable {
   }
 
   #add(uid: string, pod: DeepReadonly<Pod>): void {
+    addTo(this.#byNode, nodeOf(pod), uid, pod);
     const homeUid = homePodOf(pod.metadata)?.uid;
-    if (homeUid === undefined) return;
-    const pods = this.#byHomeUid.get(homeUid) ?? new Map();
-    this.#byHomeUid.set(homeUid, pods.set(uid, pod));
+    if (homeUid !== undefined) addTo(this.#byHomeUid, homeUid, uid, pod);
   }
 
   #remove(uid: string, pod: DeepReadonly<Pod>): void {
-    const homeUid = homePodOf(pod.metadata)?.uid ?? "";
-    const pods = this.#byHomeUid.get(homeUid);
-    if (pods?.delete(uid) && pods.size === 0) this.#byHomeUid.delete(homeUid);
+    removeFrom(this.#byNode, nodeOf(pod), uid);
+    removeFrom(this.#byHomeUid, homePodOf(pod.metadata)?.uid ?? "", uid);
   }
+}
+
+type Pods = Map<string, Map<string, DeepReadonly<Pod>>>;
+
+function addTo(pods: Pods, key: string, uid: string, pod: DeepReadonly<Pod>): void {
+  const inner = pods.get(key);
+  if (inner) inner.set(uid, pod);
+  else pods.set(key, new Map([[uid, pod]]));
+}
+
+function removeFrom(pods: Pods, key: string, uid: string): void {
+  const inner = pods.get(key);
+  if (inner?.delete(uid) && inner.size === 0) pods.delete(key);
 }
 
 function nodeOf(pod: DeepReadonly<Pod>): string {

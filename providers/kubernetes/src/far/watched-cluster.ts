@@ -70,6 +70,10 @@ export class WatchedCluster implements FarCluster {
     return this.#podReflector.isCurrent;
   }
 
+  get failure(): unknown {
+    return this.#podReflector.inspect().failure?.error;
+  }
+
   get pods(): Store<Pod> {
     return this.#podReflector.store;
   }
@@ -95,6 +99,14 @@ export class WatchedCluster implements FarCluster {
 
   podOf(owner: FarOwner, homeUid: string): DeepReadonly<Pod> | undefined {
     return this.#index.podOf(owner, homeUid);
+  }
+
+  podsOf(owner: FarOwner): Iterable<DeepReadonly<Pod>> {
+    return this.#index.podsOf(owner);
+  }
+
+  ownerUid(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#owners.uid(owner, farNamespace, signal);
   }
 
   ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference> {

@@ -1,7 +1,8 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import {
+  ObjectReader,
   podRef,
   type DeletePodOptions,
-  type PodChanges,
   type PodLifecycleHandler,
   type PodNotifier,
   type PodRef,
@@ -11,109 +12,192 @@ import {
   type ProviderPodStatus,
   type ResolvedPod,
 } from "@virtual-kubelet/core";
-import { ConflictError, isConflict, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
-import { resources, type DeepReadonly, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
+import { ConflictError, isConflict, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { isGoneObject, resources, type DeepReadonly, type OwnerReference, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
 import type { Carried } from "../carry/carried.ts";
 import type { Carrier } from "../carry/carrier.ts";
 import type { FarNode } from "../far/far-node.ts";
+import { notTheFarCluster } from "../far/not-the-far-cluster.ts";
 import { farPodName } from "../identity/names.ts";
 import { ownPodRef } from "../identity/own-pod.ts";
-import { podStatusOf } from "../status/pod-status.ts";
+import { addressMap } from "../status/address-map.ts";
+import { withReason } from "../status/ended-status.ts";
+import { podStatusOf, type StatusView } from "../status/pod-status.ts";
 import { farChangesOf } from "../translate/far-changes.ts";
-import { farPodOf, type TranslationNote } from "../translate/far-pod.ts";
+import { farPodOf } from "../translate/far-pod.ts";
 import { readFacts, readServiceFacts } from "../translate/translation-facts.ts";
+import { creationError } from "./creation-error.ts";
+import { PodEndings } from "./pod-endings.ts";
+
+/** Time that an inventory waits for the far cluster's first list. */
+const firstListMs = 10_000;
 
 /** Creates, finds, follows and deletes the far pods of one node. */
-export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
+export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposable {
   readonly #node: FarNode;
   readonly #carrier: Carrier;
+  readonly #view: StatusView;
+  readonly #endings: PodEndings;
+  readonly #reader: ObjectReader<"pod">;
+  readonly #abort = new AbortController();
+  #report: (update: PodUpdate) => void = () => {};
   #subscription: Disposable | undefined;
+  #confirming: Promise<void> | undefined;
 
   constructor(node: FarNode, carrier: Carrier) {
+    const { network } = node.config;
+    const { logger, metrics } = node.host;
     this.#node = node;
     this.#carrier = carrier;
+    this.#view = { addresses: addressMap(network.podIPs), hostIPs: network.hostIPs };
+    this.#reader = new ObjectReader({ logger, metrics, backEnd: "Kubernetes", idOf: () => undefined });
+    this.#endings = new PodEndings({
+      node,
+      read: (ref, signal) => this.#read(ref, signal),
+      statusOf: (farPod) => this.#statusOf(farPod),
+      report: (update) => this.#report(update),
+      onGone: (ref) => carrier.release(ref),
+    });
   }
 
+  /**
+   * Creates the far pod, or adopts that of an earlier call whose outcome is unknown.
+   *
+   * @throws UnsupportedError naming the field; QuotaExceededError, InvalidInputError with the far cluster's words
+   */
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { far, owner } = this.#node;
     const ref = podRef(pod);
+    this.#endings.begin(ref);
     const known = far.podOf(owner, ref.uid);
     if (known) return this.#carrier.adopt(ref, known);
     const { pod: farPod, carried, notes } = farPodOf(pod, await readFacts(pod, resolved, this.#node, signal), this.#node);
-    const ownerReference = await this.#provide(ref, carried, resolved, signal);
-    const object: Pod = { ...farPod, metadata: { ...farPod.metadata, ownerReferences: [ownerReference] } };
+    const namespace = farPod.metadata?.namespace ?? "";
     try {
-      await far.connection.client.create(resources.pods, object, { signal, answer: "metadata" });
+      const ownerReference = await this.#provide(ref, carried, resolved, signal);
+      const object: Pod = { ...farPod, metadata: { ...farPod.metadata, ownerReferences: [ownerReference] } };
+      await far.connection.client.create(resources.pods, object, { signal, answer: "metadata", managedFields: "drop" });
     } catch (error) {
-      if (!isConflict(error)) throw error;
-      this.#carrier.adopt(ref, await this.#read(ref, signal));
+      if (!isConflict(error)) throw creationError(error, namespace);
+      await this.#adopt(ref, error, signal);
     }
-    this.#tell(ref, notes);
+    for (const { reason, message } of notes) this.#node.host.recordEvent(ref, { type: "Warning", reason, message });
   }
 
-  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, _changes: PodChanges): Promise<void> {
+  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { client } = this.#node.far.connection;
     const ref = podRef(pod);
-    const farPod = await this.#find(ref, signal);
+    // The store may be older than the last update.
+    const farPod = await this.#read(ref, signal);
     const facts = await readServiceFacts(resolved, this.#node, signal);
     const { patches, carried } = farChangesOf(pod, farPod, facts, this.#node);
     if (carried) await this.#provide(ref, carried, resolved, signal);
-    for (const { subresource, patch } of patches) await client.patch(resources.pods, nameOf(farPod), patch, { signal, subresource });
+    for (const { subresource, patch } of patches)
+      await client.patch(resources.pods, nameOf(farPod), patch, { signal, subresource, answer: "metadata", managedFields: "drop" });
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
     const { client } = this.#node.far.connection;
+    if (this.#endings.delete(ref)) throw new NotFoundError(`pod ${ref.namespace}/${ref.name} has ended in the far cluster`);
+    const known = this.#node.far.podOf(this.#node.owner, ref.uid);
+    const farPod = known ?? (await this.#read(ref, signal));
+    const { uid } = farPod.metadata ?? {};
+    const name = nameOf(farPod);
     try {
-      const farPod = await this.#find(ref, signal);
-      const preconditions = { uid: farPod.metadata?.uid };
-      await client.delete(resources.pods, nameOf(farPod), { gracePeriodSeconds, preconditions }, { signal });
+      await client.delete(resources.pods, name, { gracePeriodSeconds, preconditions: { uid } }, { signal });
     } catch (error) {
-      if (isNotFound(error)) this.#carrier.release(ref);
-      throw error;
+      if (isNotFound(error) && !isGoneObject(error, resources.pods, name.name)) throw notTheFarCluster(error);
+      // What the store knows may be older than what has the name now.
+      if (!isConflict(error) || !known || (await this.#read(ref, signal)).metadata?.uid === uid) throw error;
+      throw new ConflictError(`the far pod ${name.namespace}/${name.name} was created again; its deletion is tried again`, {
+        cause: error,
+      });
     }
   }
 
   async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
-    return this.#describe(ref, await this.#read(ref, signal));
+    const ended = this.#endings.of(ref.uid);
+    if (ended) return this.#describe(ref, ended.farPod, ended.status);
+    const farPod = await this.#look(ref, signal);
+    return this.#describe(ref, farPod, this.#statusOf(farPod));
   }
 
   async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
-    return this.#statusOf(await this.#read(ref, signal));
+    return this.#endings.of(ref.uid)?.status ?? this.#statusOf(await this.#look(ref, signal));
   }
 
+  /** Reads what the watch has shown; no request is sent. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     const { far, owner } = this.#node;
-    signal.throwIfAborted();
+    await this.#firstList(signal);
     const pods: ProviderPod[] = [];
-    for (const farPod of far.pods.list()) {
+    for (const farPod of far.podsOf(owner)) {
       const ref = ownPodRef(farPod.metadata, owner);
-      if (ref) pods.push(this.#describe(ref, farPod));
+      if (ref) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
     }
-    return { pods, complete: far.isCurrent };
+    for (const { ref, farPod, status } of this.#endings.all) pods.push(this.#describe(ref, farPod, status));
+    return { pods, complete: far.isCurrent && !this.#endings.areOpen };
   }
 
   notifyPods(listener: (update: PodUpdate) => void): void {
     const { far, owner } = this.#node;
-    this.#subscription ??= far.onPodChange(owner, (change) => this.#onChange(change, listener));
-  }
-
-  [Symbol.dispose](): void {
-    this.#subscription?.[Symbol.dispose]();
-  }
-
-  #onChange(change: StoreChange<Pod>, listener: (update: PodUpdate) => void): void {
-    const ref = ownPodRef(change.object.metadata, this.#node.owner);
-    if (!ref) return;
-    if (change.type !== "deleted") {
-      if (change.type === "added") this.#carrier.adopt(ref, change.object);
-      listener({ ref, status: this.#statusOf(change.object) });
-    } else if (!change.missed) {
-      this.#carrier.release(ref);
-      listener({ ref, gone: true });
+    this.#report = listener;
+    this.#subscription ??= far.onPodChange(owner, (change) => this.#onChange(change));
+    this.#confirming ??= this.#endings.run(this.#abort.signal);
+    // Another node of the process may have opened the far cluster long ago.
+    for (const farPod of far.podsOf(owner)) {
+      const ref = ownPodRef(farPod.metadata, owner);
+      if (ref) this.#carrier.adopt(ref, farPod);
     }
   }
 
-  async #provide(ref: PodRef, carried: Carried, resolved: ResolvedPod, signal: AbortSignal) {
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscription?.[Symbol.dispose]();
+    this.#abort.abort(new Error("the provider of the far cluster is disposed"));
+    await this.#confirming;
+  }
+
+  #onChange(change: StoreChange<Pod>): void {
+    const { object } = change;
+    const ref = ownPodRef(object.metadata, this.#node.owner);
+    if (change.type === "updated") this.#checkTags(change.previous, ref);
+    if (!ref) return change.type === "deleted" ? undefined : this.#skip(object);
+    if (change.type === "deleted") {
+      // A pod that loses our labels leaves the watch as if it were deleted; only one that was being deleted is certainly gone.
+      if (change.missed || object.metadata?.deletionTimestamp === undefined) this.#endings.missing(ref, object);
+      else this.#endings.gone(ref, object);
+      return;
+    }
+    this.#endings.found(ref.uid);
+    if (change.type === "added") {
+      this.#reader.accept("pod", idOf(object));
+      this.#carrier.adopt(ref, object);
+    }
+    this.#report({ ref, status: this.#statusOf(object) });
+  }
+
+  /** Looks for a pod whose tags somebody has changed. */
+  #checkTags(previous: DeepReadonly<Pod>, now: PodRef | undefined): void {
+    const before = ownPodRef(previous.metadata, this.#node.owner);
+    if (before && before.uid !== now?.uid) this.#endings.missing(before, previous);
+  }
+
+  #skip(farPod: DeepReadonly<Pod>): void {
+    const { clusterId, nodeName } = this.#node.owner;
+    const why = `it has the label of node ${nodeName} of cluster ${clusterId}, but not the name, labels and annotations of one of its pods; delete it, or its labels that begin with virtual-kubelet.io/`;
+    this.#reader.skip("pod", idOf(farPod), why);
+  }
+
+  async #adopt(ref: PodRef, conflict: unknown, signal: AbortSignal): Promise<void> {
+    try {
+      this.#carrier.adopt(ref, await this.#read(ref, signal));
+    } catch (error) {
+      // It was deleted meanwhile: the creation is tried again.
+      throw isNotFound(error) ? conflict : error;
+    }
+  }
+
+  async #provide(ref: PodRef, carried: Carried, resolved: ResolvedPod, signal: AbortSignal): Promise<OwnerReference> {
     const { far, owner, namespaces } = this.#node;
     const farNamespace = namespaces.toFar(ref.namespace);
     const ownerReference = await far.ownerReference(owner, farNamespace, signal);
@@ -121,37 +205,67 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, Disposable {
     return ownerReference;
   }
 
-  async #find(ref: PodRef, signal: AbortSignal): Promise<DeepReadonly<Pod>> {
-    const { far, owner } = this.#node;
-    return far.podOf(owner, ref.uid) ?? this.#read(ref, signal);
+  /** Waits for the first list, at most some seconds. */
+  async #firstList(signal: AbortSignal): Promise<void> {
+    const { far, host } = this.#node;
+    const limit = new AbortController();
+    const timer = host.clock.setTimer(firstListMs, () => {
+      const why = far.failure === undefined ? "no answer yet" : messageOf(far.failure);
+      limit.abort(new UnavailableError(`the pods of the far cluster are not listed yet: ${why}`, { cause: far.failure }));
+    });
+    try {
+      await untilAborted(far.synced, AbortSignal.any([signal, limit.signal]));
+    } finally {
+      timer[Symbol.dispose]();
+    }
   }
 
-  /** Reads the far pod. @throws NotFoundError; ConflictError if its name is somebody else's */
+  /** Reads the far pod of a pod that is wanted. @throws NotFoundError only if it is certain that the pod has not run, or is no longer there */
+  async #look(ref: PodRef, signal: AbortSignal): Promise<DeepReadonly<Pod>> {
+    try {
+      return await this.#read(ref, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const { far, owner } = this.#node;
+      const known = far.podOf(owner, ref.uid);
+      if (known) this.#endings.missing(ref, known);
+      if (!this.#endings.isOpen(ref.uid)) throw error;
+      throw new UnavailableError(`pod ${ref.namespace}/${ref.name} is missing in the far cluster, and it is not clear yet why`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Reads the far pod. @throws NotFoundError if there is none; ConflictError if its name is somebody else's */
   async #read(ref: PodRef, signal: AbortSignal): Promise<DeepReadonly<Pod>> {
     const { far, owner, namespaces } = this.#node;
     const name = { namespace: namespaces.toFar(ref.namespace), name: farPodName(owner, ref) };
-    const farPod = await far.connection.client.get(resources.pods, name, { signal });
-    const found = ownPodRef(farPod.metadata, owner);
-    if (found?.uid === ref.uid) return farPod;
+    let farPod: Pod;
+    try {
+      farPod = await far.connection.client.get(resources.pods, name, { signal });
+    } catch (error) {
+      if (isNotFound(error) && !isGoneObject(error, resources.pods, name.name)) throw notTheFarCluster(error);
+      throw error;
+    }
+    if (ownPodRef(farPod.metadata, owner)?.uid === ref.uid) return farPod;
     throw new ConflictError(
-      `the far pod ${name.namespace}/${name.name} has not the labels of pod ${ref.namespace}/${ref.name}, so that it is somebody else's; delete it`,
+      `the far pod ${name.namespace}/${name.name} has not the labels and annotations of pod ${ref.namespace}/${ref.name}, so that it is somebody else's; delete it`,
     );
   }
 
-  #describe(ref: PodRef, farPod: DeepReadonly<Pod>): ProviderPod {
-    return { ref, owner: this.#node.owner, createdAt: farPod.metadata?.creationTimestamp, status: this.#statusOf(farPod) };
+  #describe(ref: PodRef, farPod: DeepReadonly<Pod>, status: ProviderPodStatus): ProviderPod {
+    return { ref, owner: this.#node.owner, createdAt: farPod.metadata?.creationTimestamp, status };
   }
 
   #statusOf(farPod: DeepReadonly<Pod>): ProviderPodStatus {
-    return podStatusOf(farPod, this.#node.config.network);
-  }
-
-  #tell(ref: PodRef, notes: readonly TranslationNote[]): void {
-    for (const { reason, message } of notes) this.#node.host.recordEvent(ref, { type: "Warning", reason, message });
+    return withReason(podStatusOf(farPod, this.#view));
   }
 }
 
+function idOf({ metadata }: DeepReadonly<Pod>): string {
+  return `${metadata?.namespace}/${metadata?.name}`;
+}
+
 function nameOf({ metadata }: DeepReadonly<Pod>): { readonly namespace: string | undefined; readonly name: string } {
-  if (metadata?.name === undefined) throw new NotFoundError("the far pod has no name");
-  return { namespace: metadata.namespace, name: metadata.name };
+  return { namespace: metadata?.namespace, name: metadata?.name ?? "" };
 }

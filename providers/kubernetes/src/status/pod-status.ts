@@ -1,23 +1,56 @@
 import type { ProviderPodStatus } from "@virtual-kubelet/core";
-import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
 import type { NetworkConfig } from "../config/network.ts";
+import type { AddressMap } from "./address-map.ts";
 
-/** Returns the status of a home pod, from its far pod. */
-export function podStatusOf({ status = {} }: DeepReadonly<Pod>, _network: NetworkConfig): ProviderPodStatus {
-  const { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
-  const { resources, allocatedResources, conditions } = status;
+/** How a far pod's status is seen at home. */
+export interface StatusView {
+  readonly addresses: AddressMap;
+  readonly hostIPs: NetworkConfig["hostIPs"];
+}
+
+/** Type of the condition that shows the far scheduler's. PodScheduled itself concerns the virtual node. */
+export const farScheduledCondition = "virtual-kubelet.io/FarScheduled";
+
+type Conditions = NonNullable<ProviderPodStatus["conditions"]>;
+
+/**
+ * Returns the status of a home pod, from its far pod: everything that the far kubelet and the far controllers have written, except what
+ * concerns the place in the far cluster (QoS class, nominated node).
+ */
+export function podStatusOf({ status = {} }: DeepReadonly<Pod>, view: StatusView): ProviderPodStatus {
+  const { phase, containerStatuses, initContainerStatuses, ephemeralContainerStatuses, resources, allocatedResources } = status;
+  const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled");
+  const unscheduled = scheduled?.status === "False" && phase === "Pending" ? scheduled : undefined;
   return {
     phase,
-    reason,
-    message,
-    podIP,
-    podIPs,
+    reason: status.reason ?? unscheduled?.reason,
+    message: status.message ?? (unscheduled && `far cluster: ${unscheduled.message ?? "not scheduled yet"}`),
+    ...podAddresses(status, view.addresses),
+    ...(view.hostIPs === "far" && { hostIP: status.hostIP, hostIPs: status.hostIPs }),
     containerStatuses,
     initContainerStatuses,
     ephemeralContainerStatuses,
     resources,
     allocatedResources,
-    conditions,
+    conditions: conditionsOf(status.conditions ?? []),
     endsWhenGone: true,
   };
+}
+
+function podAddresses(
+  { podIP, podIPs }: NonNullable<DeepReadonly<Pod>["status"]>,
+  addresses: AddressMap,
+): Pick<ProviderPodStatus, "podIP" | "podIPs"> {
+  const far = podIPs?.length ? podIPs.map(({ ip }) => ip) : podIP ? [podIP] : [];
+  const home = far.map((ip) => addresses.toHome(ip)).filter((ip) => ip !== undefined);
+  return { podIP: home[0], podIPs: home.length > 0 ? home.map((ip) => ({ ip })) : undefined };
+}
+
+/** The far cluster counts generations of its own. */
+function conditionsOf(conditions: Conditions): Conditions {
+  return conditions.map(({ observedGeneration: _, type, ...rest }): DeepReadonly<PodCondition> => ({
+    ...rest,
+    type: type === "PodScheduled" ? farScheduledCondition : type,
+  }));
 }

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isConflict, isInvalidInput, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
+  isGoneObject,
   resources,
   WorkQueue,
   type DeepReadonly,
@@ -15,7 +16,6 @@ import {
   type Tracer,
 } from "@virtual-kubelet/kube-client";
 import { toEpochMs } from "../../api-server/api-time.ts";
-import { isGoneObject } from "../../api-server/gone-object.ts";
 import { isNewer } from "../../api-server/resource-version.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import { podSpan } from "../../provider-calls/pod-span.ts";

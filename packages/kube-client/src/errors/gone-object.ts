@@ -1,5 +1,6 @@
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { statusOf, type Resource } from "@virtual-kubelet/kube-client";
+import type { Resource } from "../rest/resources.ts";
+import { statusOf } from "./api-error.ts";
 
 /**
  * Whether the API server itself reports that the object does not exist. Not every 404 does: a load balancer's default backend, or

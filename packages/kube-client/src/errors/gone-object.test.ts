@@ -1,6 +1,7 @@
 import { InvalidInputError, NotFoundError } from "@virtual-kubelet/errdefs";
-import { ApiError, resources } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
+import { resources } from "../rest/resources.ts";
+import { ApiError } from "./api-error.ts";
 import { isGoneObject } from "./gone-object.ts";
 
 const status = { kind: "Status", code: 404, reason: "NotFound", details: { kind: "pods", name: "web" } };

@@ -1,0 +1,174 @@
+import type { PodRef, PodUpdate, ProviderPodStatus } from "@virtual-kubelet/core";
+import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
+import { WorkQueue, type DeepReadonly, type Pod, type WorkResult } from "@virtual-kubelet/kube-client";
+import type { FarNode } from "../far/far-node.ts";
+import { endedStatusOf } from "../status/ended-status.ts";
+
+/**
+ * Time for which pods are kept that the far cluster lacks together with their owner object: another server may answer in its place, or it
+ * may have lost its data and get them back. As long as a cluster tolerates a node that does not answer.
+ */
+const suspicionMs = 300_000;
+/** Pause between two looks at such a pod. */
+const lookAgainMs = 15_000;
+/** Number of concurrent confirmations. */
+const concurrency = 8;
+
+/** A far pod that the watch no longer shows. */
+interface MissingPod {
+  readonly ref: PodRef;
+  readonly farPod: DeepReadonly<Pod>;
+  /** Monotonic time since which it is missing. */
+  readonly sinceMs: number;
+  /** Whether its name, or the pod itself, is somebody else's now. */
+  readonly isForeign: boolean;
+}
+
+/** What {@link PodEndings} needs. */
+export interface PodEndingsOptions {
+  readonly node: FarNode;
+  /** Reads a far pod. @throws NotFoundError only if the far cluster itself says that there is none */
+  readonly read: (ref: PodRef, signal: AbortSignal) => Promise<DeepReadonly<Pod>>;
+  readonly statusOf: (farPod: DeepReadonly<Pod>) => ProviderPodStatus;
+  readonly report: (update: PodUpdate) => void;
+  /** Called when a far pod is certainly gone. */
+  readonly onGone: (ref: PodRef) => void;
+}
+
+/**
+ * Ends of far pods. A pod whose deletion was asked for is gone. A pod that somebody else ended keeps its last status, as Failed with the
+ * reason, until it is deleted at home. A pod that is only missing, because a relist did not contain it or it lost its labels, is asked for.
+ */
+export class PodEndings {
+  readonly #options: PodEndingsOptions;
+  /** UIDs of pods whose deletion was asked for. */
+  readonly #deleted = new Set<string>();
+  readonly #ended = new Map<string, { readonly ref: PodRef; readonly farPod: DeepReadonly<Pod>; readonly status: ProviderPodStatus }>();
+  readonly #missing = new Map<string, MissingPod>();
+  /** Far UIDs of pods that were asked for and are gone, until the watch shows the same. */
+  readonly #settled = new Set<string>();
+  readonly #queue: WorkQueue;
+
+  constructor(options: PodEndingsOptions) {
+    const { clock, random } = options.node.host;
+    this.#options = options;
+    this.#queue = new WorkQueue({ name: "far-pods-missing", clock, random, backoff: { initialMs: 1_000, maxMs: 30_000 } });
+  }
+
+  /** Pods that somebody else ended. */
+  get all(): IterableIterator<{ readonly ref: PodRef; readonly farPod: DeepReadonly<Pod>; readonly status: ProviderPodStatus }> {
+    this.#prune();
+    return this.#ended.values();
+  }
+
+  /** The last status of a pod that somebody else ended. */
+  of(uid: string): { readonly farPod: DeepReadonly<Pod>; readonly status: ProviderPodStatus } | undefined {
+    return this.#ended.get(uid);
+  }
+
+  /** Whether it is not known of some pod if it still exists. */
+  get areOpen(): boolean {
+    return [...this.#missing.values()].some(({ isForeign }) => !isForeign);
+  }
+
+  /** Whether it is not known if the pod still exists. */
+  isOpen(uid: string): boolean {
+    return this.#missing.has(uid);
+  }
+
+  /** The pod is created, or was found. */
+  begin({ uid }: PodRef): void {
+    this.#deleted.delete(uid);
+    this.#ended.delete(uid);
+    this.found(uid);
+  }
+
+  /** A pod is there, whatever was thought. */
+  found(uid: string): void {
+    if (this.#missing.delete(uid)) this.#queue.forget(uid);
+  }
+
+  /** Its deletion is asked for. Returns whether somebody else had already ended it. */
+  delete({ uid }: PodRef): boolean {
+    if (this.#ended.delete(uid)) return true;
+    this.#deleted.add(uid);
+    return false;
+  }
+
+  /** The watch shows that it is gone. */
+  gone(ref: PodRef, farPod: DeepReadonly<Pod>): void {
+    if (!this.#settled.delete(farPod.metadata?.uid ?? "")) this.#end(ref, farPod);
+  }
+
+  #end(ref: PodRef, farPod: DeepReadonly<Pod>): void {
+    const { onGone, report, statusOf } = this.#options;
+    this.found(ref.uid);
+    onGone(ref);
+    if (this.#deleted.delete(ref.uid) || !this.#isWanted(ref)) return report({ ref, gone: true });
+    const status = endedStatusOf(statusOf(farPod), farPod);
+    // Of the object only the metadata is needed from now on.
+    this.#ended.set(ref.uid, { ref, farPod: { metadata: farPod.metadata }, status });
+    report({ ref, status });
+  }
+
+  /** The watch, or an answer, no longer shows it, which may be wrong. */
+  missing(ref: PodRef, farPod: DeepReadonly<Pod>): void {
+    if (this.#settled.delete(farPod.metadata?.uid ?? "") || this.#missing.has(ref.uid)) return;
+    this.#missing.set(ref.uid, { ref, farPod, sinceMs: this.#options.node.host.clock.monotonic(), isForeign: false });
+    this.#queue.add(ref.uid);
+  }
+
+  /** Asks for missing pods until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#options.node.host;
+    await this.#queue.run({ concurrency, signal, logger, handler: (uid, until) => this.#ask(uid, until) });
+  }
+
+  async #ask(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
+    const missing = this.#missing.get(uid);
+    if (!missing) return;
+    const { node, read, report, statusOf } = this.#options;
+    const { ref, farPod, sinceMs } = missing;
+    try {
+      const found = await read(ref, signal);
+      this.found(uid);
+      return report({ ref, status: statusOf(found) });
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      if (isConflict(error)) {
+        this.#missing.set(uid, { ...missing, isForeign: true });
+        return { requeueAfterMs: lookAgainMs };
+      }
+    }
+    if (this.#missing.get(uid) !== missing) return;
+    const isSuspicious = !(await this.#hasOwner(farPod, signal)) && node.host.clock.monotonic() - sinceMs < suspicionMs;
+    if (this.#missing.get(uid) !== missing) return;
+    if (!isSuspicious || this.#deleted.has(uid)) {
+      if (node.far.pods.get(farPod.metadata?.uid ?? "")) this.#settled.add(farPod.metadata?.uid ?? "");
+      return this.#end(ref, farPod);
+    }
+    node.host.logger.warn(
+      { pod: `${ref.namespace}/${ref.name}`, keptForMs: suspicionMs },
+      "the far cluster lacks a pod together with the config map that owns it: another server may have answered, or the cluster may have lost data; the pod keeps its status for now",
+    );
+    return { requeueAfterMs: lookAgainMs };
+  }
+
+  /** Whether the object that owns the pod is still there. */
+  async #hasOwner({ metadata }: DeepReadonly<Pod>, signal: AbortSignal): Promise<boolean> {
+    const { far, owner } = this.#options.node;
+    const uid = metadata?.ownerReferences?.find(({ controller }) => controller)?.uid;
+    return uid !== undefined && (await far.ownerUid(owner, metadata?.namespace ?? "", signal)) === uid;
+  }
+
+  #isWanted(ref: PodRef): boolean {
+    const home = this.#options.node.host.findPod(ref);
+    return home !== undefined && home.metadata?.deletionTimestamp === undefined;
+  }
+
+  /** Drops pods that are no longer at home. */
+  #prune(): void {
+    const { host } = this.#options.node;
+    for (const [uid, { ref }] of this.#ended) if (!host.findPod(ref)) this.#ended.delete(uid);
+  }
+}
