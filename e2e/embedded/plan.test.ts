@@ -9,7 +9,7 @@ import { testContext } from "../../packages/cli/src/test-support/test-context.ts
 
 const folder = join(import.meta.dirname, "../plans");
 const pods = readdirSync(join(folder, "pods")).map((file) => basename(file, ".yaml"));
-const plans = ["docker", "mock", "nomad", "zun"].flatMap((provider) => pods.map((pod) => ({ provider, pod })));
+const plans = ["docker", "kubernetes", "mock", "nomad", "zun"].flatMap((provider) => pods.map((pod) => ({ provider, pod })));
 
 test.each(plans)("$provider plans $pod as it did", async ({ provider, pod }) => {
   const context = testContext(new VirtualClock(), { cwd: join(folder, "pods") });

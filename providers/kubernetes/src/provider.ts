@@ -16,6 +16,7 @@ import { farManifest } from "./rights/far-manifest.ts";
 import { connectHome, type ConnectHome } from "./services/home-connection.ts";
 import { checkServicesConfig, ServiceMirrors } from "./services/service-mirrors.ts";
 import { homeServiceRights } from "./services/service-rights.ts";
+import { plannedRequests } from "./translate/planned-requests.ts";
 
 /** Everything, because it is a cluster that runs the pods. What a single cluster does not allow, its own admission refuses. */
 const capabilities: Capabilities = {
@@ -78,7 +79,8 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
     capabilities,
     reasons,
     configSchema: kubernetesConfigSchema,
-    policy: ({ policy }) => policy,
+    // Without a policy: the level baseline.
+    policy: ({ policy = {} }) => policy,
     async create(host, config) {
       const { clusterId, nodeName } = host;
       if (clusterId === "")
@@ -90,6 +92,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
       const namespaces = namespaceMap(config.namespaces, share.far.connection.namespace);
       return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share, shared);
     },
+    plan: plannedRequests,
     neededRights: homeServiceRights,
     backEndManifest: (config, { nodeName }) => farManifest(config, nodeName),
     discoverNodes(host, config) {

@@ -28,6 +28,7 @@ export function redact(value: unknown, name: string = ""): unknown {
     if (Array.isArray(value)) return value.map((entry) => redact(entry, name));
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redact(entry, key)]));
   }
-  if (secretName.test(name) && !aboutSecret.test(name)) return "[redacted]";
+  // A switch such as automountServiceAccountToken says nothing of a token.
+  if (typeof value !== "boolean" && secretName.test(name) && !aboutSecret.test(name)) return "[redacted]";
   return typeof value === "string" ? redactText(value) : value;
 }

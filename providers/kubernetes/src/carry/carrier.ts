@@ -1,6 +1,6 @@
 import { withDeadline } from "@virtual-kubelet/async";
 import { isTerminalPhase, type PodRef, type ResolvedPod } from "@virtual-kubelet/core";
-import { isNotFound, messageOf, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import { isNotFound, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import {
   backoffMs,
   Reflector,
@@ -19,7 +19,7 @@ import { copyName, podSecretName } from "../identity/names.ts";
 import { ownerSelector } from "../identity/tags.ts";
 import { carriedBy } from "../translate/far-pod.ts";
 import type { Carried } from "./carried.ts";
-import { readHomeObject, readPodFiles, type Content, type HomeObject } from "./content.ts";
+import { readHomeObject, readPodFiles, tokenSecretError, type Content, type HomeObject } from "./content.ts";
 import { CopyUsers } from "./copy-users.ts";
 import { FarCopy } from "./far-copy.ts";
 import { copyOf, keyOf, podSecretOf, resourceOf, type FarObject } from "./far-object.ts";
@@ -263,10 +263,7 @@ export class Carrier implements AsyncDisposable {
     const content = await readHomeObject(resolved, home, signal);
     if (content !== "refused") return content;
     const fieldPath = carried.references.find(({ kind, name }) => kind === home.kind && name === home.name)?.fieldPath;
-    throw new UnsupportedError(
-      `${fieldPath}: ${copy.object.title} is the token of a service account, which never leaves the home cluster; use a projected volume with a serviceAccountToken`,
-      { fieldPath },
-    );
+    throw tokenSecretError(copy.object.title, fieldPath);
   }
 
   #onHomeChange({ uid }: PodRef): void {

@@ -1,4 +1,4 @@
-import { isNotFound } from "@virtual-kubelet/errdefs";
+import { isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ConfigMap, DeepReadonly, ResolvedPod, Secret } from "@virtual-kubelet/core";
 import { createHash } from "node:crypto";
 import type { PodFile } from "./carried.ts";
@@ -70,6 +70,14 @@ function ofConfigMap({ metadata, data = {}, binaryData = {} }: DeepReadonly<Conf
 
 function ofSecret({ metadata, type = "Opaque", data = {} }: DeepReadonly<Secret>): Content | "refused" {
   return type === tokenType ? "refused" : { version: versionOf(metadata), type, data };
+}
+
+/** The error of a pod that refers to the token of a service account. */
+export function tokenSecretError(title: string, fieldPath: string | undefined): UnsupportedError {
+  return new UnsupportedError(
+    `${fieldPath}: ${title} is the token of a service account, which never leaves the home cluster; use a projected volume with a serviceAccountToken`,
+    { fieldPath },
+  );
 }
 
 /** A hash of the values would tell more: whoever sees it can try out weak passwords. */

@@ -62,15 +62,7 @@ export class OwnerObjects {
     } catch (error) {
       if (!isGoneObject(error, resources.configMaps, name)) throw error;
     }
-    const { labels, annotations } = ownerTags(owner);
-    const object: ConfigMap = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { namespace, name, labels: { ...labels, [tagLabels.ownerObject]: "true" }, annotations },
-      data: {
-        about: `Owns all objects of the virtual node ${owner.nodeName} of the cluster ${owner.clusterId} here. If it is deleted, they are too.`,
-      },
-    };
+    const object = newOwnerObject(owner, namespace);
     try {
       return await client.create(resources.configMaps, object, { signal });
     } catch (error) {
@@ -93,6 +85,19 @@ export class OwnerObjects {
   }
 }
 
+/** The owner object to create. */
+export function newOwnerObject(owner: FarOwner, namespace: string): ConfigMap {
+  const { labels, annotations } = ownerTags(owner);
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace, name: ownerObjectName(owner), labels: { ...labels, [tagLabels.ownerObject]: "true" }, annotations },
+    data: {
+      about: `Owns all objects of the virtual node ${owner.nodeName} of the cluster ${owner.clusterId} here. If it is deleted, they are too.`,
+    },
+  };
+}
+
 function isUsable(object: DeepReadonly<ConfigMap>, owner: FarOwner): boolean {
   return isOwnedBy(object.metadata, owner) && object.metadata?.deletionTimestamp === undefined;
 }
@@ -108,6 +113,7 @@ function checked(object: ConfigMap, owner: FarOwner): ConfigMap {
   );
 }
 
-function referenceTo({ metadata }: DeepReadonly<ConfigMap>): OwnerReference {
+/** The reference for `ownerReferences`. */
+export function referenceTo({ metadata }: DeepReadonly<ConfigMap>): OwnerReference {
   return { apiVersion: "v1", kind: "ConfigMap", name: metadata?.name ?? "", uid: metadata?.uid ?? "", controller: true };
 }
