@@ -12,13 +12,17 @@ import type {
   ProviderPod,
   ProviderPodList,
   ProviderPodStatus,
+  ProvisionedSource,
+  ReleasedVolume,
   ResolvedPod,
+  VolumeWish,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { isGoneObject, resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import { createPodAccess } from "./access/pod-access.ts";
 import { Carrier } from "./carry/carrier.ts";
+import { FarClaims } from "./claims/far-claims.ts";
 import type { FarNode } from "./far/far-node.ts";
 import { ownerObjectName } from "./identity/names.ts";
 import { NodeWatch } from "./node/node-watch.ts";
@@ -43,6 +47,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   readonly #node: FarNode;
   readonly #share: AsyncDisposable;
   readonly #carrier: Carrier;
+  readonly #claims: FarClaims;
   readonly #keeper: PodKeeper;
   readonly #access: ContainerAccess;
   readonly #watch: NodeWatch;
@@ -57,6 +62,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     this.#node = node;
     this.#share = share;
     this.#carrier = new Carrier(node);
+    this.#claims = new FarClaims(node);
     this.#keeper = new PodKeeper(node, this.#carrier);
     this.#watch = new NodeWatch(node, shared.selections);
     this.#mirrors = shared.mirrors;
@@ -88,8 +94,9 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   }
 
   notifyPods(listener: (update: PodUpdate) => void): void {
+    // Called once, when the node's lease is ours: a copy of the program that stands by changes nothing in the far cluster.
+    this.#carrier.start();
     this.#keeper.notifyPods(listener);
-    // Called once, when the node's lease is ours: a copy of the program that stands by mirrors no Services.
     this.#mirror ??= this.#mirrors.start(this.#node);
   }
 
@@ -107,6 +114,14 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
 
   portForward(ref: PodRef, port: number, stream: Duplex, signal: AbortSignal): Promise<void> {
     return this.#access.portForward(ref, port, stream, signal);
+  }
+
+  provisionVolume(wish: VolumeWish, signal: AbortSignal): Promise<ProvisionedSource> {
+    return this.#claims.provisionVolume(wish, signal);
+  }
+
+  removeVolume(volume: ReleasedVolume, signal: AbortSignal): Promise<void> {
+    return this.#claims.removeVolume(volume, signal);
   }
 
   /** Reads the node's owner object, one small object that may be missing, with the credentials and the rights that pods need. */

@@ -81,6 +81,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
     configSchema: kubernetesConfigSchema,
     // Without a policy: the level baseline.
     policy: ({ policy = {} }) => policy,
+    provisioners: ({ claims }) => [claims.provisioner],
     async create(host, config) {
       const { clusterId, nodeName } = host;
       if (clusterId === "")

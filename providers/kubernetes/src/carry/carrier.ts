@@ -97,8 +97,8 @@ export class Carrier implements AsyncDisposable {
   readonly #files: FilesWatch;
   readonly #leftovers: Leftovers;
   readonly #abort = new AbortController();
-  readonly #subscriptions: readonly (Disposable | undefined)[];
-  readonly #running: readonly Promise<void>[];
+  #subscriptions: readonly (Disposable | undefined)[] = [];
+  #running: readonly Promise<void>[] = [];
   /** The last failure of each object that was told in an event. */
   readonly #told = new Map<string, string>();
 
@@ -122,6 +122,11 @@ export class Carrier implements AsyncDisposable {
       isKnown: (key) => this.#entries.has(key) || this.#users.isUsed(key),
       remove: async (object, signal) => void (await this.#writer.remove(object, signal)),
     });
+  }
+
+  /** Starts to follow both clusters. Called once, before all other methods. */
+  start(): void {
+    const { host } = this.#node;
     const { signal } = this.#abort;
     this.#subscriptions = [
       ...kinds.map((kind) => this.#reflectors[kind].store.subscribe((change) => this.#onFarChange(kind, change))),

@@ -1,6 +1,7 @@
 import { ConflictError, InvalidInputError, isConflict, isInvalidInput, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
-import { statusOf, type ObjectMeta, type OwnerReference } from "@virtual-kubelet/kube-client";
+import type { ObjectMeta, OwnerReference } from "@virtual-kubelet/kube-client";
 import type { FarCluster } from "../far/far-cluster.ts";
+import { isAbsent } from "../far/is-absent.ts";
 import { isOwnedBy, type FarOwner } from "../identity/tags.ts";
 import { carryError } from "./carry-error.ts";
 import type { Content } from "./content.ts";
@@ -124,7 +125,7 @@ export class FarWriter {
       const { metadata } = await this.#client.get(resourceOf(kind), { namespace, name }, { signal, answer: "metadata" });
       return metadata;
     } catch (error) {
-      if (isAbsent(error, object)) return undefined;
+      if (isAbsent(error, resourceOf(kind), name)) return undefined;
       throw error;
     }
   }
@@ -140,7 +141,7 @@ export class FarWriter {
       return true;
     } catch (error) {
       // Another object has the name now, or none.
-      if (isConflict(error) || isAbsent(error, { kind, name })) return false;
+      if (isConflict(error) || isAbsent(error, resourceOf(kind), name)) return false;
       throw error;
     }
   }
@@ -148,13 +149,6 @@ export class FarWriter {
   get #client() {
     return this.#options.far.connection.client;
   }
-}
-
-/** Whether the API server itself says that the object does not exist; a proxy in its place may answer 404, too. */
-function isAbsent(error: unknown, { kind, name }: Pick<FarObject, "kind" | "name">): boolean {
-  if (!isNotFound(error)) return false;
-  const { reason, details } = statusOf(error) ?? {};
-  return reason === "NotFound" && details?.kind === resourceOf(kind).plural && details.name === name;
 }
 
 function storedAs({ metadata }: { readonly metadata?: ObjectMeta | undefined }): Stored {

@@ -145,6 +145,7 @@ function openCarrier({
   };
   const node: FarNode = { host, config, owner, namespaces, far };
   const carrier = new Carrier(node);
+  carrier.start();
   const changes = far.onPodChange(owner, (change) => {
     const ref = {
       ...homeRefOf(change.object.metadata?.annotations?.["virtual-kubelet.io/pod"]),

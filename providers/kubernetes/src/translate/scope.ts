@@ -15,7 +15,7 @@ export type AnyContainer = Container | EphemeralContainer;
 /** What a translation needs to know besides the pod. */
 export interface TranslationContext {
   readonly owner: FarOwner;
-  readonly config: Pick<KubernetesConfig, "carry" | "network" | "scheduling">;
+  readonly config: Pick<KubernetesConfig, "carry" | "claims" | "network" | "scheduling">;
   readonly namespaces: NamespaceMap;
 }
 

@@ -1,13 +1,13 @@
 import type { ResolvedPod } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import type { FarVolumeSource } from "../claims/far-volume-source.ts";
-import { farClaimName } from "../identity/names.ts";
+import { readClaimedVolumes } from "../claims/claimed-volumes.ts";
 import type { TranslationContext, TranslationFacts } from "./scope.ts";
 
 /**
  * Reads the facts for `farPodOf`.
  *
- * @throws what `resolved` throws for a claim that is not bound yet
+ * @throws UnsupportedError with the field's path for a claim whose volume the far cluster cannot reach; what `resolved` throws for a claim that is
+ * not bound yet
  */
 export async function readFacts(
   pod: DeepReadonly<Pod>,
@@ -15,15 +15,7 @@ export async function readFacts(
   context: TranslationContext,
   signal: AbortSignal,
 ): Promise<TranslationFacts> {
-  const claims = new Map<string, FarVolumeSource>();
-  for (const { name, persistentVolumeClaim, ephemeral } of pod.spec?.volumes ?? []) {
-    if (!persistentVolumeClaim && !ephemeral) continue;
-    const volume = await resolved.claimedVolume?.(name, signal);
-    const claimName = volume ? farClaimName(context.owner, volume.claim) : `{far claim of volume ${name}}`;
-    claims.set(name, {
-      persistentVolumeClaim: { claimName, ...((volume?.isReadOnly ?? persistentVolumeClaim?.readOnly) && { readOnly: true }) },
-    });
-  }
+  const claims = await readClaimedVolumes(pod, resolved, context, signal);
   return { claims, ...(await readServiceFacts(resolved, context, signal)) };
 }
 
