@@ -118,6 +118,7 @@ export { previewNode, type NodePreview, type NodeUserOptions } from "./node/node
 export type { KnownObjects } from "./plan/placeholder-resolver.ts";
 export { planPod, type PlanPodOptions, type PodPlan, type PodRefusal } from "./plan/plan-pod.ts";
 export { ignorableFields, ignoreProblem } from "./unsupported/ignored-fields.ts";
+export { DiscoveredNodes, type DiscoveredNodesOptions } from "./discovered-nodes/discovered-nodes.ts";
 export { NodeAccess, type NodeAccessOptions, type RunningNode } from "./virtual-node/node-access.ts";
 export type {
   ApiServerForPods,
@@ -129,7 +130,8 @@ export type {
   UnsupportedPolicy,
   VirtualNodeOptions,
 } from "./virtual-node/options.ts";
-export { VirtualNode, type RunOptions, type VirtualNodeHealth } from "./virtual-node/virtual-node.ts";
+export type { RunOptions, VirtualNodeHealth } from "./virtual-node/run-options.ts";
+export { VirtualNode } from "./virtual-node/virtual-node.ts";
 
 // Types and functions of other packages, so that a provider depends on core alone.
 export type { Clock, Random } from "@virtual-kubelet/clock";

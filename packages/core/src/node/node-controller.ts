@@ -38,11 +38,14 @@ export interface NodeControllerOptions {
 export interface NodeRunOptions {
   /** Time limit of the `onShutdown` policy in milliseconds; default: 30,000. */
   readonly shutdownTimeoutMs?: number | undefined;
+  /** Asked when the node stops: whether it is deleted whatever `onShutdown` says. Default: it is not. */
+  readonly isRemoved?: (() => boolean) | undefined;
 }
 
 interface Shutdown {
   readonly stopTasks: () => Promise<void>;
   readonly timeoutMs: number;
+  readonly isRemoved: () => boolean;
   /** Rejects if the node is lost meanwhile. */
   readonly failure: Promise<never>;
 }
@@ -76,6 +79,7 @@ export class NodeController {
   readonly #apiServerListeners = new Set<() => void>();
   #isStarted = false;
   #isRegistered = false;
+  #isDeleted = false;
   #hasAnswered = false;
   #inventoryLoaded = false;
   #readyHeldUntilMs: number | undefined;
@@ -122,6 +126,11 @@ export class NodeController {
   /** The node as last seen at the API server; `undefined` before registration, and while it is gone. */
   get node(): RegisteredNode | undefined {
     return this.#keeper.node;
+  }
+
+  /** Whether the stop has deleted the node. */
+  get isDeleted(): boolean {
+    return this.#isDeleted;
   }
 
   /** Host addresses for the status of pods: one, or one of each IP family; empty if the node has none. */
@@ -216,7 +225,7 @@ export class NodeController {
     this.#isStarted = true;
     try {
       await this.#lease.claim(signal);
-      await this.#run(signal, options.shutdownTimeoutMs ?? defaultShutdownTimeoutMs);
+      await this.#run(signal, options.shutdownTimeoutMs ?? defaultShutdownTimeoutMs, options.isRemoved ?? (() => false));
       this.#registered.reject(signal.reason);
     } catch (error) {
       this.#registered.reject(error);
@@ -224,7 +233,7 @@ export class NodeController {
     }
   }
 
-  async #run(signal: AbortSignal, timeoutMs: number): Promise<void> {
+  async #run(signal: AbortSignal, timeoutMs: number, isRemoved: () => boolean): Promise<void> {
     const end = new AbortController();
     const { promise: failure, reject: fail } = Promise.withResolvers<never>();
     const ended = [this.#lease.run(end.signal), this.#health.run(end.signal), this.#runNode(end.signal)].map((task) =>
@@ -239,7 +248,7 @@ export class NodeController {
     };
     try {
       await Promise.race([whenAborted(signal), failure]);
-      await Promise.race([this.#shutDown({ stopTasks, timeoutMs, failure }), failure]);
+      await Promise.race([this.#shutDown({ stopTasks, timeoutMs, failure, isRemoved }), failure]);
     } finally {
       await stopTasks();
     }
@@ -250,9 +259,9 @@ export class NodeController {
     await Promise.all([this.#describer.run(signal), this.#keeper.run(signal)]);
   }
 
-  async #shutDown({ stopTasks, timeoutMs, failure }: Shutdown): Promise<void> {
+  async #shutDown({ stopTasks, timeoutMs, failure, isRemoved }: Shutdown): Promise<void> {
     const { client, clock, logger, nodeOptions } = this.#options;
-    const policy = nodeOptions.onShutdown ?? "keep";
+    const policy = isRemoved() ? "delete" : (nodeOptions.onShutdown ?? "keep");
     const { node } = this;
     if (!node || policy === "keep") return;
     this.#keeper.leaveCordoned();
@@ -270,6 +279,7 @@ export class NodeController {
       if (!(await this.#lease.isFreeOrOurs(limit.signal)))
         return logger.warn({}, "the node is not deleted, because another instance runs it");
       await deleteNode(shutdown, node, limit.signal);
+      this.#isDeleted = true;
       await this.#lease.release(limit.signal);
     } catch (error) {
       logger.warn({ err: messageOf(error) }, "the node could not be deleted");

@@ -85,7 +85,8 @@ export async function deleteNode(options: NodeShutdownOptions, node: RegisteredN
   options.logger.info({}, "node is deleted");
 }
 
-function mustLeave(pod: DeepReadonly<Pod>): boolean {
+/** Whether a pod has to leave a node that is drained: it has not ended, and neither a DaemonSet nor a file made it. */
+export function mustLeave(pod: DeepReadonly<Pod>): boolean {
   const phase = pod.status?.phase;
   if (phase === "Succeeded" || phase === "Failed") return false;
   if (pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined) return false;

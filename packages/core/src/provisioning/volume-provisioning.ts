@@ -18,6 +18,7 @@ import {
 import { readObject } from "../api-server/read-object.ts";
 import { sourceOf } from "../volumes/read-claimed-volume.ts";
 import { persistentVolumeObject, volumeAnnotations, volumeNameFor } from "./persistent-volume-object.ts";
+import type { Provider } from "../provider/provider.ts";
 import type { VolumeProvisioner, VolumeWish } from "../provider/volume-provisioner.ts";
 import type { CoreReason } from "../reasons/core-reasons.ts";
 
@@ -207,6 +208,20 @@ function wishOf({ metadata, spec }: DeepReadonly<PersistentVolumeClaim>, storage
     storage: spec?.resources?.requests?.["storage"],
     storageClassName: storageClass.metadata?.name,
   };
+}
+
+/** The provisioning of a provider's volumes; `undefined` if it creates none. */
+export function volumeProvisioning(
+  provider: Provider,
+  options: Omit<VolumeProvisioningOptions, "provisioner">,
+): VolumeProvisioning | undefined {
+  const { provisionVolume, removeVolume } = provider;
+  if (options.names.length === 0 || !provisionVolume || !removeVolume) return undefined;
+  const provisioner: VolumeProvisioner = {
+    provisionVolume: (...wish) => provisionVolume.call(provider, ...wish),
+    removeVolume: (...volume) => removeVolume.call(provider, ...volume),
+  };
+  return new VolumeProvisioning({ ...options, provisioner });
 }
 
 /** @throws InvalidInputError for what no volume of a node can be */

@@ -16,7 +16,8 @@ import type { ProviderHost } from "../provider/provider-host.ts";
 import type { Owner } from "../provider/pod-lifecycle.ts";
 import type { Provider } from "../provider/provider.ts";
 import type { ProviderDefinition } from "../provider/provider-definition.ts";
-import { VirtualNode, type RunOptions } from "../virtual-node/virtual-node.ts";
+import type { RunOptions } from "../virtual-node/run-options.ts";
+import { VirtualNode } from "../virtual-node/virtual-node.ts";
 import { FakeKubeClient } from "./fake-kube-client.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 

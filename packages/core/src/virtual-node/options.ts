@@ -146,6 +146,11 @@ export interface VirtualNodeOptions<Config = unknown> {
    * IP.
    */
   readonly apiServerForPods?: ApiServerForPods | undefined;
+  /**
+   * Returns why the node counts as one whose back end is down although that answers, such as that its counterpart is gone there; `undefined`
+   * while nothing is wrong. Asked with each ping. Default: never a problem.
+   */
+  readonly counterpartProblem?: (() => string | undefined) | undefined;
   /** This machine's addresses, of which the first is the default of {@link NodeOptions.defaultAddress}. Default: {@link reachableAddresses}. */
   readonly hostAddresses?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;

@@ -25,6 +25,7 @@ import { NodeController } from "../node/node-controller.ts";
 import { reachableAddresses } from "../node/host-addresses.ts";
 import { resolveNodeOptions, type ResolvedNodeOptions } from "../node/node-defaults.ts";
 import { kubernetesVersion } from "../node/node-object.ts";
+import { mustLeave } from "../node/node-shutdown.ts";
 import type { NodeOptions, RegisteredNode, VirtualNodeOptions } from "./options.ts";
 import { Inventory } from "../pod/inventory/inventory.ts";
 import { MassLossBrake } from "../pod/orphans/mass-loss-brake.ts";
@@ -32,15 +33,15 @@ import { OrphanSweep } from "../pod/orphans/orphan-sweep.ts";
 import { PodController } from "../pod/pod-controller.ts";
 import { GivenPods } from "../unsupported/given-pods.ts";
 import { podAccess } from "./pod-access.ts";
-import { bindNodeProvider, parseProviderConfig } from "./provider-binding.ts";
+import type { RunOptions, VirtualNodeHealth } from "./run-options.ts";
+import { bindNodeProvider, parseProviderConfig, removeAtBackEnd } from "./provider-binding.ts";
 import type { ProviderHost } from "../provider/provider-host.ts";
 import { limitsOf, type ProviderLimits } from "../unsupported/provider-limits.ts";
 import type { Owner, ProviderPodList } from "../provider/pod-lifecycle.ts";
 import type { Provider } from "../provider/provider.ts";
 import { redactError } from "../provider-calls/redact-error.ts";
 import type { ResolvedPod } from "../provider/resolved-pod.ts";
-import type { VolumeProvisioner } from "../provider/volume-provisioner.ts";
-import { VolumeProvisioning, type VolumeProvisioningOptions } from "../provisioning/volume-provisioning.ts";
+import { volumeProvisioning } from "../provisioning/volume-provisioning.ts";
 import { PodSources } from "../pod-sources/pod-sources.ts";
 import { PodVolumes } from "../volumes/pod-volumes.ts";
 
@@ -50,30 +51,6 @@ const defaultClusterDomain = "cluster.local";
 const defaultMaxPerSweep = 10;
 
 const defaultShutdownTimeoutMs = 30_000;
-
-/** Options of {@link VirtualNode.run}. */
-export interface RunOptions {
-  /** Time limit after the abort for the shutdown policy and the calls in progress, in milliseconds; default: 30,000. */
-  readonly shutdownTimeoutMs?: number | undefined;
-}
-
-/** Health of a running node. */
-export interface VirtualNodeHealth {
-  /** Whether the node is registered and the first inventory is complete. */
-  readonly ready: boolean;
-  /** Whether this instance waits while another one runs the node; see `instance.standby`. */
-  readonly standingBy: boolean;
-  /** Whether the provider answered its last ping. */
-  readonly providerUp: boolean;
-  /** Milliseconds since the last news through the watch of pods; absent before the first. */
-  readonly lastContactAgeMs: number | undefined;
-  /** Milliseconds since the last renewal of the node's lease; absent before the first. */
-  readonly leaseAgeMs: number | undefined;
-  /** Number of pods that wait for an action or a status write. */
-  readonly pendingPods: number;
-  /** Number of pods with stored data: those bound to the node, and those that are gone at the API server and have not ended. */
-  readonly knownPods: number;
-}
 
 /**
  * One node of a cluster whose pods a provider runs.
@@ -160,6 +137,16 @@ export class VirtualNode {
   }
 
   /**
+   * Whether pods keep the node from being removed: one that has not ended, unless a DaemonSet made it, or one whose end at the back end is not
+   * confirmed. As with `kubectl drain`, pods that have ended do not count. `true` until the node is ready, because its pods are not known.
+   */
+  get keepsPods(): boolean {
+    if (!this.#isReady || !this.#reflector) return true;
+    const pods = [...this.#reflector.store.list()];
+    return pods.some(mustLeave) || (this.#pods?.known ?? 0) > pods.length;
+  }
+
+  /**
    * State of the node and of the selected pods at this moment, for people. It looks at each pod once, and costs nothing while it is not called.
    */
   inspect(query: PodQuery): NodeInspection {
@@ -210,7 +197,7 @@ export class VirtualNode {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      await this.#run(signal, hard.signal, shutdownTimeoutMs);
+      await this.#run(signal, hard.signal, { shutdownTimeoutMs, isRemoved: options.isRemoved ?? (() => false) });
       this.#ready.reject(signal.reason ?? new Error("the node was stopped before it was ready"));
     } catch (error) {
       this.#ready.reject(error);
@@ -223,7 +210,11 @@ export class VirtualNode {
     }
   }
 
-  async #run(signal: AbortSignal, hardSignal: AbortSignal, shutdownTimeoutMs: number): Promise<void> {
+  async #run(
+    signal: AbortSignal,
+    hardSignal: AbortSignal,
+    { shutdownTimeoutMs, isRemoved }: { readonly shutdownTimeoutMs: number; readonly isRemoved: () => boolean },
+  ): Promise<void> {
     const { client } = this.#options;
     const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
@@ -270,7 +261,12 @@ export class VirtualNode {
     });
 
     const nodeOptions = await this.#versionedOptions(signal);
-    const node = new NodeController({ ...common, provider: bindNodeProvider(provider), nodeOptions, recorder });
+    const node = new NodeController({
+      ...common,
+      provider: bindNodeProvider(provider, this.#options.counterpartProblem ?? noProblem),
+      nodeOptions,
+      recorder,
+    });
     this.#node = node;
     node.lost.addEventListener("abort", () => hardEnd.abort(node.lost.reason), { once: true });
     const podsEnd = new AbortController();
@@ -282,7 +278,7 @@ export class VirtualNode {
       podsEnd.abort(error);
       throw error;
     };
-    const running = node.run(nodeSignal, { shutdownTimeoutMs }).then(() => podsEnd.abort(signal.reason), onNodeFailed);
+    const running = node.run(nodeSignal, { shutdownTimeoutMs, isRemoved }).then(() => podsEnd.abort(signal.reason), onNodeFailed);
     // The pods below are awaited first; a failure of the node ends them through podsEnd.
     running.catch(() => {});
     const ends = {
@@ -303,6 +299,7 @@ export class VirtualNode {
       overdue?.[Symbol.dispose]();
     }
     await running;
+    if (isRemoved() && node.isDeleted) await removeAtBackEnd(provider, this.#logger, ends.hardSignal);
     await node.handOver(ends.hardSignal);
   }
 
@@ -394,7 +391,8 @@ export class VirtualNode {
       this.#isReady = true;
       this.#ready.resolve();
       tasks.push(inventory.run(tasksSignal), orphans.run(tasksSignal));
-      const provisioning = this.#provisioning(provider, { recorder, node: () => node.node });
+      const names = definition.provisioners?.(this.#config) ?? [];
+      const provisioning = volumeProvisioning(provider, { ...common, recorder, names, node: () => node.node });
       if (provisioning) tasks.push(provisioning.run(tasksSignal));
       await pods.run(signal, hardSignal);
     } finally {
@@ -402,20 +400,6 @@ export class VirtualNode {
       tasksEnd.abort(signal.reason);
       await Promise.allSettled(tasks);
     }
-  }
-
-  /** @returns `undefined` if the provider creates no volumes */
-  #provisioning(provider: Provider, parts: Pick<VolumeProvisioningOptions, "recorder" | "node">): VolumeProvisioning | undefined {
-    const { client, provider: definition } = this.#options;
-    const names = definition.provisioners?.(this.#config) ?? [];
-    const { provisionVolume, removeVolume } = provider;
-    if (names.length === 0 || !provisionVolume || !removeVolume) return undefined;
-    const provisioner: VolumeProvisioner = {
-      provisionVolume: (...wish) => provisionVolume.call(provider, ...wish),
-      removeVolume: (...volume) => removeVolume.call(provider, ...volume),
-    };
-    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
-    return new VolumeProvisioning({ ...common, ...parts, names, provisioner });
   }
 
   async #versionedOptions(signal: AbortSignal): Promise<NodeOptions> {
@@ -466,6 +450,10 @@ export class VirtualNode {
       random: this.#random,
     };
   }
+}
+
+function noProblem(): undefined {
+  return undefined;
 }
 
 /** Runs work at the end of the block that declares the result with `await using`. */

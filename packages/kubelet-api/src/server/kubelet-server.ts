@@ -32,8 +32,10 @@ import { secureContextOptions, tlsProtocolOptions, type TlsSettings } from "./tl
 
 /** Options of a kubelet API server. */
 export interface KubeletServerOptions {
-  /** One node, or several that share the port. */
+  /** One node, or several that share the port. Read for each request. */
   readonly nodes: readonly ServedNode[];
+  /** Whether the list {@link nodes} changes while the server runs, and may be empty. Default: `false`. */
+  readonly nodesComeAndGo?: boolean | undefined;
   /** Address to listen on; empty for all. */
   readonly host: string;
   /** 0 for any free port. A kubelet's is 10250. */
@@ -73,7 +75,8 @@ export interface KubeletServer extends AsyncDisposable {
  * @throws InvalidInputError without nodes, or for an unusable certificate; the system's error if the address cannot be bound
  */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
-  if (options.nodes.length === 0) throw new InvalidInputError("start the node's HTTPS server: there are no nodes to serve");
+  if (options.nodes.length === 0 && options.nodesComeAndGo !== true)
+    throw new InvalidInputError("start the node's HTTPS server: there are no nodes to serve");
   const server = new RunningServer(options);
   await server.listen(options);
   return server;
