@@ -18,6 +18,7 @@ export const carrySchema: z.ZodType<CarryConfig> = z.strictObject({
     .strictObject({
       prefix: z
         .string()
+        .regex(/^[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?\/$/, "expected a DNS name and a slash, such as home.example.com/")
         .optional()
         .describe("Prefix of carried labels, such as home.example.com/; default: none, so that selectors match in the far cluster"),
       exclude: patterns.default([]).describe("Labels that stay at home, by pattern"),
@@ -34,7 +35,9 @@ export const carrySchema: z.ZodType<CarryConfig> = z.strictObject({
     .describe("The pods' annotations"),
   configMaps: patterns
     .default(["*"])
-    .describe("Config maps that are copied for the pods that use them, by pattern NAME or NAMESPACE/NAME; default: all"),
+    .describe(
+      "Config maps that are copied for the pods that use them, by pattern NAME or NAMESPACE/NAME; default: all. kube-root-ca.crt always is",
+    ),
   secrets: patterns
     .default(["*"])
     .describe(

@@ -57,6 +57,25 @@ describe("affinity between pods is carried, and node affinity is not", () => {
   });
 });
 
+describe("a pod that tolerates every taint", () => {
+  const tolerations = [{ operator: "Exists" }];
+
+  test("stays off the virtual nodes of the far cluster, so that no two clusters pass it to and fro", () => {
+    const keptOff = { matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }] };
+
+    expect(translate({ tolerations }, one).pod.spec?.affinity).toEqual({
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [keptOff] } },
+    });
+    expect(translate({ tolerations: [{ key: "spot", operator: "Exists" }] }, one).pod.spec).not.toHaveProperty("affinity");
+  });
+
+  test("may use them if the configuration tolerates their taint", () => {
+    const config = { scheduling: { tolerations: [{ key: "virtual-kubelet.io/provider", operator: "Exists" }] } };
+
+    expect(translate({ tolerations }, config).pod.spec).not.toHaveProperty("affinity");
+  });
+});
+
 describe("namespaces of a term", () => {
   test("that has none: the pod's own, also where namespaces share a far one", () => {
     expect(farTerms({}, same).terms).toEqual([{ topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "web" } } }]);

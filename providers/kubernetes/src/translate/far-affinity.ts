@@ -1,3 +1,4 @@
+import { providerTaintKey } from "@virtual-kubelet/core";
 import type { PodSpec } from "@virtual-kubelet/kube-client";
 import { labelValue, tagLabels } from "../identity/tags.ts";
 import { farLabelKey } from "./far-metadata.ts";
@@ -6,6 +7,9 @@ import type { Scope } from "./scope.ts";
 type Affinity = NonNullable<PodSpec["affinity"]>;
 type PodAffinity = NonNullable<Affinity["podAffinity"]>;
 type PodAffinityTerm = NonNullable<PodAffinity["requiredDuringSchedulingIgnoredDuringExecution"]>[number];
+type NodeSelectorTerm = NonNullable<
+  NonNullable<Affinity["nodeAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]
+>["nodeSelectorTerms"][number];
 type LabelSelector = NonNullable<PodAffinityTerm["labelSelector"]>;
 type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 type Constraint = NonNullable<PodSpec["topologySpreadConstraints"]>[number];
@@ -15,18 +19,28 @@ const namespaceNameLabel = "kubernetes.io/metadata.name";
 
 /**
  * Returns the far pod's affinity. That for nodes stays at home, because the virtual node has satisfied it; only a virtual node for a single
- * far node adds one. That between pods is for the pods of the far cluster, or left out.
+ * far node, and a pod for every node, have one. That between pods is for the pods of the far cluster, or left out.
  */
 export function farAffinity(spec: PodSpec, scope: Scope): Affinity | undefined {
-  const affinity = { ...farNodeAffinity(scope), ...farAffinityOfPods(spec, scope) };
+  const affinity = { ...farNodeAffinity(spec, scope), ...farAffinityOfPods(spec, scope) };
   return Object.keys(affinity).length > 0 ? affinity : undefined;
 }
 
-/** Affinity to the only far node, if there is one. The field, because a node can have any label. */
-function farNodeAffinity({ context: { config } }: Scope): Pick<Affinity, "nodeAffinity"> {
-  const { farNode } = config.scheduling;
-  if (farNode === undefined) return {};
-  const term = { matchFields: [{ key: "metadata.name", operator: "In", values: [farNode] }] };
+/**
+ * Affinity to the only far node, if there is one: by the field, because a node can have any label. Otherwise, a pod that tolerates every taint
+ * is kept off the virtual nodes of the far cluster, because two clusters that are each other's nodes could pass it to and fro without
+ * end. A configuration that tolerates the taint of virtual nodes wants them.
+ */
+function farNodeAffinity({ tolerations = [] }: PodSpec, { context: { config } }: Scope): Pick<Affinity, "nodeAffinity"> {
+  const { farNode, tolerations: configured } = config.scheduling;
+  if (farNode !== undefined) return requiredNodes({ matchFields: [{ key: "metadata.name", operator: "In", values: [farNode] }] });
+  const toleratesAll = tolerations.some(({ key = "", operator }) => key === "" && operator === "Exists");
+  const isWanted = configured.some(({ key }) => key === undefined || key === providerTaintKey);
+  if (!toleratesAll || isWanted) return {};
+  return requiredNodes({ matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }] });
+}
+
+function requiredNodes(term: NodeSelectorTerm): Pick<Affinity, "nodeAffinity"> {
   return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } };
 }
 

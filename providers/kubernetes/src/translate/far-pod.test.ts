@@ -381,6 +381,12 @@ describe("the injected token", () => {
     ]);
   });
 
+  test("of home brings its CA even where no config map may travel", () => {
+    const { carried } = translate(homePod(spec), { carry: { serviceAccountToken: "home", configMaps: [] } });
+
+    expect(carried.references).toMatchObject([{ kind: "ConfigMap", name: "kube-root-ca.crt" }]);
+  });
+
   test("of home changes no variables of a pod without a token", () => {
     const facts = { claims: new Map(), serviceVariables: [{ name: "KUBERNETES_SERVICE_HOST", value: "192.0.2.1" }] };
 

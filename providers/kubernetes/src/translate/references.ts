@@ -6,6 +6,9 @@ import { copyName, podSecretName } from "../identity/names.ts";
 import type { FarOwner } from "../identity/tags.ts";
 import type { Findings } from "./findings.ts";
 
+/** Config map that Kubernetes puts into every namespace. It belongs to home's tokens, and everybody may know it. */
+const publicCertificates = "kube-root-ca.crt";
+
 /** One field of a pod that names a config map or secret. */
 export interface NamingField {
   readonly kind: CarriedReference["kind"];
@@ -65,7 +68,7 @@ export class References {
 
   #check(object: { readonly namespace: string; readonly name: string }, kind: CarriedReference["kind"], fieldPath: string): void {
     const [setting, words] = kind === "ConfigMap" ? (["configMaps", "config map"] as const) : (["secrets", "secret"] as const);
-    if (matchesObject(this.#carry[setting], object)) return;
+    if (matchesObject(this.#carry[setting], object) || (kind === "ConfigMap" && object.name === publicCertificates)) return;
     const fullName = `${object.namespace}/${object.name}`;
     this.#findings.refuse(
       fieldPath,
