@@ -13,6 +13,7 @@ import {
   type ObjectMeta,
   type Service,
   type WorkFailure,
+  type WorkResult,
 } from "@virtual-kubelet/kube-client";
 import type { ServicesConfig } from "../config/services.ts";
 import type { FarCluster } from "../far/far-cluster.ts";
@@ -167,7 +168,10 @@ export class ServiceMirror {
     }
   }
 
-  async #sync(key: string, signal: AbortSignal): Promise<void> {
+  async #sync(key: string, signal: AbortSignal): Promise<WorkResult | void> {
+    // What was just written is usually not yet seen.
+    const waitMs = this.#pace.waitMs(key);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
     const view = this.#view(targetOf(key));
     if (!view) return;
     const { chosen, stored, storedSlices, target, farNamespace } = view;
