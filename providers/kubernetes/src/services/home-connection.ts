@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import { InvalidInputError, isForbidden, isNotFound } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
 import {
   createHttpTransport,
   createKubeClient,
@@ -26,7 +26,13 @@ export type ConnectHome = (
 /** Connects with a kubeconfig, or else with the program's environment. */
 export function connectHome(env: Readonly<Record<string, string | undefined>>): ConnectHome {
   return async (config, { clock, metrics }) => {
-    const credentials = await loadCredentials({ kubeconfig: config?.kubeconfig, context: config?.context, env, clock });
+    const credentials = await loadCredentials({ kubeconfig: config?.kubeconfig, context: config?.context, env, clock }).catch(
+      (error: unknown) => {
+        throw new InvalidInputError(
+          `services.home: ${messageOf(error)}; name the home cluster's kubeconfig in services.home.kubeconfig, or in the variable KUBECONFIG`,
+        );
+      },
+    );
     const transport = createHttpTransport({ credentials });
     return {
       client: createKubeClient(transport, { metrics, clock }),
