@@ -15,6 +15,7 @@ import type {
   ProvisionedSource,
   ReleasedVolume,
   ResolvedPod,
+  StatsSummary,
   VolumeWish,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
@@ -31,6 +32,8 @@ import { notTheFarCluster } from "./far/not-the-far-cluster.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { checkRights } from "./rights/check-rights.ts";
 import type { ServiceMirrors } from "./services/service-mirrors.ts";
+import type { SharedFigures } from "./usage/far-figures.ts";
+import { FarUsage } from "./usage/far-usage.ts";
 
 /** Time for which pods run on while the far API server restarts. */
 const pingToleranceMs = 40_000;
@@ -39,6 +42,7 @@ const pingToleranceMs = 40_000;
 export interface SharedParts {
   readonly selections: SharedSelections;
   readonly mirrors: ServiceMirrors;
+  readonly figures: SharedFigures;
 }
 
 /** Runs pods in another cluster; `docs/adr/0024-another-cluster-as-a-node.md` shows the parts. */
@@ -50,6 +54,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   readonly #claims: FarClaims;
   readonly #keeper: PodKeeper;
   readonly #access: ContainerAccess;
+  readonly #usage: FarUsage;
   readonly #watch: NodeWatch;
   readonly #mirrors: ServiceMirrors;
   #mirror: AsyncDisposable | undefined;
@@ -67,6 +72,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     this.#watch = new NodeWatch(node, shared.selections);
     this.#mirrors = shared.mirrors;
     this.#access = createPodAccess(node);
+    this.#usage = new FarUsage(node, shared.figures.of(node.far, node.host.clock));
   }
 
   createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
@@ -122,6 +128,10 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
 
   removeVolume(volume: ReleasedVolume, signal: AbortSignal): Promise<void> {
     return this.#claims.removeVolume(volume, signal);
+  }
+
+  getStatsSummary(signal: AbortSignal): Promise<StatsSummary> {
+    return this.#usage.summary(signal);
   }
 
   /** Reads the node's owner object, one small object that may be missing, with the credentials and the rights that pods need. */

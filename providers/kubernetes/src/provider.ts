@@ -10,6 +10,7 @@ import { WatchedCluster } from "./far/watched-cluster.ts";
 import { namespaceMap } from "./identity/namespaces.ts";
 import { KubernetesProvider } from "./kubernetes-provider.ts";
 import { configOfNode, discoverNodes } from "./node/discover-nodes.ts";
+import { SharedFigures } from "./usage/far-figures.ts";
 import { SharedSelections } from "./node/shared-selections.ts";
 import { reasons } from "./reasons.ts";
 import { farManifest } from "./rights/far-manifest.ts";
@@ -68,7 +69,11 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
   // oxlint-disable-next-line node/no-process-env -- credential commands inherit it; the option is there for callers with another one
   const env = options.env ?? process.env;
   const clusters = new SharedClusters();
-  const shared = { selections: new SharedSelections(), mirrors: new ServiceMirrors(options.connectHome ?? connectHome(env)) };
+  const shared = {
+    selections: new SharedSelections(),
+    mirrors: new ServiceMirrors(options.connectHome ?? connectHome(env)),
+    figures: new SharedFigures(),
+  };
   const acquire = (host: WatchHost, config: KubernetesConfig): Promise<FarClusterShare> => {
     const key = JSON.stringify([config.cluster.kubeconfig, config.cluster.context, host.clusterId, config.namespaces]);
     return clusters.acquire(key, () => watch(host, config, open, env));
