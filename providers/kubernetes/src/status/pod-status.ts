@@ -2,6 +2,7 @@ import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
 import type { NetworkConfig } from "../config/network.ts";
 import type { AddressMap } from "./address-map.ts";
+import { everyContainer } from "./every-container.ts";
 
 /** How a far pod's status is seen at home. */
 export interface StatusView {
@@ -18,18 +19,21 @@ type Conditions = NonNullable<ProviderPodStatus["conditions"]>;
  * Returns the status of a home pod, from its far pod: everything that the far kubelet and the far controllers have written, except what
  * concerns the place in the far cluster (QoS class, nominated node).
  */
-export function podStatusOf({ status = {} }: DeepReadonly<Pod>, view: StatusView): ProviderPodStatus {
-  const { phase, containerStatuses, initContainerStatuses, ephemeralContainerStatuses, resources, allocatedResources } = status;
+export function podStatusOf({ spec, status = {} }: DeepReadonly<Pod>, view: StatusView): ProviderPodStatus {
+  const { phase, ephemeralContainerStatuses, resources, allocatedResources } = status;
   const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled");
   const unscheduled = scheduled?.status === "False" && phase === "Pending" ? scheduled : undefined;
+  const waiting = unscheduled
+    ? { reason: unscheduled.reason ?? "Unschedulable", message: unscheduled.message }
+    : { reason: spec?.initContainers?.length ? "PodInitializing" : "ContainerCreating" };
   return {
     phase,
     reason: status.reason ?? unscheduled?.reason,
     message: status.message ?? (unscheduled && `far cluster: ${unscheduled.message ?? "not scheduled yet"}`),
     ...podAddresses(status, view.addresses),
     ...(view.hostIPs === "far" && { hostIP: status.hostIP, hostIPs: status.hostIPs }),
-    containerStatuses,
-    initContainerStatuses,
+    containerStatuses: everyContainer(spec?.containers, status.containerStatuses, waiting),
+    initContainerStatuses: everyContainer(spec?.initContainers, status.initContainerStatuses, waiting),
     ephemeralContainerStatuses,
     resources,
     allocatedResources,

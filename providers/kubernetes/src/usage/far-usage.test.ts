@@ -86,7 +86,7 @@ function rig(
       clock,
       findPod: () => ({ spec: { containers: [], volumes: [{ name: "data", persistentVolumeClaim: { claimName: "mine" } }] } }),
     },
-    far: { pods: { list: () => pods.values() } },
+    far: { podsOf: () => pods },
   };
   const farUsage = new FarUsage(node, figures);
   return { clock, transport, figures, usage: farUsage, paths: () => transport.requests.map(({ path }) => path) };

@@ -19,7 +19,7 @@ const maxProblems = 3;
 export type UsageNode = Pick<FarNode, "owner" | "namespaces"> & {
   readonly host: Pick<FarNode["host"], "clock" | "findPod">;
   readonly config: Pick<FarNode["config"], "usage">;
-  readonly far: { readonly pods: Pick<FarNode["far"]["pods"], "list"> };
+  readonly far: Pick<FarNode["far"], "podsOf">;
 };
 
 /**
@@ -64,7 +64,7 @@ export class FarUsage {
   #pairs(): readonly PodPair[] {
     const { far, owner, host } = this.#node;
     const pairs: PodPair[] = [];
-    for (const farPod of far.pods.list()) {
+    for (const farPod of far.podsOf(owner)) {
       const ref = ownPodRef(farPod.metadata, owner);
       if (ref && farPod.spec?.nodeName && !isTerminalPhase(farPod.status?.phase)) pairs.push({ ref, farPod, homePod: host.findPod(ref) });
     }
