@@ -1,4 +1,4 @@
-import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { ownValue, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { z } from "zod";
 import type { NamespacesConfig } from "./namespaces.ts";
 import type { SchedulingConfig } from "./scheduling.ts";
@@ -52,4 +52,22 @@ export function checkNode(
     refuse(["node", "capacity"], "quota is for all far nodes together: with node.each expected auto, nodes or quantities");
   if (node.each && scheduling.farNode !== undefined)
     refuse(["scheduling", "farNode"], "node.each sets it for each virtual node; to select far nodes use scheduling.nodeSelector");
+}
+
+/** Resources without which no pod can be scheduled. */
+export const neededResources: readonly string[] = ["cpu", "memory", "pods"];
+
+/** Whether the far nodes describe the virtual node. They do not if quotas or quantities say everything that a scheduler needs. */
+export function readsFarNodes({ node, scheduling }: { readonly node: NodeConfig; readonly scheduling: SchedulingConfig }): boolean {
+  if (node.each || scheduling.farNode !== undefined) return true;
+  return node.capacity !== "quota" && !isComplete(node.capacity);
+}
+
+/** Whether quotas may be the source of the capacity. */
+export function readsQuotas({ node, namespaces }: { readonly node: NodeConfig; readonly namespaces: NamespacesConfig }): boolean {
+  return namespaces.mode === "one" && !node.each && node.capacity !== "nodes" && !isComplete(node.capacity);
+}
+
+function isComplete(capacity: NodeConfig["capacity"]): boolean {
+  return typeof capacity !== "string" && neededResources.every((name) => ownValue(capacity, name) !== undefined);
 }

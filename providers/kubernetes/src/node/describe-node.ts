@@ -2,6 +2,7 @@ import type { NodeDescription } from "@virtual-kubelet/core";
 import type { DeepReadonly, Node, ResourceQuota } from "@virtual-kubelet/kube-client";
 import { formatQuantity, formatResources, parseQuantity, zeroQuantity, type ResourceQuantities } from "@virtual-kubelet/kubernetes";
 import type { KubernetesConfig } from "../config.ts";
+import { neededResources, readsFarNodes } from "../config/node.ts";
 import { commonFacts } from "./common-facts.ts";
 import { foreignTaints, isAboutState, matchingNodes, selectFarNodes, type SelectedNode } from "./far-nodes.ts";
 import { largestOf, sumResources, type RequestsByNode } from "./node-resources.ts";
@@ -31,9 +32,6 @@ const largestAnnotation = "virtual-kubelet.io/largest-far-node";
 
 /** Resources that every node has. Core would fill in its default for one that is left out. */
 const nodeResources = ["cpu", "memory", "pods", "ephemeral-storage"];
-
-/** Resources without which no pod can be scheduled. */
-const neededResources = ["cpu", "memory", "pods"];
 
 type Config = Pick<KubernetesConfig, "node" | "scheduling">;
 type Condition = NonNullable<NodeDescription["conditions"]>[number] & { readonly reason: NodeReason };
@@ -130,12 +128,15 @@ function remedyFor(missing: readonly string[]): string {
 function summaryOf(
   facts: FarFacts,
   selected: readonly SelectedNode[] | undefined,
-  { scheduling }: Config,
+  { node, scheduling }: Config,
   problem: string | undefined,
 ): Condition {
   const type = farNodesCondition;
   if (problem !== undefined) return { type, status: "False", reason: "CapacityUnknown", message: problem };
-  if (!selected) return { type, status: "Unknown", reason: "FarNodesNotListed", message: "the far nodes may not be listed" };
+  if (!selected) {
+    const why = readsFarNodes({ node, scheduling }) ? "may not be listed" : "are not looked at, because node.capacity needs none of them";
+    return { type, status: "Unknown", reason: "FarNodesNotListed", message: `the far nodes ${why}` };
+  }
   if (selected.length === 0) return { type, status: "False", reason: "NoFarNodeSelected", message: nothingSelected(facts, scheduling) };
   const ready = selected.filter(({ state }) => state === "ready");
   const message = [`${ready.length} of ${selected.length} selected far nodes take pods`, ...exceptions(selected)].join("; ");

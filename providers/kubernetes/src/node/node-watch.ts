@@ -3,6 +3,7 @@ import type { NodeDescription } from "@virtual-kubelet/core";
 import { InvalidInputError, isNotFound, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import { resources, type DeepReadonly, type Node, type Store } from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
+import { readsFarNodes, readsQuotas } from "../config/node.ts";
 import type { FarNode } from "../far/far-node.ts";
 import { capacityProblem, describeNode, selectedNodes, type FarFacts } from "./describe-node.ts";
 import { readinessProblem } from "./far-nodes.ts";
@@ -100,17 +101,17 @@ export class NodeWatch implements AsyncDisposable {
   /** Reads what is not known yet; what is followed is only looked at. */
   async #read(signal: AbortSignal): Promise<void> {
     const { far, config, namespaces } = this.#node;
-    const { capacity, others } = config.node;
-    if (!this.#nodes) {
+    const { others } = config.node;
+    if (!this.#nodes && readsFarNodes(config)) {
       this.#nodes = await untilAborted(far.nodes(), signal);
       if (this.#nodes) this.#follow(this.#nodes);
     }
-    const needsQuotas = capacity === "quota" || (this.#nodes === undefined && capacity !== "nodes");
+    const needsQuotas = this.#nodes === undefined && readsQuotas(config);
     if (!this.#quotas && needsQuotas && namespaces.only !== undefined) {
       this.#quotas = await untilAborted(this.#openQuotas(namespaces.only), signal);
       if (this.#quotas) this.#follow(this.#quotas.store);
     }
-    const needsOthers = this.#nodes !== undefined && capacity !== "quota" && others !== "ignore";
+    const needsOthers = this.#nodes !== undefined && others !== "ignore";
     if (!this.#others && needsOthers) await this.#readOthers(signal);
   }
 
@@ -159,7 +160,7 @@ export class NodeWatch implements AsyncDisposable {
 
   #tellOverlaps(): void {
     const { far, host, owner, config } = this.#node;
-    const names = config.node.capacity === "quota" ? [] : (selectedNodes(this.#facts(), config) ?? []).map(({ name }) => name);
+    const names = (selectedNodes(this.#facts(), config) ?? []).map(({ name }) => name);
     const overlaps = this.#selections.set(far, owner.nodeName, names);
     const message = overlaps.map(inWords).join("; ");
     if (message !== "" && message !== this.#overlaps) {

@@ -32,7 +32,7 @@ test("the printed rights suffice", async () => {
 test("each missing right is named with what it is for, and what to do", async () => {
   await withRights({ ...input, node: { capacity: "quota" }, events: false }, async (client) => {
     await expect(checkRights(client, config, "vk", signal)).rejects.toThrow(
-      "the far cluster does not allow: list, watch events in namespace vk, which shows events of far pods; get, list, watch nodes in the whole cluster, " +
+      "the far cluster does not allow: list, watch events in namespace vk, which shows events of far pods; list, watch nodes in the whole cluster, " +
         "which describes the node by the far nodes. Apply there what virtual-kubelet manifests far prints, with an administrator's credentials",
     );
   });

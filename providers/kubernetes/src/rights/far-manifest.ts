@@ -26,7 +26,7 @@ export function farManifest(config: KubernetesConfig, nodeName: string): BackEnd
   const inPods = rules.filter(({ scope }) => scope === "pods");
   const inCluster = rules.filter(({ scope }) => scope === "cluster");
   return {
-    head: headOf(config, account),
+    head: [...headOf(config, account), ...legendOf(rules)],
     objects: [
       ...(only === undefined ? [namespaceOf(account)] : []),
       {
@@ -56,6 +56,14 @@ function headOf({ namespaces }: KubernetesConfig, { namespace, name }: Account):
   ];
 }
 
+/** What each right is for. */
+function legendOf(rules: readonly FarRule[]): readonly string[] {
+  return rules.map(({ why, resources, apiGroups, isOptional }) => {
+    const names = resources.map((name) => [name, ...apiGroups].filter(Boolean).join("."));
+    return `${names.join(", ")}: ${why}${isOptional ? "; may be left out" : ""}`;
+  });
+}
+
 function namespaceOf({ namespace }: Account): ExplainedObject {
   return { why: "the namespace of its service account", object: { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } } };
 }
@@ -63,7 +71,10 @@ function namespaceOf({ namespace }: Account): ExplainedObject {
 function inNamespace(namespace: string, account: Account, rules: readonly FarRule[]): readonly ExplainedObject[] {
   const metadata = { name: `virtual-kubelet:far:${account.name}`, namespace };
   return [
-    { why: explained(rules), object: { apiVersion: `${group}/v1`, kind: "Role", metadata, rules: rules.map(onTheWire) } },
+    {
+      why: "rights in the namespace of the pods",
+      object: { apiVersion: `${group}/v1`, kind: "Role", metadata, rules: rules.map(onTheWire) },
+    },
     { why: "grants that to the service account", object: binding("RoleBinding", metadata, "Role", account) },
   ];
 }
@@ -74,24 +85,23 @@ function inWholeCluster(account: Account, rules: readonly FarRule[]): readonly E
   const metadata = { name: `virtual-kubelet:far:${account.namespace}:${account.name}` };
   return [
     {
-      why: `in the whole cluster: ${explained(rules)}`,
+      why: "rights in the whole cluster",
       object: { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: rules.map(onTheWire) },
     },
     { why: "grants that to the service account", object: binding("ClusterRoleBinding", metadata, "ClusterRole", account) },
   ];
 }
 
-function explained(rules: readonly FarRule[]): string {
-  return rules
-    .map(({ why, resources, isOptional }) => `${why} (${resources.join(", ")}${isOptional ? "; may be left out" : ""})`)
-    .join("; ");
-}
-
 function onTheWire({ apiGroups, resources, verbs }: FarRule): object {
   return { apiGroups, resources, verbs };
 }
 
-function binding(kind: string, metadata: object, roleKind: string, { namespace, name }: Account): ExplainedObject["object"] {
-  const roleRef = { apiGroup: group, kind: roleKind, name: (metadata as { readonly name: string }).name };
+function binding(
+  kind: string,
+  metadata: { readonly name: string },
+  roleKind: string,
+  { namespace, name }: Account,
+): ExplainedObject["object"] {
+  const roleRef = { apiGroup: group, kind: roleKind, name: metadata.name };
   return { apiVersion: `${group}/v1`, kind, metadata, roleRef, subjects: [{ kind: "ServiceAccount", namespace, name }] };
 }

@@ -1,4 +1,5 @@
 import type { KubernetesConfig } from "../config.ts";
+import { readsFarNodes, readsQuotas } from "../config/node.ts";
 import { farServiceRules } from "../services/service-rights.ts";
 
 /** Rights for some resources in the far cluster. */
@@ -14,7 +15,7 @@ export interface FarRule {
   readonly isOptional?: boolean | undefined;
 }
 
-type Config = Pick<KubernetesConfig, "namespaces" | "node" | "usage" | "events" | "services">;
+type Config = Pick<KubernetesConfig, "namespaces" | "node" | "scheduling" | "usage" | "events" | "services">;
 
 /**
  * Returns exactly what the provider uses with this configuration. A setting `auto` counts as what needs least, except for the far nodes,
@@ -56,16 +57,16 @@ function objectRules({ events }: Config): readonly FarRule[] {
       ...core,
       why: "creates claims for the pods' volumes",
       resources: ["persistentvolumeclaims"],
-      verbs: ["create", "get", "list", "watch", "delete"],
+      verbs: ["create", "get", "delete"],
     },
     ...(events ? [{ ...core, why: "shows events of far pods", resources: ["events"], verbs: ["list", "watch"] }] : []),
   ];
 }
 
-function nodeRules({ node, namespaces }: Config): readonly FarRule[] {
-  const { capacity, each, others } = node;
+function nodeRules(config: Config): readonly FarRule[] {
+  const { capacity, others } = config.node;
   const rules: FarRule[] = [];
-  if (namespaces.mode === "one" && !each && capacity !== "nodes")
+  if (readsQuotas(config))
     rules.push({
       ...core,
       why: "reads the capacity from quotas",
@@ -73,18 +74,23 @@ function nodeRules({ node, namespaces }: Config): readonly FarRule[] {
       verbs: ["list", "watch"],
       isOptional: capacity !== "quota",
     });
-  if (each || capacity === "nodes" || capacity === "auto")
+  if (readsFarNodes(config))
     rules.push({
       ...core,
       scope: "cluster",
       why: "describes the node by the far nodes",
       resources: ["nodes"],
-      verbs: ["get", "list", "watch"],
-      isOptional: !each && capacity === "auto",
+      verbs: isEach(config) ? ["get", "list", "watch"] : ["list", "watch"],
+      isOptional: !isEach(config) && capacity !== "nodes",
     });
   if (others === "subtract")
     rules.push({ ...core, scope: "cluster", why: "subtracts what pods of others request", resources: ["pods"], verbs: ["list"] });
   return rules;
+}
+
+/** Whether virtual nodes stand for single far nodes: each of those is also read by itself before it counts as gone. */
+function isEach({ node, scheduling }: Config): boolean {
+  return node.each || scheduling.farNode !== undefined;
 }
 
 function usageRules({ usage }: Config): readonly FarRule[] {
@@ -98,7 +104,7 @@ function usageRules({ usage }: Config): readonly FarRule[] {
       apiGroups: ["metrics.k8s.io"],
       why: "reads usage from the metrics API",
       resources: ["pods"],
-      verbs: ["get", "list"],
+      verbs: ["list"],
       isOptional,
     },
   ];

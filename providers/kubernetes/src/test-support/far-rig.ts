@@ -53,18 +53,23 @@ export interface FarRigOptions {
   readonly user?: ClientUser;
   /** Objects of the far cluster. */
   readonly objects?: readonly object[];
+  /** Called with the path of each upgrade request, which then fails. */
+  readonly onUpgrade?: (path: string) => void;
 }
 
 /** Starts a far cluster without nodes and without a scheduler, so that tests play the kubelet. */
 export async function startFarRig(options: FarRigOptions = {}): Promise<FarRig> {
-  const { wrap = (transport) => transport, clock = new VirtualClock(), user, objects = [] } = options;
+  const { wrap = (transport) => transport, clock = new VirtualClock(), user, objects = [], onUpgrade } = options;
   const server = await startApiServer({ listen: false, controllers: false, clock, objects });
   const transport = wrap(server.transport(user));
   const connection: FarConnection = {
     client: createKubeClient(transport, { clock }),
     namespace: undefined,
     stream: async (path, signal) => requireSuccess(`GET ${path}`, await transport.request({ method: "GET", path, pool: "long", signal })),
-    upgradeTarget: () => Promise.reject(new NotFoundError("the cluster of the test has no sockets")),
+    upgradeTarget: (path) => {
+      onUpgrade?.(path);
+      return Promise.reject(new NotFoundError("the cluster of the test has no sockets"));
+    },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const definition = kubernetesProvider({ connect: () => Promise.resolve(connection), env: {} });
