@@ -1,7 +1,9 @@
 import { systemClock } from "@virtual-kubelet/clock";
-import type { ClientUser } from "@virtual-kubelet/embedded-apiserver";
+import { VirtualNode } from "@virtual-kubelet/core";
+import { startApiServer, type ClientUser } from "@virtual-kubelet/embedded-apiserver";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { resources, type EndpointSlice, type KubeClient, type Service } from "@virtual-kubelet/kube-client";
+import { createKubeClient, resources, type EndpointSlice, type KubeClient, type Service } from "@virtual-kubelet/kube-client";
+import { kubernetesProvider, type FarConnection } from "@virtual-kubelet/provider-kubernetes";
 import { eventually } from "@virtual-kubelet/testing";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -120,4 +122,66 @@ test("with exactly the printed rights the program mirrors both ways, continues a
   await using _program = await clusters.run({ services: { namespaces: [] } });
   await eventually(async () => expect([await isGone(far.client, "web"), await isGone(far.client, "api")]).toEqual([true, true]), soon);
   expect(await addressesOf(home.client, "web")).toEqual(["10.1.0.5"]);
+});
+
+test("a copy of the program that stands by mirrors nothing until it has the node", async () => {
+  await using home = await startApiServer({ listen: false, objects: [team] });
+  await using far = await startApiServer({ listen: false, objects: [team] });
+  const homeClient = createKubeClient(home.transport());
+  const farClient = createKubeClient(far.transport());
+  await offer(homeClient, "web", "10.1.0.5");
+  const mirroring = new Set<string>();
+  const start = async (identity: string) => {
+    const end = new AbortController();
+    const connection: FarConnection = {
+      client: farClient,
+      namespace: "team",
+      stream: () => Promise.reject(new Error("no streams in this test")),
+      upgradeTarget: () => Promise.reject(new Error("no streams in this test")),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    const provider = kubernetesProvider({
+      env: {},
+      connect: () => Promise.resolve(connection),
+      connectHome() {
+        mirroring.add(identity);
+        return Promise.resolve({
+          client: homeClient,
+          server: home.url,
+          [Symbol.asyncDispose]: () => Promise.resolve(void mirroring.delete(identity)),
+        });
+      },
+    });
+    const node = new VirtualNode({
+      client: createKubeClient(home.transport()),
+      provider,
+      providerConfig: config,
+      clusterId: "home-1",
+      node: { name: "far-1", leaseDurationSeconds: 4, instance: { identity, standby: true } },
+    });
+    const running = node.run(end.signal);
+    return {
+      node,
+      async stop() {
+        end.abort();
+        await running;
+      },
+    };
+  };
+  const first = await start("first");
+  await first.node.ready;
+  await eventually(async () => expect(await addressesOf(farClient, "web")).toEqual(["10.1.0.5"]), soon);
+  const second = await start("second");
+  try {
+    await eventually(() => expect(second.node.health.standingBy).toBe(true), soon);
+    expect([...mirroring]).toEqual(["first"]);
+    await first.stop();
+    expect([...mirroring]).toEqual([]);
+    await second.node.ready;
+    await offer(homeClient, "api", "10.1.0.6");
+    await eventually(async () => expect(await addressesOf(farClient, "api")).toEqual(["10.1.0.6"]), soon);
+    expect([...mirroring]).toEqual(["second"]);
+  } finally {
+    await second.stop();
+  }
 });

@@ -15,3 +15,4 @@ export type { ServicesConfig } from "./config/services.ts";
 export { connect, type ConnectOptions } from "./far/connect.ts";
 export type { FarConnection } from "./far/far-cluster.ts";
 export { kubernetesProvider, provider, type KubernetesProviderOptions } from "./provider.ts";
+export type { ConnectHome, HomeConnection } from "./services/home-connection.ts";
