@@ -68,13 +68,13 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
   const open = options.connect ?? connect;
   // oxlint-disable-next-line node/no-process-env -- credential commands inherit it; the option is there for callers with another one
   const env = options.env ?? process.env;
-  const clusters = new SharedClusters();
+  const clusters = new SharedClusters<WatchedCluster>();
   const shared = {
     selections: new SharedSelections(),
     mirrors: new ServiceMirrors(options.connectHome ?? connectHome(env)),
     figures: new SharedFigures(),
   };
-  const acquire = (host: WatchHost, config: KubernetesConfig): Promise<FarClusterShare> => {
+  const acquire = (host: WatchHost, config: KubernetesConfig): Promise<FarClusterShare<WatchedCluster>> => {
     const key = JSON.stringify([config.cluster.kubeconfig, config.cluster.context, host.clusterId, config.namespaces]);
     return clusters.acquire(key, () => watch(host, config, open, env));
   };
@@ -95,8 +95,13 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
         );
       checkServicesConfig(config);
       const share = await acquire(host, config);
-      const namespaces = namespaceMap(config.namespaces, share.far.connection.namespace);
-      return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share, shared);
+      try {
+        const namespaces = namespaceMap(config.namespaces, share.far.connection.namespace);
+        return new KubernetesProvider({ host, config, owner: { clusterId, nodeName }, namespaces, far: share.far }, share, shared);
+      } catch (error) {
+        await share[Symbol.asyncDispose]();
+        throw error;
+      }
     },
     plan: plannedRequests,
     neededRights: homeServiceRights,

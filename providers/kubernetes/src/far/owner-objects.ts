@@ -9,6 +9,7 @@ import {
   type OwnerReference,
   type Store,
 } from "@virtual-kubelet/kube-client";
+import { notTheFarCluster } from "./not-the-far-cluster.ts";
 import { ownerObjectName } from "../identity/names.ts";
 import { isOwnedBy, ownerTags, tagLabels, type FarOwner } from "../identity/tags.ts";
 
@@ -16,7 +17,7 @@ import { isOwnedBy, ownerTags, tagLabels, type FarOwner } from "../identity/tags
 export interface OwnerObjectsOptions {
   readonly client: KubeClient;
   /** Follows all owner objects. */
-  readonly watched: { readonly store: Store<ConfigMap>; readonly isCurrent: boolean };
+  readonly watched: { readonly store: Pick<Store<ConfigMap>, "getByName">; readonly isCurrent: boolean };
 }
 
 /**
@@ -50,7 +51,7 @@ export class OwnerObjects {
       return (await client.get(resources.configMaps, { namespace, name }, { signal })).metadata?.uid;
     } catch (error) {
       if (isGoneObject(error, resources.configMaps, name)) return undefined;
-      throw error;
+      throw isNotFound(error) ? notTheFarCluster(error) : error;
     }
   }
 
@@ -60,7 +61,7 @@ export class OwnerObjects {
     try {
       return checked(await client.get(resources.configMaps, { namespace, name }, { signal }), owner);
     } catch (error) {
-      if (!isGoneObject(error, resources.configMaps, name)) throw error;
+      if (!isGoneObject(error, resources.configMaps, name)) throw isNotFound(error) ? notTheFarCluster(error) : error;
     }
     const object = newOwnerObject(owner, namespace);
     try {

@@ -1,21 +1,19 @@
-import type { WatchedCluster } from "./watched-cluster.ts";
-
 /** A share of a far cluster, which its last user closes. */
-export interface FarClusterShare extends AsyncDisposable {
-  readonly far: WatchedCluster;
+export interface FarClusterShare<Far> extends AsyncDisposable {
+  readonly far: Far;
 }
 
-interface Entry {
-  readonly opening: Promise<WatchedCluster>;
+interface Entry<Far> {
+  readonly opening: Promise<Far>;
   users: number;
 }
 
 /** Far clusters that are shared by the nodes of a process, by key. */
-export class SharedClusters {
-  readonly #entries = new Map<string, Entry>();
+export class SharedClusters<Far extends AsyncDisposable> {
+  readonly #entries = new Map<string, Entry<Far>>();
 
   /** Opens the far cluster, or joins those who have it open. */
-  async acquire(key: string, open: () => Promise<WatchedCluster>): Promise<FarClusterShare> {
+  async acquire(key: string, open: () => Promise<Far>): Promise<FarClusterShare<Far>> {
     const entry = this.#entries.get(key) ?? { opening: open(), users: 0 };
     this.#entries.set(key, entry);
     entry.users++;
