@@ -1,5 +1,5 @@
 import { untilAborted } from "@virtual-kubelet/async";
-import { kubernetesVersion, VirtualNode } from "@virtual-kubelet/core";
+import { kubernetesVersion } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { Logger } from "@virtual-kubelet/kube-client";
 import { nodeMetrics, openTelemetryTracer, PrometheusMetrics, renderMetrics } from "@virtual-kubelet/metrics";
@@ -20,17 +20,15 @@ import { openKubeletServers } from "../kubelet-server/open-kubelet-servers.ts";
 import { rotateClientCertificate } from "../join/rotate-client-certificate.ts";
 import { createProgramLogger } from "../logging/program-logger.ts";
 import { lockNode, type NodeLockOptions } from "../nodes/node-lock.ts";
+import type { LiveNode } from "../nodes/live-nodes.ts";
+import { openNodes } from "../nodes/open-nodes.ts";
 import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { ConfigError } from "../program-error.ts";
-import { refusingDefinition } from "../providers/try-provider.ts";
 import { runNodes } from "../nodes/run-nodes.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 import { openTracing } from "../tracing/open-tracing.ts";
 import { planTracing } from "../tracing/tracing-settings.ts";
 import { versionInfo } from "../version-info.ts";
-
-/** Same as the default of `NodeOptions.leaseDurationSeconds`. */
-const defaultLeaseSeconds = 40;
 
 /** Maximum number of nodes named in the first log record. */
 const maxNamesLogged = 5;
@@ -67,26 +65,17 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
   await using _tracing = await untilAborted(openTracing({ env: context.env, clock, logger }), signal);
   const tracer = openTelemetryTracer();
   await using connection = await untilAborted(connect(loaded, context, metrics), signal);
-  const nodes = planned.map(({ setup, options, pods }) => ({
-    name: options.name,
-    port: options.kubeletPort,
-    leaseMs: (options.leaseDurationSeconds ?? defaultLeaseSeconds) * 1000,
-    node: new VirtualNode({
-      client: connection.client,
-      provider: refusingDefinition({ setup, options }),
-      providerConfig: setup.config,
-      node: options,
-      pods,
-      clusterId: settings.cluster.id,
-      clusterDomain: settings.cluster.domain,
-      apiServerForPods: settings.cluster.apiServerForPods,
-      clock,
-      random,
-      logger,
-      metrics,
-      tracer,
-    }),
-  }));
+  const { runnable, live, unlisted } = openNodes(planned, {
+    client: connection.client,
+    clusterId: settings.cluster.id,
+    clusterDomain: settings.cluster.domain,
+    apiServerForPods: settings.cluster.apiServerForPods,
+    clock,
+    random,
+    logger,
+    metrics,
+    tracer,
+  });
   const { virtualKubelet } = versionInfo();
   const names = planned.map(({ options, setup }) => `${options.name} (${setup.definition.name})`);
   const shown =
@@ -108,21 +97,24 @@ async function runPlanned(planned: readonly PlannedNode[], loaded: LoadedSetting
     upMs: clock.monotonic() - startedMs,
     waitsFor,
   });
-  const source = { program, nodes, now: () => clock.now() };
-  await using _debug = await untilAborted(openDebug({ source, loaded, context, logger }), signal);
+  const source = { program, nodes: live.all, now: () => clock.now() };
+  const nodeNames = planned.map(({ options }) => options.name);
+  await using _debug = await untilAborted(openDebug({ source, nodeNames, loaded, context, logger }), signal);
   const onWait = (holder: string | undefined): void => void (waitsFor = holder);
   await using _locks = await untilAborted(lockNodes(planned, loaded, { context, logger, onWait }), signal);
   const renderAll = async (): Promise<string> =>
-    renderMetrics(nodeMetrics(nodes.map(({ node }) => node.access))) + (await metrics.render());
-  const servers = { loaded, nodes, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
-  const nodeNames = nodes.map(({ name }) => name);
+    renderMetrics(nodeMetrics(live.all.map(({ access }) => access))) + (await metrics.render());
+  const servers = { loaded, live, client: connection.client, context, logger, metrics, renderMetrics: renderAll, tracer };
   const rotation = { nodeNames, loaded, connection, context, logger, metrics };
   await using _rotation = await untilAborted(rotateClientCertificate(rotation), signal);
   await using _servers = await untilAborted(openKubeletServers(servers), signal);
-  const checks = (): HealthCheck[] => nodes.flatMap(({ name, node, leaseMs }) => checksOf(name, node, leaseMs));
+  const checks = (): HealthCheck[] => [
+    ...live.all.flatMap((node) => checksOf(node)),
+    ...unlisted().map((name) => ({ name: `discovery/${name}`, problem: "the back end has not listed its nodes yet" })),
+  ];
   await using _health = await untilAborted(openHealth(loaded, logger, checks), signal);
   return await runNodes({
-    nodes,
+    nodes: runnable,
     signal,
     startupTimeoutMs: ms(settings.startupTimeout) ?? 0,
     shutdownTimeoutMs: ms(settings.shutdownTimeout) ?? 0,
@@ -167,7 +159,7 @@ function tellOfAddresses(planned: readonly PlannedNode[], { settings }: LoadedSe
   else logger.warn({}, "the nodes have no address unless the provider names one: logs and exec cannot reach them; set --node-ip");
 }
 
-function checksOf(name: string, { health }: VirtualNode, leaseMs: number): HealthCheck[] {
+function checksOf({ name, node: { health }, leaseMs }: LiveNode): HealthCheck[] {
   const { leaseAgeMs } = health;
   // A copy that stands by does what it should; otherwise a rollout of several copies would never end.
   if (health.standingBy) return [{ name: `standby/${name}`, problem: undefined }];

@@ -72,7 +72,12 @@ export function ms(duration: string | undefined): number | undefined {
 /** If nodes share a port, metrics-server must be told the path of each. */
 function metricsPathAnnotation({ name, kubeletPort }: NodeSettings, { nodes }: Settings): Record<string, string> {
   const sharesPort = kubeletPort !== 0 && nodes.some((other) => other.name !== name && other.kubeletPort === kubeletPort);
-  return sharesPort ? { "metrics.k8s.io/resource-metrics-path": `/nodes/${name}/metrics/resource` } : {};
+  return sharesPort ? resourceMetricsPath(name) : {};
+}
+
+/** Annotation that tells metrics-server the path of a node that shares its port. */
+export function resourceMetricsPath(nodeName: string): Record<string, string> {
+  return { "metrics.k8s.io/resource-metrics-path": `/nodes/${nodeName}/metrics/resource` };
 }
 
 /** Source: virtual-kubelet v1.13 cmd/virtual-kubelet/internal/commands/root/node.go, getTaint (7b1385b). */

@@ -15,6 +15,8 @@ import { openStatusSocket } from "./status-socket.ts";
 
 export interface DebugOptions {
   readonly source: StatusSource;
+  /** Names of the nodes in the settings. */
+  readonly nodeNames: readonly string[];
   readonly loaded: LoadedSettings;
   readonly context: Context;
   readonly logger: Logger;
@@ -29,8 +31,8 @@ export interface DebugOptions {
 export async function openDebug(options: DebugOptions): Promise<AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   opened.use(await openPage(options));
-  const { source, loaded, context, logger } = options;
-  for (const { name } of source.nodes) {
+  const { source, nodeNames, loaded, context, logger } = options;
+  for (const name of nodeNames) {
     const { directory } = certDirectoryOf(name, loaded, context);
     try {
       opened.use(

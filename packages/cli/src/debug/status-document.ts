@@ -34,21 +34,27 @@ export interface PodStatus extends PodInspection {
 
 /** Which nodes and pods a snapshot has. The pods' limit and position apply to each node. */
 export interface StatusQuery extends PodQuery {
-  /** Names of nodes; empty for all. */
+  /** Names of nodes, also those in the settings for nodes that are discovered; empty for all. */
   readonly nodes: readonly string[];
 }
 
 /** The running program, as a snapshot is taken of it. */
 export interface StatusSource {
   readonly program: () => ProgramState;
-  readonly nodes: readonly { readonly name: string; readonly node: { inspect(query: PodQuery): NodeInspection } }[];
+  /** Read for each snapshot. `configured` is the name in the settings. */
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly configured?: string;
+    readonly node: { inspect(query: PodQuery): NodeInspection };
+  }[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /** Takes a snapshot. */
 export function takeStatus({ program, nodes, now }: StatusSource, query: StatusQuery): StatusDocument {
-  const asked = nodes.filter(({ name }) => query.nodes.length === 0 || query.nodes.includes(name));
+  const isAsked = (name: string | undefined): boolean => name !== undefined && query.nodes.includes(name);
+  const asked = nodes.filter(({ name, configured }) => query.nodes.length === 0 || isAsked(name) || isAsked(configured));
   return {
     version: statusVersion,
     takenAt: new Date(now()).toISOString(),

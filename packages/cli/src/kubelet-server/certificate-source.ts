@@ -26,7 +26,6 @@ export interface CertificateOptions {
 
 /** A node to serve, with a certificate for its addresses. */
 export interface CertifiedNode {
-  readonly name: string;
   /** Addresses in the Node's status; `undefined` while the node is not registered. */
   addresses(): readonly DeepReadonly<NodeAddress>[] | undefined;
 }
@@ -62,22 +61,26 @@ export async function openConfiguredKeyPair(
 
 /**
  * The certificate of the configured files, or else one that the nodes of a port request or sign themselves. Several nodes share one, in the
- * name of the first and for the addresses of all.
+ * name of the first in the settings and for the addresses of all.
  *
+ * @param nodes - read again for each certificate
  * @throws InvalidInputError for an unusable file or folder
  */
-export async function openKeyPair(nodes: readonly CertifiedNode[], options: CertificateOptions): Promise<KeyPairSource> {
+export async function openKeyPair(
+  nodeName: string,
+  nodes: () => readonly CertifiedNode[],
+  options: CertificateOptions,
+): Promise<KeyPairSource> {
   const { loaded, client, context, logger, metrics } = options;
   const { clock, random } = context;
   const { serverTLSBootstrap } = loaded.settings.kubelet;
   const configured = await openConfiguredKeyPair(options);
   if (configured) return configured;
-  const nodeName = nodes[0]?.name ?? "";
   const nodeLogger = logger.child({ node: nodeName });
   return await openCertificateManager({
     nodeName,
     names: () => {
-      const known = nodes.flatMap((node) => node.addresses() ?? []);
+      const known = nodes().flatMap((node) => node.addresses() ?? []);
       return known.length === 0 ? undefined : servingNamesOf(known);
     },
     bootstrap: serverTLSBootstrap,

@@ -9,7 +9,8 @@ import { loadSettings } from "../config/load-settings.ts";
 import { parseFlags } from "../command-line/flag-parser.ts";
 import { ConfigError } from "../program-error.ts";
 import { testContext } from "../test-support/test-context.ts";
-import { openKubeletServers, type ServableNode } from "./open-kubelet-servers.ts";
+import { LiveNodes } from "../nodes/live-nodes.ts";
+import { openKubeletServers } from "./open-kubelet-servers.ts";
 
 let folder = "";
 
@@ -20,13 +21,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function open(words: readonly string[], port = 1, logger: Logger = silentLogger): Promise<AsyncDisposable> {
+async function open(words: readonly string[], logger: Logger = silentLogger): Promise<AsyncDisposable> {
   const context = testContext(new VirtualClock(), { cwd: folder, homeDir: folder });
   const loaded = await loadSettings(parseFlags("run", ["--provider", "mock", ...words]), context);
-  const nodes: ServableNode[] = [{ name: "vk", node: { node: undefined } as ServableNode["node"], port }];
+  const live = new LiveNodes();
   const client = {} as KubeClient;
   const parts = { logger, metrics: noMetrics, tracer: noTracer, renderMetrics: async () => "" };
-  return openKubeletServers({ ...parts, loaded, nodes, client, context });
+  return openKubeletServers({ ...parts, loaded, live, client, context });
 }
 
 test.each([
@@ -52,7 +53,7 @@ test.each([
 });
 
 test("without a port there is no server, and nothing is read or asked", async () => {
-  await using servers = await open(["--client-ca-file", "none"], 0);
+  await using servers = await open(["--client-ca-file", "none", "--kubelet-port", "0"]);
 
   expect(servers).toBeDefined();
 });
@@ -75,7 +76,7 @@ test.each([
   const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
 
   // Nothing is opened: the client CA is not there.
-  await open(["--client-ca-file", "none", ...words], 1, logger).catch(() => undefined);
+  await open(["--client-ca-file", "none", ...words], logger).catch(() => undefined);
 
   expect(warnings).toEqual(expected);
 });

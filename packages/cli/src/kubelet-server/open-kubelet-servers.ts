@@ -1,4 +1,3 @@
-import type { VirtualNode } from "@virtual-kubelet/core";
 import { isInvalidInput, messageOf } from "@virtual-kubelet/errdefs";
 import type { Tracer } from "@virtual-kubelet/kube-client";
 import {
@@ -11,19 +10,13 @@ import {
 } from "@virtual-kubelet/kubelet-api";
 import { Background } from "../background.ts";
 import { ms } from "../config/node-options.ts";
+import type { LiveNodes } from "../nodes/live-nodes.ts";
 import { ConfigError } from "../program-error.ts";
 import { isEveryAddress } from "./node-address.ts";
-import { openClientCa, openKeyPair, type CertificateOptions } from "./certificate-source.ts";
-
-export interface ServableNode {
-  readonly name: string;
-  readonly node: Pick<VirtualNode, "access" | "health" | "node">;
-  /** 0 for no server. */
-  readonly port: number;
-}
+import { openClientCa, openKeyPair, type CertificateOptions, type CertifiedNode } from "./certificate-source.ts";
 
 export interface KubeletServersOptions extends CertificateOptions {
-  readonly nodes: readonly ServableNode[];
+  readonly live: LiveNodes;
   /** The program's own metrics in Prometheus's text format. */
   readonly renderMetrics: () => Promise<string>;
   readonly tracer: Tracer;
@@ -40,15 +33,16 @@ export async function openKubeletServers(options: KubeletServersOptions): Promis
   const background = opened.use(
     new Background((error) => logger.error({ err: messageOf(error) }, "a certificate is no longer kept up to date")),
   );
-  const groups = Map.groupBy(
-    options.nodes.filter(({ port }) => port !== 0),
-    ({ port }) => port,
-  );
+  const configured = options.loaded.settings.nodes.filter(({ kubeletPort }) => kubeletPort !== 0);
+  const groups = Map.groupBy(configured, ({ kubeletPort }) => kubeletPort);
   if (groups.size > 0) {
     tellOfOpenDoors(options);
     const clientCa = await asConfigError(options, ["kubelet", "clientCAFile"], () => openClientCa(options));
     const accessControl = accessControlOf(options, clientCa, background.signal);
-    for (const [port, nodes] of groups) opened.use(await openServer(nodes, port, { options, clientCa, accessControl, background }));
+    for (const [port, nodes] of groups) {
+      const names = nodes.map(({ name }) => name);
+      opened.use(await openServer(names, port, { options, clientCa, accessControl, background }));
+    }
     background.start((signal) => clientCa.run(signal));
   }
   return opened.move();
@@ -61,18 +55,22 @@ interface Shared {
   readonly background: Background;
 }
 
-async function openServer(nodes: readonly ServableNode[], port: number, shared: Shared): Promise<KubeletServer> {
+/** @param names - of the nodes in the settings */
+async function openServer(names: readonly string[], port: number, shared: Shared): Promise<KubeletServer> {
   const { options, clientCa, accessControl, background } = shared;
   const { loaded, context, logger, metrics, renderMetrics, tracer } = options;
   const { kubelet } = loaded.settings;
-  const certified = nodes.map(({ name, node }) => ({ name, addresses: () => node.node?.status?.addresses }));
+  const nodes = options.live.at(port);
+  const [first = ""] = names;
+  const certified = (): readonly CertifiedNode[] => nodes.map(({ node }) => ({ addresses: () => node.node?.status?.addresses }));
   const pair = await asConfigError(options, ["kubelet", kubelet.tlsCertFile === undefined ? "certDirectory" : "tlsCertFile"], () =>
-    openKeyPair(certified, options),
+    openKeyPair(first, certified, options),
   );
   let server: KubeletServer;
   try {
     server = await startKubeletServer({
-      nodes: nodes.map(({ node }) => ({ access: node.access, problem: () => problemOf(node) })),
+      nodes,
+      nodesComeAndGo: true,
       host: isEveryAddress(kubelet.address) ? "" : kubelet.address,
       port,
       accessControl,
@@ -91,7 +89,7 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
       tracer,
     });
   } catch (error) {
-    const index = loaded.settings.nodes.findIndex(({ name }) => name === nodes[0]?.name);
+    const index = loaded.settings.nodes.findIndex(({ name }) => name === first);
     const name = loaded.nameOf(["nodes", index, "kubeletPort"]);
     throw new ConfigError(
       `${name}: ${port}: cannot serve the kubelet's API on ${kubelet.address}: ${messageOf(error)}; choose another port, or 0 to disable it`,
@@ -99,15 +97,8 @@ async function openServer(nodes: readonly ServableNode[], port: number, shared: 
     );
   }
   background.start((signal) => pair.run(signal));
-  logger.info(
-    { address: kubelet.address, port: server.port, nodes: nodes.map(({ name }) => name).join(", ") },
-    "serving the kubelet's API",
-  );
+  logger.info({ address: kubelet.address, port: server.port, nodes: names.join(", ") }, "serving the kubelet's API");
   return server;
-}
-
-function problemOf({ health }: Pick<VirtualNode, "health">): string | undefined {
-  return health.ready ? undefined : "the node is not registered, or its pods are not listed yet";
 }
 
 function accessControlOf(
