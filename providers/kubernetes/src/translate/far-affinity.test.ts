@@ -76,6 +76,14 @@ describe("a pod that tolerates every taint", () => {
   });
 });
 
+test("a virtual node for one far node has its pods there, whatever they tolerate", () => {
+  const only = { matchFields: [{ key: "metadata.name", operator: "In", values: ["far-1"] }] };
+
+  expect(translate({ tolerations: [{ operator: "Exists" }] }, { scheduling: { farNode: "far-1" } }).pod.spec?.affinity).toEqual({
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [only] } },
+  });
+});
+
 describe("namespaces of a term", () => {
   test("that has none: the pod's own, also where namespaces share a far one", () => {
     expect(farTerms({}, same).terms).toEqual([{ topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "web" } } }]);
