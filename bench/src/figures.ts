@@ -89,3 +89,36 @@ export interface StreamReport {
   /** Streams that were opened and closed, and the open files and KiB of heap that remained. */
   readonly closed: { readonly streams: number; readonly openFiles: number; readonly heapKiB: number };
 }
+
+/** Results for pods of a far cluster; medians of the rounds. */
+export interface ClusterFigures {
+  readonly upPodsPerSecond: number;
+  readonly downPodsPerSecond: number;
+  /** From just before the request until a watch of the same cluster shows the pod as Running. */
+  readonly upP50Ms: number;
+  readonly upP99Ms: number;
+}
+
+/** Results of `two-clusters.ts`. */
+export interface ClustersReport {
+  readonly circumstances: string;
+  readonly kubernetes: string;
+  readonly rounds: number;
+  readonly pods: number;
+  /** Pods of the home cluster on a virtual node. The far scheduler has Kubernetes' own limit of requests. */
+  readonly through: ClusterFigures;
+  /** The same pods created in the far cluster. */
+  readonly direct: ClusterFigures;
+  /** The same without the scheduler's limit. */
+  readonly unlimited: { readonly through: ClusterFigures; readonly direct: ClusterFigures };
+  /** Cost of the program while one virtual node is given many pods. */
+  readonly many: {
+    readonly pods: number;
+    /** Pods that did not run in time. */
+    readonly missing: number;
+    readonly podsPerSecond: number;
+    readonly peakMiB: number;
+    /** Share of a core. */
+    readonly cpuShare: number;
+  };
+}

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ApiServerReport, DockerReport, NomadReport, StreamReport } from "./figures.ts";
+import type { ApiServerReport, ClustersReport, DockerReport, NomadReport, StreamReport } from "./figures.ts";
 
 /** Path of the guide that shows the results. */
 export const guide: string = join(import.meta.dirname, "../../docs/guides/performance.md");
@@ -8,7 +8,7 @@ export const guide: string = join(import.meta.dirname, "../../docs/guides/perfor
 /** Writes text between the markers of that name in the guide. */
 export function writeMeasured(
   file: string,
-  name: "measured" | "measured: embedded" | "measured: streams" | "measured: docker" | "measured: nomad",
+  name: "measured" | "measured: embedded" | "measured: streams" | "measured: docker" | "measured: nomad" | "measured: clusters",
   markdown: string,
 ): void {
   const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
@@ -108,4 +108,32 @@ export function writeNomad(file: string, { circumstances, version, rounds, nodeM
     "",
   ];
   writeMeasured(file, "measured: nomad", lines.join("\n"));
+}
+
+/** Writes the section about pods in another cluster. */
+export function writeClusters(file: string, report: ClustersReport): void {
+  const { circumstances, kubernetes, rounds, pods, through, direct, unlimited, many } = report;
+  const row = (name: string, pick: (figures: typeof through) => number, aim: string, of = { through, direct }): string =>
+    `| ${name} | ${pick(of.through).toFixed(0)} | ${pick(of.direct).toFixed(0)} | ${ratio(pick(of.through), pick(of.direct))} | ${aim} |`;
+  const lines = [
+    `${circumstances}; two kube-apiservers ${kubernetes}, ${pods} pods, ${rounds} rounds, medians`,
+    "",
+    "| | pods of the virtual node | the same pods created in the far cluster | ratio | aim |",
+    "|---|---|---|---|---|",
+    row("pods/s until they run", ({ upPodsPerSecond }) => upPodsPerSecond, "≥ 0.8"),
+    row("… create→Running p50, ms", ({ upP50Ms }) => upP50Ms, ""),
+    row("… create→Running p99, ms", ({ upP99Ms }) => upP99Ms, ""),
+    row("pods/s until they are gone", ({ downPodsPerSecond }) => downPodsPerSecond, ""),
+    row("pods/s until they run, scheduler without a limit", ({ upPodsPerSecond }) => upPodsPerSecond, "", unlimited),
+    row("… until they are gone", ({ downPodsPerSecond }) => downPodsPerSecond, "", unlimited),
+    "",
+    `| the program while ${many.pods} pods come to one virtual node | measured | aim |`,
+    "|---|---|---|",
+    `| pods/s | ${many.podsPerSecond.toFixed(0)} | |`,
+    `| pods that do not run | ${many.missing} | 0 |`,
+    `| peak RSS | ${many.peakMiB.toFixed(0)} MiB | < 300 MiB |`,
+    `| of a core | ${many.cpuShare.toFixed(2)} | < 0.5 |`,
+    "",
+  ];
+  writeMeasured(file, "measured: clusters", lines.join("\n"));
 }

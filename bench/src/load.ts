@@ -4,8 +4,8 @@ import { cpuSeconds, residentMiB } from "./process-stats.ts";
 /** Options of {@link runLoad}. */
 export interface LoadOptions {
   readonly access: ApiAccess;
-  /** Name of the node that the pods are bound to. */
-  readonly node: string;
+  /** Name of the node that the pods are bound to; `undefined`: the scheduler chooses. */
+  readonly node: string | undefined;
   readonly pods: number;
   /** Number of concurrent requests; default: 32. */
   readonly concurrency?: number;
@@ -62,7 +62,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       requests.send("POST", "/api/v1/namespaces/default/pods", {
         metadata: { name, labels: { bench: run } },
         spec: {
-          nodeName: node,
+          ...(node !== undefined && { nodeName: node }),
           containers: [{ name: "main", image: "busybox", command: ["sleep", "infinity"] }],
           tolerations: [{ operator: "Exists" }],
         },

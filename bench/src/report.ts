@@ -1,5 +1,5 @@
-import type { ApiServerReport, DockerReport, StreamReport } from "./figures.ts";
-import { writeApiServers, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
+import type { ApiServerReport, ClustersReport, DockerReport, StreamReport } from "./figures.ts";
+import { writeApiServers, writeClusters, writeDocker, writeMeasured, writeStreams } from "./guide.ts";
 import { ratioTable, shownSide, type ShownRow, type ShownSide } from "./ratios.ts";
 
 /** Medians of one contender. */
@@ -32,6 +32,7 @@ export interface Report {
   readonly streams: StreamReport;
   /** `undefined` without an engine. */
   readonly docker: DockerReport | undefined;
+  readonly clusters: ClustersReport;
 }
 
 /** Writes the results between the markers in the guide. */
@@ -40,6 +41,7 @@ export function writeGuide(file: string, report: Report): void {
   writeApiServers(file, report.apiServers);
   writeStreams(file, report.streams);
   if (report.docker) writeDocker(file, report.docker);
+  writeClusters(file, report.clusters);
 }
 
 function markdown(report: Report): string {

@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks and writes the results to the guide. They compare our node with a bare loop and kwok on a real API server, the
- * embedded API server with the real one, commands and logs through a node with the same without a node, and pods on a Docker engine
- * with containers created directly.
+ * embedded API server with the real one, commands and logs through a node with the same without a node, pods on a Docker engine
+ * with containers created directly, and pods that run in another cluster with pods created there.
  *
  * Usage: run.ts [--pods 2000] [--rounds 3] [--no-guide]
  */
@@ -23,6 +23,7 @@ import { guide } from "./guide.ts";
 import { waitUntilReady } from "./node-ready.ts";
 import { writeGuide, type LeaseTimes, type Report, type Row } from "./report.ts";
 import { measureStreams } from "./streams.ts";
+import { measureClusters } from "./two-clusters.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { values } = parseArgs({
@@ -38,13 +39,14 @@ const contenders = [ours, bareLoop, kwok];
 const variants = [oursOver("HTTP/1.1"), oursOver("HTTP/2")];
 
 // The first build takes minutes, so it runs before any measurement.
-await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kubectl"] });
+await ensureControlPlane({ programs: ["etcd", "kube-apiserver", "kube-scheduler", "kubectl"] });
 kwokProgram();
 // Runs before an API server shares the machine.
 const streams = await measureStreams({ rounds, megabytes: 100 });
 const docker = (await hasEngine()) ? await measureDocker({ rounds, pods: 30, kept: 50 }) : undefined;
 if (!docker) process.stderr.write("no Docker engine answers: what it would show is left out (DOCKER_HOST names one)\n");
 const apiServers = await measureApiServers({ pods: Math.ceil(pods / 5), rounds, held: pods });
+const clusters = await measureClusters({ pods, rounds, many: 5 * pods });
 await using controlPlane = await startControlPlane({
   components: [],
   // Without a controller manager the service account that this plugin waits for is never created.
@@ -72,6 +74,7 @@ const report: Report = {
   apiServers,
   streams,
   docker,
+  clusters,
 };
 mkdirSync(join(root, ".reports"), { recursive: true });
 writeFileSync(
