@@ -43,7 +43,7 @@ workflows: $(INSTALLED) ## Every step of .github/workflows as an ordinary user o
 bench: build ## Benchmark against a real control plane; minutes, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source bench/src/run.ts $(ARGS)
 
-conformance: $(INSTALLED) ## Kubernetes' own tests on the Docker provider; more than an hour, not part of CI
+conformance: $(INSTALLED) ## Kubernetes' own tests on the Docker provider (ARGS="--provider kubernetes": in another cluster); more than an hour, not part of CI
 	@$(BIN) node --conditions=@virtual-kubelet/source tools/conformance.ts $(ARGS)
 
 mutation: $(INSTALLED) ## Change lines of PACKAGE=core blind: its unit tests must notice (SAMPLE=150 SEED=1); not part of CI

@@ -1,7 +1,8 @@
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { conformanceSections } from "../e2e/kubernetes/conformance-page.ts";
-import { conformanceRecord, parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
+import { parseConformanceRun } from "../e2e/kubernetes/conformance-record.ts";
+import { trials } from "../e2e/kubernetes/trials.ts";
 import { renderBrokenProviders } from "./broken-providers.ts";
 import { renderMatrix } from "./capability-matrix.ts";
 import { renderChart, renderValues, renderValueTable } from "./chart/chart-files.ts";
@@ -149,10 +150,15 @@ const files: readonly GeneratedFile[] = [
   { path: "deploy/chart/templates/_rights.tpl", content: renderRightsTemplate },
 ];
 
-/** Results of the last complete run of Kubernetes' own conformance tests. */
+/** Results of the last complete runs of Kubernetes' own conformance tests. */
 function conformanceRegions(): GeneratedRegion[] {
-  const content = (): string => conformanceSections(parseConformanceRun(readFileSync(conformanceRecord, "utf8")));
-  return [{ page: "docs/guides/conformance.md", region: "kubernetes-conformance", content }];
+  return trials
+    .filter(({ record }) => existsSync(record))
+    .map(({ record, region, heading }) => ({
+      page: "docs/guides/conformance.md",
+      region,
+      content: () => conformanceSections(parseConformanceRun(readFileSync(record, "utf8")), heading),
+    }));
 }
 
 /** Every provider's README has the table of its configuration. */

@@ -49,7 +49,7 @@ test("results are counted by file, and keep the reasons of failures", () => {
 });
 
 test("the page names the commit and each policy, and shows their numbers side by side", () => {
-  const page = conformanceSections(run);
+  const page = conformanceSections(run, "##");
 
   expect(page).toContain("One run of commit `0123456789abcdef0123456789abcdef01234567`, 2026-01-02:");
   expect(page).toContain("- policy *open*: all is allowed\n- policy *default*: nothing is\n");
@@ -60,7 +60,7 @@ test("the page names the commit and each policy, and shows their numbers side by
 });
 
 test("the page names every failure under each policy, and every omitted test once", () => {
-  const page = conformanceSections(run);
+  const page = conformanceSections(run, "##");
   const [, open = "", rest = ""] = page.split("What does not pass with policy ");
 
   expect(open).toContain("- \\[sig-node\\] Pods waits: no disk\n");
@@ -70,6 +70,6 @@ test("the page names every failure under each policy, and every omitted test onc
 });
 
 test("a record is read back unchanged, and a record without a commit is refused", () => {
-  expect(conformanceSections(parseConformanceRun(renderConformanceRun(run)))).toBe(conformanceSections(run));
+  expect(conformanceSections(parseConformanceRun(renderConformanceRun(run)), "##")).toBe(conformanceSections(run, "##"));
   expect(() => parseConformanceRun(renderConformanceRun({ ...run, commit: "main" }))).toThrow("commit");
 });

@@ -50,8 +50,12 @@ function countOf({ files }: GroupRecord): string {
   return `${sum(({ passed }) => passed)} of ${sum(({ of }) => of)}`;
 }
 
-/** The page's sections about a run: each group under each policy, side by side. */
-export function conformanceSections({ commit, date, circumstances, policies }: ConformanceRun): string {
+/**
+ * The page's sections about a run: each group under each policy, side by side.
+ *
+ * @param heading - marks of the sections' headings
+ */
+export function conformanceSections({ commit, date, circumstances, policies }: ConformanceRun, heading: "##" | "###"): string {
   const titles = policies[0]?.groups.map(({ title }) => title) ?? [];
   const groupsOf = (title: string): PolicyGroup[] =>
     policies.flatMap(({ name, groups }) => groups.filter((group) => group.title === title).map((group) => ({ policy: name, group })));
@@ -70,7 +74,7 @@ export function conformanceSections({ commit, date, circumstances, policies }: C
           .join(" | ")} |`,
     ),
     "",
-    ...titles.flatMap((title) => groupSection(title, groupsOf(title))),
+    ...titles.flatMap((title) => groupSection(`${heading} ${title}`, groupsOf(title))),
   ].join("\n");
 }
 
@@ -80,10 +84,10 @@ interface PolicyGroup {
   readonly group: GroupRecord;
 }
 
-function groupSection(title: string, groups: readonly PolicyGroup[]): readonly string[] {
+function groupSection(heading: string, groups: readonly PolicyGroup[]): readonly string[] {
   const files = [...new Set(groups.flatMap(({ group }) => group.files.map(({ file }) => file)))].toSorted();
   return [
-    `## ${title}`,
+    heading,
     "",
     ...groups.map(({ policy, group }) => `- *${policy}*: ${summaryOf(group)}${startsOf(group)}`),
     "",

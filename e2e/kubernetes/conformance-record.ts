@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { z } from "zod";
 
 /** Quantiles of the time from a pod's creation until it was observed running, in seconds. */
@@ -74,17 +73,14 @@ const schema: z.ZodType<ConformanceRun> = z.strictObject({
     .nonempty(),
 });
 
-/** File of the last complete run, from which the page is generated. */
-export const conformanceRecord: string = join(import.meta.dirname, "conformance.json");
-
-/** Reads the text of {@link conformanceRecord}. @throws Error with the fields that are wrong */
+/** Reads the text of a record. @throws Error with the fields that are wrong */
 export function parseConformanceRun(text: string): ConformanceRun {
   const parsed = schema.safeParse(JSON.parse(text));
   if (parsed.success) return parsed.data;
-  throw new Error(`${conformanceRecord}: ${z.prettifyError(parsed.error)}; run \`make conformance\` to write it again`);
+  throw new Error(`record of Kubernetes' tests: ${z.prettifyError(parsed.error)}; run \`make conformance\` to write it again`);
 }
 
-/** The text of {@link conformanceRecord}. */
+/** The text of a record. */
 export function renderConformanceRun(run: ConformanceRun): string {
   return `${JSON.stringify(run, undefined, 2)}\n`;
 }

@@ -21,11 +21,15 @@ export interface NodeOptions {
   readonly directory: string;
   /** Policy for pods, as in the provider's configuration; default: the provider's default. */
   readonly policy?: object | undefined;
+  /** Whether the node looks like a machine of its cluster. A provider that runs pods in this cluster leaves virtual nodes out. */
+  readonly isMachine?: boolean | undefined;
+  /** Further fields of the provider's configuration. */
+  readonly more?: object | undefined;
 }
 
 /** Starts the program with the Docker provider; returns when its node is Ready. */
 export async function startNode(options: NodeOptions): Promise<AsyncDisposable> {
-  const { controlPlane, name, dockerHost, sandboxImage, address, kubeletPort, directory, policy } = options;
+  const { controlPlane, name, dockerHost, sandboxImage, address, kubeletPort, directory, policy, isMachine, more } = options;
   await using cleanup = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "vk-node-"));
   cleanup.defer(async () => {
@@ -40,8 +44,9 @@ export async function startNode(options: NodeOptions): Promise<AsyncDisposable> 
     log: { folder: join(home, "logs") },
     cgroupParent: controlGroupOf(dockerHost),
     ...(policy && { policy }),
+    ...more,
   };
-  const words = ["--log-level", "debug"];
+  const words = ["--log-level", "debug", ...(isMachine === true ? ["--label", "type=machine"] : [])];
   cleanup.use(
     await startProgramNode({ controlPlane, name, provider: "docker", providerConfig, address, kubeletPort, directory, home, words }),
   );

@@ -1,9 +1,9 @@
 /**
  * Runs Kubernetes' end-to-end tests on a node of the Docker provider, with a private engine and control plane, under each policy in
- * turn. `make conformance` builds the programs and calls this in separate namespaces. A complete run on a work tree without changes
+ * turn; or on a node of the provider `kubernetes`, whose far cluster has such a node. `make conformance` builds the programs and calls this in separate namespaces. A complete run on a work tree without changes
  * is recorded with its commit, and the page is generated from the record; the results of any other run are only printed.
  *
- * Usage: run.ts [--procs 8] [--policy open …] [--group 1 …], or for selected tests: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
+ * Usage: run.ts [--provider docker] [--procs 8] [--policy open …] [--group 1 …], or for selected tests: run.ts --focus-file REGEX [--focus REGEX] [--skip REGEX]
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,21 +16,24 @@ import { ensureKubernetesE2e } from "../../tools/kubernetes-e2e.ts";
 import { replaceRegion } from "../../tools/marked-region.ts";
 import { PrivateEngine } from "../docker/support/private-engine.ts";
 import { conformanceSections, groupRecord, summaryOf, type GroupOutcome, type JudgedSpec } from "./conformance-page.ts";
-import { conformanceRecord, renderConformanceRun, type ConformanceRun } from "./conformance-record.ts";
+import { renderConformanceRun, type ConformanceRun } from "./conformance-record.ts";
 import { chosenSpecs, specResults, type GinkgoReport, type SpecResult } from "./ginkgo-report.ts";
 import { knownLimit } from "./known-limits.ts";
 import { startNode } from "./node.ts";
-import { nodePolicies, type NodePolicy } from "./node-policies.ts";
+import type { NodePolicy } from "./node-policies.ts";
 import { PodObserver } from "./pod-observer.ts";
 import { refusalIn } from "./pod-refusals.ts";
-import { specGroups, whoInsteadOfKubelet, type LeftOut, type SpecGroup } from "./spec-groups.ts";
+import { whoInsteadOfKubelet, type LeftOut, type SpecGroup } from "./spec-groups.ts";
 import { importStandIns } from "./stand-in-images.ts";
+import { trialOf } from "./trials.ts";
+import { startVirtualNode } from "./virtual-node.ts";
 import { whyNotRecorded, type WorkTree } from "./work-tree.ts";
 
 const root = join(import.meta.dirname, "../..");
 const guide = join(root, "docs/guides/conformance.md");
 const { values } = parseArgs({
   options: {
+    provider: { type: "string", default: "docker" },
     focus: { type: "string", default: "\\[Conformance\\]" },
     "focus-file": { type: "string" },
     skip: { type: "string", default: "^$" },
@@ -42,13 +45,15 @@ const { values } = parseArgs({
 const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
 if (nodeAddress === undefined) throw new Error("these tests must run in private namespaces: run make conformance");
 
+const trial = trialOf(values.provider);
 const groups = chosenGroups();
 const policies = chosenPolicies();
 const tree = workTree();
-const unrecorded = whyNotRecorded(tree, { groups: groups.length, policies: policies.length, isChosen: values["focus-file"] !== undefined });
+const isChosen = values["focus-file"] !== undefined;
+const unrecorded = whyNotRecorded(tree, trial, { groups: groups.length, policies: policies.length, isChosen });
 if (unrecorded !== undefined) console.log(`this run is not recorded: ${unrecorded}`);
 const date = new Date().toISOString().slice(0, 10);
-const reports = join(root, ".reports/kubernetes");
+const reports = join(root, ".reports/kubernetes", trial.provider);
 rmSync(reports, { recursive: true, force: true });
 const programs = await ensureKubernetesE2e();
 const controlPlanePrograms = await ensureControlPlane();
@@ -81,17 +86,17 @@ interface PolicyRun {
 function chosenGroups(): readonly SpecGroup[] {
   const { focus, skip, group, "focus-file": focusFile } = values;
   if (focusFile !== undefined) return [{ title: "chosen", focus, skip, focusFile }];
-  const wrong = group?.find((each) => specGroups[Number(each) - 1] === undefined);
-  if (wrong !== undefined) throw new Error(`--group ${wrong}: expected 1 to ${specGroups.length}`);
-  return group === undefined ? specGroups : specGroups.filter((_, index) => group.includes(String(index + 1)));
+  const wrong = group?.find((each) => trial.groups[Number(each) - 1] === undefined);
+  if (wrong !== undefined) throw new Error(`--group ${wrong}: expected 1 to ${trial.groups.length}`);
+  return group === undefined ? trial.groups : trial.groups.filter((_, index) => group.includes(String(index + 1)));
 }
 
 function chosenPolicies(): readonly NodePolicy[] {
   const { policy: names } = values;
-  const known = nodePolicies.map(({ name }) => name as string);
+  const known = trial.policies.map(({ name }) => name as string);
   const wrong = names?.find((each) => !known.includes(each));
   if (wrong !== undefined) throw new Error(`--policy ${wrong}: expected ${known.join(" or ")}`);
-  return names === undefined ? nodePolicies : nodePolicies.filter(({ name }) => names.includes(name));
+  return names === undefined ? trial.policies : trial.policies.filter(({ name }) => names.includes(name));
 }
 
 function workTree(): WorkTree {
@@ -106,9 +111,10 @@ async function runPolicy(policy: NodePolicy): Promise<PolicyRun> {
   await using controlPlane = await startControlPlane({
     flags: { "kube-apiserver": { "advertise-address": nodeAddress ?? "", "allow-privileged": "true" } },
   });
-  await using _node = await startNode({
+  const start = trial.provider === "kubernetes" ? startVirtualNode : startNode;
+  await using _node = await start({
     controlPlane,
-    name: "docker",
+    name: trial.provider,
     dockerHost: engine.api.host,
     sandboxImage: "registry.k8s.io/pause:3.10.2",
     address: nodeAddress ?? "",
@@ -139,8 +145,8 @@ async function record(): Promise<void> {
     ],
     policies: runs.map(({ policy: { name, about }, outcomes }) => ({ name, about, groups: outcomes.map(groupRecord) })),
   };
-  writeFileSync(conformanceRecord, renderConformanceRun(run));
-  writeFileSync(guide, replaceRegion(readFileSync(guide, "utf8"), "kubernetes-conformance", conformanceSections(run)));
+  writeFileSync(trial.record, renderConformanceRun(run));
+  writeFileSync(guide, replaceRegion(readFileSync(guide, "utf8"), trial.region, conformanceSections(run, trial.heading)));
   console.log(`written to ${guide}`);
 }
 

@@ -1,5 +1,4 @@
-import { nodePolicies } from "./node-policies.ts";
-import { specGroups } from "./spec-groups.ts";
+import type { Trial } from "./trials.ts";
 
 /** Work tree of a run. */
 export interface WorkTree {
@@ -17,9 +16,13 @@ export interface RunExtent {
 }
 
 /** Reason why a run is not recorded; `undefined` if it has all groups under all policies and an unchanged work tree. */
-export function whyNotRecorded({ commit, changes }: WorkTree, { groups, policies, isChosen }: RunExtent): string | undefined {
-  if (isChosen || groups < specGroups.length) return "it does not have all groups";
-  if (policies < nodePolicies.length) return "it does not have all policies";
+export function whyNotRecorded(
+  { commit, changes }: WorkTree,
+  trial: Pick<Trial, "groups" | "policies">,
+  { groups, policies, isChosen }: RunExtent,
+): string | undefined {
+  if (isChosen || groups < trial.groups.length) return "it does not have all groups";
+  if (policies < trial.policies.length) return "it does not have all policies";
   if (changes !== "") return `the work tree is not ${commit.slice(0, 12)}: ${changes.split("\n").length} files differ (git status)`;
   return undefined;
 }

@@ -446,6 +446,9 @@ export const otherCommands: readonly { readonly command: string; readonly about:
   { command: "make workflows FULL=1", about: "the level workflows with all tests of each level, and each entry of each matrix" },
   { command: "make e2e-docker", about: "the docker level on an engine of today" },
   { command: "make e2e-nomad", about: "the Nomad provider on a real agent" },
-  { command: "make conformance", about: "Kubernetes' own end-to-end tests on the Docker provider" },
+  {
+    command: "make conformance",
+    about: 'Kubernetes\' own end-to-end tests on the Docker provider, or with ARGS="--provider kubernetes" in another cluster',
+  },
   { command: "SEEDS=20000 make test LEVEL=simulation", about: "more worlds than CI lives through" },
 ];
