@@ -1,5 +1,6 @@
 import { resolveFieldRef } from "@virtual-kubelet/core";
 import type { Container, EnvVar } from "@virtual-kubelet/kube-client";
+import { carriesAnnotation, farLabelKey } from "./far-metadata.ts";
 import { applyTable, type FieldTable } from "./field-table.ts";
 import { literal } from "./literal.ts";
 import type { AnyContainer, EphemeralContainer, Scope } from "./scope.ts";
@@ -77,16 +78,28 @@ function farEnv(container: AnyContainer, { pod, path }: ContainerScope): EnvVar[
   return container.env === undefined && services.length === 0 ? undefined : [...services, ...own];
 }
 
-/** Addresses are the far cluster's to know; it also computes limits of containers. */
-function isNativeField(fieldPath: string): boolean {
-  return fieldPath.startsWith("status.");
+/**
+ * Returns the field of the far pod that has the value of this field of the home pod; `undefined` if only the home pod has it. Addresses are the
+ * far cluster's to know. A carried label or annotation stays a reference, because a kubelet reads it again for each start of the container.
+ */
+function farField(fieldPath: string, { context: { config } }: Scope): string | undefined {
+  if (fieldPath.startsWith("status.")) return fieldPath;
+  const [, map, key = ""] = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(fieldPath) ?? [];
+  if (map === "annotations") return carriesAnnotation(key, config.carry) ? fieldPath : undefined;
+  const farKey = map === "labels" ? farLabelKey(key, config.carry) : undefined;
+  return farKey === undefined ? undefined : `metadata.labels['${farKey}']`;
 }
 
-function farVariable(variable: EnvVar, path: string, { home, references }: Scope): EnvVar {
+function farVariable(variable: EnvVar, path: string, scope: Scope): EnvVar {
+  const { home, references } = scope;
   const { configMapKeyRef, secretKeyRef, fieldRef } = variable.valueFrom ?? {};
   const fieldPath = `${path}.valueFrom`;
-  if (fieldRef && !isNativeField(fieldRef.fieldPath))
-    return { name: variable.name, value: literal(resolveFieldRef(fieldRef.fieldPath, home, { hostIPs: [] })) };
+  if (fieldRef) {
+    const field = farField(fieldRef.fieldPath, scope);
+    return field === undefined
+      ? { name: variable.name, value: literal(resolveFieldRef(fieldRef.fieldPath, home, { hostIPs: [] })) }
+      : { ...variable, valueFrom: { fieldRef: { ...fieldRef, fieldPath: field } } };
+  }
   if (configMapKeyRef) {
     const renamed = references.rename(configMapKeyRef, { kind: "ConfigMap", fieldPath: `${fieldPath}.configMapKeyRef` });
     return { ...variable, valueFrom: { configMapKeyRef: renamed } };

@@ -24,6 +24,11 @@ export function farLabelKey(key: string, { labels: { prefix = "", exclude } }: P
   return prefix === "" ? key : `${prefix}${key.replace("/", "_").slice(0, maxLabelName)}`;
 }
 
+/** Whether the far pod gets the annotation. */
+export function carriesAnnotation(key: string, { annotations: { exclude } }: Pick<CarryConfig, "annotations">): boolean {
+  return !ownAnnotations.has(key) && !matchesAny([...kubeletAnnotations, ...exclude], key);
+}
+
 /** Returns labels and annotations of the far pod, with a record of which of them are carried. */
 export function farTags(
   home: DeepReadonly<Pod>,
@@ -59,9 +64,7 @@ function carriedLabels(labels: Readonly<Record<string, string>> = {}, carry: Pic
 /** Returns the home pod's annotations as the far pod has them. */
 function carriedAnnotations(
   annotations: Readonly<Record<string, string>> = {},
-  { annotations: { exclude } }: Pick<CarryConfig, "annotations">,
+  carry: Pick<CarryConfig, "annotations">,
 ): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => !ownAnnotations.has(key) && !matchesAny([...kubeletAnnotations, ...exclude], key)),
-  );
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => carriesAnnotation(key, carry)));
 }

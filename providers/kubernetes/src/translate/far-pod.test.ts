@@ -255,9 +255,10 @@ describe("variables of the pod's own fields", () => {
     { serviceAccountName: "robot", containers: [{ name: "main", image: "nginx:1", env }] },
     { labels: { app: "web" }, annotations: { price: "$(NAME) $$ 5$" } },
   );
+  const staysHome = { carry: { labels: { exclude: ["*"] }, annotations: { exclude: ["*"] } } };
 
   test("are those of the home pod, and a $ in them is expanded by no kubelet", () => {
-    expect(translate(pod).pod.spec?.containers[0]?.env).toEqual([
+    expect(translate(pod, staysHome).pod.spec?.containers[0]?.env).toEqual([
       { name: "NAME", value: "web" },
       { name: "NAMESPACE", value: "shop" },
       { name: "UID", value: pod.metadata?.uid },
@@ -266,6 +267,17 @@ describe("variables of the pod's own fields", () => {
       { name: "LABEL", value: "web" },
       { name: "ANNOTATION", value: "$$(NAME) $$$$ 5$$" },
       { name: "NONE", value: "" },
+    ]);
+  });
+
+  test("with carried labels and annotations refer to those of the far pod, which follow home's", () => {
+    const variables = (config: object): unknown => translate(pod, config).pod.spec?.containers[0]?.env?.slice(5);
+
+    expect(variables({})).toEqual(env.slice(5));
+    expect(variables({ carry: { labels: { prefix: "home.example.com/" } } })).toEqual([
+      field("LABEL", "metadata.labels['home.example.com/app']"),
+      field("ANNOTATION", "metadata.annotations['price']"),
+      field("NONE", "metadata.labels['home.example.com/none']"),
     ]);
   });
 
