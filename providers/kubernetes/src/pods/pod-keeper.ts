@@ -21,7 +21,7 @@ import { notTheFarCluster } from "../far/not-the-far-cluster.ts";
 import { farPodName } from "../identity/names.ts";
 import { ownPodRef } from "../identity/own-pod.ts";
 import { addressMap } from "../status/address-map.ts";
-import { withReason } from "../status/ended-status.ts";
+import { endedStatusOf, withReason } from "../status/ended-status.ts";
 import { podStatusOf, type StatusView } from "../status/pod-status.ts";
 import { farChangesOf } from "../translate/far-changes.ts";
 import { farPodOf } from "../translate/far-pod.ts";
@@ -258,7 +258,16 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   }
 
   #statusOf(farPod: DeepReadonly<Pod>): ProviderPodStatus {
-    return withReason(podStatusOf(farPod, this.#view));
+    const status = withReason(podStatusOf(farPod, this.#view));
+    return status.phase === "Succeeded" && this.#isEndedByOthers(farPod) ? endedStatusOf(status, farPod) : status;
+  }
+
+  /** Whether somebody deletes the far pod while home keeps its own. */
+  #isEndedByOthers({ metadata }: DeepReadonly<Pod>): boolean {
+    if (metadata?.deletionTimestamp === undefined) return false;
+    const ref = ownPodRef(metadata, this.#node.owner);
+    const home = ref && this.#node.host.findPod(ref);
+    return home !== undefined && home.metadata?.deletionTimestamp === undefined;
   }
 }
 

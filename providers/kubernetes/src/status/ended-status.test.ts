@@ -54,6 +54,15 @@ test.each(["Succeeded", "Failed"])("a pod that had ended before stays as it was:
   expect(endedStatusOf(status, pod)).toEqual(status);
 });
 
+test("a pod that restarts its containers has Failed, although they ended with code 0 when they were told to", () => {
+  const restarts = { ...pod, spec: { restartPolicy: "Always", containers: [] } };
+  const completed = { ...main, ready: false, state: { terminated: { exitCode: 0, reason: "Completed" } } };
+
+  const status = endedStatusOf({ phase: "Succeeded", containerStatuses: [completed] }, restarts);
+
+  expect(status).toMatchObject({ phase: "Failed", reason: "FarPodDeleted", containerStatuses: [completed] });
+});
+
 test("a pod that has Failed without a reason of its own has that of its disruption", () => {
   const conditions = [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message: "memory pressure" }];
 

@@ -6,12 +6,14 @@ type Statuses = readonly DeepReadonly<ContainerStatus>[] | undefined;
 
 /**
  * Returns the last status of a pod that somebody else ended in the far cluster. A final phase stays; otherwise the pod has Failed, with the
- * reason that the far cluster gave, and its containers that ran have ended as those of a pod whose node is gone.
+ * reason that the far cluster gave, and its containers that ran have ended as those of a pod whose node is gone. A pod that restarts its
+ * containers cannot succeed: a kubelet says so if they end with code 0 when they are told to.
  *
  * @param status - of the far pod as last seen
  */
-export function endedStatusOf(status: ProviderPodStatus, { metadata }: DeepReadonly<Pod>): ProviderPodStatus {
-  if (status.phase === "Succeeded" || status.phase === "Failed") return withReason(status);
+export function endedStatusOf(status: ProviderPodStatus, { metadata, spec }: DeepReadonly<Pod>): ProviderPodStatus {
+  const hasSucceeded = status.phase === "Succeeded" && spec?.restartPolicy !== "Always";
+  if (hasSucceeded || status.phase === "Failed") return withReason(status);
   const disruption = disruptionOf(status);
   const deleted: KubernetesReason = "FarPodDeleted";
   const message =
