@@ -2,11 +2,17 @@ import type { ReasonCatalogue } from "@virtual-kubelet/core";
 import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
-export type KubernetesReason = NodeReason | "FarPodDeleted" | "NotCarried" | "ServiceNotMirrored";
+export type KubernetesReason = NodeReason | "FarCopyFailed" | "FarPodDeleted" | "NotCarried" | "ServiceNotMirrored";
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
   ...nodeReasons,
+  FarCopyFailed: {
+    on: ["podEvent"],
+    meaning:
+      "A config map, a secret or a token that the pod uses could not be written to the far cluster. The far pod has the previous content.",
+    remedy: "Do what the message says, such as granting a right in the far cluster; the copy is tried again by itself.",
+  },
   FarPodDeleted: {
     on: ["podStatus"],
     meaning: "Somebody else than the virtual node deleted the pod in the far cluster, which gave no reason. The pod has Failed.",

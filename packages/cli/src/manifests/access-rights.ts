@@ -15,7 +15,7 @@ export interface AccessNeeds {
 }
 
 /** A configured node. */
-export interface NeededNode {
+interface NeededNode {
   readonly name: string;
   readonly onShutdown: "keep" | "cordon" | "drain" | "delete";
   /** Whether there is a virtual node for each node of the back end, whose names are not known in advance. Default: false. */

@@ -64,7 +64,7 @@ export function provisionsVolumes({ definition, config }: ProviderSetup): boolea
 }
 
 /** The nodes of the back end, if the provider's configuration asks for a virtual node for each of them; otherwise `undefined`. */
-export function nodeDiscovery({ definition, config }: ProviderSetup, host: DiscoveryHost): NodeDiscovery | undefined {
+function nodeDiscovery({ definition, config }: ProviderSetup, host: DiscoveryHost): NodeDiscovery | undefined {
   const parsed = definition.configSchema.safeParse(config);
   return parsed.success ? definition.discoverNodes?.(host, parsed.data) : undefined;
 }

@@ -2,7 +2,6 @@ import type { PodRef } from "@virtual-kubelet/core";
 import {
   resources,
   type ConfigMap,
-  type DeepReadonly,
   type ObjectMeta,
   type OwnerReference,
   type Resource,
@@ -83,14 +82,8 @@ export function resourceOf(kind: FarObject["kind"]): Resource<ConfigMap & Secret
 }
 
 /** `config map` or `secret`. */
-export function nounOf(kind: FarObject["kind"]): string {
+function nounOf(kind: FarObject["kind"]): string {
   return kind === "ConfigMap" ? "config map" : "secret";
-}
-
-/** Whether metadata says that the object is a copy, or a pod's secret; services and owner objects are neither. */
-export function isCarried(kind: FarObject["kind"], metadata: DeepReadonly<ObjectMeta> | undefined): boolean {
-  const isPodSecret = kind === "Secret" && metadata?.labels?.[tagLabels.podUid] !== undefined;
-  return isPodSecret || metadata?.annotations?.[tagAnnotations.copyOf] !== undefined;
 }
 
 function tagsOf({ labels, annotations }: FarObject, { version }: Content): Pick<ObjectMeta, "labels" | "annotations"> {

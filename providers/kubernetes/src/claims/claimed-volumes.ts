@@ -41,7 +41,7 @@ export async function readClaimedVolumes(
 }
 
 /** Returns the far source of a volume. @throws UnsupportedError if there is none */
-export function farSourceOf(
+function farSourceOf(
   volume: ClaimedVolume,
   fieldPath: string,
   { provisioner, farNamespace }: { readonly provisioner: string; readonly farNamespace: string },

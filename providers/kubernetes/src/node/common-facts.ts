@@ -18,7 +18,7 @@ export type CommonFacts = Pick<
 >;
 
 /** Annotations of the virtual node about the far nodes, as counts: `v1.36.3=2,v1.35.0=1`. */
-export const farAnnotations = {
+const farAnnotations = {
   kubeletVersions: "virtual-kubelet.io/far-kubelet-versions",
   /** Only if there are several: a node has one. */
   architectures: "virtual-kubelet.io/far-architectures",

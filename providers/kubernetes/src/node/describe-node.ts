@@ -22,10 +22,10 @@ export interface FarFacts {
 }
 
 /** Type of the condition that sums up the far nodes. */
-export const farNodesCondition = "virtual-kubelet.io/FarNodes";
+const farNodesCondition = "virtual-kubelet.io/FarNodes";
 
 /** Taint of a virtual node whose only far node is cordoned. `node.kubernetes.io/unschedulable` belongs to the home control plane. */
-export const farCordonTaint = "virtual-kubelet.io/far-node-cordoned";
+const farCordonTaint = "virtual-kubelet.io/far-node-cordoned";
 
 /** Annotation with the largest allocatable of a single far node: a larger pod waits for ever, whatever the sum. */
 const largestAnnotation = "virtual-kubelet.io/largest-far-node";

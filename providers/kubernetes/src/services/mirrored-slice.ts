@@ -8,7 +8,7 @@ const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 const headlessLabel = "service.kubernetes.io/headless";
 
 /** Value of `endpointslice.kubernetes.io/managed-by`; no controller of Kubernetes touches such slices. */
-export const sliceManager = "virtual-kubelet.io";
+const sliceManager = "virtual-kubelet.io";
 
 /** Endpoints as the other cluster sees them. One slice for each of the source's, so that a change of one endpoint changes one slice. */
 export function mirroredSlice(

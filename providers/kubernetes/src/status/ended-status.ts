@@ -15,14 +15,14 @@ export function endedStatusOf(status: ProviderPodStatus, { metadata, spec }: Dee
   const hasSucceeded = status.phase === "Succeeded" && spec?.restartPolicy !== "Always";
   if (hasSucceeded || status.phase === "Failed") return withReason(status);
   const disruption = disruptionOf(status);
-  const deleted: KubernetesReason = "FarPodDeleted";
+  const deletedReason: KubernetesReason = "FarPodDeleted";
   const message =
     disruption?.message ??
     `the far pod ${metadata?.namespace}/${metadata?.name} was deleted in the far cluster, and not by its virtual node`;
   return {
     ...status,
     phase: "Failed",
-    reason: disruption?.reason ?? deleted,
+    reason: disruption?.reason ?? deletedReason,
     message,
     containerStatuses: ended(status.containerStatuses, message),
     initContainerStatuses: ended(status.initContainerStatuses, message),

@@ -11,7 +11,7 @@ export interface StatusView {
 }
 
 /** Type of the condition that shows the far scheduler's. PodScheduled itself concerns the virtual node. */
-export const farScheduledCondition = "virtual-kubelet.io/FarScheduled";
+const farScheduledCondition = "virtual-kubelet.io/FarScheduled";
 
 type Conditions = NonNullable<ProviderPodStatus["conditions"]>;
 

@@ -24,7 +24,7 @@ import { kubernetesConfigSchema } from "../config.ts";
 import { carriedBy, farPodOf } from "../translate/far-pod.ts";
 import { FakeHome } from "./fake-home.ts";
 
-export type FarValues = ConfigMap & Secret;
+type FarValues = ConfigMap & Secret;
 
 /** A far cluster in the process, a fake home cluster, and carriers between them. */
 export interface CarryRig extends AsyncDisposable {

@@ -27,7 +27,7 @@ export interface FarRig extends AsyncDisposable {
 }
 
 /** Options of {@link FarRig.open}. */
-export interface OpenOptions {
+interface OpenOptions {
   readonly nodeName?: string;
   readonly clusterId?: string;
   readonly config?: object;

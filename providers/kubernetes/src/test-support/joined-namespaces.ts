@@ -2,7 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
 /** Network namespace that stands for a cluster: its pods' addresses are on its loopback interface. */
-export interface ClusterNetwork {
+interface ClusterNetwork {
   /** Runs a shell script in it, which must succeed. */
   run(script: string): void;
   /** Starts a server on a pod's address that answers with its name and the address from which it was called. */

@@ -40,7 +40,7 @@ export interface MirrorRig extends AsyncDisposable {
 }
 
 /** Options of {@link MirrorRig.mirror}. */
-export interface MirrorOptions {
+interface MirrorOptions {
   readonly nodeNames?: readonly string[];
   readonly services?: Partial<ServicesConfig>;
   readonly namespaces?: NamespacesConfig;

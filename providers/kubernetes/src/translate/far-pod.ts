@@ -21,7 +21,7 @@ export interface FarPod {
 }
 
 /** Something that is told once, in an event on the home pod. */
-export interface TranslationNote {
+interface TranslationNote {
   readonly reason: KubernetesReason;
   readonly message: string;
 }

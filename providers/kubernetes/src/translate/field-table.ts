@@ -2,7 +2,7 @@
  * How a field travels: as it is (`keep`), not at all (`drop`), or as what a function returns, which is called even if the home pod does not
  * have the field.
  */
-export type FieldRule<T, K extends keyof T, Scope> = "keep" | "drop" | ((home: T, scope: Scope) => T[K] | undefined);
+type FieldRule<T, K extends keyof T, Scope> = "keep" | "drop" | ((home: T, scope: Scope) => T[K] | undefined);
 
 /** How each field of a type travels. A field that Kubernetes adds to the type is an error of the compiler until it has a rule. */
 export type FieldTable<T, Scope> = { readonly [K in keyof Required<T>]: FieldRule<T, K, Scope> };
