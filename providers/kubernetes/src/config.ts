@@ -26,7 +26,11 @@ export interface KubernetesConfig {
 
 const sections: z.ZodType<KubernetesConfig> = z.strictObject({
   cluster: connectionSchema.prefault({}).describe("How to reach the far cluster"),
-  namespaces: namespacesSchema.default({ mode: "one" }).describe("In which far namespaces the pods run"),
+  namespaces: namespacesSchema
+    .default({ mode: "one" })
+    .describe(
+      "In which far namespaces the pods run: {mode: one, name: NAMESPACE}, {mode: same}, or {mode: prefix, prefix: home-}; the last two create missing ones with create: true",
+    ),
   carry: carrySchema.prefault({}).describe("What travels with a pod"),
   scheduling: schedulingSchema.prefault({}).describe("What the far scheduler is told"),
   network: networkSchema.prefault({}).describe("How addresses of the far cluster are seen at home"),

@@ -1,12 +1,5 @@
 import type { PodRef } from "@virtual-kubelet/core";
-import {
-  resources,
-  type ConfigMap,
-  type ObjectMeta,
-  type OwnerReference,
-  type Resource,
-  type Secret,
-} from "@virtual-kubelet/kube-client";
+import { resources, type ConfigMap, type ObjectMeta, type OwnerReference, type Resource, type Secret } from "@virtual-kubelet/kube-client";
 import { copyName, podSecretName } from "../identity/names.ts";
 import { labelValue, ownerTags, tagAnnotations, tagLabels, type FarOwner } from "../identity/tags.ts";
 import type { Content, HomeObject } from "./content.ts";

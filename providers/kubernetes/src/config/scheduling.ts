@@ -43,7 +43,7 @@ export const schedulingSchema: z.ZodType<SchedulingConfig> = z.strictObject({
     )
     .default([])
     .describe("Tolerations that the far pods get in addition to their own"),
-  schedulerName: z.string().min(1).optional().describe("Scheduler of the far cluster; default: its default scheduler"),
+  schedulerName: z.string().min(1).optional().describe("Scheduler of the far cluster. Without it, the far cluster chooses"),
   priorityClasses: stringMap
     .default({})
     .describe("Priority classes of the far cluster by those of home; a class without an entry is left out"),
