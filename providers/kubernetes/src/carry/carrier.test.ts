@@ -1,6 +1,7 @@
-import { ForbiddenError, isConflict, isForbidden, isQuotaExceeded, isUnsupported } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, isConflict, isDeadlineExceeded, isForbidden, isQuotaExceeded, isUnsupported } from "@virtual-kubelet/errdefs";
 import { waitingReasonOf } from "@virtual-kubelet/core";
-import { resources, type Pod } from "@virtual-kubelet/kube-client";
+import { resources, type Pod, type TransportRequest } from "@virtual-kubelet/kube-client";
+import { ScriptedTransport } from "@virtual-kubelet/kube-client/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { podSecretName } from "../identity/names.ts";
 import { startCarryRig, type CarrierOfNode, type CarryRig } from "../test-support/carry-rig.ts";
@@ -232,6 +233,7 @@ describe("while far pods use it, a copy", () => {
     await rig.pass(1_000);
 
     expect(await rig.copy("Secret", "db")).toMatchObject({ type: "example.com/other" });
+    expect(node.events).toEqual([]);
   });
 
   test.each([
@@ -247,6 +249,7 @@ describe("while far pods use it, a copy", () => {
     await rig.pass(1_000);
 
     expect((await rig.copy("Secret", "db"))?.data).toEqual({ password: base64("correct horse") });
+    expect(node.events).toEqual([]);
   });
 
   test("is restored when somebody deletes it in the far cluster", async () => {
@@ -306,6 +309,76 @@ describe("while far pods use it, a copy", () => {
     await rig.pass(5_000);
 
     expect((await rig.copy("Secret", "db"))?.data).toEqual({ password: base64("third") });
+  });
+});
+
+describe("a far cluster that cannot be trusted", () => {
+  test("does not keep pods waiting for a write that hangs", async () => {
+    await using node = rig.open();
+    putAll();
+    {
+      using _hang = rig.server.faults.inject({ verb: "create", resource: "secrets" }, { kind: "drop" });
+      const waiting = node.provide(appPod()).catch((error: unknown) => error);
+      await rig.pass(minuteMs);
+      expect(await waiting).toSatisfy(isDeadlineExceeded);
+    }
+
+    await node.provide(appPod());
+
+    expect(await rig.copy("Secret", "db")).toBeDefined();
+  });
+
+  test("says why its copies cannot be listed, and no pod is created without knowing them", async () => {
+    using _denied = rig.server.faults.inject(
+      { verb: ["list", "watch"], resource: "secrets" },
+      { kind: "status", status: 403, message: "secrets is forbidden: far-user cannot list" },
+    );
+    await using node = rig.open();
+    putAll();
+
+    const waiting = node.provide(appPod()).catch((error: unknown) => error);
+    await rig.pass(minuteMs);
+
+    expect(String(await waiting)).toContain("cannot be listed");
+    expect(String(await waiting)).toContain("far-user cannot list");
+  });
+
+  test("loses no copy when a proxy answers that there are no pods", async () => {
+    const noPods = { apiVersion: "v1", kind: "PodList", metadata: { resourceVersion: "1" }, items: [] };
+    let isLying = false;
+    const isPodList = ({ method, path }: TransportRequest): boolean =>
+      method === "GET" && path.includes("/pods?") && !path.includes("watch=");
+    await using lying = await startCarryRig((transport) => ({
+      async request(request) {
+        if (!isLying || !isPodList(request)) return transport.request(request);
+        return new ScriptedTransport(() => ({ body: noPods })).request(request);
+      },
+      [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+    }));
+    const pods = ["left", "kept"].map((name) =>
+      homePod({ volumes: [{ name: "of", configMap: { name: `of-${name}` } }] }, { name, uid: name }),
+    );
+    {
+      await using before = lying.open();
+      for (const pod of pods) {
+        lying.home.addPod(pod);
+        lying.home.put("ConfigMap", `of-${pod.metadata?.name}`, { data: { a: "1" } });
+        await before.provide(pod);
+      }
+      for (const pod of pods.slice(1)) await before.createFar(pod);
+      for (const pod of pods) lying.home.removePod(pod);
+    }
+    await using node = lying.open();
+    isLying = true;
+    await lying.pass(10 * minuteMs);
+    const during = await lying.copy("ConfigMap", "of-left");
+    isLying = false;
+    await lying.pass(2 * minuteMs);
+
+    expect(during).toBeDefined();
+    expect(node.logs.join()).toContain("lists no pods in namespace far, but its watch shows 1");
+    expect(await lying.copy("ConfigMap", "of-left")).toBeUndefined();
+    expect(await lying.copy("ConfigMap", "of-kept")).toBeDefined();
   });
 });
 
@@ -375,9 +448,9 @@ describe("after a restart of the program", () => {
       await using before = rig.open();
       await running(before);
     }
+    rig.requests.length = 0;
     await using node = rig.open();
     await rig.pass(1_000);
-    rig.requests.length = 0;
 
     await node.provide(appPod("second"));
 
@@ -398,6 +471,24 @@ describe("after a restart of the program", () => {
     await rig.pass(1_000);
 
     expect(first).toEqual({ password: base64("missed") });
+    expect((await rig.copy("Secret", "db"))?.data).toEqual({ password: base64("next") });
+  });
+
+  test.each([0, 1])("copies follow their home objects also when one of several pods has ended (%i)", async (first) => {
+    putAll();
+    const pods = [appPod("a"), appPod("b")];
+    {
+      await using before = rig.open();
+      for (const pod of pods) await running(before, pod);
+    }
+    rig.home.restart();
+    await using _node = rig.open();
+    await rig.pass(1_000);
+
+    for (const pod of pods.slice(first, first + 1)) rig.home.removePod(pod);
+    rig.home.put("Secret", "db", { data: { password: base64("next") } });
+    await rig.pass(1_000);
+
     expect((await rig.copy("Secret", "db"))?.data).toEqual({ password: base64("next") });
   });
 

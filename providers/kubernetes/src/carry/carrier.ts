@@ -15,7 +15,7 @@ import {
   type WorkResult,
 } from "@virtual-kubelet/kube-client";
 import type { FarNode } from "../far/far-node.ts";
-import { copyName, podSecretName } from "../identity/names.ts";
+import { podSecretName } from "../identity/names.ts";
 import { ownerSelector } from "../identity/tags.ts";
 import { carriedBy } from "../translate/far-pod.ts";
 import type { Carried } from "./carried.ts";
@@ -68,10 +68,14 @@ const graceMs = 300_000;
 const resyncMs = 600_000;
 /** Interval of sweeps. */
 const sweepMs = 60_000;
+/** Maximum time of one sweep, in which the far pods may be listed. */
+const sweepTimeoutMs = 60_000;
 /** Delay before something that cannot be decided now is looked at again. */
 const unclearMs = 15_000;
 /** Maximum time that a pod waits for the first list of copies. */
 const listTimeoutMs = 10_000;
+/** Delay before a copy is looked at again while it is not known which copies there are. */
+const unlistedMs = 500;
 /** Maximum time until an adopted copy is verified. */
 const verifyMs = 120_000;
 /** Number of objects that are written at once in the background. */
@@ -201,13 +205,17 @@ export class Carrier implements AsyncDisposable {
     return kinds.every((kind) => this.#reflectors[kind].isCurrent);
   }
 
+  get #isListed(): boolean {
+    return kinds.every((kind) => this.#reflectors[kind].inspect().lists > 0);
+  }
+
   *#listed(): Generator<{ readonly kind: FarObject["kind"]; readonly metadata: DeepReadonly<ObjectMeta> | undefined }> {
     for (const kind of kinds) for (const { metadata } of this.#reflectors[kind].store.list()) yield { kind, metadata };
   }
 
   /** Waits until it is known which copies there are. */
   async #waitForList(signal: AbortSignal): Promise<void> {
-    if (kinds.every((kind) => this.#reflectors[kind].inspect().lists > 0)) return;
+    if (this.#isListed) return;
     const { clock } = this.#node.host;
     const synced = Promise.all(kinds.map((kind) => this.#reflectors[kind].synced));
     try {
@@ -243,6 +251,7 @@ export class Carrier implements AsyncDisposable {
       object,
       owner: this.#node.owner,
       writer: this.#writer,
+      clock: this.#node.host.clock,
       listed: () => store.getByName(object.namespace, object.name)?.metadata,
     });
     this.#entries.set(key, { copy, home, unusedSinceMs: undefined, verifyAtMs: undefined, disturbances: 0, disturbedMs: 0 });
@@ -272,9 +281,7 @@ export class Carrier implements AsyncDisposable {
   }
 
   #onHomeChange({ uid }: PodRef): void {
-    const { carried, farNamespace: namespace = "" } = this.#pods.get(uid) ?? {};
-    for (const { kind, ...home } of carried?.references ?? [])
-      this.#queue.add(keyOf({ kind, namespace, name: copyName(this.#node.owner, kind, home) }));
+    for (const key of this.#users.keysOf(uid)) if (this.#entries.get(key)?.home) this.#queue.add(key);
   }
 
   #refreshFiles(ref: PodRef): void {
@@ -298,23 +305,27 @@ export class Carrier implements AsyncDisposable {
 
   #work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     if (key === sweepKey) return this.#sweep(signal);
-    return key.startsWith(podPrefix) ? this.#lookAtPod(key.slice(podPrefix.length)) : this.#lookAtCopy(key, signal);
+    return key.startsWith(podPrefix) ? this.#lookAtPod(key.slice(podPrefix.length), signal) : this.#lookAtCopy(key, signal);
   }
 
   /** Looks for pods that are gone without a notification, and for what earlier programs have left. */
   async #sweep(signal: AbortSignal): Promise<WorkResult> {
-    const { far, owner } = this.#node;
+    const { far, host, owner } = this.#node;
     for (const uid of this.#pods.keys()) if (!far.podOf(owner, uid)) this.#queue.add(`${podPrefix}${uid}`);
     try {
-      await this.#leftovers.sweep(signal);
+      await withDeadline(
+        { clock: host.clock, timeoutMs: sweepTimeoutMs, what: "remove what earlier programs have left" },
+        signal,
+        (inner) => this.#leftovers.sweep(inner),
+      );
     } catch (error) {
       signal.throwIfAborted();
-      this.#node.host.logger.warn({ err: messageOf(error) }, "what earlier programs have left cannot be removed now");
+      host.logger.warn({ err: messageOf(error) }, "what earlier programs have left cannot be removed now");
     }
     return { requeueAfterMs: sweepMs };
   }
 
-  async #lookAtPod(uid: string): Promise<WorkResult | void> {
+  async #lookAtPod(uid: string, signal: AbortSignal): Promise<WorkResult | void> {
     const { far, host, owner } = this.#node;
     const pod = this.#pods.get(uid);
     if (!pod) return;
@@ -330,6 +341,18 @@ export class Carrier implements AsyncDisposable {
     const carried = carriedBy(home, this.#node);
     for (const key of this.#register(pod.ref, pod.farNamespace, carried)) this.#queue.add(key);
     this.#follow(pod.ref, carried);
+    await this.#hold(pod.ref, carried, signal);
+  }
+
+  /** Reads for this pod, too, what others may have read already, so that changes are told until this pod has ended. */
+  async #hold(ref: PodRef, { references }: Carried, signal: AbortSignal): Promise<void> {
+    try {
+      const resolved = this.#node.host.resolvePod(ref);
+      await Promise.all(references.map((home) => readHomeObject(resolved, home, signal)));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isNotFound(error)) throw error;
+    }
   }
 
   #forget(uid: string): void {
@@ -337,16 +360,16 @@ export class Carrier implements AsyncDisposable {
     this.#files.stop(uid);
     this.#pods.delete(uid);
     for (const key of this.#users.remove(uid)) {
-      const entry = this.#entries.get(key);
-      if (!entry) continue;
-      entry.unusedSinceMs = nowMs;
-      this.#queue.add(key);
+      this.#setUnused(key, nowMs);
+      if (this.#entries.has(key)) this.#queue.add(key);
     }
   }
 
   async #lookAtCopy(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     const entry = this.#entries.get(key);
     if (!entry) return;
+    // Copies that are not listed yet would be written for nothing.
+    if (!this.#isListed) return { requeueAfterMs: unlistedMs };
     if (this.#users.isUsed(key)) return this.#update(entry, key, signal);
     const { clock } = this.#node.host;
     const unusedMs = clock.monotonic() - (entry.unusedSinceMs ??= clock.monotonic());

@@ -1,4 +1,5 @@
-import { SingleFlight } from "@virtual-kubelet/async";
+import { SingleFlight, withDeadline } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/core";
 import type { DeepReadonly, KubernetesObject, ObjectMeta, StoreChange } from "@virtual-kubelet/kube-client";
 import { isOwnedBy, tagAnnotations, type FarOwner } from "../identity/tags.ts";
 import type { Content } from "./content.ts";
@@ -16,13 +17,17 @@ type Known =
 export interface FarCopyOptions {
   readonly object: FarObject;
   readonly owner: FarOwner;
-  readonly writer: FarWriter;
+  readonly writer: Pick<FarWriter, "remove" | "write">;
+  readonly clock: Clock;
   /** Metadata of the far object as the watch shows it; `undefined`: there is none with the node's labels. */
   listed(): DeepReadonly<ObjectMeta> | undefined;
 }
 
 /** Maximum number of writes that one call waits for. More means that the content changes faster than it is written. */
 const maxFlights = 5;
+
+/** Maximum time of one write. Many pods may wait for it, so that it must not hang. */
+const writeTimeoutMs = 30_000;
 
 /** One far config map or secret: one write at a time, and none where nothing changed. */
 export class FarCopy {
@@ -112,16 +117,21 @@ export class FarCopy {
   }
 
   async #write(content: Content | undefined, signal: AbortSignal): Promise<void> {
-    const { object, writer, listed } = this.#options;
+    const { clock, object, writer, listed } = this.#options;
+    const deadline = {
+      clock,
+      timeoutMs: writeTimeoutMs,
+      what: `write ${object.title} to ${object.namespace}/${object.name} of the far cluster`,
+    };
     const before = listed()?.resourceVersion;
     this.#isDoubtful = true;
     this.#isWriting = true;
     try {
       if (content) {
-        const stored = await writer.write(object, content, this.#guessUid(), signal);
+        const stored = await withDeadline(deadline, signal, (inner) => writer.write(object, content, this.#guessUid(), inner));
         this.#known = { kind: "stored", stored, version: content.version, isVerified: true };
       } else {
-        await writer.remove(object, signal);
+        await withDeadline(deadline, signal, (inner) => writer.remove(object, inner));
         this.#known = { kind: "absent" };
       }
     } finally {

@@ -9,25 +9,30 @@ export class FakeHome {
   readonly #objects = new Map<string, ConfigMap & Secret>();
   readonly #pods = new Map<string, Pod>();
   readonly #files = new Map<string, readonly VolumeFile[]>();
+  /** UIDs of the pods that have read an object, whether it is there or not: only they are told of its changes. */
+  readonly #holders = new Map<string, Set<string>>();
   readonly #listeners = new Set<(pod: PodRef) => void>();
   readonly #wakes = new Set<() => void>();
   #version = 0;
-  /** Number of times that objects were read. */
-  reads = 0;
   /** Thrown by every read of an object. */
   failure: Error | undefined;
 
-  /** Stores a config map or secret, and tells all pods. Another UID makes it another object. */
+  /** Stores a config map or secret, and tells the pods that have read it. Another UID makes it another object. */
   put(kind: "ConfigMap" | "Secret", name: string, parts: Partial<ConfigMap & Secret>, uid = `uid-of-${name}`): void {
     const metadata = { namespace: "shop", name, uid, resourceVersion: `${++this.#version}` };
     this.#objects.set(`${kind}/shop/${name}`, { metadata, ...parts });
-    this.#tell();
+    this.#tell(`${kind}/shop/${name}`);
   }
 
-  /** Deletes it, and tells all pods. */
+  /** Deletes it, and tells the pods that have read it. */
   remove(kind: "ConfigMap" | "Secret", name: string): void {
     this.#objects.delete(`${kind}/shop/${name}`);
-    this.#tell();
+    this.#tell(`${kind}/shop/${name}`);
+  }
+
+  /** Forgets which pods have read what, as a restart of the program does. */
+  restart(): void {
+    this.#holders.clear();
   }
 
   addPod(pod: Pod): void {
@@ -35,7 +40,9 @@ export class FakeHome {
   }
 
   removePod(pod: Pod): void {
-    this.#pods.delete(pod.metadata?.uid ?? "");
+    const { uid = "" } = pod.metadata ?? {};
+    this.#pods.delete(uid);
+    for (const holders of this.#holders.values()) holders.delete(uid);
   }
 
   /** Sets the files of a volume of every pod, such as tokens. */
@@ -60,18 +67,18 @@ export class FakeHome {
   resolvePod({ namespace, uid }: PodRef): ResolvedPod {
     if (!this.#pods.has(uid)) throw new NotFoundError("no such pod");
     return resolverOf({
-      configMap: (name) => this.#read("ConfigMap", namespace, name),
-      secret: (name) => this.#read("Secret", namespace, name),
+      configMap: (name) => this.#read(`ConfigMap/${namespace}/${name}`, uid),
+      secret: (name) => this.#read(`Secret/${namespace}/${name}`, uid),
       volume: async (name) => ({ files: this.#files.get(name) ?? [] }),
       watchVolume: (name, signal) => this.#watch(name, signal),
     });
   }
 
-  async #read(kind: string, namespace: string, name: string): Promise<ConfigMap & Secret> {
-    this.reads++;
+  async #read(key: string, uid: string): Promise<ConfigMap & Secret> {
     if (this.failure) throw this.failure;
-    const found = this.#objects.get(`${kind}/${namespace}/${name}`);
-    if (!found) throw new NotFoundError(`${kind} ${namespace}/${name} not found`);
+    this.#holders.set(key, (this.#holders.get(key) ?? new Set<string>()).add(uid));
+    const found = this.#objects.get(key);
+    if (!found) throw new NotFoundError(`${key} not found`);
     return found;
   }
 
@@ -85,7 +92,10 @@ export class FakeHome {
     }
   }
 
-  #tell(): void {
-    for (const listener of this.#listeners) for (const pod of this.#pods.values()) listener(podRef(pod));
+  #tell(key: string): void {
+    for (const uid of this.#holders.get(key) ?? []) {
+      const pod = this.#pods.get(uid);
+      for (const listener of this.#listeners) if (pod) listener(podRef(pod));
+    }
   }
 }
