@@ -58,6 +58,18 @@ test("all checks are made although the kubeconfig is missing, and those that nee
   );
 });
 
+test("nodes that come and go are not looked for by the name in the settings, which no Node has", async () => {
+  await writeFile(
+    join(folder, "fleet.mjs"),
+    `export const provider = { name: "fleet", capabilities: {}, configSchema: { safeParse: (data) => ({ success: true, data }) },
+       create: () => ({ ping: async () => {} }), discoverNodes: () => ({ discover: async function* () {}, configOf: () => ({}) }) };`,
+  );
+  const { findings } = await diagnose("--provider", "./fleet.mjs", "--nodename", "far");
+
+  expect(findings.filter(({ message }) => message.includes("kubectl get nodes -l virtual-kubelet.io/discovered-by=far"))).toHaveLength(6);
+  expect(findings.find(({ check }) => check === "provider.ping")).toMatchObject({ status: "pass" });
+});
+
 test("with invalid settings every check of a node is skipped", async () => {
   const { code, findings } = await diagnose("--os", "lnux");
 

@@ -13,7 +13,8 @@ import { permissionsCheck } from "./checks/permissions.ts";
 import { providerConfigurationCheck, providerPingCheck } from "./checks/provider.ts";
 import { reachCheck } from "./checks/reach.ts";
 import { SkippedError } from "./fact.ts";
-import { createFacts, createNodeFacts } from "./facts.ts";
+import { discoversNodes } from "../providers/provider-setup.ts";
+import { createFacts, createNodeFacts, type NodeFacts } from "./facts.ts";
 import { fail, skip, type Finding, type Judgement } from "./finding.ts";
 
 const programChecks: readonly ProgramCheck[] = [
@@ -45,6 +46,16 @@ const nodeChecks: readonly NodeCheck[] = [
   reachCheck,
 ];
 
+/** Checks of objects that only a node of the settings has, and not the nodes that a provider discovers. */
+const checksOfOneNode: ReadonlySet<NodeCheck> = new Set([
+  nodeObjectCheck,
+  nodeReadyCheck,
+  nodeTaintsCheck,
+  nodeAddressesCheck,
+  nodeLeaseCheck,
+  reachCheck,
+]);
+
 /** Timeout of one check, in milliseconds. It is longer than those of its steps. */
 const checkTimeoutMs = 60_000;
 
@@ -68,12 +79,21 @@ export async function* runChecks(line: CommandLine, context: Context): AsyncGene
     (loaded) =>
       loaded.settings.nodes.flatMap(({ name }, index) => {
         const node = createNodeFacts(facts, loaded, index, signal);
-        return nodeChecks.map((check) => run(check.name, () => check.run(node, signal), name));
+        return nodeChecks.map((check) => run(check.name, () => judge(check, node, signal), name));
       }),
     () => nodeChecks.map(({ name }) => Promise.resolve([{ ...skip("needs configuration.settings"), check: name }])),
   );
   for (const findings of ofProgram) yield* await findings;
   for (const findings of await ofNodes) yield* await findings;
+}
+
+async function judge(check: NodeCheck, node: NodeFacts, signal: AbortSignal): Promise<readonly Judgement[]> {
+  const planned = checksOfOneNode.has(check) ? await node.planned.own().catch(() => undefined) : undefined;
+  if (planned && discoversNodes(planned.setup))
+    return [
+      skip(`the nodes of ${node.name} are those of the back end: kubectl get nodes -l virtual-kubelet.io/discovered-by=${node.name}`),
+    ];
+  return check.run(node, signal);
 }
 
 async function findingsOf(

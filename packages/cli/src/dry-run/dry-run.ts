@@ -7,6 +7,7 @@ import type { Connection } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { lockHolder } from "../nodes/node-lock.ts";
 import { ownUser } from "../own-user.ts";
+import { discoversNodes } from "../providers/provider-setup.ts";
 import { tryDescription, type TriedNode } from "../providers/try-provider.ts";
 import { certDirectoryOf } from "../kubelet-server/cert-directory.ts";
 
@@ -43,7 +44,8 @@ export async function dryRun(
   const user = await read(context, "get the program's identity", (signal) => ownUser(client, signal));
   const userName = user.kind === "there" ? user.object : undefined;
   const reports: NodeReport[] = [];
-  for (const node of nodes) reports.push(await reportOf(node, userName, deps));
+  for (const node of nodes)
+    reports.push(discoversNodes(node.setup) ? await reportOfDiscovery(node, deps) : await reportOf(node, userName, deps));
   const identity = userName ?? (user.kind === "unknown" ? `unknown: ${user.why}` : "unknown: the API server does not tell");
   const head = `Dry run: nothing is changed.\nAPI server: ${server}\nIdentity: ${identity}\n`;
   const advice = "To print access rights and a Node to apply beforehand: virtual-kubelet manifests all\n";
@@ -52,6 +54,23 @@ export async function dryRun(
 
 /** Prefix of the user names of nodes. */
 const nodeUserPrefix = "system:node:";
+
+/** What a run would do for a node of the settings whose provider makes a node for each node of its back end. */
+async function reportOfDiscovery(tried: TriedNode, { loaded, context }: DryRunOptions): Promise<NodeReport> {
+  const { setup, options } = tried;
+  const { name } = options;
+  const { problem } = await tryDescription(tried, loaded.settings, context);
+  const { directory } = certDirectoryOf(name, loaded, context);
+  const holder = await lockHolder({ directory, nodeName: name, clock: context.clock });
+  const lines = [
+    `Nodes ${name}-…, one for each node of the back end, provider ${setup.definition.name}`,
+    `  back end: ${problem === undefined ? "it answers" : `it does not answer: ${problem}`}`,
+    ...(holder === undefined ? [] : [`  host: process ${holder} on this host is already running them; ${whileHeld(options)}`]),
+    "",
+  ];
+  const isFree = holder === undefined || options.instance.standby === true;
+  return { text: lines.join("\n"), isClear: problem === undefined && isFree };
+}
 
 async function reportOf(tried: TriedNode, userName: string | undefined, { loaded, client, context }: DryRunOptions): Promise<NodeReport> {
   const { setup } = tried;

@@ -269,6 +269,19 @@ describe("another serving certificate", () => {
   });
 });
 
+test("nodes that come and go are served while they are in the list, which may be empty at first", async () => {
+  const nodes = [fakeNode({ name: "n1" })];
+  await using live = await TestServer.open({ nodes });
+  expect((await live.get("/nodes/n2/pods")).status).toBe(404);
+
+  nodes.push(fakeNode({ name: "n2" }));
+
+  expect((await live.get("/nodes/n2/pods")).status).toBe(200);
+  const access = { accessControl: new OpenAccess(), certificate: new ReplaceableCertificate() };
+  await using empty = await startKubeletServer({ ...access, host: "127.0.0.1", port: 0, nodes: [], nodesComeAndGo: true });
+  expect(empty.port).toBeGreaterThan(0);
+});
+
 describe("a server is not started", () => {
   const options = () => ({ host: "127.0.0.1", port: 0, accessControl: new OpenAccess(), certificate: new ReplaceableCertificate() });
 
