@@ -28,6 +28,7 @@ import type { FarNode } from "./far/far-node.ts";
 import { ownerObjectName } from "./identity/names.ts";
 import { NodeWatch } from "./node/node-watch.ts";
 import type { SharedSelections } from "./node/shared-selections.ts";
+import { removeFarNode } from "./far/remove-node.ts";
 import { notTheFarCluster } from "./far/not-the-far-cluster.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { checkRights } from "./rights/check-rights.ts";
@@ -162,6 +163,11 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
 
   notifyNodeStatus(listener: () => void): void {
     this.#watch.listen(listener);
+  }
+
+  removeNode(signal: AbortSignal): Promise<void> {
+    const { far, owner, namespaces } = this.#node;
+    return removeFarNode(far.connection.client, owner, namespaces.only, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
