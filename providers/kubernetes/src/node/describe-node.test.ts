@@ -59,6 +59,11 @@ describe("one node for all far nodes", () => {
     expect(allocatable).toMatchObject({ cpu: "6", memory: "8Gi", pods: "210" });
   });
 
+  test("says that others are not counted if they should be", () => {
+    expect(condition({ nodes: [farNode("a")] }, { node: { others: "subtract" } })).toContain("what others request is not known");
+    expect(condition({ nodes: [farNode("a")], others: new Map() }, { node: { others: "subtract" } })).not.toContain("not known");
+  });
+
   test("says how large a pod can be, because it runs on one far node", () => {
     const small = farNode("small", { status: { conditions: [ready("True")], allocatable: { cpu: "2", memory: "64Gi" } } });
 

@@ -139,7 +139,8 @@ function summaryOf(
   }
   if (selected.length === 0) return { type, status: "False", reason: "NoFarNodeSelected", message: nothingSelected(facts, scheduling) };
   const ready = selected.filter(({ state }) => state === "ready");
-  const message = [`${ready.length} of ${selected.length} selected far nodes take pods`, ...exceptions(selected)].join("; ");
+  const unseen = node.others === "subtract" && !facts.others ? ["what others request is not known: their pods may not be listed"] : [];
+  const message = [`${ready.length} of ${selected.length} selected far nodes take pods`, ...exceptions(selected), ...unseen].join("; ");
   return ready.length > 0
     ? { type, status: "True", reason: "FarNodesReady", message }
     : { type, status: "False", reason: "NoFarNodeReady", message };

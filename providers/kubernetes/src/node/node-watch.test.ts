@@ -97,6 +97,31 @@ test("requests of others are subtracted, and read again each minute", async () =
   expect(await described(node)).toMatchObject({ capacity: { cpu: "4" }, allocatable: { cpu: "2500m", pods: "109" } });
 });
 
+test("a list of others' pods that takes longer than one call is finished for the next one", async () => {
+  const answered = Promise.withResolvers<void>();
+  let lists = 0;
+  const wrap = (transport: Transport): Transport => ({
+    ...transport,
+    request: async (options) => {
+      if (/\/pods\?.*fieldSelector/.test(options.path) && ++lists > 0) await answered.promise;
+      return transport.request(options);
+    },
+  });
+  await using rig = await rigWith([farNode("a")], { wrap });
+  await using node = await rig.open();
+  const deadline = new AbortController();
+  const first = node.provider.configureNode?.(deadline.signal);
+  await vi.waitFor(() => expect(lists).toBe(1));
+  deadline.abort(new Error("too slow"));
+  await expect(first).rejects.toThrow("too slow");
+
+  const second = described(node);
+  answered.resolve();
+
+  expect(await second).toMatchObject({ capacity: { cpu: "4" } });
+  expect(lists).toBe(1);
+});
+
 const narrow = { namespaces: { mode: "one", name: "vk" }, usage: "metrics-api" };
 const account = { user: `system:serviceaccount:vk:${accountName("far-1")}`, groups: ["system:serviceaccounts", "system:authenticated"] };
 const vk = { apiVersion: "v1", kind: "Namespace", metadata: { name: "vk" } };

@@ -28,6 +28,7 @@ export class NodeWatch implements AsyncDisposable {
   #quotas: QuotaWatch | undefined;
   #openingQuotas: Promise<QuotaWatch | undefined> | undefined;
   #others: RequestsByNode | undefined;
+  #readingOthers: Promise<void> | undefined;
   #described: NodeDescription | undefined;
   #listener: (() => void) | undefined;
   #settling: Disposable | undefined;
@@ -81,7 +82,7 @@ export class NodeWatch implements AsyncDisposable {
     this.#settling?.[Symbol.dispose]();
     for (const subscription of this.#subscriptions.splice(0)) subscription[Symbol.dispose]();
     this.#selections.delete(this.#node.far, this.#node.owner.nodeName);
-    await Promise.allSettled([this.#refreshing, this.#quotas?.done]);
+    await Promise.allSettled([this.#refreshing, this.#readingOthers, this.#openingQuotas, this.#quotas?.done]);
   }
 
   #describe(): NodeDescription {
@@ -124,8 +125,15 @@ export class NodeWatch implements AsyncDisposable {
     return this.#openingQuotas;
   }
 
-  async #readOthers(signal: AbortSignal): Promise<void> {
+  /** Reads once for all calls that wait for it; in a large far cluster that takes longer than one call may. */
+  #readOthers(signal: AbortSignal): Promise<void> {
+    this.#readingOthers ??= this.#readOthersNow().finally(() => (this.#readingOthers = undefined));
+    return untilAborted(this.#readingOthers, signal);
+  }
+
+  async #readOthersNow(): Promise<void> {
     const { far, owner, config } = this.#node;
+    const { signal } = this.#abort;
     await untilAborted(far.synced, signal);
     const { farNode } = config.scheduling;
     this.#others = await readOthersRequests({ client: far.connection.client, pods: far.pods, owner, farNode }, signal);

@@ -110,6 +110,9 @@ async function useEverything({ rig, home, node }: RightsRig): Promise<void> {
     const { items } = await rig.client.list(resources.pods, { labelSelector: "virtual-kubelet.io/pod-uid" }, { signal });
     return items[0] ?? {};
   };
+  const { namespace, name } = (await farPod()).metadata ?? {};
+  const binding = { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: "a" } };
+  await rig.client.raw("POST", `/api/v1/namespaces/${namespace}/pods/${name}/binding`, binding, { signal });
   await reportFar(rig.client, await farPod(), { phase: "Running" });
 
   home.put("ConfigMap", "settings", { data: { a: "2" } });
@@ -168,10 +171,10 @@ test("in one namespace every printed right is used, and no request is forbidden"
   const input = {
     namespaces: { mode: "one", name: "vk" },
     node: { capacity: "quota" },
-    usage: "none",
+    usage: "metrics-api",
     events: false,
   };
-  await using rights = await open(input, [quota("q", { "requests.cpu": "4", "requests.memory": "8Gi", pods: "9" })]);
+  await using rights = await open(input, [farNode("a"), quota("q", { "requests.cpu": "4", "requests.memory": "8Gi", pods: "9" })]);
 
   await useEverything(rights);
 
@@ -183,7 +186,7 @@ test("in several namespaces every printed right is used, and no request is forbi
   const input = {
     namespaces: { mode: "prefix", prefix: "home-", create: true },
     node: { capacity: "nodes", others: "subtract" },
-    usage: "none",
+    usage: "kubelets",
     events: false,
   };
   await using rights = await open(input, [farNode("a")]);
