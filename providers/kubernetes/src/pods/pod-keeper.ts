@@ -27,6 +27,7 @@ import { farChangesOf } from "../translate/far-changes.ts";
 import { farPodOf } from "../translate/far-pod.ts";
 import { readFacts, readServiceFacts } from "../translate/translation-facts.ts";
 import { creationError } from "./creation-error.ts";
+import { updateError } from "./update-error.ts";
 import { PodEndings } from "./pod-endings.ts";
 
 /** Time that an inventory waits for the far cluster's first list. */
@@ -92,8 +93,14 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const facts = await readServiceFacts(resolved, this.#node, signal);
     const { patches, carried } = farChangesOf(pod, farPod, facts, this.#node);
     if (carried) await this.#provide(ref, carried, resolved, signal);
-    for (const { subresource, patch } of patches)
-      await client.patch(resources.pods, nameOf(farPod), patch, { signal, subresource, answer: "metadata", managedFields: "drop" });
+    const name = nameOf(farPod);
+    for (const { subresource, patch } of patches) {
+      try {
+        await client.patch(resources.pods, name, patch, { signal, subresource, answer: "metadata", managedFields: "drop" });
+      } catch (error) {
+        throw updateError(error, name.name, subresource);
+      }
+    }
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
