@@ -11,6 +11,7 @@ import {
   type PodUpdate,
   type Provider,
   type ProviderPodStatus,
+  type Secret,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { finished } from "node:stream/promises";
@@ -379,7 +380,13 @@ export function timeoutsOf({ timeouts = {} }: ConformanceOptions): ProviderRig["
 async function* noSizes(): AsyncGenerator<never, void, undefined> {}
 
 function fixturesWith(canary: string): Fixtures {
-  const metadata = (name: string): { namespace: string; name: string } => ({ namespace: "conformance", name });
+  // As from an API server: a provider may tell versions of an object by these.
+  const metadata = (name: string): NonNullable<Secret["metadata"]> => ({
+    namespace: "conformance",
+    name,
+    uid: systemRandom.uuid(),
+    resourceVersion: "1",
+  });
   return {
     secrets: new Map([
       ["conformance/confidential", { metadata: metadata("confidential"), data: { password: Buffer.from(canary).toString("base64") } }],

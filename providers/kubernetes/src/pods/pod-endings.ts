@@ -95,6 +95,16 @@ export class PodEndings {
     return false;
   }
 
+  /** A far pod is certainly gone, although the watch may still show it. */
+  settle(farUid: string): void {
+    if (this.#options.node.far.pods.get(farUid)) this.#settled.add(farUid);
+  }
+
+  /** Whether a far pod that the watch still shows is certainly gone. */
+  isSettled(farUid: string): boolean {
+    return this.#settled.has(farUid);
+  }
+
   /** The watch shows that it is gone. */
   gone(ref: PodRef, farPod: DeepReadonly<Pod>): void {
     if (!this.#settled.delete(farPod.metadata?.uid ?? "")) this.#end(ref, farPod);
@@ -105,7 +115,7 @@ export class PodEndings {
     this.found(ref.uid);
     onGone(ref);
     if (this.#deleted.delete(ref.uid) || !this.#isWanted(ref)) return report({ ref, gone: true });
-    const status = endedStatusOf(statusOf(farPod), farPod);
+    const status = endedStatusOf(statusOf(farPod), farPod, this.#options.node.host.clock.now());
     // Of the object only the metadata is needed from now on.
     this.#ended.set(ref.uid, { ref, farPod: { metadata: farPod.metadata }, status });
     report({ ref, status });
@@ -144,7 +154,7 @@ export class PodEndings {
     const isSuspicious = !(await this.#hasOwner(farPod, signal)) && node.host.clock.monotonic() - sinceMs < suspicionMs;
     if (this.#missing.get(uid) !== missing) return;
     if (!isSuspicious || this.#deleted.has(uid)) {
-      if (node.far.pods.get(farPod.metadata?.uid ?? "")) this.#settled.add(farPod.metadata?.uid ?? "");
+      this.settle(farPod.metadata?.uid ?? "");
       return this.#end(ref, farPod);
     }
     node.host.logger.warn(

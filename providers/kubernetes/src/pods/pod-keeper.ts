@@ -41,6 +41,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   readonly #endings: PodEndings;
   readonly #reader: ObjectReader<"pod">;
   readonly #abort = new AbortController();
+  /** Far pods that were created and that the watch has not shown yet, by home UID. */
+  readonly #unseen = new Map<string, { readonly ref: PodRef; readonly farUid: string | undefined }>();
   #report: (update: PodUpdate) => void = () => {};
   #subscription: Disposable | undefined;
   #confirming: Promise<void> | undefined;
@@ -69,7 +71,6 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
     const { far, owner } = this.#node;
     const ref = podRef(pod);
-    this.#endings.begin(ref);
     const known = far.podOf(owner, ref.uid);
     if (known) return this.#carrier.adopt(ref, known);
     const { pod: farPod, carried, notes } = farPodOf(pod, await readFacts(pod, resolved, this.#node, signal), this.#node);
@@ -77,7 +78,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     try {
       const ownerReference = await this.#provide(ref, carried, resolved, signal);
       const object: Pod = { ...farPod, metadata: { ...farPod.metadata, ownerReferences: [ownerReference] } };
-      await far.connection.client.create(resources.pods, object, { signal, answer: "metadata", managedFields: "drop" });
+      const created = await far.connection.client.create(resources.pods, object, { signal, answer: "metadata", managedFields: "drop" });
+      this.#begin(ref, created.metadata?.uid);
     } catch (error) {
       if (!isConflict(error)) throw creationError(error, namespace);
       await this.#adopt(ref, error, signal);
@@ -114,6 +116,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       await client.delete(resources.pods, name, { gracePeriodSeconds, preconditions: { uid } }, { signal });
     } catch (error) {
       if (isNotFound(error) && !isGoneObject(error, resources.pods, name.name)) throw notTheFarCluster(error);
+      if (isNotFound(error)) this.#endings.settle(uid ?? "");
       // What the store knows may be older than what has the name now.
       if (!isConflict(error) || !known || (await this.#read(ref, signal)).metadata?.uid === uid) throw error;
       throw new ConflictError(`the far pod ${name.namespace}/${name.name} was created again; its deletion is tried again`, {
@@ -133,7 +136,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     return this.#endings.of(ref.uid)?.status ?? this.#statusOf(await this.#look(ref, signal));
   }
 
-  /** Reads what the watch has shown; no request is sent. */
+  /** Reads what the watch has shown. A request is sent only for a pod that was just created. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
     const { far, owner } = this.#node;
     await this.#firstList(signal);
@@ -143,7 +146,13 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       if (ref) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
     }
     for (const { ref, farPod, status } of this.#endings.all) pods.push(this.#describe(ref, farPod, status));
-    return { pods, complete: far.isCurrent && !this.#endings.areOpen };
+    const unseen = await Promise.allSettled([...this.#unseen.values()].map(({ ref }) => this.#readUnseen(ref, signal)));
+    signal.throwIfAborted();
+    const known = new Set(pods.map(({ ref }) => ref.uid));
+    for (const result of unseen)
+      if (result.status === "fulfilled" && result.value && !known.has(result.value.ref.uid)) pods.push(result.value);
+    const isClear = !this.#endings.areOpen && unseen.every(({ status }) => status === "fulfilled");
+    return { pods, complete: far.isCurrent && isClear };
   }
 
   notifyPods(listener: (update: PodUpdate) => void): void {
@@ -169,6 +178,12 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const ref = ownPodRef(object.metadata, this.#node.owner);
     if (change.type === "updated") this.#checkTags(change.previous, ref);
     if (!ref) return change.type === "deleted" ? undefined : this.#skip(object);
+    const farUid = object.metadata?.uid ?? "";
+    const unseen = this.#unseen.get(ref.uid);
+    if (unseen?.farUid === farUid) this.#unseen.delete(ref.uid);
+    // It is an earlier far pod of the home pod.
+    else if (unseen) return;
+    if (change.type !== "deleted" && this.#endings.isSettled(farUid)) return;
     if (change.type === "deleted") {
       // A pod that loses our labels leaves the watch as if it were deleted; only one that was being deleted is certainly gone.
       if (change.missed || object.metadata?.deletionTimestamp === undefined) this.#endings.missing(ref, object);
@@ -195,9 +210,17 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     this.#reader.skip("pod", idOf(farPod), why);
   }
 
+  #begin(ref: PodRef, farUid: string | undefined): void {
+    const { far, owner } = this.#node;
+    this.#endings.begin(ref);
+    if (far.podOf(owner, ref.uid)?.metadata?.uid !== farUid) this.#unseen.set(ref.uid, { ref, farUid });
+  }
+
   async #adopt(ref: PodRef, conflict: unknown, signal: AbortSignal): Promise<void> {
     try {
-      this.#carrier.adopt(ref, await this.#read(ref, signal));
+      const farPod = await this.#read(ref, signal);
+      this.#carrier.adopt(ref, farPod);
+      this.#begin(ref, farPod.metadata?.uid);
     } catch (error) {
       // It was deleted meanwhile: the creation is tried again.
       throw isNotFound(error) ? conflict : error;
@@ -210,6 +233,17 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const ownerReference = await far.ownerReference(owner, farNamespace, signal);
     await this.#carrier.provide({ ref, farNamespace, carried, resolved }, signal);
     return ownerReference;
+  }
+
+  /** Reads a far pod that the watch has not shown yet; `undefined` if it is gone. */
+  async #readUnseen(ref: PodRef, signal: AbortSignal): Promise<ProviderPod | undefined> {
+    try {
+      return await this.getPod(ref, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#unseen.delete(ref.uid);
+      return undefined;
+    }
   }
 
   /** Waits for the first list, at most some seconds. */
@@ -266,7 +300,9 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
 
   #statusOf(farPod: DeepReadonly<Pod>): ProviderPodStatus {
     const status = withReason(podStatusOf(farPod, this.#view));
-    return status.phase === "Succeeded" && this.#isEndedByOthers(farPod) ? endedStatusOf(status, farPod) : status;
+    return status.phase === "Succeeded" && this.#isEndedByOthers(farPod)
+      ? endedStatusOf(status, farPod, this.#node.host.clock.now())
+      : status;
   }
 
   /** Whether somebody deletes the far pod while home keeps its own. */

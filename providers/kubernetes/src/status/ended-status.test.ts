@@ -2,6 +2,7 @@ import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
 import { endedStatusOf, withReason } from "./ended-status.ts";
 
+const endedMs = Date.parse("2026-01-01T00:05:00Z");
 const pod = { metadata: { namespace: "vk", name: "web-1" } };
 const main = { name: "main", image: "i", imageID: "", ready: true, restartCount: 1, containerID: "containerd://1" };
 const running: ProviderPodStatus = {
@@ -13,7 +14,7 @@ const running: ProviderPodStatus = {
 };
 
 test("a pod that somebody deleted in the far cluster has Failed, and its containers have ended", () => {
-  const status = endedStatusOf(running, pod);
+  const status = endedStatusOf(running, pod, endedMs);
   const message = "the far pod vk/web-1 was deleted in the far cluster, and not by its virtual node";
 
   expect(status).toMatchObject({ phase: "Failed", reason: "FarPodDeleted", message, podIP: "10.2.0.1", endsWhenGone: true });
@@ -21,7 +22,13 @@ test("a pod that somebody deleted in the far cluster has Failed, and its contain
     ready: false,
     restartCount: 1,
     state: {
-      terminated: { exitCode: 137, reason: "ContainerStatusUnknown", containerID: "containerd://1", startedAt: "2026-01-01T00:00:00Z" },
+      terminated: {
+        exitCode: 137,
+        reason: "ContainerStatusUnknown",
+        containerID: "containerd://1",
+        startedAt: "2026-01-01T00:00:00Z",
+        finishedAt: "2026-01-01T00:05:00Z",
+      },
     },
   });
   expect(status.initContainerStatuses).toEqual(running.initContainerStatuses);
@@ -32,33 +39,37 @@ test.each(["PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintMan
   (reason) => {
     const conditions = [{ type: "DisruptionTarget", status: "True", reason, message: "for a more important pod" }];
 
-    expect(endedStatusOf({ ...running, conditions }, pod)).toMatchObject({ phase: "Failed", reason, message: "for a more important pod" });
+    expect(endedStatusOf({ ...running, conditions }, pod, endedMs)).toMatchObject({
+      phase: "Failed",
+      reason,
+      message: "for a more important pod",
+    });
   },
 );
 
 test("a disruption that was called off is no reason", () => {
   const conditions = [{ type: "DisruptionTarget", status: "False", reason: "PreemptionByScheduler" }];
 
-  expect(endedStatusOf({ ...running, conditions }, pod).reason).toBe("FarPodDeleted");
+  expect(endedStatusOf({ ...running, conditions }, pod, endedMs).reason).toBe("FarPodDeleted");
 });
 
 test("a container that never ran keeps waiting", () => {
   const waiting = { ...main, ready: false, state: { waiting: { reason: "ImagePullBackOff" } } };
 
-  expect(endedStatusOf({ phase: "Pending", containerStatuses: [waiting] }, pod).containerStatuses).toEqual([waiting]);
+  expect(endedStatusOf({ phase: "Pending", containerStatuses: [waiting] }, pod, endedMs).containerStatuses).toEqual([waiting]);
 });
 
 test.each(["Succeeded", "Failed"])("a pod that had ended before stays as it was: %s", (phase) => {
   const status = { ...running, phase, reason: "Evicted", message: "the node was low on memory" };
 
-  expect(endedStatusOf(status, pod)).toEqual(status);
+  expect(endedStatusOf(status, pod, endedMs)).toEqual(status);
 });
 
 test("a pod that restarts its containers has Failed, although they ended with code 0 when they were told to", () => {
   const restarts = { ...pod, spec: { restartPolicy: "Always", containers: [] } };
   const completed = { ...main, ready: false, state: { terminated: { exitCode: 0, reason: "Completed" } } };
 
-  const status = endedStatusOf({ phase: "Succeeded", containerStatuses: [completed] }, restarts);
+  const status = endedStatusOf({ phase: "Succeeded", containerStatuses: [completed] }, restarts, endedMs);
 
   expect(status).toMatchObject({ phase: "Failed", reason: "FarPodDeleted", containerStatuses: [completed] });
 });

@@ -1,5 +1,6 @@
 import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import type { ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import type { KubernetesReason } from "../reasons.ts";
 
 type Statuses = readonly DeepReadonly<ContainerStatus>[] | undefined;
@@ -10,8 +11,9 @@ type Statuses = readonly DeepReadonly<ContainerStatus>[] | undefined;
  * containers cannot succeed: a kubelet says so if they end with code 0 when they are told to.
  *
  * @param status - of the far pod as last seen
+ * @param nowMs - when its end was seen, in milliseconds since 1970
  */
-export function endedStatusOf(status: ProviderPodStatus, { metadata, spec }: DeepReadonly<Pod>): ProviderPodStatus {
+export function endedStatusOf(status: ProviderPodStatus, { metadata, spec }: DeepReadonly<Pod>, nowMs: number): ProviderPodStatus {
   const hasSucceeded = status.phase === "Succeeded" && spec?.restartPolicy !== "Always";
   if (hasSucceeded || status.phase === "Failed") return withReason(status);
   const disruption = disruptionOf(status);
@@ -19,14 +21,15 @@ export function endedStatusOf(status: ProviderPodStatus, { metadata, spec }: Dee
   const message =
     disruption?.message ??
     `the far pod ${metadata?.namespace}/${metadata?.name} was deleted in the far cluster, and not by its virtual node`;
+  const ended = (statuses: Statuses): Statuses => statuses?.map((each) => endedContainer(each, message, rfc3339(nowMs)));
   return {
     ...status,
     phase: "Failed",
     reason: disruption?.reason ?? deletedReason,
     message,
-    containerStatuses: ended(status.containerStatuses, message),
-    initContainerStatuses: ended(status.initContainerStatuses, message),
-    ephemeralContainerStatuses: ended(status.ephemeralContainerStatuses, message),
+    containerStatuses: ended(status.containerStatuses),
+    initContainerStatuses: ended(status.initContainerStatuses),
+    ephemeralContainerStatuses: ended(status.ephemeralContainerStatuses),
   };
 }
 
@@ -43,12 +46,11 @@ function disruptionOf({
   return conditions?.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
 }
 
-function ended(statuses: Statuses, message: string): Statuses {
-  return statuses?.map((status): DeepReadonly<ContainerStatus> => {
-    const { running } = status.state ?? {};
-    if (!running) return status;
-    const { containerID } = status;
-    const terminated = { exitCode: 137, reason: "ContainerStatusUnknown", message, startedAt: running.startedAt, containerID };
-    return { ...status, ready: false, started: false, state: { terminated } };
-  });
+function endedContainer(status: DeepReadonly<ContainerStatus>, message: string, finishedAt: string): DeepReadonly<ContainerStatus> {
+  const { running } = status.state ?? {};
+  if (!running) return status;
+  const { containerID } = status;
+  const { startedAt } = running;
+  const terminated = { exitCode: 137, reason: "ContainerStatusUnknown", message, startedAt, finishedAt, containerID };
+  return { ...status, ready: false, started: false, state: { terminated } };
 }
