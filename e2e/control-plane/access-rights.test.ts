@@ -92,6 +92,25 @@ test.for(["node", "service-account"] as const)("the printed manifests of a %s ar
   expect(applied.stdout).toContain("node/rights-dry created (server dry run)");
 });
 
+test("the printed rights in a cluster that is the back end are valid, and allow what they say and no more", async () => {
+  const words = ["--nodename", "rights-far", "--provider", "kubernetes", "--health-addr", "off"];
+  await using program = new Program(["manifests", "far", ...words], { cwd: controlPlane.directory });
+  expect(await program.exit).toBe(0);
+
+  const applied = await controlPlane.kubectl(["apply", "--validate=strict", "-f", "-"], { stdin: program.stdout });
+  cleanUp.push(() => controlPlane.kubectl(["delete", "--ignore-not-found", "-f", "-"], { stdin: program.stdout }));
+
+  expect(applied).toMatchObject({ code: 0, stderr: "" });
+  const user = "system:serviceaccount:default:virtual-kubelet-rights-far";
+  const canI = async (...words: string[]): Promise<string> =>
+    (await controlPlane.kubectl(["auth", "can-i", ...words, `--as=${user}`])).stdout.trim();
+  expect(await canI("create", "pods/exec", "-n", "default")).toBe("yes");
+  expect(await canI("patch", "pods/ephemeralcontainers", "-n", "default")).toBe("yes");
+  expect(await canI("watch", "nodes")).toBe("yes");
+  expect(await canI("get", "secrets", "-n", "kube-system")).toBe("no");
+  expect(await canI("get", "nodes/proxy")).toBe("no");
+});
+
 test("applying the output of a dry run creates neither a Node nor a Lease", async () => {
   await using program = start(["--nodename", "rights-ghost", "--kubeconfig", controlPlane.kubeconfig.path, "--dry-run"]);
   expect(await program.exit).toBe(0);
