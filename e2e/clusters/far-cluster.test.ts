@@ -3,7 +3,7 @@ import { Cluster, podTimeout } from "./support/cluster.ts";
 
 test("the far cluster's scheduler places a pod on its node, which runs it and answers its API server", async () => {
   using far = Cluster.far("direct");
-  await far.createNamespace();
+  await using _namespace = await far.createNamespace();
   const command = ["sh", "-c", "echo started; sleep 3600"];
   await far.apply({
     apiVersion: "v1",

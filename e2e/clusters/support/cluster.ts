@@ -3,7 +3,7 @@ import type { KubernetesObject } from "@virtual-kubelet/kube-client";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject, onTestFinished } from "vitest";
+import { expect, inject } from "vitest";
 import { KubectlRunner, type Ended } from "../../interop/support/kubectl-runner.ts";
 
 /** Time-out of kubectl for the start and the removal of a pod on a busy machine. */
@@ -41,16 +41,21 @@ export class Cluster implements Disposable {
     return new Cluster(openControlPlane(inject("farControlPlane")), namespace);
   }
 
-  /** Runs kubectl. The words are separated by spaces. */
-  run(words: string, stdin?: string): Promise<Ended> {
-    return this.kubectl.run(words.split(" "), stdin);
+  /** Runs kubectl. @param words - the arguments, or a text with the arguments separated by spaces */
+  run(words: string | readonly string[], stdin?: string): Promise<Ended> {
+    return this.kubectl.run(typeof words === "string" ? words.split(" ") : words, stdin);
   }
 
   /** Runs kubectl, which must succeed. @returns its output */
-  async say(words: string, stdin?: string): Promise<string> {
+  async say(words: string | readonly string[], stdin?: string): Promise<string> {
     const { code, stdout, stderr } = await this.run(words, stdin);
-    expect(code, `kubectl ${words}: ${stderr}${stdout}`).toBe(0);
+    expect(code, `kubectl ${typeof words === "string" ? words : words.join(" ")}: ${stderr}${stdout}`).toBe(0);
     return stdout;
+  }
+
+  /** Changes an object by a merge patch. */
+  async patch(object: string, patch: object, ...more: readonly string[]): Promise<void> {
+    await this.say(["patch", ...object.split(" "), "--type=merge", "-p", JSON.stringify(patch), ...more]);
   }
 
   /** Output of kubectl as JSON. */
@@ -68,11 +73,13 @@ export class Cluster implements Disposable {
     await this.say("apply -f -", objects.map((each) => JSON.stringify(each)).join("\n---\n"));
   }
 
-  /** Creates the namespace and waits until pods can be created in it. The test's end deletes it. */
-  async createNamespace(): Promise<void> {
+  /** Creates the namespace and waits until pods can be created in it. Disposing the result deletes it. */
+  async createNamespace(): Promise<AsyncDisposable> {
     await this.say(`create namespace ${this.namespace}`);
-    onTestFinished(async () => void (await this.access.kubectl(["delete", "namespace", this.namespace, "--wait=false"])));
     await this.say(`wait serviceaccount/default --for=create ${podTimeout}`);
+    return {
+      [Symbol.asyncDispose]: async () => void (await this.access.kubectl(["delete", "namespace", this.namespace, "--wait=false"])),
+    };
   }
 
   [Symbol.dispose](): void {

@@ -49,6 +49,8 @@ export async function setup(project: TestProject): Promise<void> {
       address: nodeAddress,
       kubeletPort: await freePort(),
       directory,
+      isMachine: true,
+      more: { volumeDrivers: ["local"] },
     }),
   );
   project.provide("homeControlPlane", home.directory);

@@ -1,0 +1,111 @@
+import { freePort, type ControlPlaneAccess } from "@virtual-kubelet/testing";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject, onTestFailed } from "vitest";
+import { Program } from "../../support/program.ts";
+import { podTimeout } from "./cluster.ts";
+
+/** Options of {@link VirtualNode.start}. */
+export interface VirtualNodeOptions {
+  readonly home: ControlPlaneAccess;
+  /** Kubeconfig of the far cluster. */
+  readonly farKubeconfig: string;
+  /** Kubeconfig of the home cluster; default: the administrator's. */
+  readonly homeKubeconfig?: string | undefined;
+  /** Further fields of the provider's configuration. */
+  readonly providerConfig?: object | undefined;
+  /** Further fields of the node's entry in the program's configuration. */
+  readonly node?: object | undefined;
+}
+
+/** The program with a node of the provider `kubernetes`, in a process of its own. Disposing kills it. */
+export class VirtualNode implements AsyncDisposable {
+  readonly name: string;
+  /** The running or most recent program. */
+  program: Program | undefined;
+  readonly #home: ControlPlaneAccess;
+  readonly #directory: string;
+  readonly #kubeletPort: number;
+
+  private constructor(name: string, home: ControlPlaneAccess, directory: string, kubeletPort: number) {
+    this.name = name;
+    this.#home = home;
+    this.#directory = directory;
+    this.#kubeletPort = kubeletPort;
+  }
+
+  /** Starts the program; returns when its node is Ready. */
+  static async start(name: string, options: VirtualNodeOptions): Promise<VirtualNode> {
+    const { home, farKubeconfig, homeKubeconfig, providerConfig, node } = options;
+    const virtual = new VirtualNode(name, home, mkdtempSync(join(tmpdir(), "vk-virtual-node-")), await freePort());
+    const config = {
+      apiVersion: "virtual-kubelet.io/v1alpha1",
+      kind: "VirtualKubelet",
+      cluster: { kubeconfig: homeKubeconfig ?? home.kubeconfig.path },
+      health: { address: "off" },
+      log: { level: "debug" },
+      instance: { identity: "test" },
+      nodes: [
+        {
+          name,
+          provider: "kubernetes",
+          address: inject("nodeAddress"),
+          leaseDuration: "12s",
+          pingInterval: "1s",
+          orphans: { grace: "3s", interval: "2s" },
+          ...node,
+          providerConfig: { cluster: { kubeconfig: farKubeconfig }, ...providerConfig },
+        },
+      ],
+    };
+    writeFileSync(join(virtual.#directory, "config.json"), JSON.stringify(config));
+    try {
+      virtual.startProgram();
+      await virtual.untilReady();
+    } catch (error) {
+      await virtual[Symbol.asyncDispose]();
+      throw error;
+    }
+    return virtual;
+  }
+
+  /** Starts the program, for the first time or again. */
+  startProgram(): void {
+    this.program = new Program(["--config", join(this.#directory, "config.json")], {
+      cwd: this.#directory,
+      env: { KUBELET_PORT: String(this.#kubeletPort) },
+    });
+  }
+
+  /** Kills the program, which gets no chance to clean up. */
+  async killProgram(): Promise<void> {
+    await this.program?.end("SIGKILL");
+  }
+
+  /** Shows the end of the program's log if the current test fails. */
+  showLogOnFailure(): void {
+    onTestFailed(() => console.error(this.program?.stderr.trimEnd().split("\n").slice(-80).join("\n")));
+  }
+
+  async untilReady(): Promise<void> {
+    for (const condition of ["--for=create", "--for=condition=Ready"]) {
+      const { code, stderr } = await this.#home.kubectl(["wait", `node/${this.name}`, condition, podTimeout], { timeoutMs: 300_000 });
+      if (code !== 0) throw new Error(`node ${this.name}: ${stderr}${this.program?.stderr ?? ""}`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.killProgram();
+    await this.#home.kubectl(["delete", "node", this.name, "--ignore-not-found", "--wait=false"]).catch(() => undefined);
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Fields of a pod's spec that place it on a virtual node. */
+export function onNode(name: string): { readonly nodeSelector: object; readonly tolerations: readonly object[] } {
+  return {
+    nodeSelector: { "kubernetes.io/hostname": name },
+    tolerations: [{ key: "virtual-kubelet.io/provider", operator: "Exists" }],
+  };
+}
