@@ -1,10 +1,15 @@
+import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
+import { createKubeClient, resources } from "@virtual-kubelet/kube-client";
 import { eventually, freePort } from "@virtual-kubelet/testing";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { askKubelet } from "../support/kubelet-request.ts";
 import { Program } from "../support/program.ts";
+import { accountOf } from "./support/printed-rights.ts";
 import { ProgramRig, soon } from "./support/program-rig.ts";
+
+const { signal } = new AbortController();
 
 /** A provider whose back end has the nodes that the file `names.json` lists, and does not answer while it is no JSON. */
 const source = `
@@ -75,6 +80,30 @@ test("a program has a node for each node of its back end, at one port, and one m
   await using shown = new Program(["status", "--nodename", "far"], { cwd: rig.folder });
   expect(await shown.exit).toBe(0);
   expect(shown.stdout).toMatch(/node far-a ready[^]*node far-b ready/);
+});
+
+test("the printed rights of a service account suffice", async () => {
+  await using rig = await rigWith('["a"]');
+  const words = ["--provider", "./fleet.mjs", "--nodename", "far"];
+  await using printing = new Program(["manifests", "rbac", "--run-as=service-account", "-o", "json", ...words], { cwd: rig.folder });
+  expect(await printing.exit).toBe(0);
+  const { items } = JSON.parse(printing.stdout) as { items: object[] };
+  await using server = await startApiServer({ objects: items });
+  await server.writeKubeconfig(join(rig.folder, "account"), accountOf("far"));
+  await using program = new Program(["--kubeconfig", "account", "--health-addr", "off", "--kubelet-port", "0", ...words], {
+    cwd: rig.folder,
+  });
+  await eventually(() => expect(program.logs.map(({ msg }) => msg)).toContain("ready"), soon);
+
+  await writeFile(join(rig.folder, "names.json"), '["a", "b"]');
+
+  const client = createKubeClient(server.transport());
+  await eventually(async () => {
+    const { items: nodes } = await client.list(resources.nodes, {}, { signal });
+    expect(nodes.map(({ metadata }) => metadata?.name).sort()).toEqual(["far-a", "far-b"]);
+  }, soon);
+  const refused = program.logs.filter(({ level }) => level === "warn" || level === "error");
+  expect(refused.filter((line) => JSON.stringify(line).includes("forbidden"))).toEqual([]);
 });
 
 test("a node that vanishes is NotReady, and a program that starts while the back end is away goes on with the nodes that it had", async () => {

@@ -418,6 +418,17 @@ test("nodes that come and go have no Node to print, and need a service account",
   ).toEqual([]);
 });
 
+test("a node may not be called like one that another finds at its back end", async () => {
+  await writeFile(join(folder, "far.mjs"), farProvider);
+  const nodes = "[{ name: far, provider: ./far.mjs, providerConfig: { each: true } }, { name: far-a, provider: mock }]";
+  await writeFile(join(folder, "far.yaml"), `apiVersion: virtual-kubelet.io/v1alpha1\nkind: VirtualKubelet\nnodes: ${nodes}\n`);
+
+  expect(await program("config validate --config far.yaml")).toMatchObject({
+    code: 78,
+    err: expect.stringContaining("node far-a: its name begins with far-, like those of the nodes that node far finds"),
+  });
+});
+
 test("the Node of a back end that does not answer is printed all the same, and says so", async () => {
   await writeFile(
     join(folder, "away.mjs"),

@@ -1,9 +1,10 @@
 import type { PodOptions, ResolvedNodeOptions } from "@virtual-kubelet/core";
 import type { LoadedSettings } from "../config/load-settings.ts";
 import { toNodeOptions, toPodOptions } from "../config/node-options.ts";
+import { ConfigError } from "../program-error.ts";
 import type { Context } from "../context.ts";
 import { defaultNodeAddress } from "../kubelet-server/node-address.ts";
-import { setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
+import { discoversNodes, setUpProvider, type ProviderSetup } from "../providers/provider-setup.ts";
 import { kubeletVersionOf, versionInfo } from "../version-info.ts";
 
 /** A node that is ready to be created. */
@@ -17,7 +18,24 @@ export interface PlannedNode {
 export async function planNodes(loaded: LoadedSettings, context: Context): Promise<PlannedNode[]> {
   const planned: PlannedNode[] = [];
   for (const index of loaded.settings.nodes.keys()) planned.push(await planNode(loaded, index, context));
+  checkNames(planned);
   return planned;
+}
+
+/**
+ * The name of a node whose nodes are discovered is the beginning of theirs.
+ *
+ * @throws ConfigError if another node's name begins like that, so that two nodes could have one name
+ */
+function checkNames(planned: readonly PlannedNode[]): void {
+  for (const { options, setup } of planned) {
+    if (!discoversNodes(setup)) continue;
+    const other = planned.find((each) => each.options.name.startsWith(`${options.name}-`));
+    if (!other) continue;
+    throw new ConfigError(
+      `node ${other.options.name}: its name begins with ${options.name}-, like those of the nodes that node ${options.name} finds at its back end: choose another name`,
+    );
+  }
 }
 
 /**

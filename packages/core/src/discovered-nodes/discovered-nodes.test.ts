@@ -272,6 +272,23 @@ describe("a node that the back end no longer has", () => {
     expect(rig.registered).toEqual([]);
   });
 
+  test("whose Node cannot be deleted is tried again", async () => {
+    await using rig = new Rig(["a"]);
+    await rig.settle(20_000);
+    const refusal = rig.client.intercept(({ verb, resource }) => {
+      if (verb === "delete" && resource === "nodes") throw away;
+    });
+
+    await rig.has([]);
+    await rig.settle(600_000);
+    expect(rig.registered).toEqual(["far-a"]);
+    refusal[Symbol.dispose]();
+    await rig.settle(120_000);
+
+    expect(rig.registered).toEqual([]);
+    expect(rig.served).toEqual([]);
+  });
+
   test("is registered anew when it comes back after its removal", async () => {
     await using rig = new Rig(["a"]);
     await rig.settle(20_000);

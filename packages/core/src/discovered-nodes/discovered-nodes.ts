@@ -1,7 +1,7 @@
 import { Signal } from "@virtual-kubelet/async";
 import { systemClock, systemRandom, type Clock, type Random } from "@virtual-kubelet/clock";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import { backoffMs, listAll, noMetrics, resources, silentLogger, type Logger } from "@virtual-kubelet/kube-client";
+import { backoffMs, isGoneObject, listAll, noMetrics, resources, silentLogger, type Logger } from "@virtual-kubelet/kube-client";
 import { rfc3339 } from "@virtual-kubelet/kubernetes";
 import { askUntilAnswered } from "../api-server/ask-until-answered.ts";
 import { readClusterId } from "../api-server/cluster-id.ts";
@@ -283,7 +283,7 @@ export class DiscoveredNodes<Config = unknown> {
         continue;
       }
       const gone = due.filter(([name, entry]) => !confirmed.has(name) && isRemovable(absenceOf(entry), graceMs, this.#clock.monotonic()));
-      await Promise.all(gone.map(([name, entry]) => this.#remove(name, entry)));
+      await Promise.all(gone.map(([name, entry]) => this.#remove(name, entry, { ensure, signal })));
       this.#onPresence(ensure);
     }
   }
@@ -292,7 +292,11 @@ export class DiscoveredNodes<Config = unknown> {
     return [...this.#entries.values()].map(absenceOf);
   }
 
-  async #remove(name: string, entry: Entry): Promise<void> {
+  async #remove(
+    name: string,
+    entry: Entry,
+    { ensure, signal }: { readonly ensure: (name: string) => void; readonly signal: AbortSignal },
+  ): Promise<void> {
     this.#logger.info(
       { node: entry.nodeName, since: entry.absentSince },
       "the virtual node of a node that is gone at the back end is removed",
@@ -301,6 +305,20 @@ export class DiscoveredNodes<Config = unknown> {
     entry.stop.abort(new Error(`its counterpart ${name} is gone at the back end`));
     await entry.ended;
     this.#entries.delete(name);
+    if (await this.#isDeleted(entry.nodeName, signal)) return;
+    // It could not be deleted, and is removed later.
+    ensure(name);
+    const again = this.#entries.get(name);
+    if (again) Object.assign(again, { absentSinceMs: entry.absentSinceMs, absentSince: entry.absentSince });
+  }
+
+  async #isDeleted(nodeName: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#options.client.get(resources.nodes, { name: nodeName }, { signal });
+      return false;
+    } catch (error) {
+      return isGoneObject(error, resources.nodes, nodeName);
+    }
   }
 
   /** Asks the back end for a new list. @returns `undefined` if it does not answer */
