@@ -21,6 +21,8 @@ import type {
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { isGoneObject, resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
+import type { SharedEvents } from "./events/far-events.ts";
+import type { KubernetesReason } from "./reasons.ts";
 import { createPodAccess } from "./access/pod-access.ts";
 import { Carrier } from "./carry/carrier.ts";
 import { FarClaims } from "./claims/far-claims.ts";
@@ -44,6 +46,7 @@ export interface SharedParts {
   readonly selections: SharedSelections;
   readonly mirrors: ServiceMirrors;
   readonly figures: SharedFigures;
+  readonly events: SharedEvents;
 }
 
 /** Runs pods in another cluster; `docs/adr/0024-another-cluster-as-a-node.md` shows the parts. */
@@ -58,7 +61,9 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   readonly #usage: FarUsage;
   readonly #watch: NodeWatch;
   readonly #mirrors: ServiceMirrors;
+  readonly #events: SharedEvents;
   #mirror: AsyncDisposable | undefined;
+  #reading: AsyncDisposable | undefined;
 
   /**
    * @param share - of the connection, which is let go at the end
@@ -72,6 +77,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     this.#keeper = new PodKeeper(node, this.#carrier);
     this.#watch = new NodeWatch(node, shared.selections);
     this.#mirrors = shared.mirrors;
+    this.#events = shared.events;
     this.#access = createPodAccess(node);
     this.#usage = new FarUsage(node, shared.figures.of(node.far, node.host.clock));
   }
@@ -105,6 +111,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     this.#carrier.start();
     this.#keeper.notifyPods(listener);
     this.#mirror ??= this.#mirrors.start(this.#node);
+    if (this.#node.config.events) this.#reading ??= this.#readEvents();
   }
 
   getContainerLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
@@ -170,7 +177,22 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     return removeFarNode(far.connection.client, owner, namespaces.only, signal);
   }
 
+  #readEvents(): AsyncDisposable {
+    const { far, owner, namespaces, host } = this.#node;
+    const { clock, random, logger } = host;
+    return this.#events.of({ far, namespace: namespaces.only, clock, random, logger }).read({
+      owner,
+      onEvent: (pod, event) => host.recordEvent(pod, event),
+      onForbidden: (why) => {
+        const reason: KubernetesReason = "FarEventsForbidden";
+        host.recordNodeEvent?.({ type: "Warning", reason, message: why });
+        logger.warn({ err: why }, "events of far pods are not shown, because the far cluster does not allow to read them");
+      },
+    });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reading?.[Symbol.asyncDispose]();
     await this.#mirror?.[Symbol.asyncDispose]();
     await this.#keeper[Symbol.asyncDispose]();
     await this.#watch[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@ import { WatchedCluster } from "./far/watched-cluster.ts";
 import { namespaceMap } from "./identity/namespaces.ts";
 import { KubernetesProvider } from "./kubernetes-provider.ts";
 import { configOfNode, discoverNodes } from "./node/discover-nodes.ts";
+import { SharedEvents } from "./events/far-events.ts";
 import { SharedFigures } from "./usage/far-figures.ts";
 import { SharedSelections } from "./node/shared-selections.ts";
 import { reasons } from "./reasons.ts";
@@ -73,6 +74,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
     selections: new SharedSelections(),
     mirrors: new ServiceMirrors(options.connectHome ?? connectHome(env)),
     figures: new SharedFigures(),
+    events: new SharedEvents(),
   };
   const acquire = (host: WatchHost, config: KubernetesConfig): Promise<FarClusterShare<WatchedCluster>> => {
     const key = JSON.stringify([config.cluster.kubeconfig, config.cluster.context, host.clusterId, config.namespaces]);

@@ -2,7 +2,7 @@ import type { ReasonCatalogue } from "@virtual-kubelet/core";
 import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
-export type KubernetesReason = NodeReason | "FarCopyFailed" | "FarPodDeleted" | "NotCarried" | "ServiceNotMirrored";
+export type KubernetesReason = NodeReason | "FarCopyFailed" | "FarEventsForbidden" | "FarPodDeleted" | "NotCarried" | "ServiceNotMirrored";
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
@@ -12,6 +12,12 @@ export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, Reason
     meaning:
       "A config map, a secret or a token that the pod uses could not be written to the far cluster. The far pod has the previous content.",
     remedy: "Do what the message says, such as granting a right in the far cluster; the copy is tried again by itself.",
+  },
+  FarEventsForbidden: {
+    on: ["nodeEvent"],
+    meaning:
+      "The far cluster does not allow to read events, so that those of far pods are not shown at their home pods. Everything else works.",
+    remedy: "Grant what `virtual-kubelet manifests far` prints, or set `events: false`. It is tried again every five minutes.",
   },
   FarPodDeleted: {
     on: ["podStatus"],
