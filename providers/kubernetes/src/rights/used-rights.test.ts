@@ -172,7 +172,6 @@ test("in one namespace every printed right is used, and no request is forbidden"
     namespaces: { mode: "one", name: "vk" },
     node: { capacity: "quota" },
     usage: "metrics-api",
-    events: false,
   };
   await using rights = await open(input, [farNode("a"), quota("q", { "requests.cpu": "4", "requests.memory": "8Gi", pods: "9" })]);
 
@@ -187,7 +186,6 @@ test("in several namespaces every printed right is used, and no request is forbi
     namespaces: { mode: "prefix", prefix: "home-", create: true },
     node: { capacity: "nodes", others: "subtract" },
     usage: "kubelets",
-    events: false,
   };
   await using rights = await open(input, [farNode("a")]);
 
