@@ -22,7 +22,12 @@ function configure({ production = false }: { readonly production?: boolean }): K
         project: ["src/**/*.{ts,mjs}!"],
       },
       e2e: {
-        entry: ["nomad/run-on-agent.ts", "kubernetes/run.ts", "packages/{second-zod,try-packages,use-object-types}.ts"],
+        entry: [
+          "nomad/run-on-agent.ts",
+          "support/far-process-cluster/main.ts",
+          "kubernetes/run.ts",
+          "packages/{second-zod,try-packages,use-object-types}.ts",
+        ],
         project: ["**/*.ts"],
       },
       tools: {

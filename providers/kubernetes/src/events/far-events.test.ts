@@ -3,24 +3,14 @@ import type { PodEvent, PodRef } from "@virtual-kubelet/core";
 import { createKubeClient, silentLogger, type DeepReadonly, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
-import { farPodName } from "../identity/names.ts";
-import { ownerTags, tagAnnotations, tagLabels, type FarOwner } from "../identity/tags.ts";
+import type { FarOwner } from "../identity/tags.ts";
+import { farMetadata } from "../test-support/far-metadata.ts";
 import { FarEvents, type FarEventsOptions } from "./far-events.ts";
 
 const node = (nodeName: string): FarOwner => ({ clusterId: "home", nodeName });
 
 function farPod(name: string, owner: FarOwner = node("vk")): Pod {
-  const { labels, annotations } = ownerTags(owner);
-  const ref = { namespace: "default", name, uid: `uid-${name}` };
-  return {
-    metadata: {
-      namespace: "far",
-      name: farPodName(owner, ref),
-      uid: `far-${name}`,
-      labels: { ...labels, [tagLabels.podUid]: ref.uid },
-      annotations: { ...annotations, [tagAnnotations.pod]: `default/${name}` },
-    },
-  };
+  return { metadata: farMetadata(owner, { namespace: "default", name, uid: `uid-${name}` }) };
 }
 
 /** A line of a watch about a far pod's event. */

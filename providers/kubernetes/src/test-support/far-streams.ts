@@ -8,7 +8,7 @@ import type { FarConnection } from "../far/far-cluster.ts";
 import type { PodAccessOptions } from "../access/pod-access.ts";
 import { farPodName } from "../identity/names.ts";
 import { namespaceMap } from "../identity/namespaces.ts";
-import { ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
+import { farMetadata } from "./far-metadata.ts";
 
 const owner = { clusterId: "home", nodeName: "vk" };
 
@@ -18,18 +18,7 @@ export const home = { namespace: "default", name: "web", uid: "uid-1" };
 /** Path of its far pod at the far API server. */
 export const podPath: string = `/api/v1/namespaces/far/pods/${farPodName(owner, home)}`;
 
-const { labels, annotations } = ownerTags(owner);
-const farPod: Pod = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: {
-    namespace: "far",
-    name: farPodName(owner, home),
-    uid: "far-uid",
-    labels: { ...labels, [tagLabels.podUid]: home.uid },
-    annotations: { ...annotations, [tagAnnotations.pod]: `${home.namespace}/${home.name}` },
-  },
-};
+const farPod: Pod = { apiVersion: "v1", kind: "Pod", metadata: farMetadata(owner, home) };
 
 /** What the far API server does with an upgrade request: takes it over, or refuses it with a status and a body. */
 export type OnUpgrade = (upgrade: IncomingUpgrade, url: URL) => Promise<unknown> | { readonly status: number; readonly body: string };

@@ -4,9 +4,8 @@ import { createKubeClient } from "@virtual-kubelet/kube-client";
 import { ScriptedTransport, type ScriptedAnswer } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { KubernetesConfig } from "../config.ts";
-import { farPodName } from "../identity/names.ts";
 import { namespaceMap } from "../identity/namespaces.ts";
-import { ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
+import { farMetadata } from "../test-support/far-metadata.ts";
 import { FarFigures } from "./far-figures.ts";
 import { FarUsage } from "./far-usage.ts";
 
@@ -17,16 +16,8 @@ const proxyPath = (node: string): string => `/api/v1/nodes/${node}/proxy/stats/s
 
 /** The far pod of the home pod `default/NAME` with the UID `uid-NAME`, on a far node. */
 function farPod(name: string, nodeName: string): Pod {
-  const ref = { namespace: "default", name, uid: `uid-${name}` };
-  const { labels, annotations } = ownerTags(owner);
   return {
-    metadata: {
-      namespace: "far",
-      name: farPodName(owner, ref),
-      uid: `far-${name}`,
-      labels: { ...labels, [tagLabels.podUid]: ref.uid },
-      annotations: { ...annotations, [tagAnnotations.pod]: `default/${name}` },
-    },
+    metadata: farMetadata(owner, { namespace: "default", name, uid: `uid-${name}` }),
     spec: { nodeName, containers: [{ name: "main" }] },
     status: {
       phase: "Running",
