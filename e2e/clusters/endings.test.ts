@@ -125,6 +125,8 @@ test("a pod that is preempted in the far cluster has Failed here; one that does 
     const { status } = await home.json<Pod>("get pod too-big");
     expect(status?.phase).toBe("Pending");
     expect(JSON.stringify(status)).toContain("Insufficient cpu");
+    const events = await home.say("get events --field-selector involvedObject.name=too-big -o jsonpath={.items[*].message}");
+    expect(events).toContain("Insufficient cpu");
   }, patience);
   await home.say("delete pod too-big");
 

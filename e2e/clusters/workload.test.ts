@@ -211,6 +211,15 @@ test("kubectl port-forward", async () => {
   await ended;
 });
 
+test("events of the far pod are events of the home pod", async () => {
+  const pod = await firstName();
+
+  await eventually(async () => {
+    const reasons = await home.say(`get events --field-selector involvedObject.name=${pod} -o jsonpath={.items[*].reason}`);
+    for (const reason of ["Scheduled", "Pulled", "Created", "Started"]) expect(reasons.split(" ")).toContain(reason);
+  }, patience);
+});
+
 test("running pods see a changed config map and a changed label", async () => {
   const pod = await firstPod();
   await home.patch("configmap pages", { data: { "index.html": "another page\n" } });
