@@ -146,12 +146,15 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
   async ping(signal: AbortSignal): Promise<void> {
     const { far, owner, namespaces } = this.#node;
     const name = { namespace: namespaces.only ?? namespaces.toFar("default"), name: ownerObjectName(owner) };
-    try {
-      await far.connection.client.get(resources.configMaps, name, { signal });
-    } catch (error) {
-      if (isNotFound(error) && !isGoneObject(error, resources.configMaps, name.name)) throw notTheFarCluster(error);
-      if (!isNotFound(error)) throw error;
-    }
+    const read = async (until: AbortSignal): Promise<void> => {
+      try {
+        await far.connection.client.get(resources.configMaps, name, { signal: until });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        if (!isGoneObject(error, resources.configMaps, name.name)) throw notTheFarCluster(error);
+      }
+    };
+    await far.ping(read, signal);
     far.wake();
     await this.#watch.checkFarNode(signal);
   }

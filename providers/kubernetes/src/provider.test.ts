@@ -2,7 +2,7 @@ import { podRef, type PodChanges } from "@virtual-kubelet/core";
 import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
 
-import { afterEach, assert, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, assert, beforeEach, describe, expect, test, vi } from "vitest";
 import { farPodName } from "./identity/names.ts";
 import { kubernetesProvider } from "./provider.ts";
 import { homePod, reportFar, resolverOf, startFarRig, type FarRig } from "./test-support/far-rig.ts";
@@ -94,4 +94,22 @@ test("an update of a pod that the far cluster does not have says so", async () =
   const changes: PodChanges = { previous: undefined, parts: ["metadata.labels"] };
 
   await expect(node.provider.updatePod(pod, resolverOf(), signal, changes)).rejects.toSatisfy(isNotFound);
+});
+
+describe("a ping", () => {
+  test("of many nodes is one request, and fails when the far cluster does not answer or refuses the credentials", async () => {
+    await using one = await rig.open({ nodeName: "one" });
+    await using two = await rig.open({ nodeName: "two" });
+    const reads = rig.server.faults.inject({ verb: "get", resource: "configmaps" }, { kind: "delay", ms: 0 });
+    await Promise.all([one.provider.ping?.(signal), two.provider.ping?.(signal), rig.clock.advance(1)]);
+    expect(reads.hits).toBe(1);
+    reads[Symbol.dispose]();
+
+    await rig.clock.advance(10_000);
+    for (const status of [401, 403, 404, 429, 500, 503]) {
+      using _ = rig.server.faults.inject({ verb: "get", resource: "configmaps" }, { kind: "status", status });
+      await expect(one.provider.ping?.(signal), `status ${status}`).rejects.toBeDefined();
+    }
+    await one.provider.ping?.(signal);
+  });
 });

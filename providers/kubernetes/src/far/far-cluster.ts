@@ -65,6 +65,8 @@ export interface FarCluster {
    * @returns reference for `ownerReferences`, with `controller: true`
    */
   ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference>;
+  /** Checks that the far API server answers. A check that has just succeeded counts for all nodes. @throws what `check` throws */
+  ping(check: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
   /** Ends waits for the next attempt to list or watch, because the far cluster is known to answer again. */
   wake(): void;
 }

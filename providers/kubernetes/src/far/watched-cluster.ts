@@ -1,3 +1,4 @@
+import { SingleFlight } from "@virtual-kubelet/async";
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden } from "@virtual-kubelet/errdefs";
 import {
@@ -17,6 +18,9 @@ import { ownerSelector, tagLabels, type FarOwner } from "../identity/tags.ts";
 import type { FarCluster, FarConnection } from "./far-cluster.ts";
 import { OwnerObjects } from "./owner-objects.ts";
 import { PodIndex } from "./pod-index.ts";
+
+/** Time for which a successful ping counts for all nodes that share the cluster. */
+const pingCountsMs = 2_000;
 
 /** What {@link WatchedCluster} needs. */
 export interface WatchedClusterOptions {
@@ -43,6 +47,8 @@ export class WatchedCluster implements FarCluster {
   readonly #owners: OwnerObjects;
   readonly #index: PodIndex;
   readonly #runs: Promise<void>[];
+  readonly #pings = new SingleFlight<void>();
+  #pingedUntilMs = -Infinity;
   #nodes: Promise<Store<Node> | undefined> | undefined;
 
   constructor(options: WatchedClusterOptions) {
@@ -111,6 +117,13 @@ export class WatchedCluster implements FarCluster {
 
   ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference> {
     return this.#owners.reference(owner, farNamespace, this.#options.createsNamespaces, signal);
+  }
+
+  async ping(check: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#pingedUntilMs) return;
+    await this.#pings.run("", check, signal);
+    this.#pingedUntilMs = clock.monotonic() + pingCountsMs;
   }
 
   wake(): void {

@@ -30,6 +30,12 @@ import { creationError } from "./creation-error.ts";
 import { updateError } from "./update-error.ts";
 import { PodEndings } from "./pod-endings.ts";
 
+/**
+ * Shortest grace of a far pod, in seconds. With none at all its object goes before its containers do, whose kubelet may not even have heard
+ * of it.
+ */
+const minGraceSeconds = 1;
+
 /** Time that an inventory waits for the far cluster's first list. */
 const firstListMs = 10_000;
 
@@ -112,8 +118,9 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const farPod = known ?? (await this.#read(ref, signal));
     const { uid } = farPod.metadata ?? {};
     const name = nameOf(farPod);
+    const query = { gracePeriodSeconds: Math.max(minGraceSeconds, gracePeriodSeconds), preconditions: { uid } };
     try {
-      await client.delete(resources.pods, name, { gracePeriodSeconds, preconditions: { uid } }, { signal });
+      await client.delete(resources.pods, name, query, { signal });
     } catch (error) {
       if (isNotFound(error) && !isGoneObject(error, resources.pods, name.name)) throw notTheFarCluster(error);
       if (isNotFound(error)) this.#endings.settle(uid ?? "");
