@@ -39,6 +39,11 @@ export interface ReflectorOptions<T extends KubernetesObject> {
    */
   readonly metrics: Metrics;
   /**
+   * Changes a freshly parsed object in place before it is stored, such as removing what no reader of the store needs; metadata that identifies
+   * the object has to stay. Default: nothing is changed.
+   */
+  readonly compact?: ((object: T) => void) | undefined;
+  /**
    * Whether to freeze every object, so that a change of one throws. Default: `false`, because it costs as much as parsing the
    * objects. For tests and development.
    */
@@ -242,7 +247,7 @@ export class Reflector<T extends KubernetesObject> {
 
   /** Normalizes a freshly parsed object for the store, in place. */
   #prepare(object: T): void {
-    const { resource, content, freeze } = this.#options;
+    const { resource, content, freeze, compact } = this.#options;
     const { metadata } = object;
     if (!metadata?.uid || !metadata.resourceVersion)
       throw new DecodeError(`watch ${resource.plural}: an object without UID or resourceVersion`);
@@ -254,6 +259,7 @@ export class Reflector<T extends KubernetesObject> {
     }
     object.apiVersion ??= resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
     object.kind ??= resource.kind;
+    compact?.(object);
     if (freeze) deepFreeze(object);
   }
 

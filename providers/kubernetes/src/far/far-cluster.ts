@@ -47,7 +47,7 @@ export interface FarCluster {
   readonly isCurrent: boolean;
   /** Why the pods do not follow the far cluster; `undefined` if nothing is known to be wrong. */
   readonly failure: unknown;
-  /** Far pods of this home cluster, by far UID. */
+  /** Far pods of this home cluster, by far UID; of spec, labels and annotations only what `compactPod` keeps. */
   readonly pods: Store<Pod>;
   /** Far nodes; `undefined` if the rights do not allow to list them. Resolves when they are listed. */
   nodes(): Promise<Store<Node> | undefined>;

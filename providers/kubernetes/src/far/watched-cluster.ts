@@ -16,6 +16,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { ownerSelector, tagLabels, type FarOwner } from "../identity/tags.ts";
 import type { FarCluster, FarConnection } from "./far-cluster.ts";
+import { compactPod } from "./compact-pod.ts";
 import { OwnerObjects } from "./owner-objects.ts";
 import { PodIndex } from "./pod-index.ts";
 
@@ -57,7 +58,12 @@ export class WatchedCluster implements FarCluster {
     this.#options = options;
     const ofCluster = ownerSelector({ clusterId });
     const shared = { ...options, client: connection.client };
-    this.#podReflector = new Reflector({ ...shared, resource: resources.pods, query: { namespace, labelSelector: ofCluster } });
+    this.#podReflector = new Reflector({
+      ...shared,
+      resource: resources.pods,
+      query: { namespace, labelSelector: ofCluster },
+      compact: compactPod,
+    });
     this.#ownerReflector = new Reflector({
       ...shared,
       resource: resources.configMaps,

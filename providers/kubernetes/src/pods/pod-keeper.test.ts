@@ -261,9 +261,11 @@ test("a deletion gives the far pod the grace of the home pod, and a second one s
   const ending = await rig.client.get(resources.pods, name, { signal });
   await provider.deletePod(ref, { gracePeriodSeconds: 5 }, signal);
   const sooner = await rig.client.get(resources.pods, name, { signal });
+  // Without any grace the object would go before its containers have ended.
+  await provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
+  const last = await rig.client.get(resources.pods, name, { signal });
 
-  expect(ending.metadata?.deletionGracePeriodSeconds).toBe(30);
-  expect(sooner.metadata?.deletionGracePeriodSeconds).toBe(5);
+  expect([ending, sooner, last].map(({ metadata }) => metadata?.deletionGracePeriodSeconds)).toEqual([30, 5, 1]);
 });
 
 test("a usual pod costs one request to create it and one to delete it", async () => {

@@ -1,5 +1,5 @@
 import { podRef, type AttachIO, type Pod } from "@virtual-kubelet/core";
-import { resources, type Transport } from "@virtual-kubelet/kube-client";
+import { resources, type KubeClient, type Transport } from "@virtual-kubelet/kube-client";
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
 import { FakeHome } from "../test-support/fake-home.ts";
@@ -161,10 +161,19 @@ async function useEverything({ rig, home, node }: RightsRig): Promise<void> {
 
   home.removePod(pod);
   await provider.deletePod(ref, { gracePeriodSeconds: 0 }, signal);
+  await endFarPods(rig.client);
   await vi.waitFor(async () => {
     await rig.clock.advance(60_000);
     expect(await rig.client.list(resources.secrets, { labelSelector: "virtual-kubelet.io/node" }, { signal })).toMatchObject({ items: [] });
   });
+}
+
+/** Plays the far kubelet, which lets go of pods when their containers have ended. */
+async function endFarPods(client: KubeClient): Promise<void> {
+  for (const { metadata } of (await client.list(resources.pods, {}, { signal })).items) {
+    const name = { namespace: metadata?.namespace, name: metadata?.name ?? "" };
+    await client.delete(resources.pods, name, { gracePeriodSeconds: 0 }, { signal });
+  }
 }
 
 test("in one namespace every printed right is used, and no request is forbidden", async () => {
