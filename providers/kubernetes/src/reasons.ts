@@ -2,7 +2,14 @@ import type { ReasonCatalogue } from "@virtual-kubelet/core";
 import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
-export type KubernetesReason = NodeReason | "FarCopyFailed" | "FarEventsForbidden" | "FarPodDeleted" | "NotCarried" | "ServiceNotMirrored";
+export type KubernetesReason =
+  | NodeReason
+  | "FarCopyFailed"
+  | "FarEventsForbidden"
+  | "FarPodDeleted"
+  | "NotCarried"
+  | "ServiceNotMirrored"
+  | "Unschedulable";
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
@@ -34,5 +41,11 @@ export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, Reason
     meaning:
       "The other cluster does not have the Service as the setting `services` asks for: its name belongs to another Service there, rights are missing, or the other API server refuses it. On a node: no Service is mirrored.",
     remedy: "Do what the message says; the Service is mirrored as soon as nothing stands in the way.",
+  },
+  Unschedulable: {
+    on: ["podStatus"],
+    meaning: "The far cluster's scheduler has found no far node for the pod. The message is the scheduler's.",
+    remedy:
+      "Make room in the far cluster, or change what the pod requests. `scheduling` determines which far nodes the pod may use and which taints it tolerates.",
   },
 };
