@@ -26,6 +26,7 @@ import { podStatusOf, type StatusView } from "../status/pod-status.ts";
 import { farChangesOf } from "../translate/far-changes.ts";
 import { farPodOf } from "../translate/far-pod.ts";
 import { readFacts, readServiceFacts } from "../translate/translation-facts.ts";
+import { allowedPod } from "./allowed-pod.ts";
 import { creationError } from "./creation-error.ts";
 import { updateError } from "./update-error.ts";
 import { PodEndings } from "./pod-endings.ts";
@@ -99,7 +100,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     // The store may be older than the last update.
     const farPod = await this.#read(ref, signal);
     const facts = await readServiceFacts(resolved, this.#node, signal);
-    const { patches, carried } = farChangesOf(pod, farPod, facts, this.#node);
+    const allowed = allowedPod(pod, this.#node.config.policy ?? {});
+    const { patches, carried } = farChangesOf(allowed, farPod, facts, this.#node);
     if (carried) await this.#provide(ref, carried, resolved, signal);
     const name = nameOf(farPod);
     for (const { subresource, patch } of patches) {

@@ -55,6 +55,35 @@ test("labels, images, a debug container and resources reach the far pod", async 
   expect(spec?.ephemeralContainers).toMatchObject([{ name: "debug", image: "busybox" }]);
 });
 
+describe("a debug container that the policy does not allow", () => {
+  const debug = { image: "busybox", imagePullPolicy: "Always", terminationMessagePolicy: "File" } as const;
+  const changed = homePod(
+    {
+      ephemeralContainers: [
+        { ...debug, name: "owner", securityContext: { privileged: true } },
+        { ...debug, name: "debug", securityContext: { capabilities: { add: ["SYS_PTRACE"] } } },
+      ],
+    },
+    { labels: { tier: "front" } },
+  );
+
+  test("never reaches the far pod; the other changes do", async () => {
+    await update(changed);
+
+    const { metadata, spec } = await read();
+    expect(metadata?.labels).toMatchObject({ tier: "front" });
+    expect(spec?.ephemeralContainers).toMatchObject([{ name: "debug" }]);
+  });
+
+  test("reaches it with a policy that allows it", async () => {
+    await using open = await rig.open({ pods: [pod], config: { policy: { privileged: true } } });
+
+    await open.provider.updatePod(changed, resolverOf(), signal, changes);
+
+    expect((await read()).spec?.ephemeralContainers).toMatchObject([{ name: "owner" }, { name: "debug" }]);
+  });
+});
+
 test("an update that changes nothing writes nothing", async () => {
   const before = await read();
 
