@@ -6,6 +6,7 @@ export type KubernetesReason =
   | NodeReason
   | "FarCopyFailed"
   | "FarEventsForbidden"
+  | "FarNodeLost"
   | "FarPodDeleted"
   | "NotCarried"
   | "ServiceNotMirrored"
@@ -25,6 +26,11 @@ export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, Reason
     meaning:
       "The far cluster does not allow to read events, so that those of far pods are not shown at their home pods. Everything else works.",
     remedy: "Grant what `virtual-kubelet manifests far` prints, or set `events: false`. It is tried again every five minutes.",
+  },
+  FarNodeLost: {
+    on: ["podCondition"],
+    meaning: "The pod is not Ready, because the far node on which it runs does not answer. Services send it nothing.",
+    remedy: "`kubectl get nodes` in the far cluster. If the node stays away, the far cluster evicts the pod, which then has Failed here.",
   },
   FarPodDeleted: {
     on: ["podStatus"],

@@ -25,7 +25,8 @@ export interface ProviderPod {
  * provider can know. Conditions of types that the core does not own (readiness gates, for example) are passed on.
  *
  * A back end with kubelets of its own reports what they wrote: of a condition that the core derives with the same status, reason, message
- * and time are taken over (not of PodScheduled, which concerns this node). `hostIP` and `hostIPs` replace the node's addresses.
+ * and time are taken over (not of PodScheduled, which concerns this node). A pod of which it says that ContainersReady is True and Ready is
+ * False, for another reason than readiness gates, is not Ready: its machine does not answer. `hostIP` and `hostIPs` replace the node's addresses.
  * `resources` and `allocatedResources` of the pod keep their stored value when they are absent.
  */
 export interface ProviderPodStatus extends DeepReadonly<

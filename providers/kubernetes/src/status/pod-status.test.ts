@@ -86,6 +86,20 @@ test("conditions of kubelets, of controllers and of the far cluster's own softwa
   expect(statusOf({ conditions }).conditions).toEqual(conditions);
 });
 
+test("a pod whose far node does not answer is not ready, and says so", () => {
+  const conditions = [
+    { type: "ContainersReady", status: "True" },
+    { type: "Ready", status: "False" },
+  ];
+
+  expect(statusOf({ phase: "Running", conditions }).conditions).toContainEqual({
+    type: "Ready",
+    status: "False",
+    reason: "FarNodeLost",
+    message: expect.stringContaining("does not answer"),
+  });
+});
+
 describe("addresses", () => {
   const status = {
     podIP: "10.2.3.4",

@@ -1,6 +1,7 @@
 import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
 import type { NetworkConfig } from "../config/network.ts";
+import type { KubernetesReason } from "../reasons.ts";
 import type { AddressMap } from "./address-map.ts";
 import { everyContainer } from "./every-container.ts";
 
@@ -37,7 +38,7 @@ export function podStatusOf({ spec, status = {} }: DeepReadonly<Pod>, view: Stat
     ephemeralContainerStatuses,
     resources,
     allocatedResources,
-    conditions: conditionsOf(status.conditions ?? []),
+    conditions: conditionsOf({ spec, status }),
     endsWhenGone: true,
   };
 }
@@ -52,9 +53,17 @@ function podAddresses(
 }
 
 /** The far cluster counts generations of its own. */
-function conditionsOf(conditions: Conditions): Conditions {
+function conditionsOf({ spec, status }: DeepReadonly<Pod>): Conditions {
+  const conditions = status?.conditions ?? [];
+  const areContainersReady = conditions.some(({ type, status }) => type === "ContainersReady" && status === "True");
   return conditions.map(({ observedGeneration: _, type, ...rest }): DeepReadonly<PodCondition> => ({
     ...rest,
+    ...(type === "Ready" && rest.status === "False" && !rest.reason && areContainersReady && farNodeLost(spec?.nodeName)),
     type: type === "PodScheduled" ? farScheduledCondition : type,
   }));
+}
+
+/** The far node controller makes the pods of a node that does not answer unready, and gives no reason. */
+function farNodeLost(nodeName = ""): { readonly reason: KubernetesReason; readonly message: string } {
+  return { reason: "FarNodeLost", message: `the far node ${nodeName} does not answer, so that the pod may not run` };
 }

@@ -248,6 +248,20 @@ describe("what a kubelet behind the provider wrote of a condition", () => {
     });
   });
 
+  test("makes a pod not ready whose machine no longer answers, as its node controller leaves it", () => {
+    const lost = { type: "Ready", status: "False", reason: "NodeLost", message: "it does not answer" };
+    const containersReady = { type: "ContainersReady", status: "True" };
+
+    expect(verdict(conditions({ asserted: [lost, containersReady] }), "Ready")).toBe("False | NodeLost | it does not answer");
+    expect(verdict(conditions({ asserted: [lost, containersReady] }), "ContainersReady")).toBe("True");
+  });
+
+  test("of readiness gates, which others set there, does not count", () => {
+    const gates = { type: "Ready", status: "False", reason: "ReadinessGatesNotReady" };
+
+    expect(verdict(conditions({ asserted: [gates, { type: "ContainersReady", status: "True" }] }), "Ready")).toBe("True");
+  });
+
   test("without a reason leaves the derived one, and only its time counts", () => {
     const statuses = { a: runs, b: waits };
     const asserted = [{ type: "Ready", status: "False", lastTransitionTime: earlier }];

@@ -33,7 +33,7 @@ export function podConditions(input: PodConditionsInput): PodCondition[] {
   const verdicts: Readonly<Record<string, ConditionVerdict>> = {
     PodReadyToStartContainers: verdictOf(hasSandbox && !isTerminalPhase(phase)),
     Initialized: initializedVerdict(pod, statuses, phase),
-    Ready: readyVerdict(pod, containersReady, others),
+    Ready: readyVerdict(pod, containersReady, { others, asserted: input.asserted }),
     ContainersReady: containersReady,
     PodScheduled: verdictOf(true),
   };
@@ -132,14 +132,29 @@ function containersReadyVerdict(pod: DeepReadonly<Pod>, statuses: StatusByName, 
   return { status: "False", reason: "ContainersNotReady", message: `containers with unready status: ${nameList(unready)}` };
 }
 
-function readyVerdict(pod: DeepReadonly<Pod>, containersReady: ConditionVerdict, others: readonly PodCondition[]): ConditionVerdict {
+function readyVerdict(
+  pod: DeepReadonly<Pod>,
+  containersReady: ConditionVerdict,
+  { others, asserted }: Pick<PodConditionsInput, "asserted"> & { readonly others: readonly PodCondition[] },
+): ConditionVerdict {
   if (containersReady.status !== "True") return containersReady;
   const problems = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
     const gate = others.find(({ type }) => type === conditionType);
     if (!gate) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];
     return gate.status === "True" ? [] : [`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`];
   });
-  return problems.length === 0 ? { status: "True" } : { status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") };
+  if (problems.length > 0) return { status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") };
+  return { status: isWithoutNode(asserted) ? "False" : "True" };
+}
+
+/**
+ * Whether the provider says of a pod that its containers are ready and it is not. So a node controller behind the provider leaves the pods of
+ * a machine that no longer answers. Readiness gates are judged here.
+ * Source: MarkPodsNotReady in kubernetes v1.36.3 pkg/controller/util/node/controller_utils.go.
+ */
+function isWithoutNode(asserted: PodConditionsInput["asserted"]): boolean {
+  const [ready, containersReady] = ["Ready", "ContainersReady"].map((type) => asserted.findLast((condition) => condition.type === type));
+  return ready?.status === "False" && ready.reason !== "ReadinessGatesNotReady" && containersReady?.status === "True";
 }
 
 function isStarted(status: DeepReadonly<ContainerStatus> | undefined): boolean {
