@@ -3,7 +3,7 @@ import { podRef, type Provider } from "@virtual-kubelet/core";
 import { isConflict, isNotFound, isQuotaExceeded, isUnavailable } from "@virtual-kubelet/errdefs";
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { farPodName, ownerObjectName } from "../identity/names.ts";
+import { copyName, farPodName, ownerObjectName } from "../identity/names.ts";
 import { homePod, reportFar, resolverOf, startFarRig, type FarRig, type OpenedNode } from "../test-support/far-rig.ts";
 
 const owner = { clusterId: "home-1", nodeName: "far-1" };
@@ -102,6 +102,29 @@ describe("a far pod that somebody edits", () => {
     await patch({ metadata: { labels: far.metadata?.labels } });
 
     await vi.waitFor(async () => expect(await provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref }] }));
+  });
+
+  test("and that has lost our labels keeps its copies of config maps, also after a restart of the program", async () => {
+    const other = homePod(
+      { containers: [{ name: "main", image: "i", envFrom: [{ configMapRef: { name: "settings" } }] }] },
+      { name: "with-settings" },
+    );
+    const settings = { metadata: { namespace: "default", name: "settings", uid: "1", resourceVersion: "1" }, data: { a: "1" } };
+    const resolved = resolverOf({ configMap: () => Promise.resolve(settings) });
+    const options = { nodeName: "far-2", pods: [other], host: { resolvePod: () => resolved } };
+    const before = await rig.open(options);
+    await before.provider.createPod(other, resolved, signal);
+    await before[Symbol.asyncDispose]();
+    const unlabelled = { metadata: { labels: { "virtual-kubelet.io/cluster": null } } };
+    const farName = { namespace: "default", name: farPodName(owner, podRef(other)) };
+    await rig.client.patch(resources.pods, farName, { type: "merge", body: unlabelled }, { signal });
+    await using after = await rig.open(options);
+
+    await expect(after.provider.getPodStatus(podRef(other), signal)).rejects.toSatisfy(isConflict);
+    for (let second = 0; second < 600; second++) await clock.advance(1_000);
+
+    const copy = { namespace: "default", name: copyName({ ...owner, nodeName: "far-2" }, "ConfigMap", settings.metadata) };
+    expect(await rig.client.get(resources.configMaps, copy, { signal })).toMatchObject({ data: { a: "1" } });
   });
 
   test("or copies under another name with all its labels, is no second pod of ours", async () => {

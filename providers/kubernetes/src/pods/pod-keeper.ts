@@ -298,6 +298,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       throw error;
     }
     if (ownPodRef(farPod.metadata, owner)?.uid === ref.uid) return farPod;
+    // It may be ours without our tags, and mounts what it mounts.
+    this.#carrier.adopt(ref, farPod);
     throw new ConflictError(
       `the far pod ${name.namespace}/${name.name} has not the labels and annotations of pod ${ref.namespace}/${ref.name}, so that it is somebody else's; delete it`,
     );
