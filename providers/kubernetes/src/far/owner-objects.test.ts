@@ -77,6 +77,17 @@ test("an object of that name that is not ours is neither used nor changed", asyn
   expect((await read()).data).toEqual({ theirs: "yes" });
 });
 
+test("one that has lost its labels owns pods, so the advice is to label it again and not to delete it", async () => {
+  await objects.reference(owner, "default", false, signal);
+  const body = { metadata: { labels: { "virtual-kubelet.io/node": null } } };
+  await client.patch(resources.configMaps, { namespace: "default", name }, { type: "merge", body }, { signal });
+  isCurrent = false;
+
+  await expect(objects.reference(owner, "default", false, signal)).rejects.toThrow(
+    /give it the labels .*virtual-kubelet\.io\/node=far-1 .*Only if nothing has it as owner, delete it/,
+  );
+});
+
 test("one that is being deleted gets no more pods", async () => {
   const { labels, annotations } = ownerTags(owner);
   const metadata = { namespace: "default", name, labels, annotations, finalizers: ["example.com/wait"] };

@@ -109,9 +109,17 @@ function checked(object: ConfigMap, owner: FarOwner): ConfigMap {
   const name = `${metadata?.namespace}/${metadata?.name}`;
   if (metadata?.deletionTimestamp !== undefined)
     throw new ConflictError(`the far config map ${name}, which owns the node's pods, is being deleted; another follows when it is gone`);
+  const { labels, annotations } = newOwnerObject(owner, metadata?.namespace ?? "").metadata ?? {};
   throw new ConflictError(
-    `the far config map ${name} has not the labels of node ${owner.nodeName} of cluster ${owner.clusterId}, so that it is somebody else's; delete it`,
+    `the far config map ${name} is not known as the owner of what node ${owner.nodeName} of cluster ${owner.clusterId} has created: give it the labels ${textOf(labels)} and the annotations ${textOf(annotations)}. Only if nothing has it as owner, delete it, because what it owns is deleted, too`,
   );
+}
+
+/** Keys and values as `kubectl label` and `annotate` take them. */
+function textOf(values: Readonly<Record<string, string>> = {}): string {
+  return Object.entries(values)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(" ");
 }
 
 /** The reference for `ownerReferences`. */
