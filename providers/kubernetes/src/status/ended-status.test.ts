@@ -34,6 +34,15 @@ test("a pod that somebody deleted in the far cluster has Failed, and its contain
   expect(status.initContainerStatuses).toEqual(running.initContainerStatuses);
 });
 
+test("its containers have not ended before they started, although the far cluster's clock is ahead", () => {
+  const status = endedStatusOf(running, pod, Date.parse("2025-12-31T23:50:00Z"));
+
+  expect(status.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+    startedAt: "2026-01-01T00:00:00Z",
+    finishedAt: "2026-01-01T00:00:00Z",
+  });
+});
+
 test.each(["PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC"])(
   "a pod that Kubernetes ended there has its reason: %s",
   (reason) => {

@@ -51,6 +51,15 @@ function endedContainer(status: DeepReadonly<ContainerStatus>, message: string, 
   if (!running) return status;
   const { containerID } = status;
   const { startedAt } = running;
-  const terminated = { exitCode: 137, reason: "ContainerStatusUnknown", message, startedAt, finishedAt, containerID };
+  // The far cluster's clock may be ahead of this one.
+  const isAhead = startedAt !== undefined && Date.parse(startedAt) > Date.parse(finishedAt);
+  const terminated = {
+    exitCode: 137,
+    reason: "ContainerStatusUnknown",
+    message,
+    startedAt,
+    finishedAt: isAhead ? startedAt : finishedAt,
+    containerID,
+  };
   return { ...status, ready: false, started: false, state: { terminated } };
 }
