@@ -241,6 +241,23 @@ describe("while the far cluster cannot be watched", () => {
     await reported({ phase: "Failed", reason: "FarPodDeleted" });
   });
 
+  test("a pod that is created and at once replaced there, with all its labels, is followed", async () => {
+    await provider.getPods(signal);
+    const cut = cutOff();
+    await vi.waitFor(async () => expect(await provider.getPods(signal)).toMatchObject({ complete: false }));
+    await provider.createPod(pod, resolverOf(), signal);
+    const { metadata, spec } = await rig.client.get(resources.pods, name, { signal });
+    await remove();
+    const copied = { name: name.name, namespace: "default", labels: metadata?.labels, annotations: metadata?.annotations };
+    const replaced = await rig.client.create(resources.pods, { apiVersion: "v1", kind: "Pod", metadata: copied, spec }, { signal });
+    cut[Symbol.dispose]();
+    await later(60_000);
+
+    await reportFar(rig.client, replaced, running);
+
+    await reported({ phase: "Running" });
+  });
+
   test("a pod that is missing afterwards together with its owner object is kept for five minutes, because its cluster may have lost data", async () => {
     await run();
     const cut = cutOff();

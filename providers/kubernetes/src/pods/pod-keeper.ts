@@ -40,6 +40,12 @@ const minGraceSeconds = 1;
 /** Time that an inventory waits for the far cluster's first list. */
 const firstListMs = 10_000;
 
+/** A far pod that was created and that the watch has not shown yet. */
+interface UnseenPod {
+  readonly ref: PodRef;
+  readonly farUid: string | undefined;
+}
+
 /** Creates, finds, follows and deletes the far pods of one node. */
 export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposable {
   readonly #node: FarNode;
@@ -48,8 +54,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   readonly #endings: PodEndings;
   readonly #reader: ObjectReader<"pod">;
   readonly #abort = new AbortController();
-  /** Far pods that were created and that the watch has not shown yet, by home UID. */
-  readonly #unseen = new Map<string, { readonly ref: PodRef; readonly farUid: string | undefined }>();
+  /** By home UID. */
+  readonly #unseen = new Map<string, UnseenPod>();
   #report: (update: PodUpdate) => void = () => {};
   #subscription: Disposable | undefined;
   #confirming: Promise<void> | undefined;
@@ -155,7 +161,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       if (ref) pods.push(this.#describe(ref, farPod, this.#statusOf(farPod)));
     }
     for (const { ref, farPod, status } of this.#endings.all) pods.push(this.#describe(ref, farPod, status));
-    const unseen = await Promise.allSettled([...this.#unseen.values()].map(({ ref }) => this.#readUnseen(ref, signal)));
+    const unseen = await Promise.allSettled([...this.#unseen.values()].map((pod) => this.#readUnseen(pod, signal)));
     signal.throwIfAborted();
     const known = new Set(pods.map(({ ref }) => ref.uid));
     for (const result of unseen)
@@ -245,9 +251,12 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   }
 
   /** Reads a far pod that the watch has not shown yet; `undefined` if it is gone. */
-  async #readUnseen(ref: PodRef, signal: AbortSignal): Promise<ProviderPod | undefined> {
+  async #readUnseen({ ref, farUid }: UnseenPod, signal: AbortSignal): Promise<ProviderPod | undefined> {
     try {
-      return await this.getPod(ref, signal);
+      const farPod = await this.#look(ref, signal);
+      // Somebody has created it again, so that changes of this one count.
+      if (farPod.metadata?.uid !== farUid) this.#unseen.delete(ref.uid);
+      return this.#describe(ref, farPod, this.#statusOf(farPod));
     } catch (error) {
       if (!isNotFound(error)) throw error;
       this.#unseen.delete(ref.uid);
