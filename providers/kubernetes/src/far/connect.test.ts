@@ -64,6 +64,14 @@ test("KUBECONFIG, a service account and the home folder never lead anywhere", as
   );
 });
 
+test("a kubeconfig that is not there is named by its setting, not by the home cluster's flag", async () => {
+  const absent = join(folder, "absent");
+
+  await expect(connect({ kubeconfig: absent }, options)).rejects.toSatisfy(
+    (error) => isInvalidInput(error) && String(error).includes(`cluster.kubeconfig: there is no file ${absent}`),
+  );
+});
+
 test("a stream is read as it comes, and a refusal is an error as the client's", async () => {
   await using far = await connect({ kubeconfig }, options);
   const answer = await far.stream("/api/v1/namespaces/default", signal);

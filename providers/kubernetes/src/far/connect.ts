@@ -10,6 +10,7 @@ import {
   type Identity,
   type Metrics,
 } from "@virtual-kubelet/kube-client";
+import { existsSync } from "node:fs";
 import { Agent, type OutgoingHttpHeaders } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { callbackify } from "node:util";
@@ -37,6 +38,10 @@ export async function connect({ kubeconfig, context }: ConnectionConfig, { env, 
   if (kubeconfig === undefined)
     throw new InvalidInputError(
       "cluster.kubeconfig is not set, expected the kubeconfig of the cluster that runs the pods: set it, or the variable FAR_KUBECONFIG",
+    );
+  if (!existsSync(kubeconfig))
+    throw new InvalidInputError(
+      `cluster.kubeconfig: there is no file ${kubeconfig}, expected the kubeconfig of the cluster that runs the pods: correct it, or the variable FAR_KUBECONFIG`,
     );
   const credentials = await loadCredentials({ kubeconfig, context, env, clock });
   const transport = createHttpTransport({ credentials, pools: { quiet: streams } });
