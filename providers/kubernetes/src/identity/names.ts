@@ -1,5 +1,5 @@
 import type { PodRef } from "@virtual-kubelet/core";
-import { shortHash } from "./short-hash.ts";
+import { longHash, shortHash } from "./short-hash.ts";
 import type { FarOwner } from "./tags.ts";
 
 /** Longest name of a pod whose hostname can be its name. */
@@ -16,7 +16,7 @@ export function copyName(
   kind: "ConfigMap" | "Secret",
   home: { readonly namespace: string; readonly name: string },
 ): string {
-  return withHash(home.name, shortHash(clusterId, nodeName, kind, home.namespace, home.name));
+  return withHash(home.name, longHash(clusterId, nodeName, kind, home.namespace, home.name));
 }
 
 /** Name of the secret with what only this pod has: tokens and downward files. */
@@ -43,7 +43,7 @@ export function mirroredSliceName(
   scope: string,
   source: { readonly namespace: string; readonly name: string; readonly addressType: string },
 ): string {
-  return withHash(source.name, shortHash(scope, source.namespace, source.name, source.addressType));
+  return withHash(source.name, longHash(scope, source.namespace, source.name, source.addressType));
 }
 
 function withHash(name: string, hash: string): string {

@@ -21,7 +21,12 @@ const maxLabelName = 63;
 /** Returns the far key of a label; `undefined` if the label stays at home. */
 export function farLabelKey(key: string, { labels: { prefix = "", exclude } }: Pick<CarryConfig, "labels">): string | undefined {
   if (ownLabels.has(key) || placeLabels.includes(key) || matchesAny(exclude, key)) return undefined;
-  return prefix === "" ? key : `${prefix}${key.replace("/", "_").slice(0, maxLabelName)}`;
+  return prefix === ""
+    ? key
+    : `${prefix}${key
+        .replace("/", "_")
+        .slice(0, maxLabelName)
+        .replace(/[-_.]+$/, "")}`;
 }
 
 /** Whether the far pod gets the annotation. */

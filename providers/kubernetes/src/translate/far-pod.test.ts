@@ -39,6 +39,15 @@ function refusal(spec: Partial<PodSpec>, config: object = {}): unknown {
   }
 }
 
+test("a far pod of the home cluster is not sent on, so that a far cluster which is the home cluster makes no pods without end", () => {
+  const { labels, annotations } = translate(homePod()).pod.metadata ?? {};
+  const again = homePod({}, { labels, annotations });
+
+  expect(() => translate(again)).toThrow(/^metadata\.labels\['virtual-kubelet\.io\/cluster'\]: the pod is itself the far pod/);
+  const elsewhere = homePod({}, { labels: { ...labels, "virtual-kubelet.io/cluster": "other" }, annotations });
+  expect(translate(elsewhere).pod.metadata?.labels).toMatchObject({ "virtual-kubelet.io/cluster": "home" });
+});
+
 describe("the name", () => {
   test("is that of the home pod with a hash, in the far namespace", () => {
     const { pod } = translate(homePod());
@@ -127,6 +136,18 @@ describe("labels and annotations", () => {
       labels: ["app", "app.kubernetes.io/name"],
       annotations: ["team"],
       images: { main: "nginx:1" },
+    });
+  });
+
+  test("with a prefix stays a key when it is cut", () => {
+    const pod = homePod({}, { labels: { [`${"a".repeat(61)}.b/c`]: "1" } });
+
+    const { labels } = translate(pod, { carry: { labels: { prefix: "home.example.com/" } } }).pod.metadata ?? {};
+
+    expect(labels).toMatchObject({ [`home.example.com/${"a".repeat(61)}.b`]: "1" });
+    const cut = homePod({}, { labels: { [`${"a".repeat(62)}.b/c`]: "1" } });
+    expect(translate(cut, { carry: { labels: { prefix: "home.example.com/" } } }).pod.metadata?.labels).toMatchObject({
+      [`home.example.com/${"a".repeat(62)}`]: "1",
     });
   });
 

@@ -2,6 +2,7 @@ import { podRef } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { Carried } from "../carry/carried.ts";
 import { farPodName } from "../identity/names.ts";
+import { labelValue, tagAnnotations, tagLabels } from "../identity/tags.ts";
 import type { KubernetesReason } from "../reasons.ts";
 import { farTags } from "./far-metadata.ts";
 import { farEphemeralContainers, farSpec } from "./far-spec.ts";
@@ -35,6 +36,7 @@ export function farPodOf(pod: DeepReadonly<Pod>, facts: TranslationFacts, contex
   const scope = scopeOf(pod, facts, context);
   const spec = farSpec(scope);
   farEphemeralContainers(scope);
+  refuseFarPod(scope);
   scope.findings.throwRefused();
   const ref = podRef(pod);
   return {
@@ -61,6 +63,20 @@ export function carriedBy(pod: DeepReadonly<Pod>, context: TranslationContext): 
   farSpec(scope);
   farEphemeralContainers(scope);
   return scope.references.carried;
+}
+
+/**
+ * Refuses a pod that is itself the far pod of one of this home cluster: where the far cluster is the home cluster, a far pod that is scheduled to a
+ * virtual node would have another far pod, and so on without end.
+ */
+function refuseFarPod({ home: { metadata }, context, findings }: Scope): void {
+  const { clusterId } = context.owner;
+  if (metadata?.labels?.[tagLabels.cluster] !== labelValue(clusterId) || metadata.annotations?.[tagAnnotations.cluster] !== clusterId)
+    return;
+  findings.refuse(
+    `metadata.labels['${tagLabels.cluster}']`,
+    "the pod is itself the far pod of a pod of this cluster, and must not be sent on; if cluster.kubeconfig is that of the home cluster, set another, otherwise remove the label",
+  );
 }
 
 /** One event for all that is left out. */
