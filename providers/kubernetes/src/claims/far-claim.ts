@@ -1,6 +1,7 @@
 import type { VolumeWish } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, ObjectMeta, PersistentVolumeClaim } from "@virtual-kubelet/kube-client";
+import { ownValue } from "@virtual-kubelet/kubernetes";
 import type { FarNode } from "../far/far-node.ts";
 import { farClaimName } from "../identity/names.ts";
 import { isOwnedBy, ownerTags, tagAnnotations, type FarOwner } from "../identity/tags.ts";
@@ -26,7 +27,7 @@ export function newFarClaim(
       `StorageClass ${wish.storageClassName}: the parameters ${unknown.join(", ")} are not known, expected only ${classParameter}, a class of the far cluster`,
     );
   const { labels, annotations } = ownerTags(owner);
-  const storageClassName = config.claims.storageClasses[wish.storageClassName ?? ""] ?? parameters[classParameter];
+  const storageClassName = ownValue(config.claims.storageClasses, wish.storageClassName ?? "") ?? parameters[classParameter];
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
