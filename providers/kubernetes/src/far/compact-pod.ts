@@ -8,7 +8,8 @@ type AnyContainer = Pick<Container, "name" | "image" | "env" | "envFrom">;
 
 /**
  * Removes from a far pod what is only needed when it is changed, and then read anew: a third of its memory, and more for pods with probes,
- * affinity or long annotations. Tags, status, node and references to config maps and secrets stay.
+ * affinity or long annotations. Tags, status, node, restart policy and references to
+ * config maps and secrets stay.
  */
 export function compactPod(pod: Pod): void {
   const { metadata, spec } = pod;
@@ -17,9 +18,10 @@ export function compactPod(pod: Pod): void {
     metadata.annotations = only(annotations, metadata.annotations);
   }
   if (!spec) return;
-  const { nodeName, containers, initContainers, ephemeralContainers, volumes, imagePullSecrets } = spec;
+  const { nodeName, restartPolicy, containers, initContainers, ephemeralContainers, volumes, imagePullSecrets } = spec;
   pod.spec = {
     nodeName,
+    restartPolicy,
     containers: containers.map(compactContainer),
     ...(initContainers && { initContainers: initContainers.map(compactContainer) }),
     ...(ephemeralContainers && { ephemeralContainers: ephemeralContainers.map(compactContainer) }),

@@ -60,6 +60,15 @@ describe("a pod that somebody ends in the far cluster", () => {
     await expect(provider.getPodStatus(ref, signal)).rejects.toSatisfy(isNotFound);
   });
 
+  test("has Failed, although its containers ended with code 0 when they were told to", async () => {
+    const far = await run();
+    await reportFar(rig.client, far, { ...running, phase: "Succeeded" });
+
+    await remove();
+
+    await reported({ phase: "Failed", reason: "FarPodDeleted" });
+  });
+
   test("has the reason of its eviction", async () => {
     const far = await run();
     const conditions = [{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" }];
