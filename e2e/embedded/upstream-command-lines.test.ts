@@ -81,7 +81,7 @@ test.for(others)("$name: the error names the provider and those that exist", asy
 
   expect(program.code).toBe(exitCodes.config.code);
   expect(program.stderr).toContain(
-    `--provider: "${providerOf(line)}": expected a built-in provider (docker, kubernetes, mock, nomad, zun, `,
+    `--provider: "${providerOf(line)}": expected a built-in provider (docker, kubernetes, cluster, mock, nomad, zun, `,
   );
 });
 

@@ -32,4 +32,6 @@ export interface Provider
   removeVolume?: VolumeProvisioner["removeVolume"];
   /** Returns results of probes; see {@link PodMetricsProvider.getMetricsProbes}. */
   getMetricsProbes?: NonNullable<PodMetricsProvider["getMetricsProbes"]>;
+  /** Removes what the node as a whole owns at the back end; see {@link NodeProvider.removeNode}. */
+  removeNode?: NonNullable<NodeProvider["removeNode"]>;
 }

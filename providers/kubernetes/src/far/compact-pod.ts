@@ -7,8 +7,7 @@ const annotations = [tagAnnotations.cluster, tagAnnotations.node, tagAnnotations
 type AnyContainer = Pick<Container, "name" | "image" | "env" | "envFrom">;
 
 /**
- * Removes from a far pod what is only needed when it is changed, and then read anew: a third of its memory, and more for pods with probes,
- * affinity or long annotations. Tags, status, node, restart policy and references to
+ * Removes from a far pod what is only needed when it is changed, and then read anew. Tags, status, node, restart policy and references to
  * config maps and secrets stay.
  */
 export function compactPod(pod: Pod): void {
