@@ -140,7 +140,18 @@ async function startNode({ cluster, name, provider, config, directory }: NodeToS
   const configFile = join(directory, `${name}.json`);
   writeFileSync(configFile, JSON.stringify(config));
   const flags = ["--kubeconfig", cluster.kubeconfig.path, "--nodename", name, "--provider", provider, "--provider-config", configFile];
-  const more = ["--disable-taint", "--log-level", "warn", "--health-addr", "127.0.0.1:0", "--kubelet-port", String(await freePort())];
+  // A far node that looks like a virtual one gets no pods of the provider.
+  const labels = provider === "mock" ? ["--label", "type=machine"] : [];
+  const more = [
+    ...labels,
+    "--disable-taint",
+    "--log-level",
+    "warn",
+    "--health-addr",
+    "127.0.0.1:0",
+    "--kubelet-port",
+    String(await freePort()),
+  ];
   const log = openSync(join(directory, `${name}.log`), "a");
   const child: ChildProcess = spawn(process.execPath, [main, ...flags, ...more], { stdio: ["ignore", "ignore", log] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
