@@ -12,7 +12,7 @@ import type {
 import type { FarOwner } from "../identity/tags.ts";
 
 /**
- * The API server of the far cluster. {@link "../far/connect.ts"} opens it from a kubeconfig; callers of `kubernetesProvider` may bring their
+ * The API server of the far cluster. `connect.ts` opens it from a kubeconfig; callers of `kubernetesProvider` may bring their
  * own, for example with signed requests.
  */
 export interface FarConnection extends AsyncDisposable {
@@ -37,7 +37,7 @@ export interface FarConnection extends AsyncDisposable {
 
 /**
  * What all virtual nodes of one process that use a far cluster share. Its pods are those of the home cluster, found by label; a node
- * sees only its own, by {@link "../identity/tags.ts"!isOwnedBy}.
+ * sees only its own, by `isOwnedBy`.
  */
 export interface FarCluster {
   readonly connection: FarConnection;
