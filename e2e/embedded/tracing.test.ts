@@ -70,7 +70,7 @@ test("a pod's way is a trace: the call of the provider is a part of the pod's sy
 test("a collector that refuses is named once, and changes nothing for pods or the end", async () => {
   await using collector = await TraceCollector.start("refuse");
 
-  const { stderr } = await runPod(collector, { OTEL_BSP_SCHEDULE_DELAY: "50" });
+  const { stderr } = await runPod(collector, { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "1" });
 
   expect(collector.requests.length).toBeGreaterThan(1);
   expect(stderr.match(/traces cannot be sent/g)).toHaveLength(1);
