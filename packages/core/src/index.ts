@@ -76,6 +76,7 @@ export { expand } from "./env/expansion.ts";
 export { resolveFieldRef, type PodPlace } from "./env/field-ref.ts";
 export { changedParts } from "./pod/state/pod-changes.ts";
 export { computePhase, isTerminalPhase, type PodPhase, type StatusByName } from "./pod/status/pod-phase.ts";
+export { wasStarted } from "./pod/state/pod-state.ts";
 export {
   checkPolicy,
   policyVerdict,

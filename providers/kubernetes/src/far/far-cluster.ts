@@ -59,6 +59,8 @@ export interface FarCluster {
   podsOf(owner: FarOwner): Iterable<DeepReadonly<Pod>>;
   /** UID of the node's owner object in a far namespace; `undefined` if the far cluster says that there is none. */
   ownerUid(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Whether an owner object was created through this connection, so that everything older has had another, or none. */
+  isNewOwner(uid: string): boolean;
   /**
    * Creates the node's owner object in a far namespace if it is missing, and the namespace if that is configured.
    *

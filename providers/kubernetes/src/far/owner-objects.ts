@@ -27,6 +27,8 @@ export interface OwnerObjectsOptions {
 export class OwnerObjects {
   readonly #options: OwnerObjectsOptions;
   readonly #flights = new SingleFlight<DeepReadonly<ConfigMap>>();
+  /** UIDs of those that were created here. */
+  readonly #created = new Set<string>();
 
   constructor(options: OwnerObjectsOptions) {
     this.#options = options;
@@ -55,6 +57,11 @@ export class OwnerObjects {
     }
   }
 
+  /** Whether the owner object was created here, and not found. */
+  isNew(uid: string): boolean {
+    return this.#created.has(uid);
+  }
+
   async #ensure(owner: FarOwner, namespace: string, creates: boolean, signal: AbortSignal): Promise<DeepReadonly<ConfigMap>> {
     const { client } = this.#options;
     const name = ownerObjectName(owner);
@@ -64,14 +71,19 @@ export class OwnerObjects {
       if (!isGoneObject(error, resources.configMaps, name)) throw isNotFound(error) ? notTheFarCluster(error) : error;
     }
     const object = newOwnerObject(owner, namespace);
+    const create = async (): Promise<ConfigMap> => {
+      const created = await client.create(resources.configMaps, object, { signal });
+      this.#created.add(created.metadata?.uid ?? "");
+      return created;
+    };
     try {
-      return await client.create(resources.configMaps, object, { signal });
+      return await create();
     } catch (error) {
       if (isConflict(error)) return checked(await client.get(resources.configMaps, { namespace, name }, { signal }), owner);
       if (!creates || !isNotFound(error)) throw error;
     }
     await this.#createNamespace(namespace, owner, signal);
-    return client.create(resources.configMaps, object, { signal });
+    return create();
   }
 
   async #createNamespace(name: string, owner: FarOwner, signal: AbortSignal): Promise<void> {

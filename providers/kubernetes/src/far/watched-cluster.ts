@@ -121,6 +121,10 @@ export class WatchedCluster implements FarCluster {
     return this.#owners.uid(owner, farNamespace, signal);
   }
 
+  isNewOwner(uid: string): boolean {
+    return this.#owners.isNew(uid);
+  }
+
   ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference> {
     return this.#owners.reference(owner, farNamespace, this.#options.createsNamespaces, signal);
   }

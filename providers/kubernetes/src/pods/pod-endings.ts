@@ -1,8 +1,10 @@
-import type { PodRef, PodUpdate, ProviderPodStatus } from "@virtual-kubelet/core";
+import { wasStarted, type PodRef, type PodUpdate, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import { WorkQueue, type DeepReadonly, type Pod, type WorkResult } from "@virtual-kubelet/kube-client";
+import { readEndingCause, type EndingCause } from "../events/ending-cause.ts";
 import type { FarNode } from "../far/far-node.ts";
-import { endedStatusOf } from "../status/ended-status.ts";
+import { farPodName } from "../identity/names.ts";
+import { endedStatusOf, lastStatusOf } from "../status/ended-status.ts";
 
 /**
  * Time for which pods are kept that the far cluster lacks together with their owner object: another server may answer in its place, or it
@@ -14,10 +16,11 @@ const lookAgainMs = 15_000;
 /** Number of concurrent confirmations. */
 const concurrency = 8;
 
-/** A far pod that the watch no longer shows. */
+/** A far pod that the watch no longer shows, or has never shown. */
 interface MissingPod {
   readonly ref: PodRef;
-  readonly farPod: DeepReadonly<Pod>;
+  /** As last seen; `undefined` if it has been missing since the program started. */
+  readonly farPod: DeepReadonly<Pod> | undefined;
   /** Monotonic time since which it is missing. */
   readonly sinceMs: number;
   /** Whether its name, or the pod itself, is somebody else's now. */
@@ -37,12 +40,13 @@ export interface PodEndingsOptions {
 
 /**
  * Ends of far pods. A pod whose deletion was asked for is gone. A pod that somebody else ended keeps its last status, as Failed with the
- * reason, until it is deleted at home. A pod that is only missing, because a relist did not contain it or it lost its labels, is asked for.
+ * reason, until it is deleted at home. A pod that is only missing, because a relist did not contain it, it lost its labels, or the program was
+ * stopped when it ended, is asked for.
  */
 export class PodEndings {
   readonly #options: PodEndingsOptions;
-  /** UIDs of pods whose deletion was asked for. */
-  readonly #deleted = new Set<string>();
+  /** Pods whose deletion was asked for, by UID. */
+  readonly #deleted = new Map<string, PodRef>();
   readonly #ended = new Map<string, { readonly ref: PodRef; readonly farPod: DeepReadonly<Pod>; readonly status: ProviderPodStatus }>();
   readonly #missing = new Map<string, MissingPod>();
   /** Far UIDs of pods that were asked for and are gone, until the watch shows the same. */
@@ -89,10 +93,15 @@ export class PodEndings {
   }
 
   /** Its deletion is asked for. Returns whether somebody else had already ended it. */
-  delete({ uid }: PodRef): boolean {
-    if (this.#ended.delete(uid)) return true;
-    this.#deleted.add(uid);
-    return false;
+  delete(ref: PodRef): boolean {
+    this.#deleted.set(ref.uid, ref);
+    return this.#ended.delete(ref.uid);
+  }
+
+  /** Whether the pod is wanted at home and has run, so that somebody else has ended it if there is no far pod. */
+  hasRun(ref: PodRef): boolean {
+    const home = this.#wanted(ref);
+    return home !== undefined && !this.#deleted.has(ref.uid) && wasStarted(home);
   }
 
   /** A far pod is certainly gone, although the watch may still show it. */
@@ -110,20 +119,27 @@ export class PodEndings {
     if (!this.#settled.delete(farPod.metadata?.uid ?? "")) this.#end(ref, farPod);
   }
 
-  #end(ref: PodRef, farPod: DeepReadonly<Pod>): void {
-    const { onGone, report, statusOf } = this.#options;
+  /** @param cause - for a pod that was never seen */
+  #end(ref: PodRef, farPod: DeepReadonly<Pod> | undefined, cause?: EndingCause): void {
+    const { node, onGone, report, statusOf } = this.#options;
     this.found(ref.uid);
     onGone(ref);
-    if (this.#deleted.delete(ref.uid) || !this.#isWanted(ref)) return report({ ref, gone: true });
-    const status = endedStatusOf(statusOf(farPod), farPod, this.#options.node.host.clock.now());
+    const home = this.#wanted(ref);
+    if (this.#deleted.delete(ref.uid) || !home) return report({ ref, gone: true });
+    const last = farPod ?? { metadata: this.#farName(ref), spec: home.spec };
+    const status = endedStatusOf(farPod ? statusOf(farPod) : lastStatusOf(home), last, { ...cause, nowMs: node.host.clock.now() });
     // Of the object only the metadata is needed from now on.
-    this.#ended.set(ref.uid, { ref, farPod: { metadata: farPod.metadata }, status });
+    this.#ended.set(ref.uid, { ref, farPod: { metadata: last.metadata }, status });
     report({ ref, status });
   }
 
-  /** The watch, or an answer, no longer shows it, which may be wrong. */
-  missing(ref: PodRef, farPod: DeepReadonly<Pod>): void {
-    if (this.#settled.delete(farPod.metadata?.uid ?? "") || this.#missing.has(ref.uid)) return;
+  /**
+   * The watch, or an answer, no longer shows it, which may be wrong.
+   *
+   * @param farPod - as last seen; `undefined` if it has been missing since the program started
+   */
+  missing(ref: PodRef, farPod: DeepReadonly<Pod> | undefined): void {
+    if (this.#settled.delete(farPod?.metadata?.uid ?? "") || this.#missing.has(ref.uid)) return;
     this.#missing.set(ref.uid, { ref, farPod, sinceMs: this.#options.node.host.clock.monotonic(), isForeign: false });
     this.#queue.add(ref.uid);
   }
@@ -150,12 +166,12 @@ export class PodEndings {
         return { requeueAfterMs: lookAgainMs };
       }
     }
-    if (this.#missing.get(uid) !== missing) return;
-    const isSuspicious = !(await this.#hasOwner(farPod, signal)) && node.host.clock.monotonic() - sinceMs < suspicionMs;
+    const isSuspicious = !(await this.#hasOwner(missing, signal)) && node.host.clock.monotonic() - sinceMs < suspicionMs;
+    const cause = farPod || isSuspicious ? undefined : await readEndingCause(node, this.#farName(ref), signal);
     if (this.#missing.get(uid) !== missing) return;
     if (!isSuspicious || this.#deleted.has(uid)) {
-      this.settle(farPod.metadata?.uid ?? "");
-      return this.#end(ref, farPod);
+      if (farPod) this.settle(farPod.metadata?.uid ?? "");
+      return this.#end(ref, farPod, cause);
     }
     node.host.logger.warn(
       { pod: `${ref.namespace}/${ref.name}`, keptForMs: suspicionMs },
@@ -164,21 +180,30 @@ export class PodEndings {
     return { requeueAfterMs: lookAgainMs };
   }
 
-  /** Whether the object that owns the pod is still there. */
-  async #hasOwner({ metadata }: DeepReadonly<Pod>, signal: AbortSignal): Promise<boolean> {
+  /** Whether the object that owns the pod is still there: for a pod that was never seen, one that is older than this run of the program. */
+  async #hasOwner({ ref, farPod }: MissingPod, signal: AbortSignal): Promise<boolean> {
     const { far, owner } = this.#options.node;
-    const uid = metadata?.ownerReferences?.find(({ controller }) => controller)?.uid;
-    return uid !== undefined && (await far.ownerUid(owner, metadata?.namespace ?? "", signal)) === uid;
+    const uid = await far.ownerUid(owner, this.#farName(ref).namespace, signal);
+    if (uid === undefined) return false;
+    if (!farPod) return !far.isNewOwner(uid);
+    return farPod.metadata?.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) === true;
   }
 
-  #isWanted(ref: PodRef): boolean {
+  #farName(ref: PodRef): { readonly namespace: string; readonly name: string } {
+    const { owner, namespaces } = this.#options.node;
+    return { namespace: namespaces.toFar(ref.namespace), name: farPodName(owner, ref) };
+  }
+
+  /** The home pod, unless it is being deleted or gone. */
+  #wanted(ref: PodRef): DeepReadonly<Pod> | undefined {
     const home = this.#options.node.host.findPod(ref);
-    return home !== undefined && home.metadata?.deletionTimestamp === undefined;
+    return home?.metadata?.deletionTimestamp === undefined ? home : undefined;
   }
 
   /** Drops pods that are no longer at home. */
   #prune(): void {
     const { host } = this.#options.node;
     for (const [uid, { ref }] of this.#ended) if (!host.findPod(ref)) this.#ended.delete(uid);
+    for (const [uid, ref] of this.#deleted) if (!host.findPod(ref)) this.#deleted.delete(uid);
   }
 }

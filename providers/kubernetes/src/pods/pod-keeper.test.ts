@@ -1,5 +1,5 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
-import { podRef, type Provider } from "@virtual-kubelet/core";
+import { podRef, type Provider, type ProviderPodStatus } from "@virtual-kubelet/core";
 import { isConflict, isNotFound, isQuotaExceeded, isUnavailable } from "@virtual-kubelet/errdefs";
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -86,6 +86,117 @@ describe("a pod that somebody ends in the far cluster", () => {
     await remove();
 
     await vi.waitFor(() => expect(deleting.updates.at(-1)).toEqual({ ref, gone: true }));
+  });
+});
+
+describe("a pod that somebody ends in the far cluster while the program is stopped", () => {
+  const home: Pod = { ...pod, spec: { containers: [], ...pod.spec, restartPolicy: "Always" }, status: { ...running, podIP: "10.2.0.1" } };
+  const event = (reason: string, message: string, minute: number): Promise<unknown> =>
+    rig.client.create(
+      resources.events,
+      {
+        apiVersion: "v1",
+        kind: "Event",
+        metadata: { namespace: "default", name: `${name.name}.${minute}` },
+        involvedObject: { apiVersion: "v1", kind: "Pod", namespace: "default", name: name.name },
+        reason,
+        message,
+        type: "Normal",
+        lastTimestamp: `2026-01-01T00:0${minute}:00Z`,
+      },
+      { signal },
+    );
+
+  /** Starts the program again after the far pod was deleted. */
+  async function restart(pods: readonly Pod[] = [home], config: object = {}): Promise<OpenedNode> {
+    await run();
+    await node[Symbol.asyncDispose]();
+    await remove();
+    return await rig.open({ pods, config });
+  }
+
+  /** The status with which the pod ends, after the core has asked for it. */
+  async function ended({ provider: after, updates }: OpenedNode): Promise<ProviderPodStatus> {
+    await after.getPods(signal);
+    await expect(after.getPod(ref, signal)).rejects.toSatisfy(isUnavailable);
+    await vi.waitFor(() => expect(updates).toMatchObject([{ ref, status: {} }]));
+    return await after.getPodStatus(ref, signal);
+  }
+
+  test("has Failed, and is not created again, although it restarts its containers", async () => {
+    await using after = await restart();
+
+    const message = `the far pod default/${name.name} was deleted in the far cluster while its virtual node was away`;
+    expect(await ended(after)).toMatchObject({
+      phase: "Failed",
+      reason: "FarPodDeleted",
+      message,
+      podIP: "10.2.0.1",
+      containerStatuses: [{ name: "main", state: { terminated: { exitCode: 137, message } } }],
+      endsWhenGone: true,
+    });
+    expect(await after.provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Failed" } }] });
+    await expect(after.provider.deletePod(ref, { gracePeriodSeconds: 30 }, signal)).rejects.toSatisfy(isNotFound);
+    await expect(after.provider.getPodStatus(ref, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test.each([
+    ["Preempted", "Preempted by pod 1 on node n", "PreemptionByScheduler"],
+    ["TaintManagerEviction", "Marking for deletion Pod default/web", "DeletionByTaintManager"],
+    ["Evicted", "The node was low on resource: memory", "Evicted"],
+  ])("has the reason of its event %s", async (reason, words, expected) => {
+    await event("Started", "Started container main", 1);
+    await event(reason, words, 2);
+    await event("Killing", "Stopping container main", 3);
+    await using after = await restart();
+
+    expect(await ended(after)).toMatchObject({ reason: expected, message: expect.stringContaining(`${reason}: ${words}`) });
+  });
+
+  test("has its last event in the message if none says why", async () => {
+    await event("Killing", "Stopping container main", 2);
+    await event("TaintManagerEviction", "Cancelling deletion of Pod default/web", 1);
+    await using after = await restart();
+
+    const status = await ended(after);
+    expect(status).toMatchObject({ reason: "FarPodDeleted", message: expect.stringContaining("; its last event: Killing: Stopping") });
+  });
+
+  test("has the reason that the far cluster had given before", async () => {
+    const conditions = [{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" }];
+    await using after = await restart([{ ...home, status: { ...home.status, conditions } }]);
+
+    expect(await ended(after)).toMatchObject({ reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" });
+  });
+
+  test("has Failed, even if the far cluster does not allow to read events", async () => {
+    using _ = rig.server.faults.inject({ verb: "list", resource: "events" }, { kind: "status", status: 403 });
+    await using after = await restart();
+
+    expect(await ended(after)).toMatchObject({ phase: "Failed", reason: "FarPodDeleted" });
+  });
+
+  test("is created again if none of its containers had ever run", async () => {
+    await using after = await restart([pod]);
+
+    await expect(after.provider.getPod(ref, signal)).rejects.toSatisfy(isNotFound);
+  });
+
+  test("is kept for five minutes if the owner object is missing, too, even if another has been created", async () => {
+    await run();
+    await node[Symbol.asyncDispose]();
+    await remove();
+    await rig.client.delete(resources.configMaps, { namespace: "default", name: ownerObjectName(owner) }, {}, { signal });
+    await using after = await rig.open({ pods: [home] });
+    await after.provider.getPods(signal);
+    await after.provider.createPod(homePod({}, { name: "other" }), resolverOf(), signal);
+
+    await expect(after.provider.getPod(ref, signal)).rejects.toSatisfy(isUnavailable);
+    for (let second = 0; second < 120; second++) await clock.advance(1_000);
+    expect(after.updates.filter((update) => update.ref.uid === ref.uid)).toEqual([]);
+
+    for (let second = 0; second < 240; second++) await clock.advance(1_000);
+    await vi.waitFor(() => expect(after.updates.at(-1)).toMatchObject({ ref, status: { phase: "Failed" } }));
   });
 });
 

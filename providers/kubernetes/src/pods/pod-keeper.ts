@@ -287,7 +287,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       if (!isNotFound(error)) throw error;
       const { far, owner } = this.#node;
       const known = far.podOf(owner, ref.uid);
-      if (known && !this.#endings.isSettled(known.metadata?.uid ?? "")) this.#endings.missing(ref, known);
+      if (known ? !this.#endings.isSettled(known.metadata?.uid ?? "") : this.#endings.hasRun(ref)) this.#endings.missing(ref, known);
       if (!this.#endings.isOpen(ref.uid)) throw error;
       throw new UnavailableError(`pod ${ref.namespace}/${ref.name} is missing in the far cluster, and it is not clear yet why`, {
         cause: error,
@@ -321,7 +321,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   #statusOf(farPod: DeepReadonly<Pod>): ProviderPodStatus {
     const status = withReason(podStatusOf(farPod, this.#view));
     return status.phase === "Succeeded" && this.#isEndedByOthers(farPod)
-      ? endedStatusOf(status, farPod, this.#node.host.clock.now())
+      ? endedStatusOf(status, farPod, { nowMs: this.#node.host.clock.now() })
       : status;
   }
 

@@ -14,7 +14,7 @@ const running: ProviderPodStatus = {
 };
 
 test("a pod that somebody deleted in the far cluster has Failed, and its containers have ended", () => {
-  const status = endedStatusOf(running, pod, endedMs);
+  const status = endedStatusOf(running, pod, { nowMs: endedMs });
   const message = "the far pod vk/web-1 was deleted in the far cluster, and not by its virtual node";
 
   expect(status).toMatchObject({ phase: "Failed", reason: "FarPodDeleted", message, podIP: "10.2.0.1", endsWhenGone: true });
@@ -35,7 +35,7 @@ test("a pod that somebody deleted in the far cluster has Failed, and its contain
 });
 
 test("its containers have not ended before they started, although the far cluster's clock is ahead", () => {
-  const status = endedStatusOf(running, pod, Date.parse("2025-12-31T23:50:00Z"));
+  const status = endedStatusOf(running, pod, { nowMs: Date.parse("2025-12-31T23:50:00Z") });
 
   expect(status.containerStatuses?.[0]?.state?.terminated).toMatchObject({
     startedAt: "2026-01-01T00:00:00Z",
@@ -48,7 +48,7 @@ test.each(["PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintMan
   (reason) => {
     const conditions = [{ type: "DisruptionTarget", status: "True", reason, message: "for a more important pod" }];
 
-    expect(endedStatusOf({ ...running, conditions }, pod, endedMs)).toMatchObject({
+    expect(endedStatusOf({ ...running, conditions }, pod, { nowMs: endedMs })).toMatchObject({
       phase: "Failed",
       reason,
       message: "for a more important pod",
@@ -59,26 +59,26 @@ test.each(["PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintMan
 test("a disruption that was called off is no reason", () => {
   const conditions = [{ type: "DisruptionTarget", status: "False", reason: "PreemptionByScheduler" }];
 
-  expect(endedStatusOf({ ...running, conditions }, pod, endedMs).reason).toBe("FarPodDeleted");
+  expect(endedStatusOf({ ...running, conditions }, pod, { nowMs: endedMs }).reason).toBe("FarPodDeleted");
 });
 
 test("a container that never ran keeps waiting", () => {
   const waiting = { ...main, ready: false, state: { waiting: { reason: "ImagePullBackOff" } } };
 
-  expect(endedStatusOf({ phase: "Pending", containerStatuses: [waiting] }, pod, endedMs).containerStatuses).toEqual([waiting]);
+  expect(endedStatusOf({ phase: "Pending", containerStatuses: [waiting] }, pod, { nowMs: endedMs }).containerStatuses).toEqual([waiting]);
 });
 
 test.each(["Succeeded", "Failed"])("a pod that had ended before stays as it was: %s", (phase) => {
   const status = { ...running, phase, reason: "Evicted", message: "the node was low on memory" };
 
-  expect(endedStatusOf(status, pod, endedMs)).toEqual(status);
+  expect(endedStatusOf(status, pod, { nowMs: endedMs })).toEqual(status);
 });
 
 test("a pod that restarts its containers has Failed, although they ended with code 0 when they were told to", () => {
   const restarts = { ...pod, spec: { restartPolicy: "Always", containers: [] } };
   const completed = { ...main, ready: false, state: { terminated: { exitCode: 0, reason: "Completed" } } };
 
-  const status = endedStatusOf({ phase: "Succeeded", containerStatuses: [completed] }, restarts, endedMs);
+  const status = endedStatusOf({ phase: "Succeeded", containerStatuses: [completed] }, restarts, { nowMs: endedMs });
 
   expect(status).toMatchObject({ phase: "Failed", reason: "FarPodDeleted", containerStatuses: [completed] });
 });
