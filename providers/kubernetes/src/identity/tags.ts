@@ -28,6 +28,8 @@ export const tagAnnotations = {
   copyVersion: "virtual-kubelet.io/copy-version",
   /** Controller of the home pod: `ReplicaSet/web-5d4f`. */
   controller: "virtual-kubelet.io/home-controller",
+  /** On the far pod of a pod that is a far pod itself: ids of the home clusters before the last one, as JSON. */
+  earlierClusters: "virtual-kubelet.io/earlier-clusters",
   /** On a pod: which labels, annotations and images it has from home, as JSON. Others are not ours. */
   carried: "virtual-kubelet.io/carried",
 } as const;
@@ -63,6 +65,23 @@ export function homePodOf(metadata: DeepReadonly<ObjectMeta> | undefined): PodRe
   const uid = metadata?.labels?.[tagLabels.podUid];
   const [namespace, name, ...rest] = (metadata?.annotations?.[tagAnnotations.pod] ?? "").split("/");
   return uid && namespace && name && rest.length === 0 ? { namespace, name, uid } : undefined;
+}
+
+/** Ids of the home clusters that have sent a pod here, the first one first; empty for a pod that is no far pod. */
+export function homeClustersOf(metadata: DeepReadonly<ObjectMeta> | undefined): readonly string[] {
+  const last = metadata?.annotations?.[tagAnnotations.cluster];
+  if (last === undefined || metadata?.labels?.[tagLabels.cluster] !== labelValue(last)) return [];
+  return [...earlierClusters(metadata.annotations?.[tagAnnotations.earlierClusters]), last];
+}
+
+/** Ids in the value of the annotation; none if somebody has damaged it. */
+function earlierClusters(text = "[]"): readonly string[] {
+  try {
+    const ids: unknown = JSON.parse(text);
+    return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
+  } catch {
+    return [];
+  }
 }
 
 /** Label selector of all objects of one home cluster, or of one of its nodes. */

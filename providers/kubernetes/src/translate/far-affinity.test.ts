@@ -57,22 +57,34 @@ describe("affinity between pods is carried, and node affinity is not", () => {
   });
 });
 
-describe("a pod that tolerates every taint", () => {
-  const tolerations = [{ operator: "Exists" }];
+describe("a pod that may tolerate the taint of a virtual node of the far cluster", () => {
+  const any = { operator: "Exists" };
+  const own = { key: "example.com/clusters", operator: "Exists" };
+  const state = { key: "node.kubernetes.io/memory-pressure", operator: "Exists" };
+  const usual = { key: "virtual-kubelet.io/provider", operator: "Exists" };
+  const affinity = (tolerations: PodSpec["tolerations"], configured: object[] = []): PodSpec["affinity"] =>
+    translate({ tolerations }, { scheduling: { tolerations: configured } }).pod.spec?.affinity;
 
-  test("stays off the virtual nodes of the far cluster, so that no two clusters pass it to and fro", () => {
-    const keptOff = { matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }] };
+  test.each([[[any]], [[own]], [[usual, own]], [[state, any]]])(
+    "stays off them, so that no clusters pass it round and round: %j",
+    (tolerations) => {
+      const keptOff = { matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }] };
 
-    expect(translate({ tolerations }, one).pod.spec?.affinity).toEqual({
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [keptOff] } },
-    });
-    expect(translate({ tolerations: [{ key: "spot", operator: "Exists" }] }, one).pod.spec).not.toHaveProperty("affinity");
+      expect(affinity(tolerations)).toEqual({
+        nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [keptOff] } },
+      });
+    },
+  );
+
+  test("may use them if the configuration has the toleration, or one for their usual taint", () => {
+    expect(affinity([own], [own])).toBeUndefined();
+    expect(affinity([any, own], [usual])).toBeUndefined();
+    expect(affinity([own], [any])).toBeUndefined();
+    expect(affinity([any], [own])).toBeDefined();
   });
 
-  test("may use them if the configuration tolerates their taint", () => {
-    const config = { scheduling: { tolerations: [{ key: "virtual-kubelet.io/provider", operator: "Exists" }] } };
-
-    expect(translate({ tolerations }, config).pod.spec).not.toHaveProperty("affinity");
+  test("is none that tolerates only the taint of its own node, and the state of nodes", () => {
+    expect(affinity([usual, state])).toBeUndefined();
   });
 });
 

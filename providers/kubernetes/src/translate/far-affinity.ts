@@ -1,7 +1,9 @@
 import { providerTaintKey } from "@virtual-kubelet/core";
 import type { PodSpec } from "@virtual-kubelet/kube-client";
 import { labelValue, tagLabels } from "../identity/tags.ts";
+import { isAboutState } from "../node/far-nodes.ts";
 import { farLabelKey } from "./far-metadata.ts";
+import { virtualNodeTaints } from "./far-tolerations.ts";
 import type { Scope } from "./scope.ts";
 
 type Affinity = NonNullable<PodSpec["affinity"]>;
@@ -18,8 +20,8 @@ type Constraint = NonNullable<PodSpec["topologySpreadConstraints"]>[number];
 const namespaceNameLabel = "kubernetes.io/metadata.name";
 
 /**
- * Returns the far pod's affinity. That for nodes stays at home, because the virtual node has satisfied it; only a virtual node for a single
- * far node, and a pod for every node, have one. That between pods is for the pods of the far cluster, or left out.
+ * Returns the far pod's affinity. That for nodes stays at home, because the virtual node has satisfied it; only pods of a virtual node for
+ * a single far node, and pods with tolerations of their own, have one. That between pods is for the pods of the far cluster, or left out.
  */
 export function farAffinity(spec: PodSpec, scope: Scope): Affinity | undefined {
   const affinity = { ...farNodeAffinity(spec, scope), ...farAffinityOfPods(spec, scope) };
@@ -27,17 +29,18 @@ export function farAffinity(spec: PodSpec, scope: Scope): Affinity | undefined {
 }
 
 /**
- * Affinity to the only far node, if there is one: by the field, because a node can have any label. Otherwise, a pod that tolerates every taint
- * is kept off the virtual nodes of the far cluster, because two clusters that are each other's nodes could pass it to and fro without
- * end. A configuration that tolerates the taint of virtual nodes wants them.
+ * Affinity to the only far node, if there is one: by the field, because a node can have any label. Otherwise, a pod that may tolerate the taint of
+ * a virtual node of the far cluster is kept off those nodes, because clusters that are each other's nodes could pass it round and round. Any
+ * toleration may be one, because a node's taint can be chosen. A configuration that has the toleration, or tolerates the usual taint of virtual
+ * nodes, wants them.
  */
 function farNodeAffinity({ tolerations = [] }: PodSpec, { context: { config } }: Scope): Pick<Affinity, "nodeAffinity"> {
   const { farNode, tolerations: configured } = config.scheduling;
   if (farNode !== undefined) return requiredNodes({ matchFields: [{ key: "metadata.name", operator: "In", values: [farNode] }] });
-  const toleratesAll = tolerations.some(({ key = "", operator }) => key === "" && operator === "Exists");
-  const isWanted = configured.some(({ key }) => key === undefined || key === providerTaintKey);
-  if (!toleratesAll || isWanted) return {};
-  return requiredNodes({ matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }] });
+  const wanted = new Set(configured.map(({ key }) => key ?? ""));
+  if (wanted.has("") || wanted.has(providerTaintKey)) return {};
+  const mayTolerate = tolerations.some(({ key = "" }) => !virtualNodeTaints.includes(key) && !isAboutState({ key }) && !wanted.has(key));
+  return mayTolerate ? requiredNodes({ matchExpressions: [{ key: "type", operator: "NotIn", values: ["virtual-kubelet"] }] }) : {};
 }
 
 function requiredNodes(term: NodeSelectorTerm): Pick<Affinity, "nodeAffinity"> {

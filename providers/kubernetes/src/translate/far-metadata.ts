@@ -2,7 +2,7 @@ import { podRef } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { CarryConfig } from "../config/carry.ts";
 import { matchesAny } from "../config/pattern.ts";
-import { labelValue, ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
+import { homeClustersOf, labelValue, ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
 import { recordText } from "./carried-record.ts";
 import type { TranslationContext } from "./scope.ts";
 
@@ -43,6 +43,7 @@ export function farTags(
   const { labels, annotations, ownerReferences } = home.metadata ?? {};
   const tags = ownerTags(owner);
   const carried = { labels: carriedLabels(labels, config.carry), annotations: carriedAnnotations(annotations, config.carry) };
+  const earlier = homeClustersOf(home.metadata);
   const controller = ownerReferences?.find((reference) => reference.controller);
   return {
     labels: { ...carried.labels, ...tags.labels, [tagLabels.podUid]: uid, [tagLabels.namespace]: labelValue(namespace) },
@@ -50,6 +51,7 @@ export function farTags(
       ...carried.annotations,
       ...tags.annotations,
       [tagAnnotations.pod]: `${namespace}/${name}`,
+      ...(earlier.length > 0 && { [tagAnnotations.earlierClusters]: JSON.stringify(earlier) }),
       ...(controller && { [tagAnnotations.controller]: `${controller.kind}/${controller.name}` }),
       [tagAnnotations.carried]: recordText(home, carried),
     },

@@ -48,6 +48,36 @@ test("a far pod of the home cluster is not sent on, so that a far cluster which 
   expect(translate(elsewhere).pod.metadata?.labels).toMatchObject({ "virtual-kubelet.io/cluster": "home" });
 });
 
+test("a pod that has begun in the home cluster is not sent on when it comes back through other clusters", () => {
+  const translateIn = (clusterId: string, home: Pod): Pod => {
+    const context = contextOf();
+    return farPodOf(home, { claims: new Map() }, { ...context, owner: { ...context.owner, clusterId } }).pod;
+  };
+  const arrived = ({ metadata }: Pod): Pod => homePod({}, { labels: metadata?.labels, annotations: metadata?.annotations });
+
+  const inB = arrived(translateIn("a", homePod()));
+  const inC = arrived(translateIn("b", inB));
+  const inA = arrived(translateIn("c", inC));
+
+  expect(() => translateIn("a", inA)).toThrow(
+    /^metadata\.annotations\['virtual-kubelet\.io\/earlier-clusters'\]: the pod has begun in this/,
+  );
+  expect(() => translateIn("b", arrived(translateIn("c", inC)))).toThrow("the pod has begun in this cluster");
+  expect(translateIn("d", inA).metadata?.annotations).toMatchObject({ "virtual-kubelet.io/earlier-clusters": '["a","b","c"]' });
+  expect(translateIn("a", homePod()).metadata?.annotations).not.toHaveProperty("virtual-kubelet.io/earlier-clusters");
+});
+
+test("a damaged list of clusters names none", () => {
+  const { labels, annotations } = translate(homePod()).pod.metadata ?? {};
+  for (const damaged of ["{", "{}", "[1]"]) {
+    const other = {
+      labels: { ...labels, "virtual-kubelet.io/cluster": "other" },
+      annotations: { ...annotations, "virtual-kubelet.io/cluster": "other", "virtual-kubelet.io/earlier-clusters": damaged },
+    };
+    expect(translate(homePod({}, other)).pod.metadata?.annotations).toMatchObject({ "virtual-kubelet.io/earlier-clusters": '["other"]' });
+  }
+});
+
 describe("the name", () => {
   test("is that of the home pod with a hash, in the far namespace", () => {
     const { pod } = translate(homePod());

@@ -2,7 +2,7 @@ import { podRef } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { Carried } from "../carry/carried.ts";
 import { farPodName } from "../identity/names.ts";
-import { labelValue, tagAnnotations, tagLabels } from "../identity/tags.ts";
+import { homeClustersOf, tagAnnotations, tagLabels } from "../identity/tags.ts";
 import type { KubernetesReason } from "../reasons.ts";
 import { farTags } from "./far-metadata.ts";
 import { farEphemeralContainers, farSpec } from "./far-spec.ts";
@@ -66,16 +66,18 @@ export function carriedBy(pod: DeepReadonly<Pod>, context: TranslationContext): 
 }
 
 /**
- * Refuses a pod that is itself the far pod of one of this home cluster: where the far cluster is the home cluster, a far pod that is scheduled to a
- * virtual node would have another far pod, and so on without end.
+ * Refuses a pod that has begun in this home cluster as another pod, whose far pod it is, however many clusters it has come through. Where the far
+ * cluster is the home cluster, or clusters are each other's nodes, such a pod would have another far pod, and so on without end.
  */
 function refuseFarPod({ home: { metadata }, context, findings }: Scope): void {
-  const { clusterId } = context.owner;
-  if (metadata?.labels?.[tagLabels.cluster] !== labelValue(clusterId) || metadata.annotations?.[tagAnnotations.cluster] !== clusterId)
-    return;
+  const clusters = homeClustersOf(metadata);
+  if (!clusters.includes(context.owner.clusterId)) return;
+  const isLast = clusters.at(-1) === context.owner.clusterId;
   findings.refuse(
-    `metadata.labels['${tagLabels.cluster}']`,
-    "the pod is itself the far pod of a pod of this cluster, and must not be sent on; if cluster.kubeconfig is that of the home cluster, set another, otherwise remove the label",
+    isLast ? `metadata.labels['${tagLabels.cluster}']` : `metadata.annotations['${tagAnnotations.earlierClusters}']`,
+    isLast
+      ? "the pod is itself the far pod of a pod of this cluster, and must not be sent on; if cluster.kubeconfig is that of the home cluster, set another, otherwise remove the label"
+      : "the pod has begun in this cluster and has come back through others, and must not go round again; taint the virtual nodes of the clusters between, or give them the label type=virtual-kubelet",
   );
 }
 

@@ -5,8 +5,8 @@ import type { SchedulingConfig } from "../config/scheduling.ts";
 
 type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-/** Taints of the virtual node itself. */
-const virtualNodeTaints = [providerTaintKey, "virtual-kubelet.io/provider-unavailable"];
+/** Keys of the taints that virtual nodes have by default. */
+export const virtualNodeTaints: readonly string[] = [providerTaintKey, "virtual-kubelet.io/provider-unavailable"];
 
 /** Tolerations that the API server adds to each pod, and the far one again. */
 const defaultKeys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
