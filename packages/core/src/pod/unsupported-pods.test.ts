@@ -254,17 +254,72 @@ describe("a pod that asks for more than the provider's policy allows", () => {
     expect(rig.provider.given).toHaveLength(1);
   });
 
-  test("is told of when it asks later", async () => {
-    await using rig = await rigWith({}).start();
-    await rig.createPod("web");
-    const debug = { name: "debug", image: "busybox", securityContext: { privileged: true } };
+  describe("after its start", () => {
+    const debug = (name: string, isPrivileged: boolean) => ({ name, image: "busybox", securityContext: { privileged: isPrivileged } });
+    const notAllowed = (path: string, what: string): string =>
+      `Warning ProviderUpdateFailed: not allowed on this node: ${path} (${what} allows it); the policy is in the provider's configuration`;
+    const privileged = "all of the node; policy.privileged";
 
-    await rig.editPod("web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug] }));
-    await rig.settle(2_000);
+    /** The pods that the provider gets by updates, and what it is told of the pod before. */
+    function follow(rig: NodeRig): { readonly spec: unknown; readonly previous: unknown; readonly annotations: unknown }[] {
+      const updates: { spec: unknown; previous: unknown; annotations: unknown }[] = [];
+      rig.provider.onUpdate = (pod, _resolved, _signal, { previous }) =>
+        void updates.push({
+          spec: pod.spec?.ephemeralContainers?.map(({ name }) => name),
+          previous: previous?.spec?.ephemeralContainers?.map(({ name }) => name),
+          annotations: pod.metadata?.annotations,
+        });
+      return updates;
+    }
 
-    expect(rig.eventsOn("web").at(-1)).toBe(
-      "Warning ProviderUpdateFailed: not allowed on this node: spec.ephemeralContainers[0].securityContext.privileged (all of the node; policy.privileged allows it); the policy is in the provider's configuration",
-    );
+    test("is told so once, and no provider gets the container; later changes are passed", async () => {
+      await using rig = await rigWith({}).start();
+      const ref = await rig.createPod("web");
+      const updates = follow(rig);
+
+      await rig.editPod("web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug("root", true)] }));
+      await rig.settle(2_000);
+      expect(rig.eventsOn("web").at(-1)).toBe(notAllowed("spec.ephemeralContainers[0].securityContext.privileged", privileged));
+      await rig.editPod("web", (pod) => pod.spec?.ephemeralContainers?.push(debug("plain", false)));
+      await rig.settle(2_000);
+
+      expect(updates).toMatchObject([
+        { spec: [], previous: undefined },
+        { spec: ["plain"], previous: [] },
+      ]);
+      expect(rig.host?.findPod(ref)?.spec?.ephemeralContainers).toMatchObject([{ name: "plain" }]);
+      expect(rig.eventsOn("web").at(-1)).toBe("Normal ProviderUpdateSuccess: Update pod in provider successfully");
+      expect(rig.eventsOn("web").filter((event) => event.includes("not allowed"))).toHaveLength(1);
+    });
+
+    test("is created again without the container if the back end loses it", async () => {
+      await using rig = await rigWith({}).start();
+      const ref = await rig.createPod("web", { containers: [{ name: "app", image: "busybox" }], restartPolicy: "Always" });
+      await rig.editPod("web", (pod) => (pod.spec = { containers: [], ...pod.spec, ephemeralContainers: [debug("root", true)] }));
+      await rig.settle(2_000);
+
+      rig.provider.lose(ref);
+      await rig.settle(60_000);
+
+      expect(rig.provider.given.map(({ spec }) => spec?.ephemeralContainers)).toEqual([undefined, []]);
+    });
+
+    test("does not get an annotation to the provider that the policy refuses, and others do", async () => {
+      const key = "example.com/driver";
+      const definition = { policy: () => ({ annotations: { [key]: ["safe"] } }), policyAnnotations: [{ name: key }] };
+      await using rig = await new NodeRig({ capabilities, definition }).start();
+      const ref = await rig.createPod("web");
+      const updates = follow(rig);
+
+      await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, annotations: { [key]: "raw", team: "a" } }));
+      await rig.settle(2_000);
+      await rig.editPod("web", (pod) => (pod.metadata = { ...pod.metadata, annotations: { [key]: "safe", team: "a" } }));
+      await rig.settle(2_000);
+
+      expect(updates.map(({ annotations }) => annotations)).toEqual([{ team: "a" }, { [key]: "safe", team: "a" }]);
+      expect(rig.eventsOn("web")).toContain(notAllowed(`metadata.annotations['${key}']`, '"raw"; policy.annotations'));
+      expect(rig.host?.findPod(ref)?.metadata?.annotations).toEqual({ [key]: "safe", team: "a" });
+    });
   });
 });
 

@@ -199,7 +199,7 @@ export class NodeRig implements AsyncDisposable {
       },
       notifyPods: (listener) => provider.notifyPods(listener),
       createPod: (pod, resolved, signal) => provider.createPod(pod, resolved, signal),
-      updatePod: (pod, resolved, signal) => provider.updatePod(pod, resolved, signal),
+      updatePod: (pod, resolved, signal, given) => provider.updatePod(pod, resolved, signal, given),
       deletePod: (ref, options, signal) => provider.deletePod(ref, options, signal),
       getPod: (ref, signal) => provider.getPod(ref, signal),
       getPodStatus: (ref, signal) => provider.getPodStatus(ref, signal),

@@ -4,6 +4,7 @@ import { podRef, type PodRef } from "../provider/pod-ref.ts";
 import type {
   DeletePodOptions,
   Owner,
+  PodChanges,
   PodLifecycleHandler,
   PodNotifier,
   PodUpdate,
@@ -36,7 +37,7 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
   /** Runs before a pod is created; default: nothing. */
   onCreate: PodAction = () => {};
   /** Runs before a pod is updated; default: nothing. */
-  onUpdate: PodAction = () => {};
+  onUpdate: (...call: Parameters<PodLifecycleHandler["updatePod"]>) => void | Promise<void> = () => {};
   #listener: ((update: PodUpdate) => void) | undefined;
   readonly #scripts = new Map<ScriptedMethod, (ref: PodRef | undefined, signal: AbortSignal) => void | Promise<void>>();
   readonly #busy = new Set<string>();
@@ -82,8 +83,8 @@ export class ScriptedProvider implements PodLifecycleHandler, PodNotifier {
     if (this.reports) this.#listener?.({ ref, status });
   }
 
-  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    await this.#exclusive("updatePod", podRef(pod), signal, { act: () => this.onUpdate(pod, resolved, signal) });
+  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, changes: PodChanges): Promise<void> {
+    await this.#exclusive("updatePod", podRef(pod), signal, { act: () => this.onUpdate(pod, resolved, signal, changes) });
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {

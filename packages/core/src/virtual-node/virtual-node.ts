@@ -251,7 +251,7 @@ export class VirtualNode {
         store: reflector.store,
         sources,
         resolve,
-        given: (pod) => this.#given.of(pod).pod,
+        given: (pod) => this.#given.ofStarted(pod).pod,
         recorder,
       }),
     );

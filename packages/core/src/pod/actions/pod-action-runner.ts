@@ -25,7 +25,6 @@ import { isPodNotFound } from "../../provider-calls/not-found.ts";
 import { podSpan } from "../../provider-calls/pod-span.ts";
 import type { ProviderLimits } from "../../unsupported/provider-limits.ts";
 import type { ResolvedPod } from "../../provider/resolved-pod.ts";
-import { unsupportedChanges } from "../../unsupported/unsupported-changes.ts";
 import { mountWaitingReason } from "../../volumes/mount-error.ts";
 import { PodEvents, type PodEventsOptions } from "./pod-events.ts";
 import { confirmAgainMs, PodQuestions, type PodQuestionsOptions } from "./pod-questions.ts";
@@ -271,11 +270,12 @@ export class PodActionRunner {
     const startedMs = clock.monotonic();
     using _slow = clock.setTimer(slowStartMs + 1, () => this.#options.enqueueStatus(ref.uid));
     let failure: unknown;
-    let given = this.#given.of(pod);
+    const given = this.#given.of(pod);
+    let { paths: omitted } = given;
     const made = await this.#calls
       .call("start", ref.uid, { pod, signal, classify: classifyCreateError }, (inner) =>
         this.#given.tell(given, async (told) => {
-          given = told;
+          omitted = told.paths;
           await calls.createPod(told.pod, resolve(pod), ref, inner);
         }),
       )
@@ -292,8 +292,9 @@ export class PodActionRunner {
     }
     metrics.observe("kubelet_pod_worker_duration_seconds", (clock.monotonic() - startedMs) / 1000, { operation_type: "create" });
     metrics.count("kubelet_started_pods_total");
-    this.#events.warnOmitted(pod, given.paths);
+    this.#events.warnOmitted(pod, omitted);
     this.#events.normal(pod, "ProviderCreateSuccess", "Create pod in provider successfully");
+    this.#events.warnBeyond(this.#options.limits, pod, given.pod, given.asked);
     // A pod that is gone during its creation counts as a failed creation, so that the retry backs off.
     if (registry.get(ref.uid)?.backend.kind === "unknown")
       throw new UnavailableError(
@@ -342,11 +343,11 @@ export class PodActionRunner {
     const pod = this.#fitResize(state, desired);
     if (!pod) return;
     const { ref, backend } = state;
-    const { calls, limits, enqueue, providerName, resolve, registry, store } = this.#options;
+    const { calls, enqueue, limits, resolve, registry, store } = this.#options;
     const applied = lastGiven(backend);
-    const before = applied?.spec ? this.#given.of(applied) : undefined;
-    const changes = { previous: before?.pod, parts: changedParts(applied ?? {}, pod) };
-    const given = this.#given.of(pod);
+    const before = applied?.spec ? this.#given.ofStarted(applied) : undefined;
+    const given = this.#given.ofStarted(pod);
+    const changes = { previous: before?.pod, parts: changedParts(before?.pod ?? applied ?? {}, given.pod) };
     const classify = (error: unknown): FailureKind => {
       if (isPodNotFound(error)) return "doubted";
       if (waitingReasonOf(error)) return "failed";
@@ -366,9 +367,8 @@ export class PodActionRunner {
     }
     const omitted = before ? given.paths.filter((path) => !before.paths.includes(path)) : [];
     this.#events.warnOmitted(pod, omitted);
-    const unsupported = applied ? unsupportedChanges(before?.pod ?? applied, given.pod, { limits, providerName }) : [];
-    if (unsupported.length === 0) this.#events.normal(pod, "ProviderUpdateSuccess", "Update pod in provider successfully");
-    for (const message of unsupported) this.#events.warn(pod, "ProviderUpdateFailed", message);
+    const isBeyond = applied !== undefined && this.#events.warnBeyond(limits, pod, before?.asked ?? applied, given.asked);
+    if (!isBeyond) this.#events.normal(pod, "ProviderUpdateSuccess", "Update pod in provider successfully");
   }
 
   /** @returns the pod to pass to the provider now; `undefined` if there is no update to pass */

@@ -1,5 +1,7 @@
 import type { DeepReadonly, EventRecorder, Pod } from "@virtual-kubelet/kube-client";
 import { podRef } from "../../provider/pod-ref.ts";
+import type { ProviderLimits } from "../../unsupported/provider-limits.ts";
+import { unsupportedChanges } from "../../unsupported/unsupported-changes.ts";
 import type { Verdict } from "../state/pod-state.ts";
 import type { CoreReason } from "../../reasons/core-reasons.ts";
 
@@ -31,6 +33,13 @@ export class PodEvents {
     if (paths.length === 0) return;
     const message = `provider ${this.#options.providerName} does not support these fields, which are left out: ${paths.join(", ")}`;
     this.warn(pod, "UnsupportedIgnored", message);
+  }
+
+  /** Records what a change asks for beyond the provider's limits. @returns whether there is any such thing */
+  warnBeyond(limits: ProviderLimits, pod: DeepReadonly<Pod>, before: DeepReadonly<Pod>, after: DeepReadonly<Pod>): boolean {
+    const messages = unsupportedChanges(before, after, { limits, providerName: this.#options.providerName });
+    for (const message of messages) this.warn(pod, "ProviderUpdateFailed", message);
+    return messages.length > 0;
   }
 
   /** Records a verdict, whose reason may be the provider's own. */
