@@ -6,6 +6,7 @@ import type {
   DeletePodOptions,
   ExecResult,
   NodeDescription,
+  PodChanges,
   PodRef,
   PodUpdate,
   Provider,
@@ -86,8 +87,8 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     return this.#keeper.createPod(pod, resolved, signal);
   }
 
-  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    return this.#keeper.updatePod(pod, resolved, signal);
+  updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, changes: PodChanges): Promise<void> {
+    return this.#keeper.updatePod(pod, resolved, signal, changes);
   }
 
   deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {

@@ -492,6 +492,25 @@ describe("after a restart of the program", () => {
     expect((await rig.copy("Secret", "db"))?.data).toEqual({ password: base64("next") });
   });
 
+  test("what only a debug container refers to that is not in the far pod stays at home", async () => {
+    const config = { carry: { secrets: ["db", "registry"] } };
+    putAll();
+    rig.home.put("Secret", "keys", { type: "Opaque", data: { key: base64("secret") } });
+    const pod = appPod();
+    {
+      await using before = rig.open({ config });
+      await running(before, pod);
+    }
+    const debug = { name: "debug", image: "busybox", envFrom: [{ secretRef: { name: "keys" } }] };
+    rig.home.addPod({ ...pod, spec: { containers: [], ...pod.spec, ephemeralContainers: [debug] } });
+
+    await using _node = rig.open({ config });
+    await rig.pass(5 * minuteMs);
+
+    expect(await rig.copy("Secret", "db")).toBeDefined();
+    expect(await rig.copy("Secret", "keys")).toBeUndefined();
+  });
+
   test("what somebody changed in between is found within minutes", async () => {
     putAll();
     {

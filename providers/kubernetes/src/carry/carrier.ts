@@ -338,7 +338,8 @@ export class Carrier implements AsyncDisposable {
     if (pod.carried) return;
     // Far pods without a home pod are orphans, which core removes, or the home cluster's pods are not listed yet.
     if (!home) return { requeueAfterMs: unclearMs };
-    const carried = carriedBy(home, this.#node);
+    const ephemeral = new Set(farPod?.spec?.ephemeralContainers?.map(({ name }) => name));
+    const carried = carriedBy(home, this.#node, ephemeral);
     for (const key of this.#register(pod.ref, pod.farNamespace, carried)) this.#queue.add(key);
     this.#follow(pod.ref, carried);
     await this.#hold(pod.ref, carried, signal);

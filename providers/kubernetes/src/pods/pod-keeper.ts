@@ -3,6 +3,7 @@ import {
   ObjectReader,
   podRef,
   type DeletePodOptions,
+  type PodChanges,
   type PodLifecycleHandler,
   type PodNotifier,
   type PodRef,
@@ -12,7 +13,18 @@ import {
   type ProviderPodStatus,
   type ResolvedPod,
 } from "@virtual-kubelet/core";
-import { ConflictError, isConflict, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import {
+  ConflictError,
+  InvalidInputError,
+  isConflict,
+  isInvalidInput,
+  isNotFound,
+  isTerminal,
+  isUnsupported,
+  messageOf,
+  NotFoundError,
+  UnavailableError,
+} from "@virtual-kubelet/errdefs";
 import { isGoneObject, resources, type DeepReadonly, type OwnerReference, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
 import type { Carried } from "../carry/carried.ts";
 import type { Carrier } from "../carry/carrier.ts";
@@ -23,10 +35,12 @@ import { ownPodRef } from "../identity/own-pod.ts";
 import { addressMap } from "../status/address-map.ts";
 import { endedStatusOf, withReason } from "../status/ended-status.ts";
 import { podStatusOf, type StatusView } from "../status/pod-status.ts";
-import { farChangesOf } from "../translate/far-changes.ts";
+import { tagAnnotations } from "../identity/tags.ts";
+import type { KubernetesReason } from "../reasons.ts";
+import { farChangesOf, type FarPodPatch, type RefusedContainer } from "../translate/far-changes.ts";
+import { farTags } from "../translate/far-metadata.ts";
 import { farPodOf } from "../translate/far-pod.ts";
 import { readFacts, readServiceFacts } from "../translate/translation-facts.ts";
-import { allowedPod } from "./allowed-pod.ts";
 import { creationError } from "./creation-error.ts";
 import { updateError } from "./update-error.ts";
 import { PodEndings } from "./pod-endings.ts";
@@ -56,6 +70,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   readonly #abort = new AbortController();
   /** By home UID. */
   readonly #unseen = new Map<string, UnseenPod>();
+  /** Records that were sent and that the far pod has lost, by home UID. */
+  readonly #records = new Map<string, string>();
   #report: (update: PodUpdate) => void = () => {};
   #subscription: Disposable | undefined;
   #confirming: Promise<void> | undefined;
@@ -72,7 +88,10 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
       read: (ref, signal) => this.#read(ref, signal),
       statusOf: (farPod) => this.#statusOf(farPod),
       report: (update) => this.#report(update),
-      onGone: (ref) => carrier.release(ref),
+      onGone: (ref) => {
+        this.#records.delete(ref.uid);
+        carrier.release(ref);
+      },
     });
   }
 
@@ -91,8 +110,14 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     try {
       const ownerReference = await this.#provide(ref, carried, resolved, signal);
       const object: Pod = { ...farPod, metadata: { ...farPod.metadata, ownerReferences: [ownerReference] } };
-      const created = await far.connection.client.create(resources.pods, object, { signal, answer: "metadata", managedFields: "drop" });
-      this.#begin(ref, created.metadata?.uid);
+      const { metadata } = await far.connection.client.create(resources.pods, object, {
+        signal,
+        answer: "metadata",
+        managedFields: "drop",
+      });
+      if (!ownPodRef(metadata, owner)) await this.#refuseUntagged(metadata, signal);
+      this.#noteRecord(ref, object.metadata?.annotations?.[tagAnnotations.carried], metadata);
+      this.#begin(ref, metadata?.uid);
     } catch (error) {
       if (!isConflict(error)) throw creationError(error, namespace);
       await this.#adopt(ref, error, signal);
@@ -100,23 +125,38 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     for (const { reason, message } of notes) this.#node.host.recordEvent(ref, { type: "Warning", reason, message });
   }
 
-  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
-    const { client } = this.#node.far.connection;
+  /** Sends each change whatever becomes of the others. */
+  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, { previous }: PodChanges): Promise<void> {
     const ref = podRef(pod);
     // The store may be older than the last update.
-    const farPod = await this.#read(ref, signal);
+    const far = await this.#read(ref, signal);
     const facts = await readServiceFacts(resolved, this.#node, signal);
-    const allowed = allowedPod(pod, this.#node.config.policy ?? {});
-    const { patches, carried } = farChangesOf(allowed, farPod, facts, this.#node);
-    if (carried) await this.#provide(ref, carried, resolved, signal);
-    const name = nameOf(farPod);
-    for (const { subresource, patch } of patches) {
+    const record = this.#records.get(ref.uid) ?? (previous?.spec && farTags(previous, this.#node).annotations[tagAnnotations.carried]);
+    const changes = farChangesOf({ home: pod, far, record }, facts, this.#node);
+    const errors: unknown[] = [];
+    const attempt = async (send: () => Promise<unknown>): Promise<boolean> => {
       try {
-        await client.patch(resources.pods, name, patch, { signal, subresource, answer: "metadata", managedFields: "drop" });
+        await send();
+        return true;
       } catch (error) {
-        throw updateError(error, name.name, subresource);
+        signal.throwIfAborted();
+        errors.push(error);
+        return isRefusal(error);
       }
-    }
+    };
+    const isResized = await attempt(async () => changes.resize && (await this.#patch(far, changes.resize, signal)));
+    await attempt(async () => {
+      if (!changes.ephemeralContainers) return;
+      if (changes.carried) await this.#provide(ref, changes.carried, resolved, signal);
+      await this.#patch(far, changes.ephemeralContainers, signal);
+    });
+    const main = changes.main(isResized);
+    await attempt(async () => main && this.#noteRecord(ref, main.record, await this.#patch(far, main, signal)));
+    const failed = errors.find((error) => !isRefusal(error));
+    if (failed) throw failed;
+    for (const { name, fieldPath, message } of changes.refused)
+      if (!previous?.spec?.ephemeralContainers?.some((known) => known.name === name)) this.#tellRefused(ref, { name, fieldPath, message });
+    if (errors.length > 0) throw errors[0];
   }
 
   async deletePod(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
@@ -127,6 +167,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const { uid } = farPod.metadata ?? {};
     const name = nameOf(farPod);
     const query = { gracePeriodSeconds: Math.max(minGraceSeconds, gracePeriodSeconds), preconditions: { uid } };
+    this.#records.delete(ref.uid);
     try {
       await client.delete(resources.pods, name, query, { signal });
     } catch (error) {
@@ -223,6 +264,44 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const { clusterId, nodeName } = this.#node.owner;
     const why = `it has the label of node ${nodeName} of cluster ${clusterId}, but not the name, labels and annotations of one of its pods; delete it, or its labels that begin with virtual-kubelet.io/`;
     this.#reader.skip("pod", idOf(farPod), why);
+  }
+
+  /** Sends a patch of a far pod. @returns the metadata that the far pod has then */
+  async #patch(farPod: DeepReadonly<Pod>, { subresource, patch }: FarPodPatch, signal: AbortSignal): Promise<Pod["metadata"]> {
+    const { client } = this.#node.far.connection;
+    const name = nameOf(farPod);
+    try {
+      return (await client.patch(resources.pods, name, patch, { signal, subresource, answer: "metadata", managedFields: "drop" })).metadata;
+    } catch (error) {
+      throw updateError(error, name.name, subresource);
+    }
+  }
+
+  /** Remembers the record that was sent, if the far cluster has removed it. */
+  #noteRecord({ uid }: PodRef, record: string | undefined, stored: Pod["metadata"]): void {
+    if (record === undefined || stored?.annotations?.[tagAnnotations.carried] === record) this.#records.delete(uid);
+    else this.#records.set(uid, record);
+  }
+
+  #tellRefused(ref: PodRef, { name, fieldPath, message }: RefusedContainer): void {
+    const reason: KubernetesReason = "NotCarried";
+    const words = `the ephemeral container ${name} is left out: ${fieldPath}: ${message}`;
+    this.#node.host.recordEvent(ref, { type: "Warning", reason, message: words });
+  }
+
+  /**
+   * Deletes a far pod that was just created and has not the labels and annotations that it was created with: it would run, and nobody would
+   * follow it.
+   *
+   * @throws InvalidInputError always
+   */
+  async #refuseUntagged(metadata: Pod["metadata"], signal: AbortSignal): Promise<never> {
+    const { namespace, name = "", uid } = metadata ?? {};
+    const query = { gracePeriodSeconds: minGraceSeconds, preconditions: { uid } };
+    await this.#node.far.connection.client.delete(resources.pods, { namespace, name }, query, { signal });
+    throw new InvalidInputError(
+      `far cluster: its admission has changed the labels or annotations of the pod ${namespace}/${name} that begin with virtual-kubelet.io/, by which it is found; the far pod was deleted. Exempt them in the far cluster's policies`,
+    );
   }
 
   #begin(ref: PodRef, farUid: string | undefined): void {
@@ -332,6 +411,11 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     const home = ref && this.#node.host.findPod(ref);
     return home !== undefined && home.metadata?.deletionTimestamp === undefined;
   }
+}
+
+/** Whether an update that failed with the error is not tried again before the next change. */
+function isRefusal(error: unknown): boolean {
+  return isInvalidInput(error) || isUnsupported(error) || isTerminal(error);
 }
 
 function idOf({ metadata }: DeepReadonly<Pod>): string {

@@ -162,7 +162,7 @@ function openCarrier({
     async provide(pod) {
       const ref = podRef(pod);
       const farNamespace = namespaces.toFar(ref.namespace);
-      await carrier.provide({ ref, farNamespace, carried: carriedBy(pod, node), resolved: home.resolvePod(ref) }, signal);
+      await carrier.provide({ ref, farNamespace, carried: carriedBy(pod, node, new Set()), resolved: home.resolvePod(ref) }, signal);
     },
     async createFar(pod) {
       const owners = [await far.ownerReference(owner, namespaces.toFar(podRef(pod).namespace), signal)];

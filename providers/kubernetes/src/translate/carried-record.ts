@@ -1,44 +1,96 @@
-import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { z } from "zod";
-import { tagAnnotations } from "../identity/tags.ts";
+import type { SchedulingConfig } from "../config/scheduling.ts";
+import { shortHash } from "../identity/short-hash.ts";
+import { farTolerations } from "./far-tolerations.ts";
+
+type Resources = DeepReadonly<NonNullable<Container["resources"]>>;
 
 /**
- * What a far pod has from its home pod, kept in an annotation of the far pod. So a restart of the program knows which labels and annotations
- * may be removed, and that an image which differs was changed by the far cluster and not at home.
+ * What was sent of a home pod to the far cluster, kept in an annotation of the far pod. So it is known, also after a restart of the program, which
+ * differences between the two pods are changes at home, which have to be sent, and which were made in the far cluster, by its admission or by
+ * somebody, which stay.
  */
 export interface CarriedRecord {
-  /** Keys in the far pod. */
-  readonly labels: readonly string[];
-  readonly annotations: readonly string[];
-  /** Images at home by container. */
+  /** Hashes of the values by key in the far pod. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** By container. */
   readonly images: Readonly<Record<string, string>>;
+  /** Hashes by container, and under the empty name that of the pod's. `undefined`: it is not known which were sent. */
+  readonly resources?: Readonly<Record<string, string>> | undefined;
+  /** Hashes. */
+  readonly tolerations: readonly string[];
+  readonly activeDeadlineSeconds?: number | undefined;
 }
+
+const hashes = z.record(z.string(), z.string());
 
 const recordSchema: z.ZodType<CarriedRecord> = z.object({
-  labels: z.array(z.string()),
-  annotations: z.array(z.string()),
-  images: z.record(z.string(), z.string()),
+  labels: hashes,
+  annotations: hashes,
+  images: hashes,
+  resources: hashes.optional(),
+  tolerations: z.array(z.string()),
+  activeDeadlineSeconds: z.number().optional(),
 });
 
-/** Returns the record as the value of its annotation. */
-export function recordText(
-  home: DeepReadonly<Pod>,
-  carried: { readonly labels: Readonly<Record<string, string>>; readonly annotations: Readonly<Record<string, string>> },
-): string {
-  const { containers = [], initContainers = [] } = home.spec ?? {};
-  const record: CarriedRecord = {
-    labels: Object.keys(carried.labels).sort(),
-    annotations: Object.keys(carried.annotations).sort(),
-    images: Object.fromEntries([...initContainers, ...containers].map(({ name, image = "" }) => [name, image])),
+type Tags = Readonly<Record<"labels" | "annotations", Readonly<Record<string, string>>>>;
+
+/**
+ * Returns the record of a home pod.
+ *
+ * @param tags - labels and annotations of the far pod that may change
+ */
+export function recordOf({ spec }: DeepReadonly<Pod>, tags: Tags, scheduling: Pick<SchedulingConfig, "tolerations">): CarriedRecord {
+  const { containers = [], initContainers = [], resources, activeDeadlineSeconds, tolerations } = spec ?? {};
+  const all = [...initContainers, ...containers];
+  return {
+    labels: hashed(tags.labels),
+    annotations: hashed(tags.annotations),
+    images: Object.fromEntries(all.map(({ name, image = "" }) => [name, image])),
+    resources: Object.fromEntries(
+      [{ name: "", resources }, ...all].flatMap(({ name, resources: amounts }) =>
+        amounts?.requests || amounts?.limits ? [[name, resourcesHash(amounts)]] : [],
+      ),
+    ),
+    tolerations: (farTolerations(tolerations, scheduling) ?? []).map(tolerationHash),
+    activeDeadlineSeconds,
   };
-  return JSON.stringify(record);
 }
 
-/** Reads the record of a far pod; `undefined` if there is none, or somebody has damaged it. */
-export function readRecord({ metadata }: DeepReadonly<Pod>): CarriedRecord | undefined {
+/** Returns the record as the value of its annotation: the same text for the same record. */
+export function recordText({ labels, annotations, images, resources, tolerations, activeDeadlineSeconds }: CarriedRecord): string {
+  return JSON.stringify({ labels, annotations, images, resources, tolerations, activeDeadlineSeconds });
+}
+
+/** Hash of a value of a label or annotation. */
+export function valueHash(value: string): string {
+  return shortHash(value);
+}
+
+/** Hash of the amounts that home names. */
+export function resourcesHash({ requests = {}, limits = {} }: Resources = {}): string {
+  return shortHash(...[requests, limits].map((amounts) => JSON.stringify(sorted(amounts))));
+}
+
+export function tolerationHash(toleration: object): string {
+  return shortHash(JSON.stringify(sorted({ ...toleration })));
+}
+
+/** Reads the record in the value of its annotation; `undefined` if there is none, or somebody has damaged it. */
+export function readRecord(text: string | undefined): CarriedRecord | undefined {
   try {
-    return recordSchema.safeParse(JSON.parse(metadata?.annotations?.[tagAnnotations.carried] ?? "null")).data;
+    return recordSchema.safeParse(JSON.parse(text ?? "null")).data;
   } catch {
     return undefined;
   }
+}
+
+function hashed(values: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(sorted(values).map(([key, value]) => [key, valueHash(value)]));
+}
+
+function sorted<V>(map: Readonly<Record<string, V>>): readonly (readonly [string, V])[] {
+  return Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,5 +1,4 @@
 import { applyPatch } from "@virtual-kubelet/embedded-apiserver/patch";
-import { isUnsupported } from "@virtual-kubelet/errdefs";
 import { resources, type Pod, type PodSpec } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { copyName } from "../identity/names.ts";
@@ -15,13 +14,26 @@ function running(home: Pod): Pod {
   return { ...pod, metadata: { ...pod.metadata, uid: "far-uid" } };
 }
 
-function patchesOf(home: Pod, far: Pod): readonly FarPodPatch[] {
-  return farChangesOf(home, far, {}, context).patches;
+/** The patches, in the order in which they are sent. @param record - as last sent, if the far pod has lost it */
+function patchesOf(home: Pod, far: Pod, record?: string): readonly FarPodPatch[] {
+  const { resize, ephemeralContainers, main } = farChangesOf({ home, far, record }, {}, context);
+  return [resize, ephemeralContainers, main(true)].filter((patch) => patch !== undefined);
 }
 
 /** The far pod after the patches. */
-function patched(home: Pod, far: Pod): Pod {
-  return patchesOf(home, far).reduce((pod, { patch }) => applyPatch(pod, patch, resources.pods), far);
+function patched(home: Pod, far: Pod, record?: string): Pod {
+  return patchesOf(home, far, record).reduce((pod, { patch }) => applyPatch(pod, patch, resources.pods), far);
+}
+
+/** The far pod's record. */
+function recordIn(far: Pod): string | undefined {
+  return far.metadata?.annotations?.["virtual-kubelet.io/carried"];
+}
+
+/** The far pod without its record, as an admission leaves it that removes what it does not know. */
+function stripped(far: Pod): Pod {
+  const { "virtual-kubelet.io/carried": _record, ...annotations } = far.metadata?.annotations ?? {};
+  return edited(far, { metadata: { ...far.metadata, annotations } });
 }
 
 /** The far pod, changed by somebody in the far cluster. */
@@ -59,7 +71,7 @@ test("every patch names the far pod's UID, so that it never meets another pod", 
   };
   const patches = patchesOf(changed, running(home));
 
-  expect(patches.map(({ subresource }) => subresource)).toEqual([undefined, "ephemeralcontainers", "resize"]);
+  expect(patches.map(({ subresource }) => subresource)).toEqual(["resize", "ephemeralcontainers", undefined]);
   for (const { patch } of patches) expect(patch.body).toMatchObject({ metadata: { uid: "far-uid" } });
 });
 
@@ -87,11 +99,20 @@ describe("labels and annotations", () => {
     expect(patchesOf(changed, patched(changed, running(home)))).toEqual([]);
   });
 
-  test("that somebody has removed in the far cluster come back", () => {
+  test("that the far cluster has removed or changed stay so until home changes them", () => {
     const far = running(home);
     const { app: _app, ...labels } = far.metadata?.labels ?? {};
+    const edits = edited(far, { metadata: { ...far.metadata, labels: { ...labels, tier: "theirs" } } });
 
-    expect(patched(home, edited(far, { metadata: { ...far.metadata, labels } })).metadata?.labels).toMatchObject({ app: "web" });
+    expect(patchesOf(home, edits)).toEqual([]);
+    expect(patched(homePod(home.spec, { ...home.metadata, labels: { app: "web2", tier: "front" } }), edits).metadata?.labels).toMatchObject(
+      {
+        app: "web2",
+        tier: "theirs",
+      },
+    );
+    // It is theirs now, also when home has none any more.
+    expect(patched(homePod(home.spec, { ...home.metadata, labels: {} }), edits).metadata?.labels).toMatchObject({ tier: "theirs" });
   });
 
   test("are not removed if the record of ours is damaged", () => {
@@ -101,6 +122,51 @@ describe("labels and annotations", () => {
     });
 
     expect(patched(changed, broken).metadata?.labels).toMatchObject({ app: "web2", tier: "front" });
+  });
+});
+
+describe("a far pod that has lost its record", () => {
+  const far = running(home);
+  const mirrored = stripped(
+    edited(far, {
+      spec: {
+        containers: (far.spec?.containers ?? []).map((container) => ({
+          ...container,
+          image: `mirror.example.com/${container.image}`,
+          resources: { requests: { cpu: "4" } },
+        })),
+      },
+    }),
+  );
+
+  test("gets no patch if nothing has changed at home since what was last sent", () => {
+    expect(patchesOf(home, mirrored, recordIn(far))).toEqual([]);
+  });
+
+  test("gets what has changed at home since then, and nothing else", () => {
+    const changed = homePod(home.spec, { labels: { app: "web" }, annotations: { team: "a" } });
+
+    const [patch, ...others] = patchesOf(changed, mirrored, recordIn(far));
+    expect(patch?.patch.body).toEqual({
+      metadata: { uid: "far-uid", labels: { tier: null }, annotations: { "virtual-kubelet.io/carried": recordIn(running(changed)) } },
+    });
+    expect(others).toEqual([]);
+  });
+
+  test("gets whatever differs if nobody knows what was sent, but only once", () => {
+    const [resize, main] = patchesOf(home, mirrored);
+
+    expect(resize?.patch.body).toMatchObject({ spec: { containers: [{ name: "main", resources: { requests: { cpu: "1" } } }] } });
+    expect(main?.patch.body).toMatchObject({ spec: { containers: [{ image: "nginx:1" }, { image: "agent:1" }] } });
+    expect(patchesOf(home, mirrored, recordIn(patched(home, mirrored)))).toEqual([]);
+  });
+
+  test("and a record of ours in its place that is damaged is the same", () => {
+    const damaged = edited(mirrored, {
+      metadata: { ...mirrored.metadata, annotations: { ...mirrored.metadata?.annotations, "virtual-kubelet.io/carried": "[" } },
+    });
+
+    expect(patchesOf(home, damaged, recordIn(far))).toEqual([]);
   });
 });
 
@@ -141,6 +207,10 @@ describe("images", () => {
 });
 
 describe("tolerations", () => {
+  test("that the far cluster has removed are not added again", () => {
+    expect(patchesOf(home, edited(running(home), { spec: { tolerations: [] } }))).toEqual([]);
+  });
+
   test("that are new are added to those that the far pod has", () => {
     const far = running(home);
     const foreign = edited(far, { spec: { tolerations: [...(far.spec?.tolerations ?? []), { key: "far", operator: "Exists" }] } });
@@ -170,6 +240,12 @@ describe("tolerations", () => {
 });
 
 describe("the active deadline", () => {
+  test("that the far cluster has removed is not set again", () => {
+    const limited = homePod({ activeDeadlineSeconds: 60 });
+
+    expect(patchesOf(limited, edited(running(limited), { spec: { activeDeadlineSeconds: undefined } }))).toEqual([]);
+  });
+
   test.each([
     [undefined, 60, 60],
     [100, 60, 60],
@@ -194,31 +270,49 @@ describe("ephemeral containers", () => {
   );
 
   test("are added once, with all that the pod needs then", () => {
-    const { patches, carried } = farChangesOf(withDebug, running(home), {}, context);
+    const changes = farChangesOf({ home: withDebug, far: running(home) }, {}, context);
     const name = copyName(context.owner, "Secret", { namespace: "shop", name: "keys" });
 
-    expect(patches).toEqual([
-      {
-        subresource: "ephemeralcontainers",
-        patch: {
-          type: "strategic",
-          body: {
-            metadata: { uid: "far-uid" },
-            spec: {
-              ephemeralContainers: [{ name: "debug", image: "busybox", targetContainerName: "main", envFrom: [{ secretRef: { name } }] }],
-            },
+    expect(changes).toMatchObject({ resize: undefined, refused: [] });
+    expect(changes.main(true)).toBeUndefined();
+    expect(changes.ephemeralContainers).toEqual({
+      subresource: "ephemeralcontainers",
+      patch: {
+        type: "strategic",
+        body: {
+          metadata: { uid: "far-uid" },
+          spec: {
+            ephemeralContainers: [{ name: "debug", image: "busybox", targetContainerName: "main", envFrom: [{ secretRef: { name } }] }],
           },
         },
       },
-    ]);
-    expect(carried?.references.map((reference) => reference.name).sort()).toEqual(["conf", "keys"]);
-    expect(farChangesOf(withDebug, patched(withDebug, running(home)), {}, context)).toEqual({ patches: [], carried: undefined });
+    });
+    expect(changes.carried?.references.map((reference) => reference.name).sort()).toEqual(["conf", "keys"]);
+    const after = farChangesOf({ home: withDebug, far: patched(withDebug, running(home)) }, {}, context);
+    expect(after).toMatchObject({ ephemeralContainers: undefined, carried: undefined });
   });
 
-  test("that refer to an excluded secret are refused", () => {
-    const far = running(home);
+  test("that refer to an excluded secret are left out, with all that only they need; the others are added", () => {
+    const debug = { name: "plain", image: "busybox", envFrom: [{ configMapRef: { name: "env" } }] };
+    const both: Pod = {
+      ...withDebug,
+      spec: { ...withDebug.spec, containers: [], ephemeralContainers: [...(withDebug.spec?.ephemeralContainers ?? []), debug] },
+    };
+    const { ephemeralContainers, carried, refused } = farChangesOf(
+      { home: both, far: running(home) },
+      {},
+      contextOf({ carry: { secrets: [] } }),
+    );
 
-    expect(() => farChangesOf(withDebug, far, {}, contextOf({ carry: { secrets: [] } }))).toThrow(expect.toSatisfy(isUnsupported));
+    expect(ephemeralContainers?.patch.body).toMatchObject({ spec: { ephemeralContainers: [{ name: "plain" }] } });
+    expect(carried?.references.map((reference) => reference.name).sort()).toEqual(["conf", "env"]);
+    expect(refused).toMatchObject([
+      {
+        name: "debug",
+        fieldPath: "spec.ephemeralContainers[0].envFrom[0].secretRef.name",
+        message: expect.stringContaining("shop/keys stays"),
+      },
+    ]);
   });
 });
 
@@ -236,22 +330,46 @@ describe("resources", () => {
     );
 
   test("that changed are a resize of their container", () => {
-    expect(patchesOf(withCpu("1500m", "2"), running(home))).toEqual([
-      {
-        subresource: "resize",
-        patch: {
-          type: "strategic",
-          body: {
-            metadata: { uid: "far-uid" },
-            spec: { containers: [{ name: "main", resources: { requests: { cpu: "1500m" }, limits: { cpu: "2" } } }] },
-          },
+    expect(patchesOf(withCpu("1500m", "2"), running(home))[0]).toEqual({
+      subresource: "resize",
+      patch: {
+        type: "strategic",
+        body: {
+          metadata: { uid: "far-uid" },
+          spec: { containers: [{ name: "main", resources: { requests: { cpu: "1500m" }, limits: { cpu: "2" } } }] },
         },
       },
-    ]);
+    });
+  });
+
+  test("that the far cluster has changed stay so until home changes them", () => {
+    const far = running(home);
+    const scaled = edited(far, {
+      spec: {
+        containers: (far.spec?.containers ?? []).map((container) => ({
+          ...container,
+          ...(container.name === "main" && { resources: { requests: { cpu: "3" }, limits: { cpu: "4" } } }),
+        })),
+      },
+    });
+
+    expect(patchesOf(home, scaled)).toEqual([]);
+    const [resize] = patchesOf(withCpu("2", "2"), scaled);
+    expect(resize?.patch.body).toMatchObject({ spec: { containers: [{ name: "main", resources: { requests: { cpu: "2" } } }] } });
+  });
+
+  test("that were not sent are not recorded as sent", () => {
+    const far = running(home);
+    const larger = homePod(withCpu("2", "2").spec, { ...home.metadata, labels: { app: "web2" } });
+    const main = farChangesOf({ home: larger, far }, {}, context).main(false);
+    const after = main ? applyPatch(far, main.patch, resources.pods) : far;
+
+    expect(after.metadata?.labels).toMatchObject({ app: "web2" });
+    expect(patchesOf(larger, after)).toMatchObject([{ subresource: "resize" }, { patch: { body: { metadata: {} } } }]);
   });
 
   test("that are written in another way are the same", () => {
-    expect(patchesOf(withCpu("1000m", "2000m"), running(home))).toEqual([]);
+    expect(farChangesOf({ home: withCpu("1000m", "2000m"), far: running(home) }, {}, context).resize).toBeUndefined();
   });
 
   test("that only the far cluster has are its defaults", () => {

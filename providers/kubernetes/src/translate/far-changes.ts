@@ -2,12 +2,15 @@ import type { Container, DeepReadonly, Patch, Pod, PodSpec } from "@virtual-kube
 import { compareQuantities, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { isDeepStrictEqual } from "node:util";
 import type { Carried } from "../carry/carried.ts";
-import { readRecord, type CarriedRecord } from "./carried-record.ts";
-import { farTags } from "./far-metadata.ts";
+import type { SchedulingConfig } from "../config/scheduling.ts";
+import { tagAnnotations } from "../identity/tags.ts";
+import { readRecord, recordOf, recordText, resourcesHash, tolerationHash, valueHash, type CarriedRecord } from "./carried-record.ts";
+import { changingTags } from "./far-metadata.ts";
 import { carriedBy, scopeOf } from "./far-pod.ts";
-import { farEphemeralContainers } from "./far-spec.ts";
+import { farEphemeralContainer } from "./far-container.ts";
 import { farTolerations } from "./far-tolerations.ts";
-import type { TranslationContext, TranslationFacts } from "./scope.ts";
+import type { FieldNote } from "./findings.ts";
+import type { EphemeralContainer, TranslationContext, TranslationFacts } from "./scope.ts";
 
 type Resources = NonNullable<Container["resources"]>;
 
@@ -18,92 +21,165 @@ export interface FarPodPatch {
   readonly patch: Patch;
 }
 
-/** What a running far pod lacks of its home pod. */
+/** A patch of the far pod itself. */
+interface MainPatch extends FarPodPatch {
+  /** The record that it sets. */
+  readonly record: string;
+}
+
+/** What a running far pod lacks of its home pod. Each patch can be sent whatever became of the others. */
 export interface FarChanges {
-  /** In the order in which to send them; empty if the far pod is up to date. */
-  readonly patches: readonly FarPodPatch[];
-  /** Everything that the pod needs, if new ephemeral containers add to it. It has to be there before the patches are sent. */
+  readonly resize: FarPodPatch | undefined;
+  readonly ephemeralContainers: FarPodPatch | undefined;
+  /** Everything that the pod needs, if new ephemeral containers add to it. It has to be there before their patch is sent. */
   readonly carried: Carried | undefined;
+  /** Ephemeral containers that are left out, because they refer to excluded objects. */
+  readonly refused: readonly RefusedContainer[];
+  /**
+   * Changes of the pod itself, with the record of what is sent.
+   *
+   * @param isResized - whether the resize, if there is one, has been sent and is not to be tried again
+   */
+  main(isResized: boolean): MainPatch | undefined;
+}
+
+/** An ephemeral container that does not travel. */
+export interface RefusedContainer extends FieldNote {
+  readonly name: string;
+}
+
+/** What {@link farChangesOf} compares. */
+export interface ComparedPods {
+  readonly home: DeepReadonly<Pod>;
+  readonly far: DeepReadonly<Pod>;
+  /** The record as last sent, for a far pod that has lost it. Default: it is not known. */
+  readonly record?: string | undefined;
 }
 
 /**
- * Compares a far pod as it is with its home pod. Only what the pod has from home is compared: labels and annotations that somebody added
- * in the far cluster stay, as do images that its admission has replaced. The answer depends on the two pods alone, so a restart of the
- * program loses no change, and repeats none.
- *
- * @throws UnsupportedError for a new ephemeral container that refers to an excluded object
+ * Compares a far pod as it is with its home pod. Only what home has changed since it was last sent is a change: whatever the far cluster's admission
+ * made of it, or somebody there, stays until then. The answer depends on the pods and the record alone, so a restart of the program loses no
+ * change, and repeats none. Without any record, everything that differs is a change.
  */
 export function farChangesOf(
-  home: DeepReadonly<Pod>,
-  far: DeepReadonly<Pod>,
+  { home, far, record: sent }: ComparedPods,
   facts: Pick<TranslationFacts, "serviceVariables">,
   context: TranslationContext,
 ): FarChanges {
-  const scope = scopeOf(home, { claims: new Map(), ...facts }, context);
-  const known = new Set(far.spec?.ephemeralContainers?.map(({ name }) => name));
-  const added = farEphemeralContainers(scope).filter(({ name }) => !known.has(name));
-  if (added.length > 0) scope.findings.throwRefused();
+  const known = [far.metadata?.annotations?.[tagAnnotations.carried], sent].find((text) => readRecord(text) !== undefined);
+  const record = readRecord(known);
   const uid = far.metadata?.uid;
   const patchOf = (body: { readonly metadata?: object; readonly spec?: object }): Patch => ({
     type: "strategic",
     // Another pod of this name is a conflict.
     body: { ...body, metadata: { ...body.metadata, ...(uid !== undefined && { uid }) } },
   });
-  const main = mainChanges(home, far, context);
-  const resized = resourceChanges(scope.spec, far.spec);
+  const { added, refused } = newEphemeralContainers(home, far, facts, context);
+  const resized = resourceChanges(home.spec, far.spec, record?.resources);
   return {
-    patches: [
-      ...(main ? [{ patch: patchOf(main) }] : []),
-      ...(added.length > 0
-        ? [{ subresource: "ephemeralcontainers" as const, patch: patchOf({ spec: { ephemeralContainers: added } }) }]
-        : []),
-      ...(resized ? [{ subresource: "resize" as const, patch: patchOf({ spec: resized }) }] : []),
-    ],
-    carried: added.length > 0 ? carriedBy(home, context) : undefined,
+    resize: resized && { subresource: "resize", patch: patchOf({ spec: resized }) },
+    ephemeralContainers:
+      added.length > 0 ? { subresource: "ephemeralcontainers", patch: patchOf({ spec: { ephemeralContainers: added } }) } : undefined,
+    carried:
+      added.length > 0 ? carriedBy(home, context, new Set([...namesOf(far.spec?.ephemeralContainers), ...namesOf(added)])) : undefined,
+    refused,
+    main(isResized) {
+      const change = mainChanges({ home, far, record }, context);
+      const text = recordText(recordToSend({ home, record, isResized }, context));
+      if (!change && text === known) return undefined;
+      const annotations = { ...change?.metadata?.annotations, [tagAnnotations.carried]: text };
+      return { patch: patchOf({ ...change, metadata: { ...change?.metadata, annotations } }), record: text };
+    },
   };
 }
 
-/** Changes of the pod itself: labels, annotations, images, tolerations, deadline. */
-function mainChanges(
+/** The record after the patches. Resources that were not sent are not in it, so that they are sent later. */
+function recordToSend(
+  {
+    home,
+    record,
+    isResized,
+  }: { readonly home: DeepReadonly<Pod>; readonly record: CarriedRecord | undefined; readonly isResized: boolean },
+  context: TranslationContext,
+): CarriedRecord {
+  const complete = recordOf(home, changingTags(home, context), context.config.scheduling);
+  return isResized ? complete : { ...complete, resources: record?.resources };
+}
+
+function namesOf(containers: readonly { readonly name: string }[] = []): readonly string[] {
+  return containers.map(({ name }) => name);
+}
+
+/** Returns the ephemeral containers that the far pod lacks, and those of them that do not travel. */
+function newEphemeralContainers(
   home: DeepReadonly<Pod>,
   far: DeepReadonly<Pod>,
+  facts: Pick<TranslationFacts, "serviceVariables">,
   context: TranslationContext,
-): { readonly metadata?: object; readonly spec?: object } | undefined {
-  const record = readRecord(far);
-  const tags = farTags(home, context);
+): { readonly added: readonly EphemeralContainer[]; readonly refused: readonly RefusedContainer[] } {
+  const known = namesOf(far.spec?.ephemeralContainers);
+  const added: EphemeralContainer[] = [];
+  const refused: RefusedContainer[] = [];
+  for (const [index, { name }] of (home.spec?.ephemeralContainers ?? []).entries()) {
+    if (known.includes(name)) continue;
+    const scope = scopeOf(home, { claims: new Map(), ...facts }, context);
+    const container = scope.spec.ephemeralContainers?.[index];
+    if (!container) continue;
+    const translated = farEphemeralContainer(container, { pod: scope, path: `spec.ephemeralContainers[${index}]` });
+    const [why] = scope.findings.refused;
+    if (why) refused.push({ name, ...why });
+    else added.push(translated);
+  }
+  return { added, refused };
+}
+
+interface Compared {
+  readonly home: DeepReadonly<Pod>;
+  readonly far: DeepReadonly<Pod>;
+  readonly record: CarriedRecord | undefined;
+}
+
+/** Changes of the pod itself, without the record: labels, annotations, images, tolerations, deadline. */
+function mainChanges(
+  { home, far, record }: Compared,
+  context: TranslationContext,
+): { readonly metadata?: Partial<Record<"labels" | "annotations", object>>; readonly spec?: object } | undefined {
+  const tags = changingTags(home, context);
   const labels = mapChanges(tags.labels, far.metadata?.labels, record?.labels);
   const annotations = mapChanges(tags.annotations, far.metadata?.annotations, record?.annotations);
   const metadata = { ...(labels && { labels }), ...(annotations && { annotations }) };
-  const spec = specChanges(home, far, { context, record });
+  const spec = specChanges({ home, far, record }, context);
   if (!labels && !annotations && !spec) return undefined;
   return { ...((labels || annotations) && { metadata }), ...(spec && { spec }) };
 }
 
-/** Keys to set, and, as `null`, keys of ours to remove. */
+/**
+ * Keys to set, and, as `null`, keys of ours to remove.
+ *
+ * @param sent - hashes of the values that were sent
+ */
 function mapChanges(
   wanted: Readonly<Record<string, string>>,
   actual: Readonly<Record<string, string>> = {},
-  ours: readonly string[] = [],
+  sent: Readonly<Record<string, string>> = {},
 ): Record<string, string | null> | undefined {
-  const set = Object.entries(wanted).filter(([key, value]) => actual[key] !== value);
-  const removed = ours.filter((key) => !Object.hasOwn(wanted, key) && Object.hasOwn(actual, key)).map((key) => [key, null] as const);
+  const set = Object.entries(wanted).filter(([key, value]) => actual[key] !== value && sent[key] !== valueHash(value));
+  const removed = Object.entries(sent)
+    .filter(([key, hash]) => !Object.hasOwn(wanted, key) && actual[key] !== undefined && valueHash(actual[key]) === hash)
+    .map(([key]) => [key, null] as const);
   return set.length + removed.length === 0 ? undefined : Object.fromEntries([...set, ...removed]);
 }
 
-function specChanges(
-  home: DeepReadonly<Pod>,
-  far: DeepReadonly<Pod>,
-  { context, record }: { readonly context: TranslationContext; readonly record: CarriedRecord | undefined },
-): object | undefined {
+function specChanges({ home, far, record }: Compared, { config }: TranslationContext): object | undefined {
   const containers = imageChanges(home.spec?.containers, far.spec?.containers, record);
   const initContainers = imageChanges(home.spec?.initContainers, far.spec?.initContainers, record);
   const seconds = home.spec?.activeDeadlineSeconds;
   const isShorter = seconds !== undefined && seconds < (far.spec?.activeDeadlineSeconds ?? Infinity);
-  const tolerations = tolerationChanges(home, far, context);
+  const tolerations = tolerationChanges({ home, far, record }, config.scheduling);
   const changes = {
     ...(containers.length > 0 && { containers }),
     ...(initContainers.length > 0 && { initContainers }),
-    ...(isShorter && { activeDeadlineSeconds: seconds }),
+    ...(isShorter && record?.activeDeadlineSeconds !== seconds && { activeDeadlineSeconds: seconds }),
     ...(tolerations && { tolerations }),
   };
   return Object.keys(changes).length === 0 ? undefined : changes;
@@ -116,16 +192,17 @@ function imageChanges(
 ): readonly { readonly name: string; readonly image: string }[] {
   return home.flatMap(({ name, image = "" }) => {
     const actual = far.find((container) => container.name === name)?.image;
-    // An image that differs although home's is the one of the record was replaced in the far cluster.
     return actual === undefined || actual === image || record?.images[name] === image ? [] : [{ name, image }];
   });
 }
 
 /** The whole list, because a patch replaces it; the API server takes only additions. */
-function tolerationChanges(home: DeepReadonly<Pod>, far: DeepReadonly<Pod>, { config }: TranslationContext): readonly object[] | undefined {
+function tolerationChanges({ home, far, record }: Compared, scheduling: SchedulingConfig): readonly object[] | undefined {
   const actual = (far.spec?.tolerations ?? []).map(plain);
-  const wanted = farTolerations(home.spec?.tolerations?.map(plain), config.scheduling) ?? [];
-  const missing = wanted.filter((one) => !actual.some((other) => isDeepStrictEqual(one, other)));
+  const wanted = farTolerations(home.spec?.tolerations?.map(plain), scheduling) ?? [];
+  const missing = wanted.filter(
+    (one) => !record?.tolerations.includes(tolerationHash(one)) && !actual.some((other) => isDeepStrictEqual(one, other)),
+  );
   return missing.length === 0 ? undefined : [...actual, ...missing];
 }
 
@@ -134,15 +211,22 @@ function plain<T extends object>(value: T): T {
   return { ...value };
 }
 
-function resourceChanges(home: PodSpec, far: DeepReadonly<PodSpec> | undefined): object | undefined {
+/** @param sent - hashes of the resources that were sent; `undefined`: it is not known which */
+function resourceChanges(
+  home: DeepReadonly<PodSpec> | undefined,
+  far: DeepReadonly<PodSpec> | undefined,
+  sent: Readonly<Record<string, string>> | undefined,
+): object | undefined {
+  const isChanged = (name: string, resources: DeepReadonly<Resources>, actual: DeepReadonly<Resources> | undefined): boolean =>
+    sent?.[name] !== resourcesHash(resources) && differs(resources, actual);
   const changed = (list: "containers" | "initContainers"): readonly object[] =>
-    (home[list] ?? []).flatMap(({ name, resources }) => {
+    (home?.[list] ?? []).flatMap(({ name, resources }) => {
       const actual = far?.[list]?.find((container) => container.name === name);
-      return actual && resources && differs(resources, actual.resources) ? [{ name, resources: amountsOf(resources) }] : [];
+      return actual && resources && isChanged(name, resources, actual.resources) ? [{ name, resources: amountsOf(resources) }] : [];
     });
   const containers = changed("containers");
   const initContainers = changed("initContainers");
-  const resources = home.resources && differs(home.resources, far?.resources) ? amountsOf(home.resources) : undefined;
+  const resources = home?.resources && isChanged("", home.resources, far?.resources) ? amountsOf(home.resources) : undefined;
   const changes = {
     ...(containers.length > 0 && { containers }),
     ...(initContainers.length > 0 && { initContainers }),
@@ -151,12 +235,12 @@ function resourceChanges(home: PodSpec, far: DeepReadonly<PodSpec> | undefined):
   return Object.keys(changes).length === 0 ? undefined : changes;
 }
 
-function amountsOf({ requests, limits }: Resources): object {
+function amountsOf({ requests, limits }: DeepReadonly<Resources>): object {
   return { ...(requests && { requests }), ...(limits && { limits }) };
 }
 
 /** Whether an amount that home names is another one in the far pod. Amounts that only the far pod has are the far cluster's defaults. */
-function differs(home: Resources, far: DeepReadonly<Resources> | undefined): boolean {
+function differs(home: DeepReadonly<Resources>, far: DeepReadonly<Resources> | undefined): boolean {
   return (["requests", "limits"] as const).some((list) =>
     Object.entries(home[list] ?? {}).some(([resource, amount]) => !isSameAmount(amount, far?.[list]?.[resource])),
   );

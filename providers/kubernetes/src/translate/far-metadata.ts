@@ -3,7 +3,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { CarryConfig } from "../config/carry.ts";
 import { matchesAny } from "../config/pattern.ts";
 import { homeClustersOf, labelValue, ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
-import { recordText } from "./carried-record.ts";
+import { recordOf, recordText } from "./carried-record.ts";
 import type { TranslationContext } from "./scope.ts";
 
 /** Labels that say where the home pod's node is. The far cluster gives its own. */
@@ -34,26 +34,41 @@ export function carriesAnnotation(key: string, { annotations: { exclude } }: Pic
   return !ownAnnotations.has(key) && !matchesAny([...kubeletAnnotations, ...exclude], key);
 }
 
-/** Returns labels and annotations of the far pod, with a record of which of them are carried. */
-export function farTags(
-  home: DeepReadonly<Pod>,
-  { owner, config }: Pick<TranslationContext, "owner" | "config">,
-): { readonly labels: Record<string, string>; readonly annotations: Record<string, string> } {
+/** Labels and annotations of a far pod. */
+export interface FarTags {
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+}
+
+type TagContext = Pick<TranslationContext, "owner" | "config">;
+
+/** Returns labels and annotations of the far pod, with the record of what is sent. */
+export function farTags(home: DeepReadonly<Pod>, context: TagContext): FarTags {
+  const { labels, annotations } = changingTags(home, context);
   const { namespace, name, uid } = podRef(home);
+  const tags = ownerTags(context.owner);
+  return {
+    labels: { ...labels, ...tags.labels, [tagLabels.podUid]: uid },
+    annotations: {
+      ...annotations,
+      ...tags.annotations,
+      [tagAnnotations.pod]: `${namespace}/${name}`,
+      [tagAnnotations.carried]: recordText(recordOf(home, { labels, annotations }, context.config.scheduling)),
+    },
+  };
+}
+
+/** Returns the labels and annotations by which a far pod is not found, so that they may change, or be changed in the far cluster. */
+export function changingTags(home: DeepReadonly<Pod>, { config }: TagContext): FarTags {
   const { labels, annotations, ownerReferences } = home.metadata ?? {};
-  const tags = ownerTags(owner);
-  const carried = { labels: carriedLabels(labels, config.carry), annotations: carriedAnnotations(annotations, config.carry) };
   const earlier = homeClustersOf(home.metadata);
   const controller = ownerReferences?.find((reference) => reference.controller);
   return {
-    labels: { ...carried.labels, ...tags.labels, [tagLabels.podUid]: uid, [tagLabels.namespace]: labelValue(namespace) },
+    labels: { ...carriedLabels(labels, config.carry), [tagLabels.namespace]: labelValue(podRef(home).namespace) },
     annotations: {
-      ...carried.annotations,
-      ...tags.annotations,
-      [tagAnnotations.pod]: `${namespace}/${name}`,
+      ...carriedAnnotations(annotations, config.carry),
       ...(earlier.length > 0 && { [tagAnnotations.earlierClusters]: JSON.stringify(earlier) }),
       ...(controller && { [tagAnnotations.controller]: `${controller.kind}/${controller.name}` }),
-      [tagAnnotations.carried]: recordText(home, carried),
     },
   };
 }

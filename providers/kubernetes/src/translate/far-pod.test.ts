@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { podFileKey } from "../carry/carried.ts";
 import { copyName, podSecretName } from "../identity/names.ts";
 import { contextOf, homePod, tokenMount, tokenVolume } from "../test-support/translation.ts";
-import { farPodOf, type FarPod } from "./far-pod.ts";
+import { carriedBy, farPodOf, type FarPod } from "./far-pod.ts";
 import type { TranslationFacts } from "./scope.ts";
 
 const owner = { clusterId: "home", nodeName: "virtual" };
@@ -162,10 +162,13 @@ describe("labels and annotations", () => {
       "virtual-kubelet.io/pod": "shop/web",
       "virtual-kubelet.io/home-controller": "ReplicaSet/web-5d4f",
     });
+    const hash = expect.stringMatching(/^[a-z0-9]{10}$/);
     expect(JSON.parse(record ?? "")).toEqual({
-      labels: ["app", "app.kubernetes.io/name"],
-      annotations: ["team"],
+      labels: { app: hash, "app.kubernetes.io/name": hash, "virtual-kubelet.io/namespace": hash },
+      annotations: { team: hash, "virtual-kubelet.io/home-controller": hash },
       images: { main: "nginx:1" },
+      resources: {},
+      tolerations: [],
     });
   });
 
@@ -264,15 +267,15 @@ describe("references to config maps and secrets", () => {
     ]);
   });
 
-  test("of ephemeral containers are listed, too, though a new pod has none", () => {
-    const pod = homePod({
-      ephemeralContainers: [{ name: "debug", image: "busybox", envFrom: [{ configMapRef: { name: "debug" } }] }],
-    });
+  test("of ephemeral containers are those of the containers that the far pod has; a new pod has none", () => {
+    const debug = (name: string) => ({ name, image: "busybox", envFrom: [{ configMapRef: { name } }] });
+    const pod = homePod({ ephemeralContainers: [debug("one"), debug("two")] });
 
-    expect(translate(pod).carried.references).toMatchObject([
-      { name: "debug", fieldPath: "spec.ephemeralContainers[0].envFrom[0].configMapRef.name" },
-    ]);
+    expect(translate(pod).carried.references).toEqual([]);
     expect(translate(pod).pod.spec).not.toHaveProperty("ephemeralContainers");
+    expect(carriedBy(pod, contextOf(), new Set(["two"])).references).toMatchObject([
+      { name: "two", fieldPath: "spec.ephemeralContainers[1].envFrom[0].configMapRef.name" },
+    ]);
   });
 
   test("that the configuration excludes are refused: the first with a remedy, all with their paths", () => {

@@ -15,7 +15,7 @@ import { isTokenVolume } from "./token-volume.ts";
 export interface FarPod {
   /** The far pod, without `ownerReferences`. */
   readonly pod: Pod;
-  /** What has to be there before the pod, also for its ephemeral containers. */
+  /** What has to be there before the pod. */
   readonly carried: Carried;
   /** What is left out or changed, for events on the home pod. */
   readonly notes: readonly TranslationNote[];
@@ -35,7 +35,6 @@ interface TranslationNote {
 export function farPodOf(pod: DeepReadonly<Pod>, facts: TranslationFacts, context: TranslationContext): FarPod {
   const scope = scopeOf(pod, facts, context);
   const spec = farSpec(scope);
-  farEphemeralContainers(scope);
   refuseFarPod(scope);
   scope.findings.throwRefused();
   const ref = podRef(pod);
@@ -57,11 +56,13 @@ export function farPodOf(pod: DeepReadonly<Pod>, facts: TranslationFacts, contex
 
 /**
  * Returns what has to be in the far cluster for a pod that runs there. Refuses nothing: a pod that was accepted once keeps what it has.
+ *
+ * @param ephemeralContainers - names of those that the far pod has, or gets; the others may refer to what must stay at home
  */
-export function carriedBy(pod: DeepReadonly<Pod>, context: TranslationContext): Carried {
+export function carriedBy(pod: DeepReadonly<Pod>, context: TranslationContext, ephemeralContainers: ReadonlySet<string>): Carried {
   const scope = scopeOf(pod, { claims: new Map() }, context);
   farSpec(scope);
-  farEphemeralContainers(scope);
+  farEphemeralContainers(scope, ephemeralContainers);
   return scope.references.carried;
 }
 

@@ -89,11 +89,11 @@ export function farSpec(scope: Scope): PodSpec {
   return applyTable(scope.spec, podSpecFields, { scope, onUnknown });
 }
 
-/** Returns the home pod's ephemeral containers as the far pod gets them. */
-export function farEphemeralContainers(pod: Scope): EphemeralContainer[] {
+/** Returns the named ones of the home pod's ephemeral containers as the far pod gets them. */
+export function farEphemeralContainers(pod: Scope, names: ReadonlySet<string>): EphemeralContainer[] {
   const { ephemeralContainers = [] } = pod.spec;
-  return ephemeralContainers.map((container, index) =>
-    farEphemeralContainer(container, { pod, path: `spec.ephemeralContainers[${index}]` }),
+  return ephemeralContainers.flatMap((container, index) =>
+    names.has(container.name) ? [farEphemeralContainer(container, { pod, path: `spec.ephemeralContainers[${index}]` })] : [],
   );
 }
 

@@ -27,6 +27,10 @@ export class Findings {
     return this.#notes;
   }
 
+  get refused(): readonly FieldNote[] {
+    return this.#refused;
+  }
+
   /** @throws UnsupportedError that names the first refused field, and the paths of the others */
   throwRefused(): void {
     const [first, ...others] = this.#refused;
