@@ -8,10 +8,12 @@ import {
   type ControlPlaneAccess,
   type KubeconfigFile,
 } from "@virtual-kubelet/testing";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
+import { WebSocket } from "ws";
 import { askKubelet, servedCertificate, type Caller, type KubeletRequest } from "../support/kubelet-request.ts";
 import { keepsDeclaredFeatures } from "../support/kubernetes-version.ts";
 import { Program } from "../support/program.ts";
@@ -90,9 +92,10 @@ async function applyRights(nodeName: string, runAs: "node" | "service-account"):
 }
 
 /** Creates a pod on the node and waits until it runs. @returns its name */
-async function runPod(nodeName: string): Promise<string> {
+async function runPod(nodeName: string, annotations: Record<string, string> = {}): Promise<string> {
   const name = `pod-${nodeName}`;
-  await client.create(resources.pods, podOn(nodeName, name, namespace), { signal });
+  const pod = podOn(nodeName, name, namespace);
+  await client.create(resources.pods, { ...pod, metadata: { ...pod.metadata, annotations } }, { signal });
   await eventually(async () => expect((await client.get(resources.pods, { namespace, name }, { signal })).status?.phase).toBe("Running"), {
     timeoutMs: 90_000,
   });
@@ -163,6 +166,30 @@ describe("without certificate flags and with only the printed rights", () => {
     expect(status?.declaredFeatures).toEqual(keepsDeclaredFeatures(controlPlane.version) ? ["ExtendWebSocketsToKubelet"] : undefined);
     expect(node.program.logs).toContainEqual(expect.objectContaining({ address: "127.0.0.1", from: "--kubelet-address" }));
   });
+});
+
+/** Reads a pod's log through the API server by WebSocket, until the server closes it. */
+async function logByWebSocket(podName: string): Promise<string> {
+  const { server, caCertificate } = controlPlane;
+  const url = `${server}/api/v1/namespaces/${namespace}/pods/${podName}/log?container=main`;
+  const { certificate: cert, key } = certificateOf("reader", ["system:masters"]);
+  const webSocket = new WebSocket(url, ["binary.k8s.io"], { ca: caCertificate, cert, key });
+  let text = "";
+  webSocket.on("message", (data: Buffer) => (text += String(data)));
+  await once(webSocket, "close");
+  return text;
+}
+
+test.for([1, 400])("a client that reads a log by WebSocket gets its last bytes: %s lines", async (count) => {
+  await using node = await startProgram();
+  const text = Array.from({ length: count }, (_, index) => `container is alive, line ${index}\n`).join("");
+  const pod = await runPod(node.name, { "mock.virtual-kubelet.io/log": text });
+
+  const read = new Map<string, number>();
+  for (let round = 0; round < 50; round++)
+    for (const log of await Promise.all(Array.from({ length: 4 }, () => logByWebSocket(pod)))) read.set(log, (read.get(log) ?? 0) + 1);
+
+  expect([...read]).toEqual([[text, 200]]);
 });
 
 describe("the server accepts", () => {

@@ -35,6 +35,22 @@ test("an answer is sent in chunks, with an end", async () => {
   expect(await server.get("/containerLogs/default/web/main")).toMatchObject({ status: 200, text: "one\ntwo\nthree\n" });
 });
 
+test("the end of an answer comes in a TLS record of its own", async () => {
+  logs = async function* () {
+    yield "one\n";
+    yield "two\n";
+  };
+  const socket = await server.connect();
+  // Each event is one TLS record.
+  const records: string[] = [];
+  socket.on("data", (record) => records.push(String(record)));
+  socket.write(request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+  await once(socket, "close");
+
+  expect(records.slice(1).join("")).toBe("4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n");
+  expect(records.at(-1)).toBe("0\r\n\r\n");
+});
+
 test("no more is read than the client accepts", async () => {
   const block = Buffer.alloc(65_536, "x");
   const wanted = 1_000;

@@ -1,4 +1,4 @@
-import { LinkedSignal } from "@virtual-kubelet/async";
+import { LinkedSignal, untilAborted } from "@virtual-kubelet/async";
 import type { Clock } from "@virtual-kubelet/clock";
 import { once } from "node:events";
 import { STATUS_CODES, type ServerResponse } from "node:http";
@@ -31,11 +31,25 @@ export async function sendAnswer(response: ServerResponse, given: Answer, signal
       signal.throwIfAborted();
       if (!response.write(chunk)) await once(response, "drain", { signal: over.signal });
     }
+    // An evicted answer still gets its end, without waiting for the client.
+    await untilAborted(writtenToSocket(response), over.signal).catch(() => {});
     response.end();
   } catch (error) {
     response.destroy();
     throw over.signal.aborted ? over.signal.reason : error;
   }
+}
+
+/**
+ * Resolves when the socket has taken all that was written before, so that the end of the answer gets a TLS record of its own. kube-apiserver
+ * loses bytes that it reads together with the end, if its client reads the log by WebSocket. A kubelet answers with HTTP/2, which separates them.
+ * Source: kubernetes v1.36.3 staging/src/k8s.io/streaming/pkg/httpstream/wsstream/stream.go, messageCopy.
+ */
+function writtenToSocket(response: ServerResponse): Promise<unknown> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  // Adds nothing to the answer: an empty write makes no chunk.
+  response.write("", resolve);
+  return promise;
 }
 
 /** Answers on the raw connection and closes it: for refused upgrades and malformed requests. */
