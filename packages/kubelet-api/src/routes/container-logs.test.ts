@@ -1,6 +1,13 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
 import type { ContainerLogOptions, ContainerLogs } from "@virtual-kubelet/core";
-import { InvalidInputError, NotFoundError, QuotaExceededError, UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  QuotaExceededError,
+  UnavailableError,
+  UnsupportedError,
+} from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import type { Answer, ContentAnswer } from "../server/answer.ts";
 import { Refusal } from "../server/refusal.ts";
@@ -77,6 +84,7 @@ test("a refused request holds no resources", async () => {
 test.each([
   [new NotFoundError("no container of that pod"), 400, "no container of that pod"],
   [new UnsupportedError("provider acme does not support logs"), 400, "provider acme does not support logs"],
+  [new ForbiddenError("the back end does not allow it"), 403, "the back end does not allow it"],
   [new UnavailableError("the back end is away"), 500, "the back end is away"],
   [new Error("broken pipe"), 500, "broken pipe"],
   [new QuotaExceededError("too many"), 429, "too many"],

@@ -89,15 +89,17 @@ function holdStream(slots: StreamSlots, request: KubeletRequest): HeldLog {
 }
 
 /**
- * Response for a provider that has no log to show. kube-apiserver forwards the text of 400 and 500 only, so problems of the container
- * become a 400 and problems of the back end a 500. Only a `retry-after` needs its own status.
+ * Response for a provider that has no log to show. kube-apiserver forwards the text of 400, 403 and 500, so problems of the container
+ * become a 400, missing rights in the back end a 403, and its other problems a 500. Only a `retry-after` needs its own status.
+ *
+ * Source: kubernetes v1.36.3 staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go, NewGenericServerResponse.
  */
 function logRefusalOf(error: unknown): Refusal {
   const refusal = refusalOf(error);
   const code = codeOf(error);
   if (error instanceof Refusal || refusal.headers["retry-after"] !== undefined) return refusal;
   const isContainers = code === "VK_NOT_FOUND" || code === "VK_UNSUPPORTED" || code === "VK_INVALID_INPUT";
-  return new Refusal(isContainers ? 400 : 500, messageOf(error), { cause: error });
+  return new Refusal(isContainers ? 400 : code === "VK_FORBIDDEN" ? 403 : 500, messageOf(error), { cause: error });
 }
 
 async function* touching(body: AsyncIterable<Uint8Array>, held: HeldLog): AsyncGenerator<Uint8Array, void, undefined> {

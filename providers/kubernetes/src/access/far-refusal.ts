@@ -11,30 +11,29 @@ interface Refusal {
 
 /**
  * Explains the error of a request for a far pod's subresource with the far cluster's own words, because the user of kubectl
- * sees its message. An error that is not a refusal is returned as it is.
+ * sees its message. The explanation replaces the error, whose text has the same words. An error that is not a refusal is returned as it is.
  */
 export function explainRefusal(error: unknown, target: FarTarget, subresource: string): unknown {
   const refusal = refusalOf(error);
-  return refusal === undefined ? error : refusalError(refusal, target, subresource, { cause: error });
+  return refusal === undefined ? error : refusalError(refusal, target, subresource);
 }
 
 /** The error for a refusal; see {@link explainRefusal}. */
-export function refusalError({ code, message }: Refusal, target: FarTarget, subresource: string, options?: ErrorOptions): Error {
+export function refusalError({ code, message }: Refusal, target: FarTarget, subresource: string): Error {
   const said = withoutPrefixes(message);
-  if (code === 404 || missing.test(said)) return new NotFoundError(said, options);
+  if (code === 404 || missing.test(said)) return new NotFoundError(said);
   switch (code) {
     case 401:
-      return new UnauthorizedError(`the far cluster refuses the credentials: ${said}; renew those of cluster.kubeconfig`, options);
+      return new UnauthorizedError(`the far cluster refuses the credentials: ${said}; renew those of cluster.kubeconfig`);
     case 403:
       return new ForbiddenError(
-        `${said}; give the user of cluster.kubeconfig the right ${verbs[subresource] ?? "get, create"} of pods/${subresource} in the far namespace ${target.namespace}`,
-        options,
+        `the far cluster does not allow the virtual node to ${verbs[subresource] ?? "create and get"} pods/${subresource} in namespace ${target.namespace}: ${said}; virtual-kubelet manifests far prints the rights that it needs`,
       );
     case 408:
     case 429:
-      return new UnavailableError(said, options);
+      return new UnavailableError(said);
     default:
-      return code >= 400 && code < 500 ? new InvalidInputError(said, options) : new UnavailableError(said, options);
+      return code >= 400 && code < 500 ? new InvalidInputError(said) : new UnavailableError(said);
   }
 }
 

@@ -50,7 +50,7 @@ export async function forwardToFarPort(
       client.unpipe(far);
       const isFars = far.errored === cause;
       far.destroy();
-      if (isFars && !hasAnswered) throw refusalError({ code: 503, message: messageOf(cause) }, target, "portforward", { cause });
+      if (isFars && !hasAnswered) throw refusalError({ code: 503, message: messageOf(cause) }, target, "portforward");
       client.destroy();
       throw Object.assign(new Error(`port ${port}: the connection broke: ${messageOf(cause)}`, { cause }), { code: "ECONNRESET" });
     } finally {
