@@ -37,6 +37,7 @@ test.each([
   [{ stage: "waitingForLease", isReady: false }, "stands by: instance host-1 holds the lease"],
   [{ stage: "waitingForLease", isReady: false, lease: { ...nodeInspection().lease, holder: undefined } }, "waits for its lease"],
   [{ stage: "listing", isReady: false }, "waits for the first lists of pods"],
+  [{ stage: "running", isReady: false }, "not ready"],
   [{ stage: "ended", isReady: false }, "has ended"],
 ] as const)("a node's state: %j", (change, words) => {
   expect(nodeWords(nodeInspection(change)).state).toBe(words);

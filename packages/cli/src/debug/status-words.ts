@@ -84,7 +84,6 @@ function backEndOf({ backEnd, ending }: PodInspection): string {
 
 /** How a node is, in one line. */
 function nodeState({ stage, isReady, lease }: NodeInspection): string {
-  if (stage === "running" && isReady) return "ready";
   switch (stage) {
     case "notStarted":
       return "not started";
@@ -97,6 +96,7 @@ function nodeState({ stage, isReady, lease }: NodeInspection): string {
     case "listing":
       return "waits for the first lists of pods";
     case "running":
+      return isReady ? "ready" : "not ready";
     case "stopping":
       return stage;
     case "ended":

@@ -1,4 +1,5 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { resources } from "@virtual-kubelet/kube-client";
 import type { NodeInspection } from "./node-inspection.ts";
 import { describe, expect, test } from "vitest";
 import { NodeRig } from "../test-support/node-rig.ts";
@@ -68,9 +69,25 @@ describe("an inspection of a node", () => {
 
     await rig.settle(20_000);
 
-    const { ping, problems } = rig.node.inspect({ limit: 0 });
+    const { ping, problems, stage, isReady } = rig.node.inspect({ limit: 0 });
     expect(ping).toMatchObject({ kind: "down", answeredAgeMs: expect.any(Number) });
     expect(problems).toEqual(["the provider does not answer: POST https://[redacted]@backend/ failed"]);
+    expect([stage, isReady]).toEqual(["running", false]);
+  });
+
+  test("tells of a condition Ready that somebody else has changed", async () => {
+    await using rig = await new NodeRig().start();
+    expect(rig.node.inspect({ limit: 0 })).toMatchObject({ isReady: true, problems: [] });
+    // The node life-cycle controller does so when the Lease is late. Here the node cannot correct it.
+    using _away = rig.client.intercept(({ resource, verb }) => (resource === "nodes" && verb === "patch" ? away() : undefined));
+    const seen = await rig.client.get(resources.nodes, { name: "node-1" }, { signal: new AbortController().signal });
+    const ready = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+    rig.client.put(resources.nodes, { ...seen, status: { ...seen.status, conditions: [ready] } });
+    await rig.settle();
+
+    const { isReady, problems } = rig.node.inspect({ limit: 0 });
+    expect(isReady).toBe(false);
+    expect(problems).toContain("the node is not Ready: NodeStatusUnknown, Kubelet stopped posting node status.");
   });
 
   test("tells of an inventory that fails", async () => {

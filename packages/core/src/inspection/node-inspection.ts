@@ -1,8 +1,10 @@
-import type { EventCounts, QueueInspection, ReflectorInspection } from "@virtual-kubelet/kube-client";
+import type { DeepReadonly, EventCounts, Node, QueueInspection, ReflectorInspection } from "@virtual-kubelet/kube-client";
 import { defaultLeaseDurationSeconds, type LeaseState } from "../node/lease-controller.ts";
+import { isNodeReady } from "../node/node-object.ts";
 import type { PingState } from "../node/provider-health.ts";
 import type { InventoryState } from "../pod/inventory/inventory.ts";
 import { providerMessage } from "../provider-calls/provider-message.ts";
+import type { CoreReason } from "../reasons/core-reasons.ts";
 import type { PodInspection } from "./pod-inspection.ts";
 import type { NodeOptions } from "../virtual-node/options.ts";
 import type { PodCounts } from "./pod-list.ts";
@@ -37,7 +39,7 @@ export interface NodeInspection {
   /** Name of the provider. */
   readonly provider: string;
   readonly stage: NodeStage;
-  /** Whether the node is registered and the first inventory is complete. */
+  /** Whether the API server's node has the condition `Ready` with the status True, and the first inventory is complete. */
   readonly isReady: boolean;
   readonly lease: {
     /** Whether this instance holds the node. */
@@ -88,8 +90,15 @@ export interface NodeParts {
   readonly provider: string;
   readonly options: NodeOptions;
   readonly stage: NodeStage;
-  readonly isReady: boolean;
-  readonly node: { readonly leaseState: LeaseState; readonly leaseAgeMs: number | undefined; readonly pingState: PingState } | undefined;
+  readonly node:
+    | {
+        /** As last seen at the API server; `undefined` if it is not registered. */
+        readonly node: DeepReadonly<Node> | undefined;
+        readonly leaseState: LeaseState;
+        readonly leaseAgeMs: number | undefined;
+        readonly pingState: PingState;
+      }
+    | undefined;
   readonly inventory: InventoryState | undefined;
   readonly watch: ReflectorInspection | undefined;
   readonly heardAgeMs: number | undefined;
@@ -115,12 +124,12 @@ const noPods: PodsInspection = {
 
 /** Returns the state of a node for people. */
 export function inspectNode(parts: NodeParts, nowMs: number): NodeInspection {
-  const { options, stage, isReady, events, watch = noWatch } = parts;
+  const { options, stage, events, watch = noWatch } = parts;
   const node: Omit<NodeInspection, "problems"> = {
     name: options.name,
     provider: parts.provider,
     stage,
-    isReady,
+    isReady: stage === "running" && isNodeReady(parts.node?.node),
     lease: inspectLease(parts, nowMs),
     ping: parts.node?.pingState ?? noPing,
     inventory: parts.inventory ?? { failure: undefined },
@@ -129,7 +138,7 @@ export function inspectNode(parts: NodeParts, nowMs: number): NodeInspection {
     events: events ?? { waiting: 0, dropped: 0, failed: 0 },
     ...(parts.pods ?? noPods),
   };
-  return { ...node, problems: nodeProblems(node) };
+  return { ...node, problems: nodeProblems(node, parts.node?.node) };
 }
 
 function inspectLease({ node, options }: NodeParts, nowMs: number): NodeInspection["lease"] {
@@ -148,8 +157,8 @@ function watchRetry({ failure }: ReflectorInspection): RetryInspection | undefin
   return failure && { message: providerMessage(failure.error), attempt: failure.attempt, inMs: failure.retryInMs };
 }
 
-/** What is wrong with a node, one line each. */
-function nodeProblems(node: Omit<NodeInspection, "problems">): string[] {
+/** What is wrong with a node, one line each. @param seen - the node as last seen at the API server */
+function nodeProblems(node: Omit<NodeInspection, "problems">, seen: DeepReadonly<Node> | undefined): string[] {
   const { lease, ping, inventory, watch, orphans } = node;
   const leaseMs = lease.durationSeconds * 1000;
   const isLate = lease.isOurs && (lease.renewedAgeMs ?? 0) > leaseMs;
@@ -157,11 +166,20 @@ function nodeProblems(node: Omit<NodeInspection, "problems">): string[] {
     isLate && `the lease was last renewed ${seconds(lease.renewedAgeMs ?? 0)} ago, and is valid for ${lease.durationSeconds} s`,
     lease.failure && `the lease cannot be ${lease.isOurs ? "renewed" : "taken"}: ${lease.failure.message}`,
     ping.kind === "down" && `the provider does not answer: ${ping.failure ?? "no message"}`,
+    node.stage === "running" && !node.isReady && ping.kind !== "down" && notReady(seen),
     ping.kind === "up" && ping.failure !== undefined && `the last ping of the provider failed: ${ping.failure}`,
     inventory.failure !== undefined && `the provider does not list its pods: ${inventory.failure}`,
     watch.failure && `the API server's pods cannot be followed: ${watch.failure.message}`,
     orphans.heldBack,
   ].filter((problem) => typeof problem === "string");
+}
+
+function notReady(seen: DeepReadonly<Node> | undefined): string | undefined {
+  const { reason, message } = seen?.status?.conditions?.find(({ type }) => type === "Ready") ?? {};
+  // Written at the start, until the API server has the next status.
+  if (reason === ("ProviderNotReady" satisfies CoreReason)) return undefined;
+  const why = [reason, message].filter((text) => text !== undefined && text !== "").join(", ");
+  return `the node is not Ready${why && `: ${why}`}`;
 }
 
 function seconds(ms: number): string {

@@ -156,7 +156,6 @@ export class VirtualNode {
         provider: provider.name,
         options: node,
         stage: this.#stage,
-        isReady: this.#isReady,
         node: this.#node,
         inventory: this.#inventory?.state,
         watch: this.#reflector?.inspect(),
