@@ -28,7 +28,7 @@ import { cloneSteps, imageNotice, updateNotices } from "./publication-notice.ts"
 import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
-import { referenceExplanations, renderErrorCodes, renderExitCodeEntries, renderFields, renderReasons } from "./reason-reference.ts";
+import { referenceExplanations, renderConditions, renderErrorCodes, renderExitCodeEntries, renderFields, renderReasons } from "./reason-reference.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { renderUpstreamCommandLines } from "./upstream-command-lines.ts";
 import { renderAdoption } from "./adoption.ts";
@@ -124,6 +124,7 @@ const regions: readonly GeneratedRegion[] = [
   { page: monitoringGuide, region: "alerts", content: () => renderAlertGuide(alerts) },
   { page: "docs/guides/reasons.md", region: "reasons", content: async () => renderReasons(await referenceExplanations()) },
   { page: "docs/guides/reasons.md", region: "error-codes", content: async () => renderErrorCodes(await referenceExplanations()) },
+  { page: "docs/guides/reasons.md", region: "conditions", content: async () => renderConditions(await referenceExplanations()) },
   { page: "docs/guides/reasons.md", region: "fields", content: async () => renderFields(await referenceExplanations()) },
   { page: "docs/guides/reasons.md", region: "exit-codes", content: async () => renderExitCodeEntries(await referenceExplanations()) },
 ];

@@ -52,6 +52,14 @@ export function renderReasons(all: readonly Explanation[]): string {
   return sections.map(([title, belongs]) => `## ${title}\n\n${reasons.filter(belongs).map(renderEntry).join("\n\n")}`).join("\n\n");
 }
 
+/** Conditions that Kubernetes does not have, each with a heading. */
+export function renderConditions(all: readonly Explanation[]): string {
+  return all
+    .filter(({ kind }) => kind === "condition")
+    .map(renderEntry)
+    .join("\n\n");
+}
+
 /** Fields for which a pod may be refused. Those of init and ephemeral containers are the same as of containers. */
 export function renderFields(all: readonly Explanation[]): string {
   const fields = firstOfEachList(all.filter(({ kind }) => kind === "field"));

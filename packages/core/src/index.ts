@@ -62,6 +62,8 @@ export { refusableFields, supportsField, type RefusableField } from "./unsupport
 export { volumeSources } from "./unsupported/volume-sources.ts";
 export type { ConfigReason } from "./reasons/config-reasons.ts";
 export type { ContainerReason } from "./reasons/container-reasons.ts";
+export type { ConditionCatalogue, ConditionInfo } from "./reasons/condition-info.ts";
+export { coreConditions } from "./reasons/core-conditions.ts";
 export { coreReasons, type CoreReason } from "./reasons/core-reasons.ts";
 export type { NodeReason } from "./reasons/node-reasons.ts";
 export type { PodReason } from "./reasons/pod-reasons.ts";

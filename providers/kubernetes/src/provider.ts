@@ -1,5 +1,6 @@
 import type { Capabilities, ProviderDefinition, ProviderHost } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { conditions } from "./conditions.ts";
 import { kubernetesConfigSchema, type KubernetesConfig } from "./config.ts";
 import type { ConnectionConfig } from "./config/connection.ts";
 import { connect, type ConnectOptions } from "./far/connect.ts";
@@ -85,6 +86,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions = {}): Pro
     aliases: ["cluster"],
     capabilities,
     reasons,
+    conditions,
     configSchema: kubernetesConfigSchema,
     // Without a policy: the level baseline.
     policy: ({ policy = {} }) => policy,

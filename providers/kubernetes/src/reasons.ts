@@ -49,7 +49,7 @@ export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, Reason
     remedy: "Do what the message says; the Service is mirrored as soon as nothing stands in the way.",
   },
   Unschedulable: {
-    on: ["podStatus"],
+    on: ["podStatus", "podCondition"],
     meaning: "The far cluster's scheduler has found no far node for the pod. The message is the scheduler's.",
     remedy:
       "Make room in the far cluster, or change what the pod requests. `scheduling` determines which far nodes the pod may use and which taints it tolerates.",

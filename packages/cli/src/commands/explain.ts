@@ -9,7 +9,7 @@ import { UsageError } from "../program-error.ts";
 import { loadProvider } from "../providers/load-provider.ts";
 import { builtInProviders, loadBuiltIn } from "../providers/registry.ts";
 
-/** `explain NAME` explains an error code, reason, refused field or exit code; without a name it lists all. */
+/** `explain NAME` explains an error code, reason, condition, refused field or exit code; without a name it lists all. */
 export async function execute(line: CommandLine, { stdout, cwd }: Context): Promise<number> {
   const [name] = line.args;
   const all = allExplanations(await explainedProviders(valueOf(line, "provider"), cwd));
@@ -35,6 +35,6 @@ function unknown(name: string, all: readonly Explanation[]): UsageError {
     );
   const hint = similar === undefined ? '"virtual-kubelet explain" lists all' : `did you mean ${similar}?`;
   return new UsageError(
-    `${JSON.stringify(name)}: nothing is known of it, expected an error code, a reason, a field of a pod or an exit code; ${hint}`,
+    `${JSON.stringify(name)}: nothing is known of it, expected an error code, a reason, a condition, a field of a pod or an exit code; ${hint}`,
   );
 }

@@ -1,7 +1,9 @@
 import {
+  coreConditions,
   coreReasons,
   refusableFields,
   supportsField,
+  type ConditionCatalogue,
   type ProviderDefinition,
   type ReasonCatalogue,
   type ReasonInfo,
@@ -15,7 +17,7 @@ import type { Explanation } from "./explanation.ts";
 /** The part of a provider's definition that explanations come from. */
 export type ExplainedProvider = Pick<
   ProviderDefinition,
-  "name" | "capabilities" | "reasons" | "policy" | "policyAnnotations" | "policyVolumes"
+  "name" | "capabilities" | "reasons" | "conditions" | "policy" | "policyAnnotations" | "policyVolumes"
 >;
 
 const places: Readonly<Record<ReasonPlace, string>> = {
@@ -31,9 +33,9 @@ const places: Readonly<Record<ReasonPlace, string>> = {
   nodeCondition: "condition of the node (kubectl describe node)",
 };
 
-/** Everything that can be explained, with what these providers add, in the order of the list: codes, reasons, fields, exit codes. */
+/** Everything that can be explained, with what these providers add, in the order of the list: codes, reasons, conditions, fields, exit codes. */
 export function allExplanations(providers: readonly ExplainedProvider[]): readonly Explanation[] {
-  return [...explainedCodes(), ...explainedReasons(providers), ...explainedFields(providers), ...explainedExitCodes()];
+  return [...explainedCodes(), ...explainedReasons(providers), ...explainedConditions(providers), ...explainedFields(providers), ...explainedExitCodes()];
 }
 
 function explainedCodes(): Explanation[] {
@@ -70,6 +72,25 @@ function explainedReasons(providers: readonly ExplainedProvider[]): Explanation[
     meaning,
     remedy,
   }));
+}
+
+const conditionPlaces: Readonly<Record<ConditionCatalogue[string]["on"], string>> = { node: places.nodeCondition, pod: places.podCondition };
+
+function explainedConditions(providers: readonly ExplainedProvider[]): Explanation[] {
+  const sources: readonly (readonly [by: string, catalogue: ConditionCatalogue])[] = [
+    ["core", coreConditions],
+    ...providers.map(({ name, conditions = {} }) => [name, conditions] as const),
+  ];
+  return sources.flatMap(([by, catalogue]) =>
+    Object.entries(catalogue).map(([name, { on, meaning, remedy }]) => ({
+      kind: "condition" as const,
+      name,
+      writtenBy: [by],
+      where: [conditionPlaces[on]],
+      meaning,
+      remedy,
+    })),
+  );
 }
 
 function explainedFields(providers: readonly ExplainedProvider[]): Explanation[] {

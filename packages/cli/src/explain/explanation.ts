@@ -1,5 +1,5 @@
 /** Group of an explanation, as in the list of all. */
-export type ExplanationKind = "error code" | "reason" | "field" | "exit code";
+export type ExplanationKind = "error code" | "reason" | "condition" | "field" | "exit code";
 
 /** What `explain` says about one name. */
 export interface Explanation {

@@ -8,6 +8,7 @@ const all = allExplanations([
     name: "acme",
     capabilities: { hostNetwork: true },
     reasons: { AcmeAway: { on: ["podEvent"], meaning: "Acme is away.", remedy: "Wait." } },
+    conditions: { "acme.example.com/Rocket": { on: "node", meaning: "Whether the rocket is fuelled.", remedy: "Fuel it." } },
     policy: () => ({}),
   },
   { name: "other", capabilities: {}, reasons: { AcmeAway: { on: ["podEvent"], meaning: "Something else.", remedy: "Wait." } } },
@@ -36,6 +37,9 @@ test.for<[written: string, names: readonly string[]]>([
   ["spec.volumes[3].nfs.server", ["spec.volumes[*].nfs"]],
   ["runAsUser", ["spec.containers[*].securityContext.runAsUser", "spec.securityContext.runAsUser"]],
   ["AcmeAway", ["AcmeAway", "AcmeAway"]],
+  ["acme.example.com/Rocket", ["acme.example.com/Rocket"]],
+  ["rocket", ["acme.example.com/Rocket"]],
+  ["ProviderAvailable", ["ProviderAvailable"]],
   ["OutOf", []],
   ["NoSuchThing", []],
   ["", []],
@@ -50,6 +54,8 @@ test.for([
   ["spec.containers[0].livenesProbe", "spec.containers[*].livenessProbe"],
   ["spec.hostNetwrk", "spec.hostNetwork"],
   ["spec.containers[0].image", undefined],
+  ["Rockt", "Rocket"],
+  ["acme.example.com/Rockt", "Rocket"],
   ["zzzzzzzz", undefined],
 ] as const)("the nearest name of %s is %s", ([written, name]) => {
   expect(nearestName(written, all)).toBe(name);

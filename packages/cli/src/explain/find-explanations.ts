@@ -2,14 +2,14 @@ import { nearest } from "../command-line/nearest.ts";
 import type { Explanation } from "./explanation.ts";
 
 /**
- * Finds what a word, code or path may mean. Case does not matter. A field is found by its path with or without indexes, by the end of its
+ * Finds what a word, code or path may mean. Case does not matter. A condition is found with or without its prefix. A field is found by its path with or without indexes, by the end of its
  * path, such as `livenessProbe`, and by a field inside it.
  *
  * @returns several if a word has several meanings; none if nothing is known of it
  */
 export function findExplanations(written: string, all: readonly Explanation[]): readonly Explanation[] {
   const wanted = written.trim().toLowerCase();
-  const byName = all.filter(({ kind, name }) => kind !== "field" && matchesName(wanted, name.toLowerCase()));
+  const byName = all.filter(({ kind, name }) => kind !== "field" && writtenNames(kind, name).some((each) => matchesName(wanted, each)));
   const exact = byName.filter(({ name }) => name.toLowerCase() === wanted);
   if (exact.length > 0) return exact;
   return byName.length > 0 ? byName : findFields(written.trim(), all);
@@ -18,7 +18,8 @@ export function findExplanations(written: string, all: readonly Explanation[]): 
 /** The most similar name; `undefined` if none is similar. A path is compared with the fields beside it. */
 export function nearestName(written: string, all: readonly Explanation[]): string | undefined {
   const fields = all.filter(({ kind }) => kind === "field").map(({ name }) => name);
-  const { parent, last } = splitPath(written.replaceAll(/\[\d*\]/g, "[*]"));
+  const word = withoutPrefix(written);
+  const { parent, last } = splitPath(word.replaceAll(/\[\d*\]/g, "[*]"));
   if (parent !== "") {
     const beside = fields.filter((name) => plain(splitPath(name).parent) === plain(parent));
     const similar = nearest(
@@ -27,12 +28,22 @@ export function nearestName(written: string, all: readonly Explanation[]): strin
     );
     return similar === undefined ? undefined : `${parent}.${similar}`;
   }
-  return nearest(written, [...all.map(({ name }) => name), ...fields.map((name) => splitPath(name).last)]);
+  return nearest(word, [...all.map(({ kind, name }) => (kind === "condition" ? withoutPrefix(name) : name)), ...fields.map((name) => splitPath(name).last)]);
 }
 
 function splitPath(path: string): { readonly parent: string; readonly last: string } {
   const at = path.lastIndexOf(".");
   return { parent: path.slice(0, Math.max(at, 0)), last: path.slice(at + 1) };
+}
+
+/** The name in lower case; of a condition also without its prefix, such as `virtual-kubelet.io/`. */
+function writtenNames(kind: Explanation["kind"], name: string): readonly string[] {
+  const lower = name.toLowerCase();
+  return kind === "condition" ? [lower, withoutPrefix(lower)] : [lower];
+}
+
+function withoutPrefix(type: string): string {
+  return type.slice(type.indexOf("/") + 1);
 }
 
 function matchesName(wanted: string, name: string): boolean {

@@ -11,6 +11,7 @@ const unbroken = "\u00a0";
 const headings: Readonly<Record<ExplanationKind, string>> = {
   "error code": "Error codes",
   reason: "Reasons of events, pods, containers and conditions",
+  condition: "Conditions of nodes and pods",
   field: "Fields for which a pod may be refused",
   "exit code": "Exit codes",
 };
@@ -39,7 +40,7 @@ function renderOne({ kind, name, writtenBy, where, meaning, remedy }: Explanatio
 
 /** Names of everything that can be explained, by kind. */
 export function renderList(all: readonly Explanation[]): string {
-  const kinds = ["error code", "reason", "field", "exit code"] as const;
+  const kinds = ["error code", "reason", "condition", "field", "exit code"] as const;
   const groups = kinds.flatMap((kind) => {
     const ofKind = all.filter((each) => each.kind === kind);
     const names = [...new Set((kind === "field" ? firstOfEachList(ofKind) : ofKind).map(({ name }) => name))];

@@ -1,5 +1,6 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { PodPolicy, PolicyAnnotation, PolicyVolume } from "../policy/pod-policy.ts";
+import type { ConditionCatalogue } from "../reasons/condition-info.ts";
 import type { ReasonCatalogue } from "../reasons/reason-info.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { BackEndManifest, BackEndManifestContext, NeededRights } from "./needed-rights.ts";
@@ -35,6 +36,11 @@ export interface ProviderDefinition<Config = unknown> {
    * Reasons of events and statuses that the provider writes and core does not, for `virtual-kubelet explain` and the reference. Default: none.
    */
   readonly reasons?: ReasonCatalogue | undefined;
+  /**
+   * Conditions of pods and nodes that the provider writes, and neither core nor Kubernetes has, for `virtual-kubelet explain` and the reference.
+   * Default: none.
+   */
+  readonly conditions?: ConditionCatalogue | undefined;
   /**
    * Returns names of provisioners, as in StorageClasses, whose volumes the provider creates and removes with this configuration; see
    * {@link VolumeProvisioner}. The program's RBAC rules include the rights for that. Default: none.

@@ -1,6 +1,7 @@
 import type { NodeDescription } from "@virtual-kubelet/core";
 import type { DeepReadonly, Node, ResourceQuota } from "@virtual-kubelet/kube-client";
 import { formatQuantity, formatResources, parseQuantity, zeroQuantity, type ResourceQuantities } from "@virtual-kubelet/kubernetes";
+import { farNodesCondition } from "../conditions.ts";
 import type { KubernetesConfig } from "../config.ts";
 import { neededResources, readsFarNodes } from "../config/node.ts";
 import { commonFacts } from "./common-facts.ts";
@@ -20,9 +21,6 @@ export interface FarFacts {
   /** The only far namespace; `undefined` if there may be several. */
   readonly namespace: string | undefined;
 }
-
-/** Type of the condition that sums up the far nodes. */
-const farNodesCondition = "virtual-kubelet.io/FarNodes";
 
 /** Taint of a virtual node whose only far node is cordoned. `node.kubernetes.io/unschedulable` belongs to the home control plane. */
 const farCordonTaint = "virtual-kubelet.io/far-node-cordoned";

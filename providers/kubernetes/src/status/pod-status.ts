@@ -1,5 +1,6 @@
 import type { ProviderPodStatus } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
+import { farScheduledCondition } from "../conditions.ts";
 import type { NetworkConfig } from "../config/network.ts";
 import type { KubernetesReason } from "../reasons.ts";
 import type { AddressMap } from "./address-map.ts";
@@ -10,9 +11,6 @@ export interface StatusView {
   readonly addresses: AddressMap;
   readonly hostIPs: NetworkConfig["hostIPs"];
 }
-
-/** Type of the condition that shows the far scheduler's. PodScheduled itself concerns the virtual node. */
-const farScheduledCondition = "virtual-kubelet.io/FarScheduled";
 
 type Conditions = NonNullable<ProviderPodStatus["conditions"]>;
 
