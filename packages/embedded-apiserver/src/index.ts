@@ -6,6 +6,7 @@
 export { VirtualClock, type Clock, type Random } from "@virtual-kubelet/clock";
 export { ApiStatusError, type ApiStatus, type StatusDetails } from "./errors/api-status-error.ts";
 export type { AuthorizationMode } from "./authorization/authorizer.ts";
+export { firstMade, type MadeObject } from "./controllers/first-made.ts";
 export type { Cluster, ClusterEvent, DeletionOptions } from "./rest/cluster.ts";
 export type { CutOff, Fault, FaultRule, Faults, RequestFault, RequestMatch, RequestVerb, RuleMatch, WatchFault } from "./faults/fault.ts";
 export type { InProcessRequest, InProcessResponse, InProcessTransport } from "./clients/in-process-transport.ts";

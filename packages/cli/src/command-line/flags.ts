@@ -314,7 +314,7 @@ const live: readonly Flag[] = [
     type: "string",
     value: "FILE",
     commands: ["plan"],
-    help: "manifests, YAML or JSON: pods, and the config maps and secrets they refer to; may be repeated",
+    help: "manifests, YAML or JSON: pods, workloads such as Deployments, and the config maps and secrets they refer to; may be repeated",
   },
   {
     name: "output",

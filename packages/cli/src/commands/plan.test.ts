@@ -122,10 +122,10 @@ test("with -o json a program can read it, refused pods beside the others", async
 test.each<[string, readonly string[], RegExp]>([
   [
     "an object of another kind",
-    ['{"kind":"Deployment"}'],
-    /--filename: "pod\.yaml": kind is "Deployment", expected Pod, ConfigMap or Secret/,
+    ['{"kind":"Service"}'],
+    /--filename: "pod\.yaml": kind is "Service", expected a Pod, or a workload that makes pods: Deployment, ReplicaSet, /,
   ],
-  ["no pod at all", [secret], /no object of kind Pod, expected one/],
+  ["no pod at all", [secret], /no pod, expected a Pod, or a workload/],
   ["what is no YAML", ["a: ["], /--filename: "pod\.yaml": \S/],
   ["what is no object", ["- 1"], /holds \[1\], expected objects/],
 ])("a file with %s is told in one line", async (_what, documents, message) => {
@@ -134,6 +134,48 @@ test.each<[string, readonly string[], RegExp]>([
   expect([code, out]).toEqual([78, ""]);
   expect(err).toMatch(message);
   expect(err.trim().split("\n")).toHaveLength(1);
+});
+
+const labels = { app: "web" };
+const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: "a", ...password }] } };
+const jobTemplate = { ...template, spec: { ...template.spec, restartPolicy: "OnFailure" } };
+
+test.each<[kind: string, apiVersion: string, spec: object, name: RegExp]>([
+  ["Deployment", "apps/v1", { replicas: 3, selector: { matchLabels: labels }, template }, /^web-[a-z0-9]+-[a-z0-9]{5}$/],
+  ["ReplicaSet", "apps/v1", { selector: { matchLabels: labels }, template }, /^web-[a-z0-9]{5}$/],
+  ["StatefulSet", "apps/v1", { serviceName: "web", selector: { matchLabels: labels }, template }, /^web-0$/],
+  ["DaemonSet", "apps/v1", { selector: { matchLabels: labels }, template }, /^web-[a-z0-9]{5}$/],
+  ["Job", "batch/v1", { template: jobTemplate }, /^web-[a-z0-9]{5}$/],
+  ["CronJob", "batch/v1", { schedule: "0 3 * * *", jobTemplate: { spec: { template: jobTemplate } } }, /^web-\d+-[a-z0-9]{5}$/],
+])("of a %s its first pod is planned, as its controllers and the API server make it", async (kind, apiVersion, spec, name) => {
+  const workload = JSON.stringify({ apiVersion, kind, metadata: { name: "web", namespace: "shop" }, spec });
+  const { code, out, err } = await plan([workload, secret]);
+
+  expect([code, err]).toEqual([0, ""]);
+  const [, planned = ""] = /^# pod shop\/(\S+) on node n1: provider paper sends 2 requests$/m.exec(out) ?? [];
+  expect(planned).toMatch(name);
+  expect(out).toContain(`# (the first pod of ${kind} shop/web; those of the same template differ only in names)`);
+  expect(out).toContain(`"name": "${planned}"`);
+  expect(out).toContain('"value": "[secret shop/db: password]"');
+  expect(await plan([workload, secret])).toEqual({ code, out, err });
+});
+
+test("what makes no pods is left out, and named", async () => {
+  const service = '{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"}}';
+  const { code, out, err } = await plan([service, pod()]);
+
+  expect([code, err]).toEqual([0, "virtual-kubelet: plan: Service web is left out, because it makes no pods\n"]);
+  expect(out).toMatch(/^# pod shop\/web on node n1/);
+});
+
+test("a workload that no API server takes is told in its words", async () => {
+  const spec = { selector: { matchLabels: { app: "other" } }, template };
+  const { code, err } = await plan([
+    JSON.stringify({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "shop" }, spec }),
+  ]);
+
+  expect(code).toBe(1);
+  expect(err).toMatch(/^virtual-kubelet: Deployment shop\/web: .*`selector` does not match template `labels`/);
 });
 
 test("a pod that no API server takes is told in its words", async () => {

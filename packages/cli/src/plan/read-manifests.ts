@@ -2,30 +2,39 @@ import type { ConfigMap, KubernetesObject, Pod, Secret } from "@virtual-kubelet/
 import { resolve } from "node:path";
 import { readText } from "../config/read-file.ts";
 import { ConfigError } from "../program-error.ts";
+import { isWorkload, type Workload, workloadKinds } from "./workloads.ts";
 
-/** Pods in manifests, and the objects they refer to. */
+/** Pods and workloads in manifests, and the objects they refer to. */
 export interface Manifests {
-  readonly pods: readonly Pod[];
+  /** Pods, and workloads that make pods, in the order of the files. */
+  readonly planned: readonly (Pod | Workload)[];
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
+  /** Other objects, such as Services, which no plan shows. */
+  readonly others: readonly KubernetesObject[];
 }
 
 /** Reads manifest files, YAML or JSON, with any number of objects. @throws ConfigError on one line */
 export async function readManifests(files: readonly string[], cwd: string): Promise<Manifests> {
-  const found: { pods: Pod[]; configMaps: ConfigMap[]; secrets: Secret[] } = { pods: [], configMaps: [], secrets: [] };
+  const found: { planned: (Pod | Workload)[]; configMaps: ConfigMap[]; secrets: Secret[]; others: KubernetesObject[] } = {
+    planned: [],
+    configMaps: [],
+    secrets: [],
+    others: [],
+  };
   for (const file of files) {
     for (const object of await readObjects(file, cwd)) {
-      if (object.kind === "Pod") found.pods.push(object);
+      if (object.kind === "Pod" || isWorkload(object)) found.planned.push(object);
       else if (object.kind === "ConfigMap") found.configMaps.push(object);
       else if (object.kind === "Secret") found.secrets.push(object);
-      else
-        throw new ConfigError(
-          `--filename: ${JSON.stringify(file)}: kind is ${JSON.stringify(object.kind)}, expected Pod, ConfigMap or Secret`,
-        );
+      else found.others.push(object);
     }
   }
-  if (found.pods.length > 0) return found;
-  throw new ConfigError(`--filename: ${files.map((file) => JSON.stringify(file)).join(", ")}: no object of kind Pod, expected one`);
+  if (found.planned.length > 0) return found;
+  const kinds = [...new Set(found.others.map(({ kind }) => JSON.stringify(kind)))];
+  throw new ConfigError(
+    `--filename: ${files.map((file) => JSON.stringify(file)).join(", ")}: ${kinds.length > 0 ? `kind is ${kinds.join(", ")}` : "no pod"}, expected a Pod, or a workload that makes pods: ${workloadKinds.join(", ")}`,
+  );
 }
 
 async function readObjects(file: string, cwd: string): Promise<readonly KubernetesObject[]> {

@@ -163,7 +163,7 @@ function surplus(ended: readonly Job[], limit: number = ended.length): Job[] {
 }
 
 /** Source: Kubernetes v1.36.3 pkg/controller/cronjob/utils.go, getJobFromTemplate2. */
-function newJob(cronJob: Readonly<ApiObject>, dueMs: number): object {
+export function newJob(cronJob: Readonly<ApiObject>, dueMs: number): object {
   const { jobTemplate, timeZone = "UTC" }: CronJobSpec = cronJob["spec"];
   const { labels, annotations } = jobTemplate.metadata;
   const { name, namespace } = cronJob.metadata;

@@ -72,7 +72,7 @@ export class DeploymentWrites {
   /** Creates the set with the Deployment's current template. @returns 0 to sync again at once */
   create(rollout: Rollout): number | undefined {
     const { deployment, spec, old } = rollout;
-    const set = newSet(rollout);
+    const set = newReplicaSet(rollout);
     const { name } = set.metadata;
     try {
       this.#context.cluster.create(replicaSetKind, set);
@@ -184,7 +184,7 @@ export class DeploymentWrites {
 }
 
 /** Builds a set with the Deployment's current template and its initial size. */
-function newSet({ deployment, spec, old }: Rollout): ApiObjectDraft {
+export function newReplicaSet({ deployment, spec, old }: Pick<Rollout, "deployment" | "spec" | "old">): ApiObjectDraft {
   const { namespace, name, annotations } = deployment.metadata;
   const { collisionCount }: DeploymentStatus = deployment["status"];
   const hash = templateHash(spec.template, collisionCount);

@@ -9,10 +9,11 @@ import { claimObjects } from "../shared/claim-objects.ts";
 import type { ControllerContext } from "../shared/controller-context.ts";
 import { ObjectIndex } from "../shared/object-index.ts";
 import { keyOf, parseKey } from "../shared/object-key.ts";
-import { controllerOf, controllerReference } from "../shared/ownership.ts";
+import { controllerOf } from "../shared/ownership.ts";
 import { createPods, deletePod } from "../shared/pod-control.ts";
 import { podsToDelete } from "../shared/pod-deletion-order.ts";
 import { isActive, isTerminating } from "../shared/pod-state.ts";
+import { replicaSetPod } from "./replica-set-pod.ts";
 import { replicaSetStatus } from "./replica-set-status.ts";
 import { createWorkQueue } from "../shared/work-queue.ts";
 
@@ -87,20 +88,12 @@ export function startReplicaSetController(context: ControllerContext): Disposabl
     const { failure } = createPods(
       context,
       actor,
-      Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => newPod(replicaSet)),
+      Array.from({ length: Math.min(Math.max(missing, 0), burst) }, () => replicaSetPod(replicaSet)),
     );
     if (failure !== undefined) throw failure;
     for (const pod of podsToDelete(active, relatedPods(replicaSet), { count: Math.min(-missing, burst), nowMs: clock.now() }))
       deletePod(context, actor, pod);
     return Math.abs(missing) <= burst;
-  }
-
-  function newPod(replicaSet: Readonly<ApiObject>): object {
-    const { template }: ReplicaSetSpec = replicaSet["spec"];
-    const { labels, annotations, finalizers } = template.metadata;
-    const { namespace, name } = replicaSet.metadata;
-    const ownerReferences = [controllerReference(replicaSetKind, replicaSet)];
-    return { metadata: { generateName: `${name}-`, namespace, labels, annotations, finalizers, ownerReferences }, spec: template.spec };
   }
 
   /** Pods of all ReplicaSets with the same owner. */
