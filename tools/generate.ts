@@ -28,7 +28,14 @@ import { cloneSteps, imageNotice, updateNotices } from "./publication-notice.ts"
 import { readScores, renderScores } from "./mutation/score.ts";
 import { renderPackageTree } from "./package-tree.ts";
 import { renderPodStates } from "./pod-state-diagram.ts";
-import { referenceExplanations, renderConditions, renderErrorCodes, renderExitCodeEntries, renderFields, renderReasons } from "./reason-reference.ts";
+import {
+  referenceExplanations,
+  renderConditions,
+  renderErrorCodes,
+  renderExitCodeEntries,
+  renderFields,
+  renderReasons,
+} from "./reason-reference.ts";
 import { renderProviderConfig, renderScriptFields } from "./provider-reference.ts";
 import { renderUpstreamCommandLines } from "./upstream-command-lines.ts";
 import { renderAdoption } from "./adoption.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findMetricUses, metricProblems, type MetricUse, type PlacedUse } from "./metric-uses.ts";
+import { farUses, findMetricUses, metricProblems, type MetricUse, type PlacedUse } from "./metric-uses.ts";
 
 const source = `
 class A {
@@ -12,6 +12,7 @@ class A {
     using _ = metrics.sampled?.("d", () => 1);
     metrics.count(\`e_\${kind}_total\`, given);
     others.count("not_a_metric");
+    new ObjectReader({ metrics, backEnd: "Acme", idOf });
   }
 }`;
 
@@ -22,6 +23,15 @@ test("finds the names, types and labels of metrics", () => {
     { name: /^c_seconds$/, type: "histogram", labels: ["name", "code"], line: 8 },
     { name: /^d$/, type: "gauge", labels: [], line: 9 },
     { name: /^e_\w+_total$/, type: "counter", labels: undefined, line: 10 },
+    { name: /^vk_acme_skipped_objects_total$/, type: "counter", labels: ["kind"], line: 12 },
+  ]);
+});
+
+test("what the client of API servers counts has another name for the far cluster", () => {
+  const [inClient, elsewhere] = [use("vk_reflector_lists_total"), use("vk_node_ready")];
+
+  expect(farUses([{ ...inClient, place: "packages/kube-client/src/reflector/reflector.ts:3" }, elsewhere])).toEqual([
+    { ...inClient, name: /^vk_kubernetes_far_reflector_lists_total$/, place: "packages/kube-client/src/reflector/reflector.ts:3" },
   ]);
 });
 

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { metricCatalogue, type MetricDefinition } from "../packages/metrics/src/prometheus/metric-catalogue.ts";
+import { farName } from "../providers/kubernetes/src/far/far-metrics.ts";
 import type { CheckResult } from "./check.ts";
 import { root } from "./workspace.ts";
 
@@ -23,7 +24,10 @@ const methods: Readonly<Record<string, { readonly type: MetricDefinition["type"]
   sampled: { type: "gauge", labelsAt: 2 },
 };
 
-/** Finds the uses of metrics in a source. Labels in a variable or a private field are found where that is set. */
+/**
+ * Finds the uses of metrics in a source. Labels in a variable or a private field are found where that is set. A name for `backEnd` is that of an
+ * `ObjectReader`, which counts what it skips.
+ */
 export function findMetricUses(fileName: string, text: string): readonly MetricUse[] {
   const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
   const objects = objectsByName(source);
@@ -37,10 +41,21 @@ export function findMetricUses(fileName: string, text: string): readonly MetricU
         uses.push({ name, type: method.type, labels, line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1 });
       }
     }
+    if (ts.isPropertyAssignment(node) && node.name.getText() === "backEnd" && ts.isStringLiteral(node.initializer)) {
+      const name = new RegExp(`^vk_${node.initializer.text.toLowerCase()}_skipped_objects_total$`);
+      uses.push({ name, type: "counter", labels: ["kind"], line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1 });
+    }
     ts.forEachChild(node, visit);
   };
   visit(source);
   return uses;
+}
+
+/** The uses in the client of API servers, under the names that they have for the far cluster of the provider kubernetes. */
+export function farUses(uses: readonly PlacedUse[]): readonly PlacedUse[] {
+  return uses
+    .filter(({ place }) => /^packages\/kube-client\/src\/(reflector|rest)\//.test(place))
+    .map((use) => ({ ...use, name: new RegExp(`^${farName(use.name.source.replace(/^\^|\$$/g, ""))}$`) }));
 }
 
 function isMetrics(node: ts.Expression): boolean {
@@ -118,5 +133,10 @@ export function checkMetricUses(): readonly CheckResult[] {
   );
   // PrometheusMetrics counts what it drops by itself.
   const { vk_metrics_dropped_total: _, ...counted } = metricCatalogue;
-  return [{ name: "every metric is in the catalogue with its type and labels, and counted", problems: metricProblems(uses, counted) }];
+  return [
+    {
+      name: "every metric is in the catalogue with its type and labels, and counted",
+      problems: metricProblems([...uses, ...farUses(uses)], counted),
+    },
+  ];
 }

@@ -172,10 +172,36 @@ const ofTheProvider: readonly Alert[] = [
   {
     name: "ObjectsSkipped",
     severity: "warning",
-    expr: `${hasRisen("vk_nomad_skipped_objects_total", "15m")} or ${hasRisen("vk_zun_skipped_objects_total", "15m")}`,
+    expr: ["kubernetes", "nomad", "zun"].map((backEnd) => hasRisen(`vk_${backEnd}_skipped_objects_total`, "15m")).join(" or "),
     summary: "Objects of kind {{ $labels.kind }} of the back end cannot be read",
     description:
       "Their pods keep their last status. The program's log names each object and field; another version of the back end may write them differently.",
+  },
+  {
+    name: "FarApiServerErrors",
+    severity: "warning",
+    expr: 'sum by (job, instance) (rate(vk_kubernetes_far_rest_client_requests_total{code=~"401|5..|<error>"}[10m])) / sum by (job, instance) (rate(vk_kubernetes_far_rest_client_requests_total[10m])) > 0.1',
+    for: "10m",
+    summary: "{{ $value | humanizePercentage }} of the requests to the far cluster fail",
+    description:
+      "The far API server cannot be reached, fails, or refuses the credentials. Pods that run there are left as they are; changes wait. kubectl describe node shows the far cluster's answer. Check that API server, the network to it, and the token or certificate of cluster.kubeconfig.",
+  },
+  {
+    name: "FarWatchesFail",
+    severity: "warning",
+    expr: 'sum without (end_reason) (increase(vk_kubernetes_far_reflector_watches_total{end_reason!="ended"}[15m])) > 10',
+    for: "15m",
+    summary: "Watches of {{ $labels.resource }} in the far cluster break again and again",
+    description:
+      "The program lists the objects instead, so that statuses of pods arrive late and the far API server has more work. Look for a proxy or load balancer that cuts long connections, and for errors of that API server.",
+  },
+  {
+    name: "FarWatchUnreadable",
+    severity: "warning",
+    expr: hasRisen("vk_kubernetes_far_reflector_decode_errors_total", "15m"),
+    summary: "A watch of {{ $labels.resource }} in the far cluster sent what cannot be read",
+    description:
+      "Something between the program and the far API server changes or cuts answers, such as a proxy. The program's log has the line.",
   },
   {
     name: "MassLossSuspected",

@@ -174,6 +174,48 @@ export const rows: readonly PanelRow[] = [
           { expr: rate("vk_provider_abandoned_calls_total", "method"), legend: "abandoned {{method}}" },
         ],
       },
+      {
+        title: "Skipped objects",
+        description: "Objects of the back end that were skipped because a field is missing or malformed, by kind.",
+        queries: ["kubernetes", "nomad", "zun"].map((backEnd) => ({
+          expr: `sum by (kind) (${of(`vk_${backEnd}_skipped_objects_total`)})`,
+          legend: `${backEnd} {{kind}}`,
+        })),
+      },
+    ],
+  },
+  {
+    title: "Another cluster: the provider kubernetes",
+    panels: [
+      {
+        title: "Requests to the far API server",
+        description: "Requests by method and status code.",
+        unit: "reqps",
+        queries: [{ expr: rate("vk_kubernetes_far_rest_client_requests_total", "method, code"), legend: "{{method}} {{code}}" }],
+      },
+      {
+        title: "Duration of far requests, 99 %",
+        description: "How long requests to the far API server take.",
+        unit: "s",
+        queries: [{ expr: quantile(0.99, "vk_kubernetes_far_rest_client_request_duration_seconds", "method"), legend: "{{method}}" }],
+      },
+      {
+        title: "Ended far watches",
+        description: "Watches of the far cluster by how they ended. Only ended is ordinary.",
+        unit: "ops",
+        queries: [
+          { expr: rate("vk_kubernetes_far_reflector_watches_total", "resource, end_reason"), legend: "{{resource}} {{end_reason}}" },
+        ],
+      },
+      {
+        title: "Missed far changes",
+        description: "Changes that a watch of the far cluster missed and a list found, and lines that could not be read.",
+        unit: "ops",
+        queries: [
+          { expr: rate("vk_kubernetes_far_reflector_relist_missed_events_total", "resource"), legend: "missed {{resource}}" },
+          { expr: rate("vk_kubernetes_far_reflector_decode_errors_total", "resource"), legend: "unreadable {{resource}}" },
+        ],
+      },
     ],
   },
   {

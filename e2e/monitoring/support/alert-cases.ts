@@ -92,9 +92,27 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
   ProviderCallsAbandoned: alone(`vk_provider_abandoned_calls_total{${target}, method="createPod"}`, "_x110 1x10", still),
   MalformedReports: alone(`vk_provider_malformed_reports_total{${target}}`, "0x110 1x10", still),
   ObjectsSkipped: {
-    fires: { [`vk_zun_skipped_objects_total{${target}, kind="container"}`]: "_x110 1x10" },
-    quiet: { [`vk_nomad_skipped_objects_total{${target}, kind="job"}`]: still },
+    fires: { [`vk_kubernetes_skipped_objects_total{${target}, kind="pod"}`]: "_x110 1x10" },
+    quiet: {
+      [`vk_nomad_skipped_objects_total{${target}, kind="job"}`]: still,
+      [`vk_zun_skipped_objects_total{${target}, kind="container"}`]: still,
+    },
   },
+  FarApiServerErrors: {
+    fires: {
+      [`vk_kubernetes_far_rest_client_requests_total{${target}, method="GET", code="<error>"}`]: risesBy(2),
+      [`vk_kubernetes_far_rest_client_requests_total{${target}, method="GET", code="200"}`]: risesBy(8),
+    },
+    quiet: {
+      [`vk_kubernetes_far_rest_client_requests_total{${target}, method="GET", code="403"}`]: risesBy(2),
+      [`vk_kubernetes_far_rest_client_requests_total{${target}, method="GET", code="200"}`]: risesBy(8),
+    },
+  },
+  FarWatchesFail: {
+    fires: { [`vk_kubernetes_far_reflector_watches_total{${target}, resource="pods", end_reason="other"}`]: risesBy(1) },
+    quiet: { [`vk_kubernetes_far_reflector_watches_total{${target}, resource="pods", end_reason="ended"}`]: risesBy(1) },
+  },
+  FarWatchUnreadable: alone(`vk_kubernetes_far_reflector_decode_errors_total{${target}, resource="pods"}`, "_x110 1x10", still),
   MassLossSuspected: alone(`vk_mass_loss_suspected_total{${target}}`, "0x80 1x40", still),
   OrphansRemain: alone(`vk_orphans{${target}, node="n", state="suspected"}`, "2x120", "2x100 0 2x19"),
   PodStartsFail: ours(`kubelet_started_pods_errors_total{${target}}`, risesBy(1), "0x100 2x20"),

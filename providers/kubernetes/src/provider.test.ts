@@ -49,6 +49,22 @@ test("a second creation adopts the far pod of the first", async () => {
   expect((await rig.client.list(resources.pods, {}, { signal })).items).toHaveLength(1);
 });
 
+test("everything that is read in the far cluster is counted under the names for the far cluster", async () => {
+  const counted = new Set<string>();
+  const count = (name: string): void => void counted.add(name);
+  await using node = await rig.open({
+    host: { metrics: { count, gauge: count, observe: count } },
+    config: { node: { capacity: "quota" } },
+  });
+  await node.provider.configureNode?.(signal);
+  await node.provider.createPod(homePod(), resolverOf(), signal);
+  // Reads the copies.
+  await vi.waitFor(() => expect(counted).toContain("vk_kubernetes_far_reflector_lists_total"));
+  await rig.clock.advance(1_000);
+
+  expect([...counted].filter((name) => /^vk_reflector|^rest_client/.test(name))).toEqual([]);
+});
+
 test("all far objects of a node belong to one config map of its own, so that one deletion removes what a lost node has left", async () => {
   await using node = await rig.open();
   await Promise.all(["a", "b"].map((name) => node.provider.createPod(homePod({}, { name }), resolverOf(), signal)));

@@ -49,7 +49,11 @@ export const commands: readonly Command[] = [
       "find out why a node does not work: check cluster, access rights, node, certificate, network and back end, and print what repairs each",
   },
   { name: "plan", summary: "print what the provider would send to its back end for a pod or a workload, without sending it" },
-  { name: "explain", summary: "explain an error code, a reason of an event or status, a condition, a refused field or an exit code", args: "[NAME]" },
+  {
+    name: "explain",
+    summary: "explain an error code, a reason of an event or status, a condition, a refused field or an exit code",
+    args: "[NAME]",
+  },
   { name: "status", summary: "show what a running program does: its nodes, their pods, errors, retries and queues; live on a terminal" },
   {
     name: "completion",

@@ -35,7 +35,13 @@ const places: Readonly<Record<ReasonPlace, string>> = {
 
 /** Everything that can be explained, with what these providers add, in the order of the list: codes, reasons, conditions, fields, exit codes. */
 export function allExplanations(providers: readonly ExplainedProvider[]): readonly Explanation[] {
-  return [...explainedCodes(), ...explainedReasons(providers), ...explainedConditions(providers), ...explainedFields(providers), ...explainedExitCodes()];
+  return [
+    ...explainedCodes(),
+    ...explainedReasons(providers),
+    ...explainedConditions(providers),
+    ...explainedFields(providers),
+    ...explainedExitCodes(),
+  ];
 }
 
 function explainedCodes(): Explanation[] {
@@ -74,7 +80,10 @@ function explainedReasons(providers: readonly ExplainedProvider[]): Explanation[
   }));
 }
 
-const conditionPlaces: Readonly<Record<ConditionCatalogue[string]["on"], string>> = { node: places.nodeCondition, pod: places.podCondition };
+const conditionPlaces: Readonly<Record<ConditionCatalogue[string]["on"], string>> = {
+  node: places.nodeCondition,
+  pod: places.podCondition,
+};
 
 function explainedConditions(providers: readonly ExplainedProvider[]): Explanation[] {
   const sources: readonly (readonly [by: string, catalogue: ConditionCatalogue])[] = [

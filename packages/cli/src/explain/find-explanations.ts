@@ -28,7 +28,10 @@ export function nearestName(written: string, all: readonly Explanation[]): strin
     );
     return similar === undefined ? undefined : `${parent}.${similar}`;
   }
-  return nearest(word, [...all.map(({ kind, name }) => (kind === "condition" ? withoutPrefix(name) : name)), ...fields.map((name) => splitPath(name).last)]);
+  return nearest(word, [
+    ...all.map(({ kind, name }) => (kind === "condition" ? withoutPrefix(name) : name)),
+    ...fields.map((name) => splitPath(name).last),
+  ]);
 }
 
 function splitPath(path: string): { readonly parent: string; readonly last: string } {

@@ -114,6 +114,24 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   vk_mass_loss_suspected_total: counter("Times that no pod was ended because too many seemed to be gone at once"),
   vk_nomad_skipped_objects_total: counter("Objects of Nomad that were skipped because a field is missing or malformed", ["kind"]),
   vk_zun_skipped_objects_total: counter("Objects of Zun that were skipped because a field is missing or malformed", ["kind"]),
+  vk_kubernetes_skipped_objects_total: counter("Objects of the far cluster that were skipped because a field is missing or malformed", [
+    "kind",
+  ]),
+  vk_kubernetes_far_rest_client_requests_total: counter("Requests to the far API server, by status code and method", ["code", "method"]),
+  vk_kubernetes_far_rest_client_request_duration_seconds: histogram("How long a request to the far API server takes", requestBuckets, [
+    "method",
+  ]),
+  vk_kubernetes_far_reflector_lists_total: counter("Lists of a reflector of the far cluster", ["resource", "list"]),
+  vk_kubernetes_far_reflector_watches_total: counter("Watches of a reflector of the far cluster, by how they ended", [
+    "resource",
+    "end_reason",
+  ]),
+  vk_kubernetes_far_reflector_relist_missed_events_total: counter(
+    "Changes that a watch of the far cluster missed, found by listing again",
+    ["resource"],
+  ),
+  vk_kubernetes_far_reflector_decode_errors_total: counter("Lines of a watch of the far cluster that could not be read", ["resource"]),
+  vk_kubernetes_far_store_listener_errors_total: counter("Listeners of a store of the far cluster that threw"),
   vk_metrics_dropped_total: counter("Invalid uses of a metric that were dropped, by the metric's name", ["name"]),
   vk_provider_unknown_pod_reports_total: counter("Reports of the provider about pods that do not belong to the node"),
 };

@@ -15,6 +15,7 @@ import {
   type WorkResult,
 } from "@virtual-kubelet/kube-client";
 import type { FarNode } from "../far/far-node.ts";
+import { farMetrics } from "../far/far-metrics.ts";
 import { podSecretName } from "../identity/names.ts";
 import { ownerSelector } from "../identity/tags.ts";
 import { carriedBy } from "../translate/far-pod.ts";
@@ -195,7 +196,8 @@ export class Carrier implements AsyncDisposable {
 
   #reflectorOf(kind: FarObject["kind"]): Reflector<Listed> {
     const { far, host, namespaces, owner } = this.#node;
-    const { clock, random, logger, metrics } = host;
+    const { clock, random, logger } = host;
+    const metrics = farMetrics(host.metrics);
     const query = { namespace: namespaces.only, labelSelector: ownerSelector(owner) };
     const { client } = far.connection;
     return new Reflector({ client, resource: resourceOf(kind), query, content: "metadata", clock, random, logger, metrics });

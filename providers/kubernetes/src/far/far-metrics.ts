@@ -13,6 +13,6 @@ export function farMetrics(metrics: Metrics): Metrics {
 }
 
 /** `rest_client_requests_total` ▶ `vk_kubernetes_far_rest_client_requests_total`; `vk_reflector_…` ▶ `vk_kubernetes_far_reflector_…`. */
-function farName(name: string): string {
+export function farName(name: string): string {
   return `vk_kubernetes_far_${name.replace(/^vk_/, "")}`;
 }

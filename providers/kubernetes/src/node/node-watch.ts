@@ -5,6 +5,7 @@ import { resources, type DeepReadonly, type Node, type Store } from "@virtual-ku
 import { isDeepStrictEqual } from "node:util";
 import { readsFarNodes, readsQuotas } from "../config/node.ts";
 import type { FarNode } from "../far/far-node.ts";
+import { farMetrics } from "../far/far-metrics.ts";
 import { capacityProblem, describeNode, selectedNodes, type FarFacts } from "./describe-node.ts";
 import { readinessProblem } from "./far-nodes.ts";
 import type { RequestsByNode } from "./node-resources.ts";
@@ -119,8 +120,8 @@ export class NodeWatch implements AsyncDisposable {
   /** Opens one watch for all calls that wait for it. */
   #openQuotas(namespace: string): Promise<QuotaWatch | undefined> {
     const { far, host } = this.#node;
-    const { clock, random, logger, metrics } = host;
-    const options = { client: far.connection.client, namespace, clock, random, logger, metrics };
+    const { clock, random, logger } = host;
+    const options = { client: far.connection.client, namespace, clock, random, logger, metrics: farMetrics(host.metrics) };
     this.#openingQuotas ??= watchQuotas(options, this.#abort.signal).finally(() => (this.#openingQuotas = undefined));
     return this.#openingQuotas;
   }
