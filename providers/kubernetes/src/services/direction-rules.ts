@@ -1,7 +1,7 @@
 import type { DeepReadonly, EndpointSlice, ObjectMeta, OwnerReference, Service } from "@virtual-kubelet/kube-client";
 import { ownerTags } from "../identity/tags.ts";
 import type { AddressMap } from "../status/address-map.ts";
-import { isFarMirror, isMirrored, isWrittenBy, mirrorLabels, mirrorOwner, type MirrorDirection } from "./mirror-tags.ts";
+import { isFarMirror, isHomeMirror, isMirrored, isWrittenBy, mirrorLabels, mirrorOwner, type MirrorDirection } from "./mirror-tags.ts";
 import { mirroredService, serviceForm, type CopyMarks } from "./mirrored-service.ts";
 import { mirroredSlice } from "./mirrored-slice.ts";
 
@@ -49,7 +49,8 @@ function towardsHome({ nodeNames, addresses, owner }: DirectionContext): Directi
   const marks: CopyMarks = { scope: owner.uid, labels: { [mirrorLabels.pair]: owner.uid } };
   return {
     scope: marks.scope,
-    isOurs: (metadata) => isMirrored(metadata) && (metadata?.labels?.[mirrorLabels.pair] === owner.uid || isWrittenBy(metadata, nodeNames)),
+    isOurs: (metadata) =>
+      isHomeMirror(metadata) && (metadata?.labels?.[mirrorLabels.pair] === owner.uid || isWrittenBy(metadata, nodeNames)),
     service: (source, namespace) => mirroredService(source, namespace, marks, () => true),
     slices(source, slices, copy) {
       const { name = "", uid = "" } = copy?.metadata ?? {};

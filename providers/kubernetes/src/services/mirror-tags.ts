@@ -51,6 +51,14 @@ export function isFarMirror(metadata: DeepReadonly<ObjectMeta> | undefined, clus
   return isMirrored(metadata) && isOwnedBy(metadata, mirrorOwner(clusterId));
 }
 
+/**
+ * Whether an object at home was mirrored from a far cluster, by any node. This cluster may itself be the far cluster of others, whose copies
+ * here have no pair, and whose virtual nodes may have the names of ours.
+ */
+export function isHomeMirror(metadata: DeepReadonly<ObjectMeta> | undefined): boolean {
+  return isMirrored(metadata) && metadata?.labels?.[mirrorLabels.pair] !== undefined && sourceOf(metadata) !== undefined;
+}
+
 /** Whether one of these nodes wrote the object last. */
 export function isWrittenBy(metadata: DeepReadonly<ObjectMeta> | undefined, nodeNames: ReadonlySet<string>): boolean {
   const value = metadata?.labels?.[mirrorLabels.mirror];

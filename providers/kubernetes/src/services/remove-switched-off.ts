@@ -13,7 +13,7 @@ import {
 import { ownerObjectName } from "../identity/names.ts";
 import { isOwnedBy, labelValue, ownerSelector } from "../identity/tags.ts";
 import type { HomeConnection } from "./home-connection.ts";
-import { isFarMirror, mirrorLabels, mirrorOwner } from "./mirror-tags.ts";
+import { isFarMirror, isHomeMirror, mirrorLabels, mirrorOwner } from "./mirror-tags.ts";
 import { removeMirrored, removeObject } from "./remove-mirrored.ts";
 
 /** Options of {@link removeSwitchedOff}. */
@@ -40,7 +40,7 @@ export async function removeSwitchedOff(options: SwitchedOffOptions, signal: Abo
     const isObsolete = (metadata: DeepReadonly<ObjectMeta> | undefined): boolean => isFarMirror(metadata, clusterId);
     const inFar = await removeMirrored({ client: far, nodeName, namespaces, isObsolete }, signal);
     await using home = await connectHome();
-    const atHome = await removeMirrored({ client: home.client, nodeName, namespaces: [], isObsolete: () => true }, signal);
+    const atHome = await removeMirrored({ client: home.client, nodeName, namespaces: [], isObsolete: isHomeMirror }, signal);
     logger.info({ far: inFar, home: atHome }, "services are no longer mirrored; their copies are removed");
     for (const owner of owners) await removeUnused(far, owner, clusterId, signal);
   } catch (error) {

@@ -1,6 +1,8 @@
 import { resources, type EndpointSlice, type Service, type Transport } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
+import { ownerTags } from "../identity/tags.ts";
 import { startMirrorRig } from "../test-support/mirror-rig.ts";
+import { mirrorOwner } from "./mirror-tags.ts";
 
 const ready = { ready: true, serving: true, terminating: false };
 
@@ -297,6 +299,30 @@ test("nothing is mirrored back", async () => {
   expect(before.map((list) => (list as string[]).length)).toEqual([2, 2, 2, 2]);
   await rig.clock.advance(600_000);
   expect(await versions()).toEqual(before);
+});
+
+test("what a virtual node of the same name has mirrored to home, as its far cluster, stays as it is", async () => {
+  await using rig = await startMirrorRig();
+  const signal = AbortSignal.timeout(5_000);
+  const { labels, annotations } = ownerTags(mirrorOwner("third"));
+  const metadataOf = (namespace: string, name: string): NonNullable<Service["metadata"]> => ({
+    namespace,
+    name,
+    labels: { ...labels, "virtual-kubelet.io/mirror": "far-1" },
+    annotations: { ...annotations, "virtual-kubelet.io/copy-of": `${namespace}/${name}` },
+  });
+  for (const [namespace, name] of [
+    ["a", "theirs"],
+    ["a", "db"],
+    ["b", "theirs"],
+  ] as const)
+    await rig.home.client.create(resources.services, { metadata: metadataOf(namespace, name), spec: { ports: [{ port: 7 }] } }, { signal });
+  await rig.far.createService("a", "db");
+  rig.mirror();
+  await rig.settle();
+  const ports = async (namespace: string, name: string): Promise<unknown> =>
+    (await rig.home.service(namespace, name))?.spec?.ports?.[0]?.port;
+  expect([await ports("a", "theirs"), await ports("a", "db"), await ports("b", "theirs")]).toEqual([7, 7, 7]);
 });
 
 test("a copy that came from a third cluster does not travel on", async () => {

@@ -24,7 +24,7 @@ import { confirmServiceGone, confirmSliceGone } from "./confirm-gone.ts";
 import { directionRules, type DirectionRules } from "./direction-rules.ts";
 import { MirrorNotices } from "./mirror-notices.ts";
 import { chooseSource, serviceStep, sliceSteps } from "./mirror-steps.ts";
-import { isFarMirror, isMirrored, mirrorOwner, sourceOf, type MirrorDirection } from "./mirror-tags.ts";
+import { isFarMirror, isHomeMirror, isMirrored, mirrorOwner, sourceOf, type MirrorDirection } from "./mirror-tags.ts";
 import { ObservedServices } from "./observed-services.ts";
 import { removeMirrored } from "./remove-mirrored.ts";
 import { WritePace } from "./write-pace.ts";
@@ -249,7 +249,7 @@ export class ServiceMirror {
     const inFar = (metadata: DeepReadonly<ObjectMeta> | undefined): boolean =>
       isFarMirror(metadata, clusterId) && !isMirroredNow("toFar", sourceOf(metadata)?.namespace, metadata?.namespace);
     const atHome = (metadata: DeepReadonly<ObjectMeta> | undefined): boolean =>
-      !isMirroredNow("toHome", metadata?.namespace, sourceOf(metadata)?.namespace);
+      isHomeMirror(metadata) && !isMirroredNow("toHome", metadata?.namespace, sourceOf(metadata)?.namespace);
     const farNamespaces = this.#pairs.map((pair) => pair.far);
     const homeNamespaces = this.#pairs.map((pair) => pair.home);
     for (const nodeName of nodeNames) {
