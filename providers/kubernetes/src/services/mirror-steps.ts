@@ -31,7 +31,14 @@ export function chooseSource(candidates: readonly DeepReadonly<Service>[]): {
 /** Step for the Service of a name. `wanted` is `undefined` if nothing is mirrored under it. */
 export function serviceStep(wanted: Service | undefined, stored: DeepReadonly<Service> | undefined, isOurs: IsOurs): MirrorStep<Service> {
   const step = stepFor(wanted, stored, isOurs);
-  return step.kind === "replace" && stored && serviceForm(step.wanted) !== serviceForm(stored) ? { ...step, kind: "recreate" } : step;
+  return step.kind === "replace" && stored && !isChangeable(stored, step.wanted) ? { ...step, kind: "recreate" } : step;
+}
+
+/** Whether the API server takes the one for the other: neither the form nor the first IP family of a Service can change. */
+function isChangeable(stored: DeepReadonly<Service>, wanted: DeepReadonly<Service>): boolean {
+  const [first] = stored.spec?.ipFamilies ?? [];
+  const [family = first] = wanted.spec?.ipFamilies ?? [];
+  return serviceForm(stored) === serviceForm(wanted) && (first === undefined || family === first);
 }
 
 /** Steps for the EndpointSlices of a Service; `stored` are all slices of its name. Slices that are not ours stay as they are. */
