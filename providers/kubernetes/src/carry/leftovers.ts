@@ -1,8 +1,8 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { listAll, resources, type DeepReadonly, type ObjectMeta, type Pod } from "@virtual-kubelet/kube-client";
 import type { FarNode } from "../far/far-node.ts";
-import { copyName, podSecretName } from "../identity/names.ts";
-import { homePodOf, isOwnedBy, ownerSelector, tagAnnotations, type FarOwner } from "../identity/tags.ts";
+import { isOwnCopy } from "../identity/own-copy.ts";
+import { isOwnedBy, ownerSelector } from "../identity/tags.ts";
 import { keyOf, type FarObject } from "./far-object.ts";
 import { usedObjects } from "./used-objects.ts";
 
@@ -62,7 +62,8 @@ export class Leftovers {
     for (const { kind, metadata } of listed()) {
       const { namespace = "", name = "" } = metadata ?? {};
       const object = { kind, namespace, name };
-      if (!isKnown(keyOf(object)) && isOurs(object, metadata, node.owner)) found.set(keyOf(object), object);
+      const isLeft = metadata?.deletionTimestamp === undefined && isOwnCopy(kind, metadata, node.owner);
+      if (isLeft && !isKnown(keyOf(object))) found.set(keyOf(object), object);
     }
     for (const key of this.#sinceMs.keys()) if (!found.has(key)) this.#sinceMs.delete(key);
     for (const key of found.keys()) if (!this.#sinceMs.has(key)) this.#sinceMs.set(key, nowMs);
@@ -80,15 +81,4 @@ export class Leftovers {
       );
     return new Set([...live, ...known].flatMap((pod: DeepReadonly<Pod>) => [...usedObjects(pod)]));
   }
-}
-
-/** Whether an object is a copy or a pod's secret of this node: by its tags, and by the name that follows from them. */
-function isOurs({ kind, name }: FarName, metadata: DeepReadonly<ObjectMeta> | undefined, owner: FarOwner): boolean {
-  if (!isOwnedBy(metadata, owner) || metadata?.deletionTimestamp !== undefined) return false;
-  const pod = homePodOf(metadata);
-  if (pod) return kind === "Secret" && name === podSecretName(owner, pod);
-  const [namespace, homeName, ...rest] = (metadata?.annotations?.[tagAnnotations.copyOf] ?? "").split("/");
-  return (
-    namespace !== undefined && homeName !== undefined && rest.length === 0 && name === copyName(owner, kind, { namespace, name: homeName })
-  );
 }

@@ -2,8 +2,8 @@ import { VirtualClock } from "@virtual-kubelet/clock";
 import { startApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, resources } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
-import { ownerObjectName } from "../identity/names.ts";
-import { ownerTags } from "../identity/tags.ts";
+import { copyName, farPodName, ownerObjectName } from "../identity/names.ts";
+import { ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
 import { removeFarNode } from "./remove-node.ts";
 
 const { signal } = new AbortController();
@@ -17,8 +17,19 @@ test("pods and copies of the node go; its owner object, and everything of others
     await client.create(resources[kind], { metadata: { namespace: "default", name, ...tags }, ...spec }, { signal });
   };
   const others = ownerTags({ ...owner, nodeName: "far-b" });
+  const home = { namespace: "default", name: "ours" };
+  const { labels, annotations } = ownerTags(owner);
+  const copied = { labels, annotations: { ...annotations, [tagAnnotations.copyOf]: "default/ours" } };
+  const ofPod = { labels: { ...labels, [tagLabels.podUid]: "uid" }, annotations: { ...annotations, [tagAnnotations.pod]: "default/ours" } };
+  const ours = {
+    pods: { name: farPodName(owner, { ...home, uid: "uid" }), tags: ofPod },
+    secrets: { name: copyName(owner, "Secret", home), tags: copied },
+    configMaps: { name: copyName(owner, "ConfigMap", home), tags: copied },
+  };
   for (const kind of ["pods", "secrets", "configMaps"] as const) {
-    await put(kind, "ours", ownerTags(owner));
+    await put(kind, ours[kind].name, ours[kind].tags);
+    // Somebody has copied it, with all that we have written.
+    await put(kind, "copied-from-ours", ours[kind].tags);
     await put(kind, "others", others);
     await put(kind, "labelled-like-ours", { labels: ownerTags(owner).labels });
   }
@@ -32,7 +43,7 @@ test("pods and copies of the node go; its owner object, and everything of others
       .map(({ metadata }) => metadata?.name ?? "")
       .filter((name) => name !== "kube-root-ca.crt")
       .sort();
-  expect(await left("pods")).toEqual(["labelled-like-ours", "others"]);
-  expect(await left("secrets")).toEqual(["labelled-like-ours", "others"]);
-  expect(await left("configMaps")).toEqual(["labelled-like-ours", "others", ownerObjectName(owner)].sort());
+  expect(await left("pods")).toEqual(["copied-from-ours", "labelled-like-ours", "others"]);
+  expect(await left("secrets")).toEqual(["copied-from-ours", "labelled-like-ours", "others"]);
+  expect(await left("configMaps")).toEqual(["copied-from-ours", "labelled-like-ours", "others", ownerObjectName(owner)].sort());
 });
