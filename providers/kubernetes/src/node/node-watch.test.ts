@@ -119,7 +119,22 @@ test("a list of others' pods that takes longer than one call is finished for the
   answered.resolve();
 
   expect(await second).toMatchObject({ capacity: { cpu: "4" } });
-  expect(lists).toBe(1);
+  // One of each kind of others.
+  expect(lists).toBe(2);
+});
+
+test("what pods of another virtual node request is not offered a second time", async () => {
+  await using rig = await rigWith([farNode("a")]);
+  await using other = await rig.open({ nodeName: "far-2" });
+  const containers = [{ name: "main", image: "web", resources: { requests: { cpu: "1" } } }];
+  await other.provider.createPod(homePod({ containers }), resolverOf(), signal);
+  const name = farPodName({ clusterId: "home-1" }, podRef(homePod()));
+  const binding = { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: "a" } };
+  await rig.client.raw("POST", `/api/v1/namespaces/default/pods/${name}/binding`, binding, { signal });
+
+  await using node = await rig.open();
+  expect(await described(node)).toMatchObject({ capacity: { cpu: "4" }, allocatable: { cpu: "2500m", pods: "109" } });
+  expect(await described(other)).toMatchObject({ allocatable: { cpu: "3500m", pods: "110" } });
 });
 
 const narrow = { namespaces: { mode: "one", name: "vk" }, usage: "metrics-api" };

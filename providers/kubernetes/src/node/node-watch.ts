@@ -135,9 +135,8 @@ export class NodeWatch implements AsyncDisposable {
   async #readOthersNow(): Promise<void> {
     const { far, owner, config } = this.#node;
     const { signal } = this.#abort;
-    await untilAborted(far.synced, signal);
     const { farNode } = config.scheduling;
-    this.#others = await readOthersRequests({ client: far.connection.client, pods: far.pods, owner, farNode }, signal);
+    this.#others = await readOthersRequests({ client: far.connection.client, owner, farNode }, signal);
   }
 
   #follow(store: { subscribe(listener: () => void): Disposable }): void {

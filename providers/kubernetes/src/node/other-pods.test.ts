@@ -42,8 +42,8 @@ function podOf(name: string, nodeName: string | undefined, tags: Partial<ReturnT
   };
 }
 
-async function read(pods: readonly Pod[] = [], farNode?: string): Promise<Record<string, Record<string, string>>> {
-  const requests = await readOthersRequests({ client, pods: { list: () => pods.values() }, owner, farNode }, signal);
+async function read(farNode?: string): Promise<Record<string, Record<string, string>>> {
+  const requests = await readOthersRequests({ client, owner, farNode }, signal);
   return Object.fromEntries([...(requests ?? [])].map(([name, quantities]) => [name, formatResources(quantities)]));
 }
 
@@ -55,15 +55,19 @@ test("pods of others on far nodes are added up; ours, and those that have ended 
 });
 
 test("pods of other virtual nodes of the home cluster count, too", async () => {
-  const sibling = podOf("sibling", "n2", ownerTags({ ...owner, nodeName: "spot" }));
+  const namespace = "of-the-sibling";
+  await client.create(resources.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, { signal });
+  for (const [index, where] of ["default", namespace].entries()) {
+    const sibling = podOf(`sibling-${index}`, "n3", ownerTags({ ...owner, nodeName: "spot" }));
+    await create({ ...sibling, metadata: { ...sibling.metadata, namespace: where } });
+  }
+  await create(podOf("ours-too", "n3", ownerTags(owner)));
 
-  expect(await read([podOf("ours", "n2", ownerTags(owner)), sibling], "n2")).toEqual({ n2: { cpu: "1", memory: "2Gi", pods: "2" } });
+  expect(await read("n3")).toEqual({ n3: { cpu: "1", memory: "2Gi", pods: "2" } });
 });
 
 test("without the right to list all pods nothing is known, which is not the same as nothing", async () => {
   const stranger = createKubeClient(far.transport({ user: "stranger" }), { clock: new VirtualClock() });
 
-  expect(
-    await readOthersRequests({ client: stranger, pods: { list: () => [].values() }, owner, farNode: undefined }, signal),
-  ).toBeUndefined();
+  expect(await readOthersRequests({ client: stranger, owner, farNode: undefined }, signal)).toBeUndefined();
 });

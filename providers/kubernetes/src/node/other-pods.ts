@@ -1,7 +1,7 @@
 import { isForbidden } from "@virtual-kubelet/errdefs";
-import { resources, type DeepReadonly, type KubeClient, type Pod, type Store } from "@virtual-kubelet/kube-client";
+import { resources, type DeepReadonly, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
 import { addQuantities, parseQuantity, podRequests, type Quantity, type ResourceQuantities } from "@virtual-kubelet/kubernetes";
-import { isOwnedBy, labelValue, tagLabels, type FarOwner } from "../identity/tags.ts";
+import { labelValue, tagLabels, type FarOwner } from "../identity/tags.ts";
 import type { RequestsByNode } from "./node-resources.ts";
 
 /** Pods of one answer. They are added up and forgotten, so that a far cluster with many pods costs no memory. */
@@ -13,8 +13,6 @@ const maxPages = 1_000;
 /** What {@link readOthersRequests} reads. */
 export interface OtherPodsSource {
   readonly client: Pick<KubeClient, "list">;
-  /** Far pods of the home cluster; they may belong to other virtual nodes. */
-  readonly pods: Pick<Store<Pod>, "list">;
   readonly owner: FarOwner;
   /** The only far node whose pods count; `undefined`: all. */
   readonly farNode: string | undefined;
@@ -26,27 +24,41 @@ export interface OtherPodsSource {
  * @returns `undefined` if the pods of all far namespaces may not be listed
  */
 export async function readOthersRequests(source: OtherPodsSource, signal: AbortSignal): Promise<RequestsByNode | undefined> {
-  const { client, pods, owner, farNode } = source;
+  const { client, owner, farNode } = source;
   const total = new Map<string, Map<string, Quantity>>();
   const onNode = farNode === undefined ? "spec.nodeName!=" : `spec.nodeName=${farNode}`;
-  const query = {
-    labelSelector: `${tagLabels.cluster}!=${labelValue(owner.clusterId)}`,
-    fieldSelector: `${onNode},status.phase!=Succeeded,status.phase!=Failed`,
-  };
+  const fieldSelector = `${onNode},status.phase!=Succeeded,status.phase!=Failed`;
   try {
-    let next: string | undefined;
-    for (let page = 0; page < maxPages; page++) {
-      const { items, continue: token } = await client.list(resources.pods, { ...query, limit: pageSize, continue: next }, { signal });
-      for (const pod of items) add(total, pod);
-      next = token;
-      if (next === undefined) break;
-    }
+    for (const labelSelector of othersSelectors(owner))
+      for await (const pod of everyPod(client, { labelSelector, fieldSelector }, signal)) add(total, pod);
   } catch (error) {
     if (isForbidden(error)) return undefined;
     throw error;
   }
-  for (const pod of pods.list()) if (!isOwnedBy(pod.metadata, owner)) add(total, pod);
   return total;
+}
+
+/**
+ * Label selectors that together select all pods without the owner's labels: those of other clusters or none, and of other nodes of the home
+ * cluster, which may run their pods in another far namespace.
+ */
+function othersSelectors({ clusterId, nodeName }: FarOwner): readonly string[] {
+  const cluster = labelValue(clusterId);
+  return [`${tagLabels.cluster}!=${cluster}`, `${tagLabels.cluster}=${cluster},${tagLabels.node}!=${labelValue(nodeName)}`];
+}
+
+async function* everyPod(
+  client: Pick<KubeClient, "list">,
+  query: { readonly labelSelector: string; readonly fieldSelector: string },
+  signal: AbortSignal,
+): AsyncGenerator<DeepReadonly<Pod>> {
+  let next: string | undefined;
+  for (let page = 0; page < maxPages; page++) {
+    const { items, continue: token } = await client.list(resources.pods, { ...query, limit: pageSize, continue: next }, { signal });
+    yield* items;
+    next = token;
+    if (next === undefined) return;
+  }
 }
 
 const onePod = parseQuantity("1");
