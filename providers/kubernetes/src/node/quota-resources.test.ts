@@ -15,7 +15,14 @@ test("requests, plain names, counts and extended resources become the node's res
     "hugepages-2Mi": "1Gi",
   };
 
-  expect(read(quota("q", hard))).toEqual({ cpu: "10", memory: "20Gi", pods: "50", "nvidia.com/gpu": "4", "ephemeral-storage": "100Gi" });
+  expect(read(quota("q", hard))).toEqual({
+    cpu: "10",
+    memory: "20Gi",
+    pods: "50",
+    "nvidia.com/gpu": "4",
+    "ephemeral-storage": "100Gi",
+    "hugepages-2Mi": "1Gi",
+  });
 });
 
 test("claims, services and other objects are no resources of a node", () => {

@@ -35,7 +35,7 @@ const plainResources = ["cpu", "memory", "ephemeral-storage", "pods"];
 
 /** The node's resource that a key of a quota limits; `undefined` for other things, such as claims and services. */
 function resourceOf(key: string): string | undefined {
-  if (plainResources.includes(key)) return key;
+  if (plainResources.includes(key) || key.startsWith("hugepages-")) return key;
   if (key === "count/pods") return "pods";
   const name = /^(?:requests|limits)\.(.+)$/.exec(key)?.[1];
   return name === "storage" ? undefined : name;
