@@ -321,7 +321,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     edits: [
       {
         file: client,
-        find: "return checkedList(answer, { resource, operation, namespace: query.namespace }, query.continue);",
+        find: "return checkedList(answer, { resource, operation, namespace: query.namespace, metadataOnly }, query.continue);",
         replace: `const { items, metadata } = answer as { items?: T[]; metadata?: { resourceVersion?: string } };
     return { items: items ?? [], resourceVersion: metadata?.resourceVersion ?? "", continue: undefined };`,
       },
