@@ -1,9 +1,9 @@
 import type { ReasonCatalogue } from "@virtual-kubelet/core";
-import { nodeReasons, type NodeReason } from "./node/node-reasons.ts";
+import { farNodesReasons, type FarNodesReason } from "./node/far-nodes-reasons.ts";
 
 /** A reason that the provider writes and core does not. */
 export type KubernetesReason =
-  | NodeReason
+  | FarNodesReason
   | "FarCopyFailed"
   | "FarEventsForbidden"
   | "FarNodeLost"
@@ -14,7 +14,7 @@ export type KubernetesReason =
 
 /** Explains each {@link KubernetesReason}. */
 export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, ReasonCatalogue[string]>> = {
-  ...nodeReasons,
+  ...farNodesReasons,
   FarCopyFailed: {
     on: ["podEvent"],
     meaning:

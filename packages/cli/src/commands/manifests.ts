@@ -5,7 +5,14 @@ import type { Context } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, valueOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { deploymentObjects, type ProviderFile } from "../manifests/deployment.ts";
-import { farManifest, nodeManifest, renderManifests, rightsManifest, toList, type Manifest } from "../manifests/render-manifests.ts";
+import {
+  combinedBackEndManifest,
+  nodeManifest,
+  renderManifests,
+  rightsManifest,
+  toList,
+  type Manifest,
+} from "../manifests/render-manifests.ts";
 import { namespacesOf } from "../manifests/namespaces.ts";
 import { planNodes, type PlannedNode } from "../nodes/plan-nodes.ts";
 import { UsageError } from "../program-error.ts";
@@ -32,7 +39,7 @@ export async function execute(line: CommandLine, context: Context): Promise<numb
   const manifests: Manifest[] = [];
   const nodes = await planNodes(loaded, context);
   const setups = nodes.map(({ setup }) => setup);
-  if (line.args[0] === "far") manifests.push(farManifest(loaded.settings, setups));
+  if (line.args[0] === "far") manifests.push(combinedBackEndManifest(loaded.settings, setups));
   else if (line.args[0] !== "node") manifests.push(rightsManifest(loaded.settings, runAs, namespaces, setups));
   if (deployed) {
     for (const warning of podWarnings(loaded, nodes)) context.stderr.write(`virtual-kubelet: ${warning}\n`);

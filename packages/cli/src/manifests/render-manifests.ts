@@ -98,7 +98,7 @@ function isDiscovering(setup: ProviderSetup | undefined): boolean {
  *
  * @throws ConfigError if no provider has such objects
  */
-export function farManifest(settings: Settings, setups: readonly ProviderSetup[]): Manifest {
+export function combinedBackEndManifest(settings: Settings, setups: readonly ProviderSetup[]): Manifest {
   const manifests = setups.flatMap((setup, index) => backEndManifest(setup, settings.nodes[index]?.name ?? "") ?? []);
   if (manifests.length === 0)
     throw new ConfigError(

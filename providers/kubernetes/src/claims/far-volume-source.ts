@@ -4,4 +4,4 @@ export type FarVolumeSource =
   | { readonly nfs: { readonly server: string; readonly path: string; readonly readOnly?: boolean | undefined } };
 
 /** Far sources of a pod's volumes of type persistentVolumeClaim and ephemeral, by the volume's name. */
-export type ClaimedVolumes = ReadonlyMap<string, FarVolumeSource>;
+export type FarVolumeSources = ReadonlyMap<string, FarVolumeSource>;

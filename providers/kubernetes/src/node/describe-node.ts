@@ -8,7 +8,7 @@ import { commonFacts } from "./common-facts.ts";
 import { foreignTaints, isAboutState, matchingNodes, selectFarNodes, type SelectedNode } from "./far-nodes.ts";
 import { largestOf, sumResources, type RequestsByNode } from "./node-resources.ts";
 import { quotaResources } from "./quota-resources.ts";
-import type { NodeReason } from "./node-reasons.ts";
+import type { FarNodesReason } from "./far-nodes-reasons.ts";
 
 /** What is known of the far cluster when a virtual node is described. */
 export interface FarFacts {
@@ -32,7 +32,7 @@ const largestAnnotation = "virtual-kubelet.io/largest-far-node";
 const nodeResources = ["cpu", "memory", "pods", "ephemeral-storage"];
 
 type Config = Pick<KubernetesConfig, "node" | "scheduling">;
-type Condition = NonNullable<NodeDescription["conditions"]>[number] & { readonly reason: NodeReason };
+type Condition = NonNullable<NodeDescription["conditions"]>[number] & { readonly reason: FarNodesReason };
 
 /** Describes the virtual node. What is not known is zero and named in the condition, because a made-up number would attract pods. */
 export function describeNode(facts: FarFacts, config: Config): NodeDescription {

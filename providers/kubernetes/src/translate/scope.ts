@@ -1,6 +1,6 @@
 import type { Pod, PodSpec, Container } from "@virtual-kubelet/kube-client";
 import type { ResolvedEnvVar } from "@virtual-kubelet/core";
-import type { ClaimedVolumes } from "../claims/far-volume-source.ts";
+import type { FarVolumeSources } from "../claims/far-volume-source.ts";
 import type { KubernetesConfig } from "../config.ts";
 import type { NamespaceMap } from "../identity/namespaces.ts";
 import type { FarOwner } from "../identity/tags.ts";
@@ -21,7 +21,7 @@ export interface TranslationContext {
 
 /** Facts about a pod that only the home cluster knows, read before the translation. */
 export interface TranslationFacts {
-  readonly claims: ClaimedVolumes;
+  readonly claims: FarVolumeSources;
   /** The variables of home's services, as a kubelet of the home cluster would set them. Default: none are needed. */
   readonly serviceVariables?: readonly ResolvedEnvVar[] | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ResolvedPod } from "@virtual-kubelet/core";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { readClaimedVolumes } from "../claims/claimed-volumes.ts";
+import { readFarVolumeSources } from "../claims/read-far-volume-sources.ts";
 import type { TranslationContext, TranslationFacts } from "./scope.ts";
 
 /**
@@ -15,7 +15,7 @@ export async function readFacts(
   context: TranslationContext,
   signal: AbortSignal,
 ): Promise<TranslationFacts> {
-  const claims = await readClaimedVolumes(pod, resolved, context, signal);
+  const claims = await readFarVolumeSources(pod, resolved, context, signal);
   return { claims, ...(await readServiceFacts(resolved, context, signal)) };
 }
 

@@ -1,7 +1,7 @@
 import type { ReasonInfo } from "@virtual-kubelet/core";
 
 /** Reasons of the condition `virtual-kubelet.io/FarNodes`, and of events on the virtual node. */
-export type NodeReason =
+export type FarNodesReason =
   | "FarNodesReady"
   | "NoFarNodeReady"
   | "NoFarNodeSelected"
@@ -11,8 +11,8 @@ export type NodeReason =
 
 const nodeCondition = ["nodeCondition"] as const;
 
-/** Explanations of each {@link NodeReason}. */
-export const nodeReasons: Readonly<Record<NodeReason, ReasonInfo>> = {
+/** Explanations of each {@link FarNodesReason}. */
+export const farNodesReasons: Readonly<Record<FarNodesReason, ReasonInfo>> = {
   FarNodesReady: {
     on: nodeCondition,
     meaning: "Far nodes that the configuration selects take pods. The message counts them, and names those that do not.",

@@ -3,9 +3,9 @@ import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { ClaimsConfig } from "../config/claims.ts";
 import type { NamespaceMap } from "../identity/namespaces.ts";
 import { farClaimOf } from "./claim-source.ts";
-import type { ClaimedVolumes, FarVolumeSource } from "./far-volume-source.ts";
+import type { FarVolumeSources, FarVolumeSource } from "./far-volume-source.ts";
 
-/** What {@link readClaimedVolumes} needs to know besides the pod. */
+/** What {@link readFarVolumeSources} needs to know besides the pod. */
 export interface ClaimContext {
   readonly config: { readonly claims: ClaimsConfig };
   readonly namespaces: NamespaceMap;
@@ -18,12 +18,12 @@ export interface ClaimContext {
  * @throws UnsupportedError with the field's path for a volume that the far cluster cannot reach; what `resolved` throws for a claim that is not
  * bound yet
  */
-export async function readClaimedVolumes(
+export async function readFarVolumeSources(
   { metadata, spec }: DeepReadonly<Pod>,
   resolved: Pick<ResolvedPod, "claimedVolume">,
   { config, namespaces }: ClaimContext,
   signal: AbortSignal,
-): Promise<ClaimedVolumes> {
+): Promise<FarVolumeSources> {
   const sources = new Map<string, FarVolumeSource>();
   for (const [index, { name, persistentVolumeClaim, ephemeral }] of (spec?.volumes ?? []).entries()) {
     if (!persistentVolumeClaim && !ephemeral) continue;

@@ -2,7 +2,7 @@ import type { ClaimedVolume, ClaimedVolumeSource, Pod } from "@virtual-kubelet/c
 import { isUnsupported, UnavailableError } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { contextOf, homePod } from "../test-support/translation.ts";
-import { readClaimedVolumes } from "./claimed-volumes.ts";
+import { readFarVolumeSources } from "./read-far-volume-sources.ts";
 
 const { signal } = new AbortController();
 const provisioner = "kubernetes.virtual-kubelet.io";
@@ -22,7 +22,7 @@ function volumeOf(source: ClaimedVolumeSource, parts: Partial<ClaimedVolume> = {
 }
 
 async function sourceOf(volume: ClaimedVolume): Promise<unknown> {
-  return (await readClaimedVolumes(pod, { claimedVolume: () => Promise.resolve(volume) }, contextOf(), signal)).get("data");
+  return (await readFarVolumeSources(pod, { claimedVolume: () => Promise.resolve(volume) }, contextOf(), signal)).get("data");
 }
 
 test("a claim of the provisioner is the far claim, read-only if the home volume is", async () => {
@@ -63,11 +63,11 @@ test.each<[string, ClaimedVolume, string]>([
 test("a claim that is not bound yet lets the pod wait", async () => {
   const resolved = { claimedVolume: () => Promise.reject(new UnavailableError("PVC is not bound")) };
 
-  await expect(readClaimedVolumes(pod, resolved, contextOf(), signal)).rejects.toThrow("PVC is not bound");
+  await expect(readFarVolumeSources(pod, resolved, contextOf(), signal)).rejects.toThrow("PVC is not bound");
 });
 
 test("without a cluster, as in a plan, the far claim is a placeholder", async () => {
-  const volumes = await readClaimedVolumes(homePod({ volumes: [{ name: "data", ephemeral: {} }] }), {}, contextOf(), signal);
+  const volumes = await readFarVolumeSources(homePod({ volumes: [{ name: "data", ephemeral: {} }] }), {}, contextOf(), signal);
 
   expect(volumes.get("data")).toEqual({ persistentVolumeClaim: { claimName: "{far claim of volume data}" } });
 });
