@@ -5,15 +5,15 @@
  * Usage, without the other benchmarks: api-server.ts [--pods 400] [--rounds 3] [--held 2000] [--no-guide]
  */
 import { execFileSync } from "node:child_process";
-import { parseArgs } from "node:util";
 import { startControlPlane } from "@virtual-kubelet/testing";
 import { Api, readAccess, type ApiAccess } from "./api.ts";
 import { circumstances } from "./circumstances.ts";
 import { embeddingHost, startEmbedded, startEmbeddedInHost } from "./embedded-process.ts";
 import type { ApiServerFigures, ApiServerReport } from "./figures.ts";
-import { guide, writeApiServers } from "./guide.ts";
+import { writeApiServers } from "./guide.ts";
 import { median } from "./median.ts";
 import { peakResidentMiB } from "./process-stats.ts";
+import { runBenchmark } from "./run-benchmark.ts";
 
 /** Number of concurrent callers. */
 const concurrency = 32;
@@ -171,16 +171,4 @@ async function atOnce(count: number, task: (index: number) => Promise<unknown>):
   );
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      pods: { type: "string", default: "400" },
-      rounds: { type: "string", default: "3" },
-      held: { type: "string", default: "2000" },
-      "no-guide": { type: "boolean", default: false },
-    },
-  });
-  const report = await measureApiServers({ pods: Number(values.pods), rounds: Number(values.rounds), held: Number(values.held) });
-  if (!values["no-guide"]) writeApiServers(guide, report);
-  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
-}
+if (import.meta.main) await runBenchmark({ pods: 400, rounds: 3, held: 2000 }, measureApiServers, writeApiServers);

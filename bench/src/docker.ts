@@ -5,7 +5,6 @@
  * Usage, without the other benchmarks: docker.ts [--rounds 5] [--pods 30] [--kept 50] [--no-guide]; DOCKER_HOST names the engine.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import Docker from "dockerode";
 import { circumstances } from "./circumstances.ts";
 import { importBusybox } from "./docker-image.ts";
@@ -13,11 +12,12 @@ import { countEngineCalls } from "./docker-calls.ts";
 import { containerRunner } from "./docker-sides.ts";
 import { startEmbedded } from "./embedded-process.ts";
 import type { DockerFigures, DockerReport } from "./figures.ts";
-import { guide, writeDocker } from "./guide.ts";
+import { writeDocker } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
 import { podRunner, timed, type Runner } from "./pod-runner.ts";
 import { idleShare, peakResidentMiB } from "./process-stats.ts";
+import { runBenchmark } from "./run-benchmark.ts";
 
 /** The image's default command runs until it is told to stop, so it also serves as the sandbox image. */
 const image = "virtual-kubelet-bench/busybox:1";
@@ -118,16 +118,4 @@ async function peakOfMock({ rounds, pods, kept }: DockerLoad): Promise<number> {
   return peakMiB;
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: "string", default: "5" },
-      pods: { type: "string", default: "30" },
-      kept: { type: "string", default: "50" },
-      "no-guide": { type: "boolean", default: false },
-    },
-  });
-  const report = await measureDocker({ rounds: Number(values.rounds), pods: Number(values.pods), kept: Number(values.kept) });
-  if (!values["no-guide"]) writeDocker(guide, report);
-  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
-}
+if (import.meta.main) await runBenchmark({ rounds: 5, pods: 30, kept: 50 }, measureDocker, writeDocker);

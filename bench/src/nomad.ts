@@ -4,14 +4,14 @@
  * Usage, without the other benchmarks: nomad.ts [--rounds 15] [--no-guide]; NOMAD_ADDR and NOMAD_TOKEN name the agent, which must have the
  * raw_exec driver enabled.
  */
-import { parseArgs } from "node:util";
 import { circumstances } from "./circumstances.ts";
 import { startEmbedded } from "./embedded-process.ts";
 import type { NomadReport } from "./figures.ts";
-import { guide, writeNomad } from "./guide.ts";
+import { writeNomad } from "./guide.ts";
 import { median } from "./median.ts";
 import { startNode } from "./node-program.ts";
 import { podRunner, timed, type Runner } from "./pod-runner.ts";
+import { runBenchmark } from "./run-benchmark.ts";
 
 const command = ["sleep", "1000000"];
 
@@ -116,11 +116,6 @@ export async function measureNomad(address: string, token: string | undefined, r
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { rounds: { type: "string", default: "15" }, "no-guide": { type: "boolean", default: false } },
-  });
   const { NOMAD_ADDR: address = "http://127.0.0.1:4646", NOMAD_TOKEN: token } = process.env;
-  const report = await measureNomad(address, token, Number(values.rounds));
-  if (!values["no-guide"]) writeNomad(guide, report);
-  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+  await runBenchmark({ rounds: 15 }, ({ rounds }) => measureNomad(address, token, rounds), writeNomad);
 }

@@ -12,12 +12,12 @@ import { get } from "node:https";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { runRemoteCommand } from "@virtual-kubelet/streaming";
 import { circumstances } from "./circumstances.ts";
 import type { StreamFigures, StreamReport, Transport } from "./figures.ts";
-import { guide, writeStreams } from "./guide.ts";
+import { writeStreams } from "./guide.ts";
 import { median } from "./median.ts";
+import { runBenchmark } from "./run-benchmark.ts";
 import type { StreamServerAccess, StreamServerFigures } from "./stream-server.ts";
 
 const transports: readonly Transport[] = ["spdy", "websocket"];
@@ -262,15 +262,4 @@ async function logStalled(server: StreamServer, signal: AbortSignal): Promise<vo
   (await openLog(server, `limitBytes=${String(1e12)}`, signal)).pause();
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: "string", default: "3" },
-      megabytes: { type: "string", default: "100" },
-      "no-guide": { type: "boolean", default: false },
-    },
-  });
-  const report = await measureStreams({ rounds: Number(values.rounds), megabytes: Number(values.megabytes) });
-  if (!values["no-guide"]) writeStreams(guide, report);
-  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
-}
+if (import.meta.main) await runBenchmark({ rounds: 3, megabytes: 100 }, measureStreams, writeStreams);

@@ -9,14 +9,14 @@ import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { readAccess } from "./api.ts";
 import { circumstances } from "./circumstances.ts";
 import type { ClustersReport, ClusterFigures } from "./figures.ts";
-import { guide, writeClusters } from "./guide.ts";
+import { writeClusters } from "./guide.ts";
 import { runLoad, type LoadResult } from "./load.ts";
 import { median } from "./median.ts";
 import { waitUntilReady } from "./node-ready.ts";
+import { runBenchmark } from "./run-benchmark.ts";
 
 const main = join(import.meta.dirname, "../../packages/cli/dist/main.js");
 
@@ -168,16 +168,4 @@ async function startNode({ cluster, name, provider, config, directory }: NodeToS
   };
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      pods: { type: "string", default: "2000" },
-      rounds: { type: "string", default: "3" },
-      many: { type: "string", default: "10000" },
-      "no-guide": { type: "boolean", default: false },
-    },
-  });
-  const report = await measureClusters({ pods: Number(values.pods), rounds: Number(values.rounds), many: Number(values.many) });
-  if (!values["no-guide"]) writeClusters(guide, report);
-  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
-}
+if (import.meta.main) await runBenchmark({ pods: 2000, rounds: 3, many: 10_000 }, measureClusters, writeClusters);
