@@ -1,10 +1,8 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { eventually } from "@virtual-kubelet/testing";
-import { readFile, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { forwardedPorts } from "../interop/support/forwarded-ports.ts";
+import { copyThereAndBack, execOnTerminal } from "../interop/support/kubectl-steps.ts";
 import { Cluster, podTimeout } from "./support/cluster.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
@@ -178,26 +176,11 @@ test("kubectl logs and exec", async () => {
 });
 
 test("kubectl exec on a terminal", async () => {
-  using shell = home.kubectl.onTerminal({ width: 99, height: 31 }, "exec", "-it", await firstName(), "--", "sh");
-  await eventually(() => expect(shell.text()).toMatch(/[$#] /), patience);
-
-  await eventually(() => {
-    shell.type("stty size\n");
-    expect(shell.text()).toContain("31 99\r\n");
-  }, patience);
+  await execOnTerminal(home.kubectl, await firstName(), patience);
 });
 
 test("kubectl cp into a container and back", async () => {
-  const pod = await firstName();
-  const directory = await mkdtemp(join(tmpdir(), "vk-cp-"));
-  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
-  await writeFile(join(directory, "there"), bytes);
-
-  await home.say(`cp ${directory}/there ${pod}:/tmp/copied`);
-  await home.say(`cp ${pod}:/tmp/copied ${directory}/back`);
-
-  expect((await readFile(join(directory, "back"))).equals(bytes)).toBe(true);
-  await rm(directory, { recursive: true });
+  await copyThereAndBack(home.kubectl, await firstName(), "web");
 });
 
 test("kubectl port-forward", async () => {

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { labelNames } from "@virtual-kubelet/pod-runtime";
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { forwardedPorts } from "../interop/support/forwarded-ports.ts";
+import { copyThereAndBack, execOnTerminal } from "../interop/support/kubectl-steps.ts";
 import { sharedApi } from "./support/docker-engine.ts";
 import { DockerNode, podTimeout } from "./support/docker-node.ts";
 
@@ -112,27 +113,11 @@ test("kubectl exec: input, exit codes, and the container's files and variables",
 });
 
 test("kubectl exec on a terminal", async () => {
-  const { metadata } = await firstPod();
-  using shell = node.kubectl.onTerminal({ width: 99, height: 31 }, "exec", "-it", metadata.name, "--", "sh");
-  await eventually(() => expect(shell.text()).toMatch(/[$#] /), patience);
-
-  // The size is sent after the start, so the shell may start before it arrives.
-  await eventually(() => {
-    shell.type("stty size\n");
-    expect(shell.text()).toContain("31 99\r\n");
-  }, patience);
+  await execOnTerminal(node.kubectl, (await firstPod()).metadata.name, patience);
 });
 
 test("kubectl cp into a container and back", async () => {
-  const { metadata } = await firstPod();
-  const directory = node.controlPlane.directory;
-  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
-  await writeFile(join(directory, "there"), bytes);
-
-  await node.say("cp", join(directory, "there"), `${metadata.name}:/tmp/copied`, "-c", "web");
-  await node.say("cp", `${metadata.name}:/tmp/copied`, join(directory, "back"), "-c", "web");
-
-  expect((await readFile(join(directory, "back"))).equals(bytes)).toBe(true);
+  await copyThereAndBack(node.kubectl, (await firstPod()).metadata.name, "web");
 });
 
 test("kubectl debug with its default profile can read the files of a container, and has CAP_SYS_PTRACE", async () => {
