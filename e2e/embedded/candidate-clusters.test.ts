@@ -1,9 +1,10 @@
 import { VirtualNode } from "@virtual-kubelet/core";
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
 import { createKubeClient, resources, type KubeClient, type Pod } from "@virtual-kubelet/kube-client";
-import { kubernetesProvider, type FarConnection } from "@virtual-kubelet/provider-kubernetes";
+import { kubernetesProvider } from "@virtual-kubelet/provider-kubernetes";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect, test } from "vitest";
+import { apiConnection } from "../../providers/kubernetes/src/test-support/api-connection.ts";
 
 const { signal } = new AbortController();
 const soon = { timeoutMs: 60_000 };
@@ -30,13 +31,7 @@ class Candidates implements AsyncDisposable {
   async add(name: string, farNodes: readonly object[]): Promise<KubeClient> {
     const server = this.#stack.use(await startApiServer({ listen: false, objects: farNodes }));
     const client = createKubeClient(server.transport());
-    const connection: FarConnection = {
-      client,
-      namespace: undefined,
-      stream: () => Promise.reject(new Error("no streams in this test")),
-      upgradeTarget: () => Promise.reject(new Error("no streams in this test")),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
+    const connection = apiConnection(client);
     const end = new AbortController();
     const node = new VirtualNode({
       client: createKubeClient(this.#server.transport()),

@@ -9,9 +9,10 @@ import {
   type PodSpec,
   type Secret,
 } from "@virtual-kubelet/kube-client";
-import { kubernetesProvider, type FarConnection } from "@virtual-kubelet/provider-kubernetes";
+import { kubernetesProvider } from "@virtual-kubelet/provider-kubernetes";
 import { eventually } from "@virtual-kubelet/testing";
 import { expect, test } from "vitest";
+import { apiConnection } from "../../providers/kubernetes/src/test-support/api-connection.ts";
 import { soon } from "./support/program-rig.ts";
 
 const { signal } = new AbortController();
@@ -35,13 +36,7 @@ class Clusters implements AsyncDisposable {
   static async open(config: object = {}): Promise<Clusters> {
     const [home, far] = await Promise.all([startApiServer({ listen: false }), startApiServer({ listen: false })]);
     const clusters = new Clusters(home, far);
-    const connection: FarConnection = {
-      client: clusters.far,
-      namespace,
-      stream: () => Promise.reject(new Error("no streams in this test")),
-      upgradeTarget: () => Promise.reject(new Error("no streams in this test")),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
+    const connection = apiConnection(clusters.far, namespace);
     const provider = kubernetesProvider({ env: {}, connect: () => Promise.resolve(connection) });
     const parsed = provider.configSchema.safeParse({ node: { capacity: { cpu: "10", memory: "10Gi", pods: "100" } }, ...config });
     if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));

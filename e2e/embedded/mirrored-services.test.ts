@@ -3,12 +3,13 @@ import { VirtualNode } from "@virtual-kubelet/core";
 import { startApiServer, type ClientUser } from "@virtual-kubelet/embedded-apiserver";
 import { isNotFound } from "@virtual-kubelet/errdefs";
 import { createKubeClient, resources, type EndpointSlice, type KubeClient, type Service } from "@virtual-kubelet/kube-client";
-import { kubernetesProvider, type FarConnection } from "@virtual-kubelet/provider-kubernetes";
+import { kubernetesProvider } from "@virtual-kubelet/provider-kubernetes";
 import { eventually } from "@virtual-kubelet/testing";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runProgram } from "virtual-kubelet";
+import { apiConnection } from "../../providers/kubernetes/src/test-support/api-connection.ts";
 import { testContext } from "../../packages/cli/src/test-support/test-context.ts";
 import type { Program } from "../support/program.ts";
 import { accountOf } from "./support/printed-rights.ts";
@@ -133,13 +134,7 @@ test("a copy of the program that stands by mirrors nothing until it has the node
   const mirroring = new Set<string>();
   const start = async (identity: string) => {
     const end = new AbortController();
-    const connection: FarConnection = {
-      client: farClient,
-      namespace: "team",
-      stream: () => Promise.reject(new Error("no streams in this test")),
-      upgradeTarget: () => Promise.reject(new Error("no streams in this test")),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
+    const connection = apiConnection(farClient, "team");
     const provider = kubernetesProvider({
       env: {},
       connect: () => Promise.resolve(connection),

@@ -4,6 +4,7 @@ import { createKubeClient, silentLogger, type DeepReadonly, type Pod, type Store
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { FarOwner } from "../identity/tags.ts";
+import { apiConnection } from "../test-support/api-connection.ts";
 import { farMetadata } from "../test-support/far-metadata.ts";
 import { FarEvents, type FarEventsOptions } from "./far-events.ts";
 
@@ -42,13 +43,7 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
     return { body: { kind: "EventList", apiVersion: "v1", metadata: { resourceVersion: String(version++) }, items: [] } };
   });
   const far: FarEventsOptions["far"] = {
-    connection: {
-      client: createKubeClient(transport, { clock }),
-      namespace: undefined,
-      stream: () => Promise.reject(new Error("no streams")),
-      upgradeTarget: () => Promise.reject(new Error("no upgrades")),
-      [Symbol.asyncDispose]: async () => {},
-    },
+    connection: apiConnection(createKubeClient(transport, { clock })),
     pods: {
       get size() {
         return pods.size;

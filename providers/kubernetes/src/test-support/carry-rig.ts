@@ -22,6 +22,7 @@ import { copyName } from "../identity/names.ts";
 import { namespaceMap } from "../identity/namespaces.ts";
 import { kubernetesConfigSchema } from "../config.ts";
 import { carriedBy, farPodOf } from "../translate/far-pod.ts";
+import { apiConnection } from "./api-connection.ts";
 import { FakeHome } from "./fake-home.ts";
 
 type FarValues = ConfigMap & Secret;
@@ -114,13 +115,7 @@ function openCarrier({
   const events: { ref: PodRef; event: PodEvent }[] = [];
   const logs: string[] = [];
   const log = (fields: object, message: string): void => void logs.push(`${JSON.stringify(fields)} ${message}`);
-  const connection = {
-    client,
-    namespace: "far",
-    stream: () => Promise.reject(new NotFoundError("no streams")),
-    upgradeTarget: () => Promise.reject(new NotFoundError("no sockets")),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+  const connection = apiConnection(client, "far");
   const far = new WatchedCluster({
     ...shared,
     connection,

@@ -1,6 +1,6 @@
 import { systemRandom } from "@virtual-kubelet/clock";
 import { startApiServer, VirtualClock, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { isConflict, isNotFound, NotFoundError } from "@virtual-kubelet/errdefs";
+import { isConflict, isNotFound } from "@virtual-kubelet/errdefs";
 import {
   createKubeClient,
   noMetrics,
@@ -18,11 +18,12 @@ import {
 import type { NamespacesConfig } from "../config/namespaces.ts";
 import type { NetworkConfig } from "../config/network.ts";
 import type { ServicesConfig } from "../config/services.ts";
-import type { FarCluster, FarConnection } from "../far/far-cluster.ts";
+import type { FarCluster } from "../far/far-cluster.ts";
 import { WatchedCluster } from "../far/watched-cluster.ts";
 import { namespaceMap } from "../identity/namespaces.ts";
 import { ServiceMirror } from "../services/service-mirror.ts";
 import { addressMap } from "../status/address-map.ts";
+import { apiConnection } from "./api-connection.ts";
 
 /** Two clusters in the process, and mirrors between them, in virtual time. */
 export interface MirrorRig extends AsyncDisposable {
@@ -185,15 +186,14 @@ async function orUndefined<T>(request: Promise<T>): Promise<T | undefined> {
 }
 
 function watched(client: KubeClient, clock: VirtualClock): WatchedCluster {
-  const connection: FarConnection = {
-    client,
-    namespace: undefined,
-    stream: () => Promise.reject(new NotFoundError("the cluster of the test has no streams")),
-    upgradeTarget: () => Promise.reject(new NotFoundError("the cluster of the test has no sockets")),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
   const common = { clock, random: systemRandom, logger: silentLogger, metrics: noMetrics };
-  return new WatchedCluster({ ...common, connection, clusterId: "home-1", namespace: undefined, createsNamespaces: false });
+  return new WatchedCluster({
+    ...common,
+    connection: apiConnection(client),
+    clusterId: "home-1",
+    namespace: undefined,
+    createsNamespaces: false,
+  });
 }
 
 /** Collects the messages of warnings and errors. */
