@@ -20,7 +20,7 @@ import type {
   VolumeWish,
 } from "@virtual-kubelet/core";
 import { isNotFound } from "@virtual-kubelet/errdefs";
-import { isGoneObject, resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
+import { resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import type { SharedEvents } from "./events/far-events.ts";
 import type { KubernetesReason } from "./reasons.ts";
@@ -143,19 +143,18 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     return this.#usage.summary(signal);
   }
 
-  /** Reads the node's owner object, one small object that may be missing, with the credentials and the rights that pods need. */
+  /** Lists the node's owner object, one small object that may be missing, with the credentials and the rights that pods need. */
   async ping(signal: AbortSignal): Promise<void> {
     const { far, owner, namespaces } = this.#node;
-    const name = { namespace: namespaces.only ?? namespaces.toFar("default"), name: ownerObjectName(owner) };
-    const read = async (until: AbortSignal): Promise<void> => {
+    const query = { namespace: namespaces.only ?? namespaces.toFar("default"), fieldSelector: `metadata.name=${ownerObjectName(owner)}` };
+    const list = async (until: AbortSignal): Promise<string> => {
       try {
-        await far.connection.client.get(resources.configMaps, name, { signal: until });
+        return (await far.connection.client.list(resources.configMaps, query, { signal: until })).resourceVersion;
       } catch (error) {
-        if (!isNotFound(error)) throw error;
-        if (!isGoneObject(error, resources.configMaps, name.name)) throw notTheFarCluster(error);
+        throw isNotFound(error) ? notTheFarCluster(error) : error;
       }
     };
-    await far.ping(read, signal);
+    await far.ping(list, signal);
     far.wake();
     await this.#watch.checkFarNode(signal);
   }

@@ -116,14 +116,14 @@ describe("a ping", () => {
   test("of many nodes is one request, and fails when the far cluster does not answer or refuses the credentials", async () => {
     await using one = await rig.open({ nodeName: "one" });
     await using two = await rig.open({ nodeName: "two" });
-    const reads = rig.server.faults.inject({ verb: "get", resource: "configmaps" }, { kind: "delay", ms: 0 });
+    const reads = rig.server.faults.inject({ verb: "list", resource: "configmaps" }, { kind: "delay", ms: 0 });
     await Promise.all([one.provider.ping?.(signal), two.provider.ping?.(signal), rig.clock.advance(1)]);
     expect(reads.hits).toBe(1);
     reads[Symbol.dispose]();
 
     await rig.clock.advance(10_000);
     for (const status of [401, 403, 404, 429, 500, 503]) {
-      using _ = rig.server.faults.inject({ verb: "get", resource: "configmaps" }, { kind: "status", status });
+      using _ = rig.server.faults.inject({ verb: "list", resource: "configmaps" }, { kind: "status", status });
       await expect(one.provider.ping?.(signal), `status ${status}`).rejects.toBeDefined();
     }
     await one.provider.ping?.(signal);

@@ -644,6 +644,42 @@ test("a watch that was resumed need not bring the end of a list", async () => {
   expect(watches[1]?.left).toBe(false);
 });
 
+describe("Reflector.relist", () => {
+  test("lists anew instead of continuing, because a restored server continues a watch from a version of its former history", async () => {
+    const { reflector, watches, clock, requests, changes } = start();
+    watches[0]?.lines(added(pod("u1", "a", "1")), added(pod("u2", "b", "2")), initialEventsEnd("9"));
+    await reflector.synced;
+    await clock.advance(0);
+
+    reflector.relist();
+    const current = [reflector.isCurrent];
+    watches[0]?.lines({ type: "MODIFIED", object: pod("u1", "a", "12") });
+    await clock.advance(2_000);
+    current.push(reflector.isCurrent);
+    watches[1]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("5"));
+    await clock.advance(0);
+    current.push(reflector.isCurrent);
+
+    expect(requests.map((request) => queryOf(request).get("resourceVersion"))).toEqual([null, null]);
+    expect(queryOf(requests[1]).has("sendInitialEvents")).toBe(true);
+    expect(changes.map((change) => `${change.type} ${change.uid}`)).toEqual(["added u1", "added u2", "deleted u2"]);
+    expect(current).toEqual([false, false, true]);
+  });
+
+  test("also replaces a continuation that only waits for its time", async () => {
+    const { reflector, watches, clock, requests } = start();
+    watches[0]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("9"));
+    await reflector.synced;
+    watches[0]?.fail(new Error("connection reset"));
+    await clock.advance(100);
+
+    reflector.relist();
+    await clock.advance(5_000);
+
+    expect(requests.map((request) => queryOf(request).has("sendInitialEvents"))).toEqual([true, true]);
+  });
+});
+
 test("Reflector.wake does nothing where nothing is waited for", async () => {
   const { reflector, clock, requests, watches } = await started();
 

@@ -1,4 +1,5 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
+import { UnavailableError } from "@virtual-kubelet/errdefs";
 import type { KubeClient, ListQuery } from "../rest/client.ts";
 import { DecodeError } from "../errors/decode-error.ts";
 import { deepFreeze } from "./deep-freeze.ts";
@@ -8,7 +9,14 @@ import type { MetricLabels, Metrics } from "../telemetry/metrics.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { KubernetesObject } from "../rest/objects.ts";
 import { PageTokens } from "../rest/page-tokens.ts";
-import { failureOf, initialReflectorState, type ReflectorEffect, type ReflectorInput, type ReflectorPhase } from "./reflector-state.ts";
+import {
+  failureOf,
+  initialReflectorState,
+  type Failure,
+  type ReflectorEffect,
+  type ReflectorInput,
+  type ReflectorPhase,
+} from "./reflector-state.ts";
 import { step } from "./reflector-step.ts";
 import type { Resource } from "../rest/resources.ts";
 import type { Store } from "./store.ts";
@@ -19,6 +27,13 @@ import { openWatch, type WatchConnection } from "./watch-connection.ts";
 const initialEventsMs = 30_000;
 /** Minimum duration of a watch; the actual one is random, up to twice as long, so that watches do not all reconnect at once. */
 const watchSeconds = 300;
+
+/** Failure of everything that was under way when a new list was asked for. */
+const outdated: Failure = {
+  kind: "gone",
+  error: new UnavailableError("what was listed and watched is out of date; it is listed anew"),
+  retryAfterMs: undefined,
+};
 
 /** Options of {@link Reflector}. */
 export interface ReflectorOptions<T extends KubernetesObject> {
@@ -91,6 +106,8 @@ export class Reflector<T extends KubernetesObject> {
   #lists = 0;
   #endedWatches = 0;
   #wake: AbortController | undefined;
+  /** Whether a new list has to replace what was listed and watched so far. */
+  #isOutdated = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -124,6 +141,7 @@ export class Reflector<T extends KubernetesObject> {
    */
   get isCurrent(): boolean {
     const { kind } = this.#phase;
+    if (this.#isOutdated) return false;
     return kind === "watching" || (kind === "waiting" && this.#isListed);
   }
 
@@ -152,6 +170,17 @@ export class Reflector<T extends KubernetesObject> {
     this.#wake?.abort();
   }
 
+  /**
+   * Lists anew instead of continuing the watch, because the versions seen so far are no longer the server's: it was restored from a backup.
+   * A server continues a watch from a version of its former history without an error, and what it lost meanwhile stays in the store. The store
+   * keeps its objects, and is not current until the new list is complete.
+   */
+  relist(): void {
+    this.#isOutdated = true;
+    this.#connection?.breakOff("its versions are no longer the server's");
+    this.wake();
+  }
+
   /** Lists and watches until aborted. May be called once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
@@ -176,6 +205,14 @@ export class Reflector<T extends KubernetesObject> {
 
   /** Performs the phase, and returns the resulting event. */
   async #perform(phase: ReflectorPhase, signal: AbortSignal): Promise<ReflectorInput<T>> {
+    if (phase.kind === "waiting") return await this.#performPhase(phase, signal);
+    if (phase.kind === "starting" || (phase.kind === "listing" && phase.continue === undefined)) this.#isOutdated = false;
+    const input = this.#isOutdated ? undefined : await this.#performPhase(phase, signal);
+    // It may have become outdated meanwhile.
+    return input === undefined || this.#isOutdated ? { kind: "failed", failure: outdated } : input;
+  }
+
+  async #performPhase(phase: ReflectorPhase, signal: AbortSignal): Promise<ReflectorInput<T>> {
     try {
       switch (phase.kind) {
         case "starting":

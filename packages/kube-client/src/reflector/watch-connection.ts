@@ -74,7 +74,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
 
   /** Aborts the connection after `ms` milliseconds, unless the returned handle is disposed of earlier. */
   limit(ms: number, problem: string): Disposable {
-    return this.#setTimer(ms, () => this.#breakOff(problem));
+    return this.#setTimer(ms, () => this.breakOff(problem));
   }
 
   /** The next event; `undefined` at the server's end of the watch. */
@@ -96,7 +96,7 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
   #watchSilence(afterMs: number): void {
     this.#setTimer(afterMs, () => {
       const leftMs = maxSilenceMs - (this.#options.clock.monotonic() - this.#heardMs);
-      if (leftMs <= 0) this.#breakOff(`it has been silent for ${maxSilenceMs / 1000} s`);
+      if (leftMs <= 0) this.breakOff(`it has been silent for ${maxSilenceMs / 1000} s`);
       else this.#watchSilence(Math.ceil(leftMs));
     });
   }
@@ -111,7 +111,8 @@ export class WatchConnection<T extends KubernetesObject> implements Disposable {
     return timer;
   }
 
-  #breakOff(problem: string): void {
+  /** Aborts the connection. @param problem - why, as the end of a sentence */
+  breakOff(problem: string): void {
     const { resource } = this.#options;
     this.#abort.abort(new DeadlineExceededError(`watch ${resource.plural}: ${problem}; the connection is treated as dead`));
   }

@@ -136,6 +136,9 @@ export class Carrier implements AsyncDisposable {
     this.#subscriptions = [
       ...kinds.map((kind) => this.#reflectors[kind].store.subscribe((change) => this.#onFarChange(kind, change))),
       host.onConfigChanged?.((ref) => this.#onHomeChange(ref)),
+      this.#node.far.onRestored(() => {
+        for (const kind of kinds) this.#reflectors[kind].relist();
+      }),
     ];
     this.#running = [
       ...kinds.map((kind) => this.#reflectors[kind].run(signal)),

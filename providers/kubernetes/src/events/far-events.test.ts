@@ -35,6 +35,7 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
   const watches: OpenBody[] = [];
   const pods = new Map<string, Pod>();
   const listeners = new Set<(change: StoreChange<Pod>) => void>();
+  let restore = (): void => {};
   let version = 100;
   const transport = new ScriptedTransport(({ path }) => {
     const given = answer?.(path);
@@ -44,6 +45,10 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
   });
   const far: FarEventsOptions["far"] = {
     connection: apiConnection(createKubeClient(transport, { clock })),
+    onRestored(listener) {
+      restore = listener;
+      return { [Symbol.dispose]: () => {} };
+    },
     pods: {
       get size() {
         return pods.size;
@@ -63,6 +68,7 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
     clock,
     watches,
     told,
+    restore: () => restore(),
     paths: () => transport.requests.map(({ path }) => path),
     show(pod: Pod): void {
       const uid = pod.metadata?.uid ?? "";
@@ -178,6 +184,23 @@ test("after 410 the watch begins with what happens from then on", async () => {
   far.watches[0]?.lines({ type: "ERROR", object: { kind: "Status", code: 410, message: "too old" } });
   await far.clock.advance(2_000);
   far.watches[1]?.lines(line("200", "web", "Started"));
+  await far.clock.settle();
+
+  expect(begins(far.paths())).toEqual(["100", "101"]);
+  expect(reader.reasons()).toEqual(["Started"]);
+});
+
+test("after the far cluster was restored from a backup the watch begins anew, because its version lies in the future", async () => {
+  const far = rig();
+  far.show(farPod("web"));
+  await using reader = far.read();
+  await far.clock.settle();
+  far.watches[0]?.lines(bookmark("900"));
+  await far.clock.settle();
+
+  far.restore();
+  await far.clock.advance(2_000);
+  far.watches[1]?.lines(line("102", "web", "Started"));
   await far.clock.settle();
 
   expect(begins(far.paths())).toEqual(["100", "101"]);

@@ -23,7 +23,7 @@ const farPodNames = /-[0-9a-z]{10}$/;
 
 /** What {@link FarEvents} needs. */
 export interface FarEventsOptions {
-  readonly far: Pick<FarCluster, "connection" | "pods">;
+  readonly far: Pick<FarCluster, "connection" | "onRestored" | "pods">;
   /** The only far namespace; `undefined`: all. */
   readonly namespace: string | undefined;
   readonly clock: Clock;
@@ -83,10 +83,16 @@ export class FarEvents {
       if (change.type === "added") for (const event of this.#early.take(change.uid)) this.#pass(change.uid, event);
     });
     const position = { version: undefined as string | undefined };
+    let restored = new AbortController();
+    using _restored = far.onRestored(() => {
+      position.version = undefined;
+      restored.abort(new UnavailableError("watch events: the far cluster is older than it was"));
+    });
     for (let failures = 0; !signal.aborted;) {
       let pauseMs;
       try {
-        await this.#watch(position, signal);
+        restored = new AbortController();
+        await this.#watch(position, AbortSignal.any([signal, restored.signal]));
         failures = 0;
         pauseMs = backoffMs(backoff, 1, random);
       } catch (error) {

@@ -67,8 +67,18 @@ export interface FarCluster {
    * @returns reference for `ownerReferences`, with `controller: true`
    */
   ownerReference(owner: FarOwner, farNamespace: string, signal: AbortSignal): Promise<OwnerReference>;
-  /** Checks that the far API server answers. A check that has just succeeded counts for all nodes. @throws what `check` throws */
-  ping(check: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+  /**
+   * Checks that the far API server answers. A check that has just succeeded counts for all nodes.
+   *
+   * @param check - returns the resourceVersion of a consistent list
+   * @throws what `check` throws
+   */
+  ping(check: (signal: AbortSignal) => Promise<string>, signal: AbortSignal): Promise<void>;
+  /**
+   * Calls the listener when a ping finds an earlier resourceVersion than the one before: the far cluster was restored from a backup, or another
+   * answers in its place. A watch does not show what it lost, so that everything followed has to be listed anew.
+   */
+  onRestored(listener: () => void): Disposable;
   /** Ends waits for the next attempt to list or watch, because the far cluster is known to answer again. */
   wake(): void;
 }

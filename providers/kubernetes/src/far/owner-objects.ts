@@ -29,6 +29,7 @@ export class OwnerObjects {
   readonly #flights = new SingleFlight<DeepReadonly<ConfigMap>>();
   /** UIDs of those that were created here. */
   readonly #created = new Set<string>();
+  readonly #reads = new SingleFlight<string | undefined>();
 
   constructor(options: OwnerObjectsOptions) {
     this.#options = options;
@@ -44,17 +45,22 @@ export class OwnerObjects {
     return referenceTo(await this.#flights.run(`${namespace}/${name}`, ensure, signal));
   }
 
-  /** Returns the UID of the node's owner object in a namespace; `undefined` if there is none. */
+  /**
+   * Returns the UID of the node's owner object in a namespace; `undefined` if there is none. Always asks: the watch may still show another
+   * server's than the one that answers now.
+   */
   async uid(owner: FarOwner, namespace: string, signal: AbortSignal): Promise<string | undefined> {
-    const { client, watched } = this.#options;
+    const { client } = this.#options;
     const name = ownerObjectName(owner);
-    if (watched.isCurrent) return watched.store.getByName(namespace, name)?.metadata?.uid;
-    try {
-      return (await client.get(resources.configMaps, { namespace, name }, { signal })).metadata?.uid;
-    } catch (error) {
-      if (isGoneObject(error, resources.configMaps, name)) return undefined;
-      throw isNotFound(error) ? notTheFarCluster(error) : error;
-    }
+    const read = async (until: AbortSignal): Promise<string | undefined> => {
+      try {
+        return (await client.get(resources.configMaps, { namespace, name }, { signal: until })).metadata?.uid;
+      } catch (error) {
+        if (isGoneObject(error, resources.configMaps, name)) return undefined;
+        throw isNotFound(error) ? notTheFarCluster(error) : error;
+      }
+    };
+    return await this.#reads.run(`${namespace}/${name}`, read, signal);
   }
 
   /** Whether the owner object was created here, and not found. */

@@ -49,7 +49,10 @@ export class WatchedCluster implements FarCluster {
   readonly #index: PodIndex;
   readonly #runs: Promise<void>[];
   readonly #pings = new SingleFlight<void>();
+  readonly #restored = new Set<() => void>();
   #pingedUntilMs = -Infinity;
+  /** resourceVersion at the last ping. */
+  #version = -Infinity;
   #nodes: Promise<Store<Node> | undefined> | undefined;
 
   constructor(options: WatchedClusterOptions) {
@@ -71,6 +74,10 @@ export class WatchedCluster implements FarCluster {
     });
     this.#owners = new OwnerObjects({ client: connection.client, watched: this.#ownerReflector });
     this.#index = new PodIndex(this.#podReflector.store);
+    this.onRestored(() => {
+      this.#ownerReflector.relist();
+      this.#podReflector.relist();
+    });
     this.#runs = [this.#podReflector.run(this.#abort.signal), this.#ownerReflector.run(this.#abort.signal)];
   }
 
@@ -129,11 +136,17 @@ export class WatchedCluster implements FarCluster {
     return this.#owners.reference(owner, farNamespace, this.#options.createsNamespaces, signal);
   }
 
-  async ping(check: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async ping(check: (signal: AbortSignal) => Promise<string>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     if (clock.monotonic() < this.#pingedUntilMs) return;
-    await this.#pings.run("", check, signal);
+    await this.#pings.run("", async (until) => this.#noteVersion(await check(until)), signal);
     this.#pingedUntilMs = clock.monotonic() + pingCountsMs;
+  }
+
+  onRestored(listener: () => void): Disposable {
+    const own = (): void => listener();
+    this.#restored.add(own);
+    return { [Symbol.dispose]: () => void this.#restored.delete(own) };
   }
 
   wake(): void {
@@ -148,6 +161,20 @@ export class WatchedCluster implements FarCluster {
     await this.connection[Symbol.asyncDispose]();
   }
 
+  #noteVersion(text: string): void {
+    const version = Number(text);
+    // Some servers' versions are not numbers.
+    if (!Number.isSafeInteger(version)) return;
+    const before = this.#version;
+    this.#version = version;
+    if (version >= before) return;
+    this.#options.logger.warn(
+      { resourceVersion: version, before },
+      "the far cluster is older than it was: it was restored from a backup, or another has its address; everything is listed anew",
+    );
+    for (const listener of this.#restored) listener();
+  }
+
   async #watchNodes(): Promise<Store<Node> | undefined> {
     const { client } = this.connection;
     const { signal } = this.#abort;
@@ -159,6 +186,7 @@ export class WatchedCluster implements FarCluster {
     }
     const reflector = new Reflector({ ...this.#options, client, resource: resources.nodes });
     this.#runs.push(reflector.run(signal));
+    this.onRestored(() => reflector.relist());
     await reflector.synced;
     return reflector.store;
   }

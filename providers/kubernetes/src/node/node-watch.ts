@@ -121,7 +121,7 @@ export class NodeWatch implements AsyncDisposable {
   #openQuotas(namespace: string): Promise<QuotaWatch | undefined> {
     const { far, host } = this.#node;
     const { clock, random, logger } = host;
-    const options = { client: far.connection.client, namespace, clock, random, logger, metrics: farMetrics(host.metrics) };
+    const options = { far, namespace, clock, random, logger, metrics: farMetrics(host.metrics) };
     this.#openingQuotas ??= watchQuotas(options, this.#abort.signal).finally(() => (this.#openingQuotas = undefined));
     return this.#openingQuotas;
   }

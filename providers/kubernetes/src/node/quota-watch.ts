@@ -1,18 +1,11 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { isForbidden } from "@virtual-kubelet/errdefs";
-import {
-  Reflector,
-  resources,
-  type KubeClient,
-  type Logger,
-  type Metrics,
-  type ResourceQuota,
-  type Store,
-} from "@virtual-kubelet/kube-client";
+import { Reflector, resources, type Logger, type Metrics, type ResourceQuota, type Store } from "@virtual-kubelet/kube-client";
+import type { FarCluster } from "../far/far-cluster.ts";
 
 /** What {@link watchQuotas} needs. */
 export interface QuotaWatchOptions {
-  readonly client: KubeClient;
+  readonly far: Pick<FarCluster, "connection" | "onRestored">;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,15 +26,17 @@ export interface QuotaWatch {
  * @returns `undefined` if the rights do not allow to list them
  */
 export async function watchQuotas(options: QuotaWatchOptions, signal: AbortSignal): Promise<QuotaWatch | undefined> {
-  const { client, namespace } = options;
+  const { far, namespace } = options;
+  const { client } = far.connection;
   try {
     await client.list(resources.resourceQuotas, { namespace, limit: 1 }, { signal });
   } catch (error) {
     if (isForbidden(error)) return undefined;
     throw error;
   }
-  const reflector = new Reflector({ ...options, resource: resources.resourceQuotas, query: { namespace } });
-  const done = reflector.run(signal);
+  const reflector = new Reflector({ ...options, client, resource: resources.resourceQuotas, query: { namespace } });
+  const restored = far.onRestored(() => reflector.relist());
+  const done = reflector.run(signal).finally(() => restored[Symbol.dispose]());
   // The first list may fail; then whoever waits hears of it.
   done.catch(() => {});
   await reflector.synced;

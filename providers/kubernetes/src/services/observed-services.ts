@@ -73,6 +73,14 @@ export class ObservedServices {
     return new Set([...services, ...observed.byService.keys()]);
   }
 
+  /** Lists everything anew. */
+  relist(): void {
+    for (const { services, slices } of this.#namespaces.values()) {
+      services.relist();
+      slices.relist();
+    }
+  }
+
   /** Lists and watches until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#namespaces].map(([namespace, observed]) => this.#runNamespace(namespace, observed, signal)));

@@ -48,7 +48,7 @@ export interface ServiceMirrorOptions {
   readonly namespaces: NamespaceMap;
   readonly addresses: AddressMap;
   readonly home: KubeClient;
-  readonly far: Pick<FarCluster, "connection" | "ownerReference">;
+  readonly far: Pick<FarCluster, "connection" | "onRestored" | "ownerReference">;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -120,6 +120,7 @@ export class ServiceMirror {
   /** Mirrors until aborted. What is mirrored stays. */
   async run(signal: AbortSignal): Promise<void> {
     this.#queue.add(leftoversKey);
+    using _restored = this.#options.far.onRestored(() => this.#far.observed.relist());
     await Promise.all([
       this.#home.observed.run(signal),
       this.#far.observed.run(signal),
