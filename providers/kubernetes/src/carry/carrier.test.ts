@@ -189,6 +189,30 @@ describe("a pod waits as CreateContainerConfigError", () => {
     expect(JSON.stringify([String(error), node.logs, node.events])).not.toMatch(/correct horse|Y29ycmVjdCBob3JzZQ/);
   });
 
+  test.for([
+    ["cut", "token=dG9wLXNlY3JldC1vbm", /dG9wLXNlY3JldC1vbm/],
+    ["a single line", "invalid line: c2Vjb25kTGluZU9mS2V5", /c2Vjb25kTGluZU9mS2V5/],
+    ["as Go does", String.raw`{"password":"a\u0026b\u003cc\u003e"}`, /u003c/],
+  ] as const)("and an answer that quotes the secret %s is not passed on", async ([, quotation, leaked]) => {
+    await using node = rig.open();
+    putAll();
+    const data = {
+      token: base64("top-secret-one-that-is-long"),
+      key: base64("begin\nc2Vjb25kTGluZU9mS2V5\nend\n"),
+      password: base64("a&b<c>"),
+    };
+    rig.home.put("Secret", "db", { data });
+    using _webhook = rig.server.faults.inject(
+      { verb: "create", resource: "secrets" },
+      { kind: "status", status: 403, message: `webhook denied: ${quotation}` },
+    );
+
+    const error: unknown = await node.provide(appPod()).catch((thrown: unknown) => thrown);
+
+    expect(String(error)).toContain("webhook denied");
+    expect(JSON.stringify([String(error), node.logs, node.events])).not.toMatch(leaked);
+  });
+
   test("and a home object that may not be read has core's own error", async () => {
     await using node = rig.open();
     rig.home.failure = new ForbiddenError("secrets is forbidden");

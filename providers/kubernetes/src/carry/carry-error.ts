@@ -19,6 +19,9 @@ const waitingReason = "CreateContainerConfigError";
 /** Values shorter than this are left in messages: they are found in every text. */
 const minSecretLength = 4;
 
+/** Parts of a text that may be parts of a value, in base 64 or in any token. Shorter ones are words. */
+const longRuns = /[A-Za-z0-9+/_-]{12,}/g;
+
 /**
  * Returns the error of a far object that cannot be written. It has no cause, because admission webhooks and proxies may answer with the
  * object that they did not like. A pod whose object is refused waits as `CreateContainerConfigError`, as with a kubelet.
@@ -48,13 +51,16 @@ function waiting(error: Error): Error {
   return Object.assign(error, { waitingReason });
 }
 
-/** The text without the secret's values, in base 64 or as they are. */
+/** The text without the secret's values, in base 64 or as they are, and without longer parts of them: who quotes may cut, or quote a single line. */
 function withoutValues(text: string, content: Content | undefined): string {
-  let result = text;
-  for (const encoded of Object.values(content?.data ?? {})) {
+  const values = Object.values(content?.data ?? {}).flatMap((encoded) => {
     const plain = Buffer.from(encoded, "base64").toString("utf8");
-    for (const value of [encoded, plain, JSON.stringify(plain).slice(1, -1)])
-      if (value.length >= minSecretLength) result = result.replaceAll(value, "…");
-  }
-  return result;
+    const quoted = JSON.stringify(plain).slice(1, -1);
+    // As programs in Go quote it, in which webhooks are written.
+    const escaped = quoted.replaceAll("&", "\\u0026").replaceAll("<", "\\u003c").replaceAll(">", "\\u003e");
+    return [encoded, plain, quoted, escaped];
+  });
+  let result = text;
+  for (const value of values) if (value.length >= minSecretLength) result = result.replaceAll(value, "…");
+  return result.replace(longRuns, (run) => (values.some((value) => value.includes(run)) ? "…" : run));
 }
