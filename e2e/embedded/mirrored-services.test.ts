@@ -118,9 +118,12 @@ test("with exactly the printed rights the program mirrors both ways, continues a
     await eventually(async () => expect(await isGone(home.client, "db")).toBe(true), soon);
     await eventually(async () => expect(await addressesOf(far.client, "api")).toEqual(["10.1.0.6"]), soon);
     expect(await addressesOf(far.client, "web")).toEqual(["10.1.0.5"]);
+    await offer(far.client, "cache", "10.2.0.8");
+    await eventually(async () => expect(await addressesOf(home.client, "cache")).toEqual(["10.2.0.8"]), soon);
     expect(await program.end("SIGTERM")).toBe(0);
   }
   await using _program = await clusters.run({ services: { namespaces: [] } });
+  await eventually(async () => expect(await isGone(home.client, "cache")).toBe(true), soon);
   await eventually(async () => expect([await isGone(far.client, "web"), await isGone(far.client, "api")]).toEqual([true, true]), soon);
   expect(await addressesOf(home.client, "web")).toEqual(["10.1.0.5"]);
 });
