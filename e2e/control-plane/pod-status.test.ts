@@ -1,62 +1,26 @@
 import { isConflict } from "@virtual-kubelet/errdefs";
-import { createHttpTransport, createKubeClient, resources, type KubeClient, type Pod, type PodStatus } from "@virtual-kubelet/kube-client";
+import { createHttpTransport, createKubeClient } from "@virtual-kubelet/kube-client";
 import { openControlPlane } from "@virtual-kubelet/testing";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { isOtherPod, podStatusPatch } from "../../packages/core/src/pod/status/pod-status-patch.ts";
 import { derivePodStatus, endedStatus, rejectedStatus } from "../../packages/core/src/pod/status/pod-status.ts";
-import type { ProviderPodStatus } from "../../packages/core/src/provider/pod-lifecycle.ts";
-import { newPod, report } from "../../packages/core/src/test-support/pod-arbitraries.ts";
-
-const { signal } = new AbortController();
-const startMs = Date.parse("2026-05-01T12:00:00.750Z");
-const hostIPs = ["192.0.2.1"];
+import { withoutDeviceHealth } from "../../packages/core/src/test-support/pod-arbitraries.ts";
+import { keepsDeviceHealth } from "../support/kubernetes-version.ts";
+import { StatusWrites } from "../support/status-writes.ts";
 
 const shared = openControlPlane(inject("controlPlane"));
 const { credentials: pair } = shared.target;
 if (!pair || !("certificate" in pair)) throw new Error("the administrator's credentials must be a client certificate");
 const tls = { ca: shared.caCertificate, certificate: pair.certificate, key: pair.key };
 const transport = createHttpTransport({ credentials: { server: shared.server, current: async () => ({ tls }), refresh: async () => {} } });
-const client: KubeClient = createKubeClient(transport);
-let count = 0;
+const writes = new StatusWrites(createKubeClient(transport), "pod-status");
+const { startMs, hostIPs } = writes;
 
 beforeAll(async () => {
   await shared.kubectl(["create", "namespace", "pod-status"]);
   await shared.kubectl(["create", "serviceaccount", "default", "-n", "pod-status"]);
 });
 afterAll(() => transport[Symbol.asyncDispose]());
-
-/** Creates a pod bound to a node that does not exist. */
-async function createPod(spec: Partial<NonNullable<Pod["spec"]>> = {}): Promise<Pod> {
-  const metadata = { name: `pod-${count++}`, namespace: "pod-status" };
-  const pod: Pod = {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata,
-    spec: { nodeName: "nobody", containers: [{ name: "app", image: "app:1" }], ...spec },
-  };
-  return client.create(resources.pods, pod, { signal });
-}
-
-async function addEphemeral(pod: Pod, template: Pod): Promise<Pod> {
-  const { ephemeralContainers } = template.spec ?? {};
-  if (!ephemeralContainers) return pod;
-  const name = { namespace: "pod-status", name: pod.metadata?.name ?? "" };
-  const body = { spec: { ephemeralContainers } };
-  return client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "ephemeralcontainers", signal });
-}
-
-/** Writes the status if it differs. @returns the server's object */
-async function write(pod: Pod, wanted: PodStatus): Promise<Pod> {
-  const body = podStatusPatch(pod, wanted);
-  if (!body) return pod;
-  const name = { namespace: "pod-status", name: pod.metadata?.name ?? "" };
-  return client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "status", signal });
-}
-
-function derive(pod: Pod, reported: ProviderPodStatus, nowMs: number = startMs): PodStatus {
-  return derivePodStatus({ pod, reported, hostIPs, nowMs });
-}
 
 const running = {
   name: "app",
@@ -69,9 +33,9 @@ const running = {
 
 describe("a pod's status on a real API server", () => {
   test("has the wanted content after one patch, with conditions in a kubelet's order", async () => {
-    const pod = await createPod();
+    const pod = await writes.createPod();
 
-    const written = await write(pod, derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
+    const written = await writes.write(pod, writes.derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
 
     expect(written.status).toMatchObject({
       phase: "Running",
@@ -87,14 +51,16 @@ describe("a pod's status on a real API server", () => {
       ["ContainersReady", "True"],
       ["PodScheduled", "True"],
     ]);
-    expect(podStatusPatch(written, derive(written, { podIP: "10.0.0.1", containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
+    expect(
+      podStatusPatch(written, writes.derive(written, { podIP: "10.0.0.1", containerStatuses: [running] }, startMs + 60_000)),
+    ).toBeUndefined();
   });
 
   test("can change its addresses and their order, and lose them", async () => {
-    let pod = await createPod();
+    let pod = await writes.createPod();
     for (const ips of [["10.0.0.1", "fd00::1"], ["fd00::1", "10.0.0.1"], ["fd00::2", "10.0.0.1"], ["10.0.0.2"], []]) {
       const [podIP] = ips;
-      pod = await write(pod, derive(pod, { podIP, podIPs: ips.map((ip) => ({ ip })), containerStatuses: [running] }));
+      pod = await writes.write(pod, writes.derive(pod, { podIP, podIPs: ips.map((ip) => ({ ip })), containerStatuses: [running] }));
 
       expect(pod.status?.podIPs?.map(({ ip }) => ip) ?? []).toEqual(ips);
       expect(pod.status?.podIP).toBe(podIP);
@@ -102,21 +68,16 @@ describe("a pod's status on a real API server", () => {
   });
 
   test("keeps the conditions of others, and loses its own when they no longer apply", async () => {
-    const created = await createPod();
-    const pod = await write(created, derive(created, { containerStatuses: [running] }));
-    const body = { status: { conditions: [{ type: "example.com/theirs", status: "True", lastTransitionTime: "2026-05-01T10:00:00Z" }] } };
-    const theirs = await client.patch(
-      resources.pods,
-      { namespace: "pod-status", name: pod.metadata?.name ?? "" },
-      { type: "strategic", body },
-      { subresource: "status", signal },
-    );
+    const created = await writes.createPod();
+    const pod = await writes.write(created, writes.derive(created, { containerStatuses: [running] }));
+    const body = { conditions: [{ type: "example.com/theirs", status: "True", lastTransitionTime: "2026-05-01T10:00:00Z" }] };
+    const theirs = await writes.writeOther(pod, body);
     const failed = { type: "ProviderUpdateFailed", status: "True", reason: "NoRoom", message: "no room" };
     const input = { reported: { containerStatuses: [running] }, hostIPs, nowMs: startMs };
 
     // Derived from the earlier pod: the patch must not remove what was added since then.
-    const asserted = await write(pod, derivePodStatus({ ...input, pod, conditions: [failed] }));
-    const dropped = await write(asserted, derivePodStatus({ ...input, pod: asserted }));
+    const asserted = await writes.write(pod, derivePodStatus({ ...input, pod, conditions: [failed] }));
+    const dropped = await writes.write(asserted, derivePodStatus({ ...input, pod: asserted }));
 
     expect(theirs.status?.conditions?.map(({ type }) => type)).toContain("example.com/theirs");
     expect(asserted.status?.conditions?.map(({ type }) => type)).toEqual(
@@ -133,31 +94,31 @@ describe("a pod's status on a real API server", () => {
   });
 
   test("is refused if it changes the phase of a pod that was changed in the meantime", async () => {
-    const pod = await createPod();
-    const body = { status: { phase: "Failed", reason: "Evicted" } };
-    const name = { namespace: "pod-status", name: pod.metadata?.name ?? "" };
-    await client.patch(resources.pods, name, { type: "strategic", body }, { subresource: "status", signal });
+    const pod = await writes.createPod();
+    await writes.writeOther(pod, { phase: "Failed", reason: "Evicted" });
 
-    const refused: unknown = await write(pod, derive(pod, { containerStatuses: [running] })).catch((error: unknown) => error);
+    const refused: unknown = await writes.write(pod, writes.derive(pod, { containerStatuses: [running] })).catch((error: unknown) => error);
 
     expect(isConflict(refused)).toBe(true);
-    expect((await client.get(resources.pods, name, { signal })).status).toMatchObject({ phase: "Failed", reason: "Evicted" });
+    expect((await writes.read(pod)).status).toMatchObject({ phase: "Failed", reason: "Evicted" });
   });
 
   test("is refused for a pod that was created again under the same name", async () => {
-    const pod = await createPod();
+    const pod = await writes.createPod();
     const stale = { ...pod, metadata: { ...pod.metadata, uid: "00000000-0000-4000-8000-000000000000" } };
 
-    const refused: unknown = await write(stale, derive(stale, { containerStatuses: [running] })).catch((error: unknown) => error);
+    const refused: unknown = await writes
+      .write(stale, writes.derive(stale, { containerStatuses: [running] }))
+      .catch((error: unknown) => error);
 
     expect(isOtherPod(refused)).toBe(true);
   });
 
   test("can become final from any phase, and then stays", async () => {
-    const pod = await createPod({ restartPolicy: "Never" });
-    const up = await write(pod, derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
+    const pod = await writes.createPod({ restartPolicy: "Never" });
+    const up = await writes.write(pod, writes.derive(pod, { podIP: "10.0.0.1", containerStatuses: [running] }));
 
-    const ended = await write(up, endedStatus(up, { reason: "ProviderLost", message: "gone", hostIPs, nowMs: startMs }));
+    const ended = await writes.write(up, endedStatus(up, { reason: "ProviderLost", message: "gone", hostIPs, nowMs: startMs }));
 
     expect(ended.status).toMatchObject({
       phase: "Failed",
@@ -165,13 +126,16 @@ describe("a pod's status on a real API server", () => {
       podIP: "10.0.0.1",
       containerStatuses: [{ state: { terminated: { exitCode: 137 } } }],
     });
-    expect(podStatusPatch(ended, derive(ended, { containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
+    expect(podStatusPatch(ended, writes.derive(ended, { containerStatuses: [running] }, startMs + 60_000))).toBeUndefined();
   });
 
   test("of a rejected pod contains only the reason", async () => {
-    const pod = await createPod();
+    const pod = await writes.createPod();
 
-    const rejected = await write(pod, rejectedStatus(pod, { reason: "OutOfpods", message: "Pod was rejected: full", nowMs: startMs }));
+    const rejected = await writes.write(
+      pod,
+      rejectedStatus(pod, { reason: "OutOfpods", message: "Pod was rejected: full", nowMs: startMs }),
+    );
 
     expect(rejected.status).toEqual({
       phase: "Failed",
@@ -184,16 +148,6 @@ describe("a pod's status on a real API server", () => {
   });
 
   test("is accepted and needs no second patch, for arbitrary reports in any order", async () => {
-    const histories = fc.sample(fc.tuple(newPod, fc.array(report, { minLength: 2, maxLength: 4 })), { numRuns: 40, seed: 1 });
-    for (const [template, reports] of histories) {
-      // Ephemeral containers are added later through a subresource.
-      let pod = await addEphemeral(await createPod({ ...template.spec, ephemeralContainers: undefined }), template);
-      for (const [index, reported] of reports.entries()) {
-        const nowMs = startMs + index * 61_234;
-        pod = await write(pod, derive(pod, reported, nowMs));
-
-        expect(podStatusPatch(pod, derive(pod, reported, nowMs + 30_000))).toBeUndefined();
-      }
-    }
+    await writes.writeArbitrary(keepsDeviceHealth(shared.version) ? undefined : withoutDeviceHealth);
   });
 });

@@ -14,3 +14,6 @@ function isSince(minor: number, version: string): boolean {
  * SPDY with every node.
  */
 export const keepsDeclaredFeatures = (version: string): boolean => isSince(36, version);
+
+/** Whether the server has the feature gate ResourceHealthStatus on, which is the default since 1.36. Older servers drop the field. */
+export const keepsDeviceHealth = (version: string): boolean => isSince(36, version);

@@ -70,6 +70,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/monitoring-guide", "metrics", "cli"],
   ["e2e/embedded/plan", "cli"],
   ["e2e/embedded/pictures", "cli", "tools"],
+  ["e2e/embedded/pod-status", "core", "embedded-apiserver"],
   ["e2e/embedded/port-forward", "streaming"],
   ["e2e/embedded/process-provider", "process-provider", "core"],
   ["e2e/embedded/proxy", "kube-client"],

@@ -45,6 +45,13 @@ export {
   type Quantity,
   type QuantityFormat,
 } from "./quantity.ts";
-export { isSidecar, shouldRestart, type RestartableContainer } from "./restart-policy.ts";
+export { isLabelValue, isQualifiedName } from "./qualified-name.ts";
+export {
+  allContainersCouldRestart,
+  isSidecar,
+  shouldRestart,
+  type RestartableContainer,
+  type RestartableContainers,
+} from "./restart-policy.ts";
 export { microTime, rfc3339 } from "./time.ts";
 export { tolerates, toleratesTaint, type Taint, type Toleration } from "./tolerations.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSidecar, shouldRestart, type RestartableContainer } from "./restart-policy.ts";
+import { allContainersCouldRestart, isSidecar, shouldRestart, type RestartableContainer } from "./restart-policy.ts";
 
 const spec = {};
 const main: RestartableContainer = {};
@@ -46,6 +46,8 @@ test("the first rule that matches decides, and one without exit codes matches no
 
   expect(shouldRestart(withRules("Ignore", "Restart"), spec, 42)).toBe(false);
   expect(shouldRestart(withRules("Restart", "Ignore"), spec, 42)).toBe(true);
+  expect(shouldRestart(withRules("RestartAllContainers", "Ignore"), spec, 42)).toBe(true);
+  expect(shouldRestart(withRules("RestartAllContainers"), spec, 1)).toBe(false);
   expect(shouldRestart(withRules(), spec, 42)).toBe(false);
 });
 
@@ -61,4 +63,13 @@ test("an init container that always restarts is a sidecar", () => {
     false,
     false,
   ]);
+});
+
+test.each([
+  ["of a container", { containers: [{}, { restartPolicyRules: [{ action: "Restart" }, { action: "RestartAllContainers" }] }] }, true],
+  ["of an init container", { initContainers: [{ restartPolicyRules: [{ action: "RestartAllContainers" }] }], containers: [{}] }, true],
+  ["of another kind", { containers: [{ restartPolicyRules: [{ action: "Restart" }] }] }, false],
+  ["that is absent", { containers: [{}] }, false],
+])("a rule %s can restart all containers: %#", (_, spec, expected) => {
+  expect(allContainersCouldRestart(spec)).toBe(expected);
 });

@@ -1,3 +1,5 @@
+const restartAllContainers = "RestartAllContainers";
+
 /** The part of a container that decides on its restarts. */
 export interface RestartableContainer {
   readonly restartPolicy?: string | undefined;
@@ -35,11 +37,27 @@ export function shouldRestart(
   }
 }
 
+/** The part of a pod's spec that decides on restarts of all its containers. */
+export interface RestartableContainers {
+  readonly initContainers?: readonly RestartableContainer[] | undefined;
+  readonly containers: readonly RestartableContainer[];
+}
+
+/**
+ * Whether a rule of one container can restart all containers of the pod, so that each may run again whatever its own policy says.
+ * Source: AllContainersCouldRestart in kubernetes v1.36.3 pkg/api/v1/pod/util.go.
+ */
+export function allContainersCouldRestart({ initContainers = [], containers }: RestartableContainers): boolean {
+  return [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === restartAllContainers),
+  );
+}
+
 function matchesRestartRule(container: RestartableContainer, exitCode: number): boolean {
   const rule = container.restartPolicyRules?.find(({ exitCodes }) => {
     if (!exitCodes) return false;
     const isListed = exitCodes.values?.includes(exitCode) ?? false;
     return exitCodes.operator === "In" ? isListed : exitCodes.operator === "NotIn" && !isListed;
   });
-  return rule?.action === "Restart";
+  return rule?.action === "Restart" || rule?.action === restartAllContainers;
 }

@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { ownValue } from "@virtual-kubelet/kubernetes";
+import { isQualifiedName, ownValue } from "@virtual-kubelet/kubernetes";
 import { ipsOf, onePerFamily } from "../pod/status/pod-addresses.ts";
 import { missingConfig, unknownYet } from "./config-error.ts";
 import { goQuote } from "./go-quote.ts";
@@ -52,8 +52,7 @@ export function formatMap(map: Readonly<Record<string, string>>): string {
 function mapEntry(fieldPath: string, path: string, key: string, { metadata }: DeepReadonly<Pod>): string {
   if (path !== "metadata.labels" && path !== "metadata.annotations")
     throw missingConfig(`fieldPath "${fieldPath}" does not support subscript`);
-  const isQualified = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
-  if (!isQualified.test(path === "metadata.annotations" ? key.toLowerCase() : key))
+  if (!isQualifiedName(path === "metadata.annotations" ? key.toLowerCase() : key))
     throw missingConfig(`invalid key subscript in ${fieldPath}`);
   const map = path === "metadata.labels" ? metadata?.labels : metadata?.annotations;
   return ownValue(map, key) ?? "";

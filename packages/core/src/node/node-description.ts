@@ -1,6 +1,7 @@
 import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
-import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { isLabelValue, isQualifiedName, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
+import { describedValue } from "../provider-calls/described-value.ts";
 import { defaultCapacity, providerAvailableCondition, providerUnavailableTaint } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys, taintKey } from "./node-owned-keys.ts";
 
@@ -14,11 +15,6 @@ export interface CheckedDescription {
 /** Maximum length of a condition's message. */
 const maxMessageLength = 1024;
 
-const maxNameLength = 63;
-const maxPrefixLength = 253;
-const namePattern = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
-const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
-
 /**
  * Copies a provider's description of its node without the parts that the API server would refuse, because one bad label must not
  * prevent updates of the node. The provider may change its own object afterwards.
@@ -26,7 +22,7 @@ const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0
  * @param value - the result of `configureNode`, unchecked
  */
 export function checkDescription(value: unknown): CheckedDescription {
-  if (!isRecord(value)) return { description: {}, problems: [`the description is ${describe(value)}, expected an object`] };
+  if (!isRecord(value)) return { description: {}, problems: [`the description is ${describedValue(value)}, expected an object`] };
   const problems: string[] = [];
   const description: NodeDescription = {
     capacity: checkMap("capacity", value["capacity"], isResource, "a resource name and a quantity of zero or more", problems),
@@ -105,7 +101,7 @@ function checkFeatures(value: unknown, problems: string[]): readonly string[] | 
   if (value === undefined || value === null) return undefined;
   const names: readonly unknown[] = Array.isArray(value) ? value : [value];
   const isName = (name: unknown): name is string => typeof name === "string" && /^[A-Za-z][A-Za-z0-9/]{0,99}$/.test(name);
-  for (const name of names) if (!isName(name)) problems.push(`declaredFeatures has ${describe(name)}, expected names of features`);
+  for (const name of names) if (!isName(name)) problems.push(`declaredFeatures has ${describedValue(name)}, expected names of features`);
   return names.filter(isName);
 }
 
@@ -118,13 +114,13 @@ function checkMap(
 ): Readonly<Record<string, string>> | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isRecord(value)) {
-    problems.push(`${field} is ${describe(value)}, expected an object`);
+    problems.push(`${field} is ${describedValue(value)}, expected an object`);
     return undefined;
   }
   const entries: [string, string][] = [];
   for (const [key, text] of Object.entries(value)) {
     if (typeof text === "string" && isValid(key, text)) entries.push([key, text]);
-    else if (text !== undefined) problems.push(`${field}[${describe(key)}] is ${describe(text)}, expected ${expected}`);
+    else if (text !== undefined) problems.push(`${field}[${describedValue(key)}] is ${describedValue(text)}, expected ${expected}`);
   }
   return Object.fromEntries(entries);
 }
@@ -138,12 +134,12 @@ function checkList<T>(
 ): T[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) {
-    problems.push(`${field} is ${describe(value)}, expected a list`);
+    problems.push(`${field} is ${describedValue(value)}, expected a list`);
     return undefined;
   }
   return value.flatMap((entry: unknown, index) => {
     const checked = isRecord(entry) ? check(entry) : undefined;
-    if (checked === undefined) problems.push(`${field}[${index}] is ${describe(entry)}, expected ${expected}`);
+    if (checked === undefined) problems.push(`${field}[${index}] is ${describedValue(entry)}, expected ${expected}`);
     return checked === undefined ? [] : [checked];
   });
 }
@@ -178,13 +174,13 @@ function checkImage({ names, sizeBytes }: Record<string, unknown>): NodeImage | 
 
 function checkOperatingSystem(value: unknown, problems: string[]): NodeDescription["operatingSystem"] {
   if (value === undefined || value === null || value === "linux" || value === "windows") return value ?? undefined;
-  problems.push(`operatingSystem is ${describe(value)}, expected linux or windows`);
+  problems.push(`operatingSystem is ${describedValue(value)}, expected linux or windows`);
   return undefined;
 }
 
 function checkText(field: string, value: unknown, problems: string[]): string | undefined {
   if (value === undefined || value === null || typeof value === "string") return value ?? undefined;
-  problems.push(`${field} is ${describe(value)}, expected a string`);
+  problems.push(`${field} is ${describedValue(value)}, expected a string`);
   return undefined;
 }
 
@@ -193,26 +189,10 @@ function isResource(key: string, text: string): boolean {
   return isQualifiedName(key) && quantity !== undefined && quantity.nano >= 0n;
 }
 
-/** Source: apimachinery v0.36.3 pkg/util/validation, IsQualifiedName. */
-function isQualifiedName(key: string): boolean {
-  const [name = "", prefix, ...rest] = key.split("/").toReversed();
-  if (rest.length > 0 || name.length > maxNameLength || !namePattern.test(name)) return false;
-  return prefix === undefined || (prefix.length <= maxPrefixLength && subdomainPattern.test(prefix));
-}
-
-function isLabelValue(text: string): boolean {
-  return text === "" || (text.length <= maxNameLength && namePattern.test(text));
-}
-
 function pick(map: Readonly<Record<string, string | undefined>> | undefined, keys: readonly string[]): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => keys.includes(key)));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function describe(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
-  return value === null ? "null" : Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : String(value);
 }

@@ -39,15 +39,29 @@ const whole: ContainerStatus = {
 
 test("every field of a container's status that a kubelet behind the provider wrote is shown, and written once", async () => {
   await using rig = await new NodeRig().start();
-  const ref = await rig.createPod("web");
+  const ref = await rig.createPod("web", (pod) => {
+    for (const container of pod.spec?.containers ?? []) container.resources = { claims: [{ name: "gpu", request: "one" }] };
+  });
   rig.provider.report(ref, { ...running(["main"]), containerStatuses: [whole] });
   await rig.settle(2_000);
 
   expect(rig.pod("web")?.status?.containerStatuses).toEqual([whole]);
+  expect(rig.warnings).toEqual([]);
   const patches = rig.client.callsOf("patch", "pods", "status").length;
   rig.provider.report(ref, { ...running(["main"]), containerStatuses: [whole] });
   await rig.settle(600_000);
   expect(rig.client.callsOf("patch", "pods", "status").length).toBe(patches);
+});
+
+test("a claim that only the pod at the back end has does not cost the pod its status, and is logged once", async () => {
+  await using rig = await new NodeRig().start();
+  const ref = await rig.createPod("web");
+  for (const restartCount of [4, 5]) rig.provider.report(ref, { ...running(["main"]), containerStatuses: [{ ...whole, restartCount }] });
+  await rig.settle(2_000);
+
+  const { allocatedResourcesStatus: _, ...shown } = whole;
+  expect(rig.pod("web")?.status?.containerStatuses).toEqual([{ ...shown, restartCount: 5 }]);
+  expect(rig.warnings).toEqual(["provider reported values that the API server would refuse; they are left out of the pod's status"]);
 });
 
 test("times and the address of the other machine are shown", async () => {

@@ -28,6 +28,9 @@ export interface ProviderPod {
  * and time are taken over (not of PodScheduled, which concerns this node). A pod of which it says that ContainersReady is True and Ready is
  * False, for another reason than readiness gates, is not Ready: its machine does not answer. `hostIP` and `hostIPs` replace the node's addresses.
  * `resources` and `allocatedResources` of the pod keep their stored value when they are absent.
+ *
+ * Values that the API server would refuse together with the whole status are left out, and logged once for each field of a pod. Examples are
+ * the health of a device that the pod's spec does not name, and an address that is not an IP address.
  */
 export interface ProviderPodStatus extends DeepReadonly<
   Pick<

@@ -59,10 +59,35 @@ const status: fc.Arbitrary<ContainerStatus> = fc.record(
       [
         { name: "v", mountPath: "/v", readOnly: false },
         { name: "w", mountPath: "/w", readOnly: true, recursiveReadOnly: "Disabled" },
+        { name: "x", mountPath: "/x", volumeStatus: { image: { imageRef: "a".repeat(257) } } },
       ],
     ),
-    user: fc.constantFrom(undefined, { linux: { uid: 0, gid: 0, supplementalGroups: [] } }),
-    allocatedResourcesStatus: fc.constantFrom([], [{ name: "claim:a", resources: [{ resourceID: "gpu-1", health: "Healthy" }] }]),
+    user: fc.constantFrom(
+      undefined,
+      { linux: { uid: 0, gid: 0, supplementalGroups: [] } },
+      { linux: { uid: 1, gid: 1, supplementalGroups: [10, -1] } },
+      { linux: { uid: -1, gid: 0 } },
+    ),
+    allocatedResourcesStatus: fc.array(
+      fc.record(
+        {
+          name: fc.constantFrom("claim:a", "claim:a/one", "claim:b", "example.com/gpu", "cpu", ""),
+          resources: fc.array(
+            fc.record(
+              {
+                resourceID: fc.constantFrom("gpu-1", "gpu-2", ""),
+                health: fc.constantFrom("Healthy", "Unhealthy", "Unknown", "PermanentlyUnhealthy", ""),
+                message: fc.constantFrom("", "hot", "é".repeat(600)),
+              },
+              { requiredKeys: ["resourceID"] },
+            ),
+            { maxLength: 3 },
+          ),
+        },
+        { requiredKeys: ["name"] },
+      ),
+      { maxLength: 3 },
+    ),
     stopSignal: fc.constantFrom("", "SIGUSR1"),
   },
   { requiredKeys: ["name", "image", "imageID", "ready", "restartCount"] },
@@ -70,11 +95,12 @@ const status: fc.Arbitrary<ContainerStatus> = fc.record(
 
 const condition: fc.Arbitrary<PodCondition> = fc.record(
   {
-    type: fc.constantFrom("example.com/gate", "Ready", "Initialized", "PodScheduled", "PodResizePending", "not a type"),
+    type: fc.constantFrom("example.com/gate", "Ready", "Initialized", "PodScheduled", "PodResizePending", "not a type", "a..b/gate"),
     status: fc.constantFrom("True", "False", "Perhaps"),
     reason: fc.constantFrom("", "Because"),
     message: fc.constantFrom("", "as it is"),
     lastTransitionTime: time,
+    observedGeneration: fc.constantFrom(1, 7, 1.5, -1),
   },
   { requiredKeys: ["type", "status"] },
 );
@@ -103,26 +129,46 @@ export const report: fc.Arbitrary<ProviderPodStatus> = fc.record(
   { requiredKeys: [] },
 );
 
+/** Returns the report without the health of devices. */
+export function withoutDeviceHealth(reported: ProviderPodStatus): ProviderPodStatus {
+  const drop = (statuses: ProviderPodStatus["containerStatuses"]): ProviderPodStatus["containerStatuses"] =>
+    statuses?.map(({ allocatedResourcesStatus: _, ...each }) => each);
+  return {
+    ...reported,
+    initContainerStatuses: drop(reported.initContainerStatuses),
+    containerStatuses: drop(reported.containerStatuses),
+    ephemeralContainerStatuses: drop(reported.ephemeralContainerStatuses),
+  };
+}
+
 const container = (name: string, more: Partial<Container> = {}): Container => ({ name, image: `registry.example/${name}:1`, ...more });
+
+/** Resources and claims of which a status can tell. */
+const resources: Container["resources"] = {
+  requests: { "example.com/gpu": "1" },
+  limits: { "example.com/gpu": "1" },
+  claims: [{ name: "a" }],
+};
 
 /** A pod as the API server holds it before any status was written. */
 export const newPod: fc.Arbitrary<Pod> = fc
   .record({
     restartPolicy: fc.constantFrom("Always", "OnFailure", "Never"),
-    containers: fc.constantFrom<Container[]>([container("app")], [container("b"), container("app")]),
+    containers: fc.constantFrom<Container[]>([container("app")], [container("b"), container("app", { resources })]),
     initContainers: fc.constantFrom<Container[] | undefined>(
       undefined,
-      [container("setup")],
+      [container("setup", { resources })],
       [container("side", { restartPolicy: "Always" }), container("setup")],
     ),
     ephemeralContainers: fc.constantFrom<Container[] | undefined>(undefined, [container("debug")]),
     hostNetwork: fc.constantFrom(undefined, true),
+    os: fc.constantFrom(undefined, { name: "linux" }, { name: "windows" }),
     readinessGates: fc.constantFrom<{ conditionType: string }[] | undefined>(undefined, [{ conditionType: "example.com/gate" }]),
   })
   .map((spec) => ({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: "web", namespace: "default", uid: "uid-1", generation: 1 },
-    spec: { nodeName: "vk", ...spec },
+    spec: { nodeName: "vk", resourceClaims: [{ name: "a", resourceClaimName: "claim-a" }], ...spec },
     status: { phase: "Pending", qosClass: "BestEffort" },
   }));

@@ -7,6 +7,7 @@ import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../
 import { activeDeadlineMs } from "./end-deadline.ts";
 import { NodeUsage } from "../admission/node-usage.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
+import { LeftOutValues } from "../status/left-out-values.ts";
 import { isTerminalPhase } from "../status/pod-phase.ts";
 import { mayChangeAction, nextAction, type PodAction } from "./next-action.ts";
 import { lastGiven, mayBeHeld, newPodState, wasStarted, type PodState } from "./pod-state.ts";
@@ -48,10 +49,12 @@ export class PodRegistry {
   readonly #states = new Map<string, PodState>();
   /** Pods whose resize waits for room on the node. */
   readonly #deferred = new Set<string>();
+  readonly #leftOut: LeftOutValues;
   #inventoryLoaded = false;
 
   constructor(options: PodRegistryOptions) {
     this.#options = options;
+    this.#leftOut = new LeftOutValues(options);
   }
 
   /** Number of known pods. */
@@ -83,6 +86,7 @@ export class PodRegistry {
   forget(uid: string): void {
     this.#states.delete(uid);
     this.#deferred.delete(uid);
+    this.#leftOut.forget(uid);
   }
 
   /** Milliseconds until the pod's active deadline; 0 if it passed during a call; `undefined` if it has none, or is ending anyway. */
@@ -214,7 +218,10 @@ export class PodRegistry {
   }
 
   #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {
-    this.dispatch(uid, { kind: "held", status, asked, pod: this.#options.store.get(uid) });
+    const pod = this.#options.store.get(uid);
+    const before = this.#states.get(uid)?.reported;
+    const after = this.dispatch(uid, { kind: "held", status, asked, pod })?.reported;
+    if (pod && after && after !== before) this.#leftOut.log(pod, after);
   }
 
   #onUnlisted(listed: ReadonlySet<string>, startedMs: number): void {

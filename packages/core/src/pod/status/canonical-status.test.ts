@@ -1,13 +1,14 @@
-import type { ContainerStatus } from "@virtual-kubelet/kube-client";
+import type { Container, ContainerStatus } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
 import { canonicalQuantities, canonicalResources, canonicalState, canonicalContainerStatus } from "./canonical-status.ts";
 
 const time = "2026-05-01T12:00:00Z";
 const exact = "2026-05-01T14:00:00.123456+02:00";
 
-function read(status: Partial<ContainerStatus>): Partial<ContainerStatus> {
+function read(status: Partial<ContainerStatus>, container: Container = { name: "app" }): Partial<ContainerStatus> {
+  const spec = { kind: "main", container, isWindows: false } as const;
   // What JSON makes of it, as the API server gets it.
-  return JSON.parse(JSON.stringify(canonicalContainerStatus({ name: "app", ...status }, 4096))) as Partial<ContainerStatus>;
+  return JSON.parse(JSON.stringify(canonicalContainerStatus({ name: "app", ...status }, 4096, spec))) as Partial<ContainerStatus>;
 }
 
 describe("a container's status", () => {
@@ -140,7 +141,7 @@ describe("a container's state", () => {
 });
 
 test("quantities that are none are left out, and where none is left nothing is said", () => {
-  expect(canonicalQuantities({ cpu: "1000m", memory: "lots", pods: undefined })).toEqual({ cpu: "1" });
+  expect(canonicalQuantities({ cpu: "1000m", memory: "lots", pods: undefined, $patch: "1", "": "1" })).toEqual({ cpu: "1" });
   expect(canonicalQuantities({ memory: "lots" })).toBeUndefined();
   expect(canonicalQuantities(undefined)).toBeUndefined();
 });
@@ -149,6 +150,20 @@ test("resources of which nothing is said are absent, and those that are empty ar
   expect(canonicalResources(undefined)).toBeUndefined();
   expect(JSON.parse(JSON.stringify(canonicalResources({})))).toEqual({});
   expect(JSON.parse(JSON.stringify(canonicalResources({ claims: [] })))).toEqual({});
+  expect(
+    JSON.parse(
+      JSON.stringify(
+        canonicalResources({
+          claims: [
+            { name: "", request: "one" },
+            { name: "a", request: "" },
+          ],
+        }),
+      ),
+    ),
+  ).toEqual({
+    claims: [{ name: "a" }],
+  });
 });
 
 test("an entry of a list that says nothing is left out of it", () => {

@@ -1,17 +1,20 @@
 import type { ContainerState, ContainerStatus, DeepReadonly } from "@virtual-kubelet/kube-client";
-import { formatQuantity, tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { formatQuantity, isQualifiedName, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { toSeconds } from "../../api-server/api-time.ts";
+import { containerStatusParts, readEach, type SpecifiedContainer } from "./container-status-parts.ts";
 import { statusText } from "./status-text.ts";
 
 /**
  * Returns a container status in the API server's own form, so that a comparison with the server's answer finds no false
- * differences: whole seconds, canonical quantities, no empty fields, at most one state, no unknown fields.
+ * differences: whole seconds, canonical quantities, no empty fields, at most one state, no unknown fields. Values that the API server
+ * would refuse are left out.
  *
  * @param messageBytes - maximum length of a message, in bytes
  */
 export function canonicalContainerStatus(
   status: Partial<DeepReadonly<ContainerStatus>> & { readonly name: string },
   messageBytes: number,
+  spec: SpecifiedContainer,
 ): ContainerStatus {
   return {
     name: status.name,
@@ -25,9 +28,7 @@ export function canonicalContainerStatus(
     lastState: { terminated: canonicalState(status.lastState, messageBytes).terminated },
     resources: canonicalResources(status.resources),
     allocatedResources: canonicalQuantities(status.allocatedResources),
-    allocatedResourcesStatus: compact(status.allocatedResourcesStatus),
-    volumeMounts: compact(status.volumeMounts),
-    user: compact(status.user),
+    ...containerStatusParts(status, spec, () => undefined),
     stopSignal: statusText(status.stopSignal),
   };
 }
@@ -72,40 +73,24 @@ export function canonicalResources(resources: DeepReadonly<ContainerStatus>["res
   if (!resources) return undefined;
   const limits = canonicalQuantities(resources.limits);
   const requests = canonicalQuantities(resources.requests);
-  const claims = compact<{ name: string; request?: string | undefined }[]>(resources.claims);
+  const claims = readEach(resources.claims, (claim) => {
+    const name = statusText(claim["name"]);
+    return name === undefined ? undefined : { name, request: statusText(claim["request"]) };
+  });
   return { limits, requests, claims };
 }
 
-/** Returns quantities in Kubernetes' canonical form, without malformed ones; `undefined` if none remains. */
+/** Returns quantities in Kubernetes' canonical form, without malformed ones and malformed names; `undefined` if none remains. */
 export function canonicalQuantities(
   quantities: Readonly<Record<string, string | undefined>> | undefined,
 ): Record<string, string> | undefined {
   const entries = Object.entries(quantities ?? {}).flatMap(([name, text]) => {
     const quantity = tryParseQuantity(text);
-    return quantity ? [[name, formatQuantity(quantity)] as const] : [];
+    return quantity && isQualifiedName(name) ? [[name, formatQuantity(quantity)] as const] : [];
   });
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
 function toInt32(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value | 0 : undefined;
-}
-
-/** Returns a deep copy without the values that the API server leaves out of its answers: absent, false and empty ones. */
-function compact<T>(value: unknown): T | undefined {
-  return withoutEmpty(value) as T | undefined;
-}
-
-function withoutEmpty(value: unknown): unknown {
-  if (value === null || value === "" || value === false) return undefined;
-  if (typeof value !== "object") return value;
-  if (Array.isArray(value)) {
-    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
-    return items.length > 0 ? items : undefined;
-  }
-  const entries = Object.entries(value).flatMap(([key, entry]) => {
-    const kept = withoutEmpty(entry);
-    return kept === undefined ? [] : [[key, kept] as const];
-  });
-  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }

@@ -201,6 +201,19 @@ describe("a container that had ended", () => {
     expect(status.lastState).toMatchObject({ terminated: { exitCode: 1 } });
   });
 
+  test("runs again where a rule of another container restarts all, and stays as it was where the report does not name it", () => {
+    const rules = [{ action: "RestartAllContainers", exitCodes: { operator: "In", values: [42] } }];
+    const other = { name: "other", restartPolicy: "Never", restartPolicyRules: rules };
+    const restartsAll = { restartPolicy: "Never", containers: [{ name: "app" }, other] };
+
+    expect(statusOf({ spec: restartsAll, reported: runs, stored: ended(0) }).state).toEqual({ running: { startedAt: earlier } });
+    expect(statusOf({ spec: restartsAll, stored: ended(0) }).state).toMatchObject({ terminated: { exitCode: 0 } });
+    expect(statusOf({ spec: restartsAll, stored: runs }).state).toMatchObject({ running: {} });
+    expect(statusOf({ spec: restartsAll, reported: runs, stored: ended(0), status: { phase: "Failed" } }).state).toMatchObject({
+      terminated: {},
+    });
+  });
+
   test("stays so where the report does not name it", () => {
     expect(statusOf({ stored: ended(3) }).state).toMatchObject({ terminated: { exitCode: 3 } });
   });

@@ -1,7 +1,8 @@
 import type { Container, ContainerState, ContainerStatus, DeepReadonly, Pod, PodStatus } from "@virtual-kubelet/kube-client";
-import { isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
+import { allContainersCouldRestart, isSidecar, shouldRestart } from "@virtual-kubelet/kubernetes";
 import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { canonicalState, canonicalContainerStatus } from "./canonical-status.ts";
+import { isForWindows, type SpecifiedContainer } from "./container-status-parts.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { containerMessageBytes } from "./status-text.ts";
 
@@ -26,12 +27,8 @@ export interface ContainerStatusesInput {
   readonly now: string;
 }
 
-type ListKind = "init" | "main" | "ephemeral";
-
 /** All inputs for the status of one container. */
-interface ContainerView {
-  readonly kind: ListKind;
-  readonly container: DeepReadonly<Container>;
+interface ContainerView extends SpecifiedContainer {
   readonly reported: DeepReadonly<ContainerStatus> | undefined;
   readonly stored: DeepReadonly<ContainerStatus> | undefined;
   readonly input: ContainerStatusesInput;
@@ -49,10 +46,10 @@ export function containerStatuses(input: ContainerStatusesInput): ContainerStatu
   const spec = pod.spec ?? { containers: [] };
   const status = pod.status ?? {};
   const count = spec.containers.length + (spec.initContainers?.length ?? 0) + (spec.ephemeralContainers?.length ?? 0);
-  const shared = { input, messageBytes: containerMessageBytes(count) };
+  const shared = { input, messageBytes: containerMessageBytes(count), isWindows: isForWindows(pod) };
 
   const list = (
-    kind: ListKind,
+    kind: SpecifiedContainer["kind"],
     containers: readonly DeepReadonly<Container>[] | undefined,
     reports: readonly DeepReadonly<ContainerStatus>[] | undefined,
     held: readonly DeepReadonly<ContainerStatus>[] | undefined,
@@ -84,7 +81,7 @@ function byName(statuses: readonly DeepReadonly<ContainerStatus>[] | undefined):
 function statusOf(view: ContainerView): ContainerStatus {
   const { container, stored, messageBytes } = view;
   const source = believed(view) ?? { ...waitingAgain(view), name: container.name };
-  const read = canonicalContainerStatus(source, messageBytes);
+  const read = canonicalContainerStatus(source, messageBytes, view);
   const base = {
     ...read,
     image: read.image || container.image || "",
@@ -105,7 +102,7 @@ function believed(view: ContainerView): DeepReadonly<ContainerStatus> | undefine
   }
   if (reported) return reported;
   // A container that ran and will not be started again does not count as dead because a report lacks it.
-  const isLast = view.input.pod.metadata?.deletionTimestamp !== undefined || !mayLeaveTerminated(view, 137);
+  const isLast = view.input.pod.metadata?.deletionTimestamp !== undefined || !restartsAfter(view, 137);
   if (stored?.state?.running && isLast) return { ...stored, ready: false };
   return undefined;
 }
@@ -114,7 +111,16 @@ function believed(view: ContainerView): DeepReadonly<ContainerStatus> | undefine
  * Whether a terminated container may leave that state; otherwise the API server refuses the status.
  * Source: ValidateContainerStateTransition in kubernetes v1.36.3 pkg/apis/core/validation.
  */
-function mayLeaveTerminated({ kind, container, input: { pod } }: ContainerView, exitCode: number): boolean {
+function mayLeaveTerminated(view: ContainerView, exitCode: number): boolean {
+  const { kind, input } = view;
+  const { spec, status } = input.pod;
+  const isRestartedByOther =
+    kind !== "ephemeral" && !isTerminalPhase(status?.phase) && spec !== undefined && allContainersCouldRestart(spec);
+  return isRestartedByOther || restartsAfter(view, exitCode);
+}
+
+/** Whether a container of a pod that has not ended is started again by its own rules after it has ended with this exit code. */
+function restartsAfter({ kind, container, input: { pod } }: ContainerView, exitCode: number): boolean {
   if (kind === "ephemeral" || isTerminalPhase(pod.status?.phase)) return false;
   return shouldRestart(container, pod.spec ?? { containers: [] }, exitCode);
 }

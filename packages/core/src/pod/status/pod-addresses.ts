@@ -53,7 +53,8 @@ function reportedIPs(reported: ProviderPodStatus, hostIP: string | undefined): s
   return ips.toSorted((a, b) => Number(isIPv4(b) === isIPv4(hostIP)) - Number(isIPv4(a) === isIPv4(hostIP)));
 }
 
-function canonicalIP(address: unknown): string | undefined {
+/** Returns an IP address as Go writes it; `undefined` for anything else. */
+export function canonicalIP(address: unknown): string | undefined {
   if (typeof address !== "string" || address.includes("%")) return undefined;
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;

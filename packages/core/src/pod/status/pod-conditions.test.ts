@@ -167,6 +167,7 @@ describe("conditions of others", () => {
     [{ type: "Ready", status: "False" }],
     [{ type: "PodScheduled", status: "False" }],
     [{ type: "not a type", status: "True" }],
+    [{ type: "a..b/gate", status: "True" }],
     [{ type: "", status: "True" }],
     [{ type: "-x", status: "True" }],
     [{ type: "x-", status: "True" }],
@@ -285,6 +286,11 @@ test("an observed generation never falls, and is absent where the server counts 
     5, 5, 3, 3,
   ]);
   expect(latestGeneration(undefined, undefined)).toBeUndefined();
+  expect([latestGeneration(undefined, 1.5), latestGeneration(2, Number.NaN), latestGeneration(undefined, -1)]).toEqual([
+    undefined,
+    2,
+    undefined,
+  ]);
   const pod = podWith({}, [{ type: "Ready", status: "True", observedGeneration: 7 }]);
   expect(conditions({ pod }).find(({ type }) => type === "Ready")?.observedGeneration).toBe(7);
 });

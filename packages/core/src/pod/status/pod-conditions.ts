@@ -1,5 +1,5 @@
 import type { ContainerStatus, DeepReadonly, Pod, PodCondition } from "@virtual-kubelet/kube-client";
-import { isSidecar } from "@virtual-kubelet/kubernetes";
+import { isQualifiedName, isSidecar } from "@virtual-kubelet/kubernetes";
 import { toSeconds } from "../../api-server/api-time.ts";
 import { derivedConditionTypes, isOwnedCondition } from "./owned-status.ts";
 import { isTerminalPhase, type PodPhase, type StatusByName } from "./pod-phase.ts";
@@ -81,10 +81,7 @@ function assertedCondition(condition: DeepReadonly<PodCondition>, input: PodCond
 /** Whether the API server accepts the condition; it refuses the whole status for one malformed condition. */
 function isWritable({ type, status }: DeepReadonly<PodCondition>): boolean {
   if (derivedConditionTypes.includes(type)) return false;
-  return (
-    /^([a-z0-9][a-z0-9.-]{0,252}\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(type) &&
-    ["True", "False", "Unknown"].includes(status)
-  );
+  return isQualifiedName(type) && ["True", "False", "Unknown"].includes(status);
 }
 
 /** Returns the condition with the stored transition time if its status is unchanged, and a generation that never falls. */
@@ -98,9 +95,10 @@ function withHistory(condition: PodCondition, { pod, now }: PodConditionsInput, 
   };
 }
 
-/** Returns the higher generation; `undefined` if the server does not count generations. */
+/** Returns the higher generation, without values that are no generation; `undefined` if the server does not count generations. */
 export function latestGeneration(stored: number | undefined, observed: number | undefined): number | undefined {
-  return Math.max(stored ?? 0, observed ?? 0) || undefined;
+  const generations = [stored, observed].filter((value): value is number => Number.isSafeInteger(value));
+  return Math.max(0, ...generations) || undefined;
 }
 
 function storedCondition(pod: DeepReadonly<Pod>, type: string): DeepReadonly<PodCondition> | undefined {

@@ -80,6 +80,7 @@ export interface Container {
   resources: ResourceRequirements;
   resizePolicy?: { resourceName: string; restartPolicy: string }[];
   restartPolicy?: string;
+  restartPolicyRules?: { action: string; exitCodes?: { operator: string; values?: number[] } }[];
   volumeMounts?: VolumeMount[];
   volumeDevices?: { name: string; devicePath: string }[];
   livenessProbe?: Probe;
@@ -278,6 +279,12 @@ export interface PodStatus {
   ephemeralContainerStatuses?: ContainerStatus[];
   qosClass?: string;
   observedGeneration?: number;
+  resourceClaimStatuses?: { name: string; resourceClaimName?: string }[];
+  extendedResourceClaimStatus?: {
+    requestMappings: { containerName: string; resourceName: string; requestName: string }[] | null;
+    resourceClaimName: string;
+  };
+  nodeAllocatableResourceClaimStatuses?: unknown[];
 }
 
 export interface PodCondition {
@@ -300,6 +307,16 @@ export interface ContainerStatus {
   imageID: string;
   containerID?: string;
   started?: boolean;
+  allocatedResourcesStatus?: { name: string; resources?: ResourceHealth[] }[];
+  volumeMounts?: { name: string; mountPath: string; volumeStatus?: unknown }[];
+  user?: { linux?: { uid: number; gid: number; supplementalGroups?: number[] } };
+}
+
+/** Health of one device. */
+export interface ResourceHealth {
+  resourceID: string;
+  health?: string;
+  message?: string;
 }
 
 /** Exactly one of the states is set. */

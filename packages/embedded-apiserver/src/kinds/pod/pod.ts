@@ -41,6 +41,7 @@ export const podKind: Kind = {
   prepareForUpdate(pod, old) {
     admitPodUpdate(pod["spec"], old["spec"]);
     keepStatus(pod["status"], old["status"]);
+    dropDisabledFields(pod["status"]);
   },
   fieldSelectors: {
     "spec.nodeName": (pod) => pod["spec"].nodeName ?? "",
@@ -71,6 +72,16 @@ function keepStatus(status: PodStatus, old: PodStatus): void {
     const before = old.conditions?.find(({ type }) => type === condition.type)?.observedGeneration;
     if (before !== undefined) condition.observedGeneration ??= before;
   }
+}
+
+/**
+ * Drops fields of features that are off by default.
+ * Source: dropDisabledPodStatusFields in Kubernetes v1.36.3 pkg/api/pod/util.go.
+ */
+function dropDisabledFields(status: PodStatus): void {
+  delete status.nodeAllocatableResourceClaimStatuses;
+  for (const list of [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses])
+    for (const mount of list?.flatMap(({ volumeMounts = [] }) => volumeMounts) ?? []) delete mount.volumeStatus;
 }
 
 function gatedCondition(pod: ApiObject): PodCondition {

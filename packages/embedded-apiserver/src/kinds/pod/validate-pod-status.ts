@@ -1,24 +1,29 @@
 import { isIPv4 } from "node:net";
+import { allContainersCouldRestart, shouldRestart } from "@virtual-kubelet/kubernetes";
 import type { FieldError } from "../kind.ts";
 import { labelKeyProblems } from "../validation/label-syntax.ts";
 import { forbiddenField, invalidValue } from "../validation/field-errors.ts";
 import { each } from "../validation/labels.ts";
 import { dnsSubdomainProblems, ipProblems } from "../validation/names.ts";
 import type { Container, ContainerStatus, PodSpec, PodStatus } from "./pod-fields.ts";
+import { claimStatusErrors, extendedClaimStatusErrors } from "./validate-claim-statuses.ts";
+import { allocatedResourcesErrors, containerUserErrors, noAllocatedResourcesErrors } from "./validate-container-statuses.ts";
 
 const systemConditions: ReadonlySet<string> = new Set(["PodScheduled", "Ready", "Initialized"]);
 
 /** Source: Kubernetes v1.36.3 pkg/apis/core/validation/validation.go, ValidatePodStatusUpdate. */
 export function podStatusErrors(status: PodStatus, old: PodStatus, spec: PodSpec): FieldError[] {
   const { nominatedNodeName: nominated } = status;
-  const errors = (status.conditions ?? []).flatMap(({ type }, index) =>
-    systemConditions.has(type) ? [] : each(`status.conditions[${index}].Type`, type, labelKeyProblems(type)),
-  );
+  const errors = (status.conditions ?? []).flatMap(({ type, observedGeneration }, index) => [
+    ...generationErrors(observedGeneration, `status.conditions[${index}].observedGeneration`),
+    ...(systemConditions.has(type) ? [] : each(`status.conditions[${index}].Type`, type, labelKeyProblems(type))),
+  ]);
   if (nominated !== undefined && nominated !== old.nominatedNodeName) {
     errors.push(...each("status.nominatedNodeName", nominated, dnsSubdomainProblems(nominated)));
     if (spec.nodeName !== undefined)
       errors.push(forbiddenField("status.nominatedNodeName", "may not be set on pods that are already bound to a node"));
   }
+  errors.push(...generationErrors(status.observedGeneration, "status.observedGeneration"));
   if (status.qosClass !== old.qosClass) errors.push(invalidValue("status.qosClass", status.qosClass ?? "", "field is immutable"));
   return [
     ...errors,
@@ -34,9 +39,21 @@ export function podStatusErrors(status: PodStatus, old: PodStatus, spec: PodSpec
       "status.ephemeralContainerStatuses",
       () => false,
     ),
+    ...claimStatusErrors(status.resourceClaimStatuses, spec),
+    ...extendedClaimStatusErrors(status.extendedResourceClaimStatus, spec),
     ...addressErrors(status.podIPs, old.podIPs, "status.podIPs"),
     ...hostAddressErrors(status, old),
+    ...containerUserErrors(status.containerStatuses, "status.containerStatuses", spec),
+    ...containerUserErrors(status.initContainerStatuses, "status.initContainerStatuses", spec),
+    ...containerUserErrors(status.ephemeralContainerStatuses, "status.ephemeralContainerStatuses", spec),
+    ...allocatedResourcesErrors(status.containerStatuses, "status.containerStatuses", spec.containers),
+    ...allocatedResourcesErrors(status.initContainerStatuses, "status.initContainerStatuses", spec.initContainers),
+    ...noAllocatedResourcesErrors(status.ephemeralContainerStatuses, "status.ephemeralContainerStatuses"),
   ];
+}
+
+function generationErrors(generation: number | undefined, field: string): FieldError[] {
+  return generation !== undefined && generation < 0 ? [invalidValue(field, generation, "must be a non-negative integer")] : [];
 }
 
 function transitionErrors(
@@ -54,23 +71,11 @@ function transitionErrors(
   });
 }
 
-/** A container's own restart policy takes precedence over the pod's. */
-function mayRestart(
-  { restartPolicy }: PodSpec,
-  containers: readonly Container[] | null | undefined,
-  name: string,
-  exitCode: number,
-): boolean {
+/** Source: ValidateContainerStateTransition and ValidateInitContainerStateTransition. */
+function mayRestart(spec: PodSpec, containers: readonly Container[] | null | undefined, name: string, exitCode: number): boolean {
+  if (allContainersCouldRestart({ ...spec, containers: spec.containers ?? [] })) return true;
   const container = containers?.find((one) => one.name === name);
-  if (container === undefined) return false;
-  switch (container.restartPolicy ?? restartPolicy) {
-    case "Never":
-      return false;
-    case "OnFailure":
-      return exitCode !== 0;
-    default:
-      return true;
-  }
+  return container !== undefined && shouldRestart(container, spec, exitCode);
 }
 
 type Addresses = readonly { readonly ip: string }[];
