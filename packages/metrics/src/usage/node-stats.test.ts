@@ -96,6 +96,17 @@ test("a container or pod that was not measured once is counted only once", async
   expect([await used(), await used(), await used(), await used()]).toEqual([50, 50, 50, 50]);
 });
 
+test("a node whose pods cannot be measured has no figures instead of 0, not even those of before", async () => {
+  const incomplete = "no source";
+  const reader = readerOf({ pods: [], incomplete }, { pods: [pod({ uid: "a", cpu: 40 })] }, { pods: [], incomplete });
+
+  const [first, measured, last] = [await reader.read(never), await reader.read(never), await reader.read(never)];
+
+  expect([first.node.cpu, first.node.memory]).toEqual([undefined, undefined]);
+  expect(measured.node.cpu?.usageCoreNanoSeconds).toBe(40);
+  expect([last.node.cpu, last.node.memory]).toEqual([undefined, undefined]);
+});
+
 test("what a pod used stays in the node's processor time when the pod is long gone", async () => {
   const clock = new VirtualClock();
   const summaries = [{ pods: [pod({ uid: "a", cpu: 40 })] }];

@@ -42,7 +42,7 @@ export class NodeStatsReader {
 
   #complete(summary: StatsSummary): FullStatsSummary {
     const pods = summary.pods.map((pod) => this.#completePod(pod));
-    return { ...summary, node: this.#completeNode(summary.node, pods), pods };
+    return { ...summary, node: this.#completeNode(summary, pods), pods };
   }
 
   #completePod(pod: PodStats): PodStats {
@@ -53,13 +53,13 @@ export class NodeStatsReader {
     return { ...counted, ...usage, cpu };
   }
 
-  #completeNode(node: NodeStats | undefined, pods: readonly PodStats[]): NodeStats {
+  #completeNode({ node, incomplete }: StatsSummary, pods: readonly PodStats[]): NodeStats {
     const time = rfc3339(this.#options.clock.now());
     const total = totalUsage(pods);
     const used = this.#counters.total(this.#options.clock.monotonic());
-    // Without pods the usage is 0. With pods that the provider does not measure, it is unknown.
-    const isIdle = pods.length === 0;
-    const hasCpu = isIdle || used !== undefined;
+    // Without pods the usage is 0. With pods that the provider does not measure, it is unknown, and an old counter would look like idleness.
+    const isIdle = pods.length === 0 && incomplete === undefined;
+    const hasCpu = isIdle || (used !== undefined && (incomplete === undefined || total.cpu !== undefined));
     return {
       nodeName: this.#options.nodeName,
       startTime: this.#startTime,
