@@ -625,6 +625,18 @@ const faults: readonly Fault[] = [
     repair: /correct its address/,
   },
   {
+    fault: "a far cluster that is the home cluster",
+    async inject() {
+      const { words = [] } = await otherNode();
+      const node = { capacity: { cpu: "1", memory: "1Gi", pods: "1" } };
+      const config = await rig.write("home.json", { cluster: { kubeconfig: join(rig.folder, "admin") }, node });
+      return { words: [...words, "--provider", "kubernetes", "--provider-config", config] };
+    },
+    found: ["warn provider.access"],
+    says: /the far cluster is the home cluster/,
+    repair: /virtual-kubelet providers kubernetes/,
+  },
+  {
     fault: "a misspelled field of the provider's configuration",
     async inject() {
       const { words = [] } = await otherNode();

@@ -135,9 +135,10 @@ export class DockerProvider extends PodRuntimeProvider {
   }
 
   /** As `NodeProvider.checkAccess`: without the test of whether the engine sees a new file of this program. */
-  async checkAccess(signal: AbortSignal): Promise<void> {
+  async checkAccess(signal: AbortSignal): Promise<readonly string[]> {
     await this.#parts.runtime.ping(signal);
     await this.#node.checkNetwork(signal);
+    return [];
   }
 
   async #checkLocality(signal: AbortSignal): Promise<void> {

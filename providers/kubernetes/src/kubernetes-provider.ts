@@ -33,11 +33,13 @@ import { NodeWatch } from "./node/node-watch.ts";
 import type { SharedSelections } from "./node/shared-selections.ts";
 import { removeFarNode } from "./far/remove-node.ts";
 import { notTheFarCluster } from "./far/not-the-far-cluster.ts";
+import { sameClusterProblem } from "./far/same-cluster.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { checkRights } from "./rights/check-rights.ts";
 import type { ServiceMirrors } from "./services/service-mirrors.ts";
 import type { SharedFigures } from "./usage/far-figures.ts";
 import { FarUsage } from "./usage/far-usage.ts";
+import { usageProblem } from "./usage/usage-source.ts";
 
 /** Time for which pods run on while the far API server restarts. */
 const pingToleranceMs = 40_000;
@@ -159,12 +161,18 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
     await this.#watch.checkFarNode(signal);
   }
 
-  /** Only reads: asks the far cluster about each right, and whether the capacity is known. */
-  async checkAccess(signal: AbortSignal): Promise<void> {
-    const { far, config, namespaces } = this.#node;
-    await checkRights(far.connection.client, config, namespaces.only, signal);
+  /** Only reads: asks the far cluster about each right, whether the capacity is known, where figures come from, and which cluster it is. */
+  async checkAccess(signal: AbortSignal): Promise<readonly string[]> {
+    const { far, config, namespaces, owner } = this.#node;
+    const { client } = far.connection;
+    await checkRights(client, config, namespaces.only, signal);
     await this.#watch.checkFarNode(signal);
     await this.#watch.checkCapacity(signal);
+    const warnings = await Promise.all([
+      sameClusterProblem(client, owner.clusterId, signal),
+      usageProblem(client, config, namespaces.only, signal),
+    ]);
+    return warnings.filter((warning) => warning !== undefined);
   }
 
   configureNode(signal: AbortSignal): Promise<NodeDescription> {

@@ -8,6 +8,7 @@ export type KubernetesReason =
   | "FarEventsForbidden"
   | "FarNodeLost"
   | "FarPodDeleted"
+  | "FarUsageUnavailable"
   | "NotCarried"
   | "ServiceNotMirrored"
   | "Unschedulable";
@@ -36,6 +37,13 @@ export const reasons: ReasonCatalogue & Readonly<Record<KubernetesReason, Reason
     on: ["podStatus"],
     meaning: "Somebody else than the virtual node deleted the pod in the far cluster, which gave no reason. The pod has Failed.",
     remedy: "Nothing; the pod's controller makes another. The far cluster's audit log says who deleted it.",
+  },
+  FarUsageUnavailable: {
+    on: ["nodeEvent"],
+    meaning:
+      "The far cluster has no source of the pods' usage that the virtual node may read: neither its kubelets nor its metrics API. `kubectl top`, autoscalers and Prometheus get no figures of the node and its pods. Everything else works.",
+    remedy:
+      "Do what the message says: install metrics-server in the far cluster, or grant what `virtual-kubelet manifests far` prints. Or set `usage: none`.",
   },
   NotCarried: {
     on: ["podEvent"],

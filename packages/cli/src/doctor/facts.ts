@@ -50,6 +50,8 @@ export interface Facts {
   readonly identity: Fact<Identity>;
   /** Whether the API server accepts the program's user for its nodes, so that further requests make sense. */
   readonly accepted: Fact<void>;
+  /** Id of the cluster: that of the settings, or the UID of the namespace `kube-system`. */
+  readonly clusterId: Fact<string>;
   /** The time by the API server's clock if it is known, and by this machine's, in milliseconds since the epoch. */
   readonly times: () => Promise<readonly [number, ...number[]]>;
 }
@@ -128,7 +130,17 @@ export function createFacts(line: CommandLine, context: Context, opened: AsyncDi
     const nowMs = context.clock.now();
     return skewMs === undefined ? [nowMs] : [nowMs - skewMs, nowMs];
   };
-  return { line, context, loaded, connection, clientIdentity, server, api, identity, accepted, times };
+  const clusterId = new Fact("cluster.identity", async () => {
+    const { id } = (await loaded.needed()).settings.cluster;
+    if (id !== undefined) return id;
+    const { client } = await connection.needed();
+    await accepted.needed();
+    const { metadata } = await read("get the namespace kube-system", (inner) =>
+      client.get(resources.namespaces, { name: "kube-system" }, { signal: inner }),
+    );
+    return metadata?.uid ?? "";
+  });
+  return { line, context, loaded, connection, clientIdentity, server, api, identity, accepted, clusterId, times };
 }
 
 async function askVersion(transport: Connection["transport"], { clock }: Context, signal: AbortSignal): Promise<ServerAnswer> {

@@ -4,12 +4,21 @@ import { noMetrics, silentLogger } from "@virtual-kubelet/kube-client";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 
-/** Host for a provider while no node runs: it knows the node's name, but neither a cluster nor pods. */
-export function offlineHost(options: NodeOptions, settings: Settings, { clock, random }: Pick<Context, "clock" | "random">): ProviderHost {
+/**
+ * Host for a provider while no node runs: it knows the node's name, but no pods.
+ *
+ * @param clusterId - default: that of the settings, or a placeholder
+ */
+export function offlineHost(
+  options: NodeOptions,
+  settings: Settings,
+  { clock, random }: Pick<Context, "clock" | "random">,
+  clusterId: string = settings.cluster.id ?? "not-connected",
+): ProviderHost {
   const refuse = (): Promise<never> => Promise.reject(new UnavailableError("no node is running, so there is no cluster to ask"));
   return {
     nodeName: options.name,
-    clusterId: settings.cluster.id ?? "not-connected",
+    clusterId,
     nodeAddress: options.address ?? options.defaultAddress,
     clusterDomain: settings.cluster.domain,
     logger: silentLogger,

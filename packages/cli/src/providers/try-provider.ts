@@ -55,16 +55,32 @@ export interface AccessTrial {
   readonly answered?: unknown;
   /** Why the node cannot be described. */
   readonly described?: unknown;
+  /** What does not work although the node runs; see `NodeProvider.checkAccess`. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
-/** Creates the provider, asks its back end whether it answers, and asks for a description of the node. Changes nothing. */
-export async function tryAccess(node: TriedNode, settings: Settings, context: Context): Promise<AccessTrial> {
+/**
+ * Creates the provider, asks its back end whether it answers, and asks for a description of the node. Changes nothing.
+ *
+ * @param clusterId - the cluster's; `undefined` if it is not known
+ */
+export async function tryAccess(
+  node: TriedNode,
+  settings: Settings,
+  context: Context,
+  clusterId: string | undefined,
+): Promise<AccessTrial> {
   try {
-    return await withProvider(node, settings, context, async (provider, signal): Promise<AccessTrial> => {
-      const answered = await problemOf(() => provider.checkAccess?.(signal) ?? provider.ping?.(signal));
+    const trial = async (provider: Provider, signal: AbortSignal): Promise<AccessTrial> => {
+      let warnings: readonly string[] | undefined;
+      const answered = await problemOf(async () => {
+        if (provider.checkAccess) warnings = await provider.checkAccess(signal);
+        else await provider.ping?.(signal);
+      });
       if (answered !== undefined) return { answered };
-      return { described: await problemOf(() => provider.configureNode?.(signal)) };
-    });
+      return { warnings, described: await problemOf(() => provider.configureNode?.(signal)) };
+    };
+    return await withProvider(node, settings, context, trial, clusterId);
   } catch (error) {
     context.signal.throwIfAborted();
     return { created: error };
@@ -116,12 +132,13 @@ async function withProvider<T>(
   settings: Settings,
   context: Context,
   use: (provider: Provider, signal: AbortSignal) => Promise<T>,
+  clusterId?: string,
 ): Promise<T> {
   const { clock } = context;
   const deadline = new AbortController();
   using _timer = clock.setTimer(timeoutMs, () => deadline.abort(new UnavailableError(`no answer within ${timeoutMs / 1000} s`)));
   const signal = AbortSignal.any([context.signal, deadline.signal]);
-  const making = Promise.resolve(setup.definition.create(offlineHost(options, settings, context), parsedConfig(setup)));
+  const making = Promise.resolve(setup.definition.create(offlineHost(options, settings, context, clusterId), parsedConfig(setup)));
   const using = making.then(async (provider) => {
     try {
       return await use(provider, signal);

@@ -48,9 +48,12 @@ export interface NodeProvider {
   ping(signal: AbortSignal): Promise<void>;
   /**
    * Checks that the back end answers and accepts the credentials, like {@link ping}, but only reads, at the back end and on this machine.
-   * `virtual-kubelet doctor` calls it beside a running program. Default: {@link ping}. @throws the reason
+   * `virtual-kubelet doctor` calls it beside a running program. Default: {@link ping}.
+   *
+   * @returns what does not work, or is dangerous, although the node runs: one sentence each, with the remedy
+   * @throws the reason why the node cannot run
    */
-  checkAccess?(signal: AbortSignal): Promise<void>;
+  checkAccess?(signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Milliseconds since the last successful ping during which the node stays Ready while the back end cannot be reached. Set it when pods
    * continue to run while the back end restarts. Only UnavailableError and DeadlineExceededError are tolerated. Default: 0.

@@ -151,7 +151,7 @@ test("without the right to list far nodes quotas count, until it is granted", as
     capacity: { cpu: "2", memory: "4Gi", pods: "20" },
     condition: { reason: "FarNodesNotListed" },
   });
-  await expect(node.provider.checkAccess?.(signal)).resolves.toBeUndefined();
+  await expect(node.provider.checkAccess?.(signal)).resolves.toEqual([expect.stringContaining("no metrics API")]);
 
   const body = { spec: { hard: { pods: "30" } }, status: { hard: { "requests.cpu": "2", "requests.memory": "4Gi", pods: "30" } } };
   await rig.client.patch(
@@ -181,6 +181,30 @@ test("a capacity that nobody knows is zero and an error of the check, with the r
 
   expect(await described(node)).toMatchObject({ capacity: { cpu: "0", memory: "0", pods: "0" }, condition: { reason: "CapacityUnknown" } });
   await expect(node.provider.checkAccess?.(signal)).rejects.toThrow(/capacity for cpu, memory, pods is not known.*set node.capacity/);
+});
+
+test.each([
+  ["auto", "rights", [/get no figures of the pods: the far cluster has no metrics API/]],
+  ["none", "rights", []],
+  ["auto", "everything", []],
+] as const)("with usage %s and %s in the far cluster the check warns of %j", async (usage, rights, warnings) => {
+  const limits = quota("q", { "requests.cpu": "2", "requests.memory": "4Gi", pods: "20" });
+  await using rig = await rigWith([], { ...(rights === "rights" && { user: account }), objects: [vk, ...narrowRights, limits] });
+  await using node = await rig.open({ config: { ...narrow, node: { capacity: "quota" }, usage } });
+
+  await expect(node.provider.checkAccess?.(signal)).resolves.toEqual(warnings.map((warning) => expect.stringMatching(warning)));
+});
+
+test("the check warns of a far cluster that is the home cluster", async () => {
+  const limits = quota("q", { "requests.cpu": "2", "requests.memory": "4Gi", pods: "20" });
+  await using rig = await rigWith([], { objects: [vk, limits] });
+  const { metadata } = await rig.client.get(resources.namespaces, { name: "kube-system" }, { signal });
+  const config = { ...narrow, node: { capacity: "quota" }, usage: "none" };
+  await using same = await rig.open({ config, clusterId: metadata?.uid ?? "" });
+  await using other = await rig.open({ config, clusterId: "home-1", nodeName: "far-2" });
+
+  await expect(same.provider.checkAccess?.(signal)).resolves.toEqual([expect.stringContaining("the far cluster is the home cluster")]);
+  await expect(other.provider.checkAccess?.(signal)).resolves.toEqual([]);
 });
 
 test("the check names rights that are missing", async () => {

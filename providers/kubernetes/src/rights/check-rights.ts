@@ -38,8 +38,7 @@ export async function checkRights(
     needed.map(async (rule) => {
       const refused: FarAccess[] = [];
       for (const access of accessesOf(rule, namespace)) {
-        const isAllowed = await semaphore.run(() => askAccess(client, access, signal), signal);
-        if (!isAllowed) refused.push(access);
+        if (!(await semaphore.run(() => isAllowed(client, access, signal), signal))) refused.push(access);
       }
       return refused.length === 0 ? [] : [`${inWords(refused)}, which ${rule.why}`];
     }),
@@ -60,7 +59,8 @@ function accessesOf({ scope, apiGroups, resources, verbs }: FarRule, namespace: 
   );
 }
 
-async function askAccess(client: Pick<KubeClient, "raw">, access: FarAccess, signal: AbortSignal): Promise<boolean> {
+/** Asks the far cluster whether the credentials allow this. */
+export async function isAllowed(client: Pick<KubeClient, "raw">, access: FarAccess, signal: AbortSignal): Promise<boolean> {
   const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: access } };
   const answer = await client.raw("POST", reviews, review, { signal });
   const { status } = Object(answer) as { readonly status?: { readonly allowed?: unknown } };

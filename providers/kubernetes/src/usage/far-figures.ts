@@ -28,9 +28,14 @@ export class FarFigures {
    * @throws ForbiddenError; NotFoundError if the far cluster has no metrics API; UnavailableError, …
    */
   ofMetricsApi(labelSelector: string, namespace: string | undefined): Promise<ReadonlyMap<string, PodUsage>> {
-    const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-    return this.#metrics.get(`/apis/metrics.k8s.io/v1beta1${where}/pods?${new URLSearchParams({ labelSelector }).toString()}`);
+    return this.#metrics.get(`${metricsPath(namespace)}?${new URLSearchParams({ labelSelector }).toString()}`);
   }
+}
+
+/** Path of the metrics API's pods. @param namespace - default: all */
+export function metricsPath(namespace: string | undefined): string {
+  const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `/apis/metrics.k8s.io/v1beta1${where}/pods`;
 }
 
 /** Figures of all far clusters of a process. */

@@ -1,6 +1,7 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
+import { isUnsupported } from "@virtual-kubelet/errdefs";
 import type { Pod } from "@virtual-kubelet/kube-client";
-import { createKubeClient } from "@virtual-kubelet/kube-client";
+import { createKubeClient, silentLogger } from "@virtual-kubelet/kube-client";
 import { ScriptedTransport, type ScriptedAnswer } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { KubernetesConfig } from "../config.ts";
@@ -67,6 +68,7 @@ function rig(
   { usage = "auto", pods = [farPod("web", "n1")] }: { readonly usage?: KubernetesConfig["usage"]; readonly pods?: readonly Pod[] } = {},
 ) {
   const clock = new VirtualClock();
+  const events: string[] = [];
   const transport = new ScriptedTransport(({ path }) => answer(path));
   const figures = new FarFigures(createKubeClient(transport, { clock }), clock);
   const node = {
@@ -75,12 +77,15 @@ function rig(
     config: { usage },
     host: {
       clock,
+      logger: silentLogger,
+      recordNodeEvent: ({ reason, message }: { readonly reason: string; readonly message: string }) =>
+        void events.push(`${reason}: ${message}`),
       findPod: () => ({ spec: { containers: [], volumes: [{ name: "data", persistentVolumeClaim: { claimName: "mine" } }] } }),
     },
     far: { podsOf: () => pods },
   };
   const farUsage = new FarUsage(node, figures);
-  return { clock, transport, figures, usage: farUsage, paths: () => transport.requests.map(({ path }) => path) };
+  return { clock, transport, figures, events, usage: farUsage, paths: () => transport.requests.map(({ path }) => path) };
 }
 
 test("each far kubelet is asked once in ten seconds, and its pods have their names of home", async () => {
@@ -137,7 +142,7 @@ test.each([
   expect([pods, incomplete]).toEqual([[], expect.stringContaining("far node n1: ")]);
 });
 
-test("a pod whose figures are no numbers is left out, and those beside it are not", async () => {
+test("of a pod whose figures are no numbers nothing is shown, and of those beside it everything", async () => {
   const { usage } = rig(
     () => {
       const { body } = summary("web", "db") as { body: { pods: { containers: object[] }[] } };
@@ -147,7 +152,19 @@ test("a pod whose figures are no numbers is left out, and those beside it are no
     { pods: [farPod("web", "n1"), farPod("db", "n1")] },
   );
 
-  expect((await usage.summary(idle)).pods.map(({ podRef }) => podRef.name)).toEqual(["db"]);
+  expect((await usage.summary(idle)).pods.map(({ podRef, containers }) => [podRef.name, containers.length])).toEqual([
+    ["web", 0],
+    ["db", 1],
+  ]);
+});
+
+test("a pod that is not measured yet has no figures, so that the node does not look idle", async () => {
+  const { usage, events } = rig(() => podMetrics(time, "100m"), { usage: "metrics-api" });
+
+  expect(await usage.summary(idle)).toEqual({
+    pods: [{ podRef: { namespace: "default", name: "web", uid: "uid-web" }, startTime: time, containers: [] }],
+  });
+  expect(events).toEqual([]);
 });
 
 test("the claim of a volume has its name of home", async () => {
@@ -195,21 +212,47 @@ test("rates of the metrics API add up to the processor time of a counter", async
   expect(await used()).toBe(16_550_000_000);
 });
 
-test("the setting kubelets says which right is missing", async () => {
-  const { usage } = rig(() => forbidden, { usage: "kubelets" });
+test.each<[what: string, usage: KubernetesConfig["usage"], metricsApi: ScriptedAnswer, why: RegExp]>([
+  ["the right to the kubelets", "kubelets", forbidden, /does not allow get nodes\/proxy.*manifests far/],
+  ["a metrics API", "metrics-api", { status: 404, body: {} }, /no metrics API: install metrics-server there/],
+  ["a metrics API and the right to the kubelets", "auto", { status: 404, body: {} }, /no metrics API: install metrics-server there/],
+  ["any right", "auto", forbidden, /does not allow list pods of metrics\.k8s\.io; apply what virtual-kubelet manifests far prints/],
+])("without %s there are no figures, and an event of the node says why, once", async (_what, setting, metricsApi, why) => {
+  const { usage, clock, events } = rig((path) => (path.startsWith("/api/v1/nodes") ? forbidden : metricsApi), { usage: setting });
 
-  expect((await usage.summary(idle)).incomplete).toMatch(/nodes is forbidden/);
-  expect((await usage.summary(idle)).incomplete).toMatch(/does not allow get nodes\/proxy/);
+  const summary = await usage.summary(idle);
+  await clock.advance(10_000);
+  await usage.summary(idle);
+
+  expect(summary).toEqual({ pods: [], incomplete: expect.stringMatching(why) });
+  expect(events).toEqual([`FarUsageUnavailable: ${summary.incomplete}`]);
 });
 
-test("a far cluster without a metrics API says what to install", async () => {
-  const { usage } = rig(() => ({ status: 404, body: {} }), { usage: "metrics-api" });
+test("a source that comes and goes is told again", async () => {
+  let answer: ScriptedAnswer = { status: 404, body: {} };
+  const { usage, clock, events } = rig(() => answer, { usage: "metrics-api" });
+  await usage.summary(idle);
+  answer = podMetrics(time, "100m", "web");
+  await clock.advance(10_000);
+  expect((await usage.summary(idle)).incomplete).toBeUndefined();
+  answer = { status: 404, body: {} };
+  await clock.advance(10_000);
 
-  expect((await usage.summary(idle)).incomplete).toMatch(/no metrics API: install metrics-server there/);
+  await usage.summary(idle);
+
+  expect(events).toHaveLength(2);
 });
 
-test("none asks nobody", async () => {
+test("a metrics API that is away for a moment is no event", async () => {
+  const { usage, events } = rig(() => ({ status: 503, body: {} }), { usage: "metrics-api" });
+
+  expect((await usage.summary(idle)).incomplete).toBeDefined();
+  expect(events).toEqual([]);
+});
+
+test("none asks nobody, and has no figures", async () => {
   const { usage, paths } = rig(() => forbidden, { usage: "none" });
 
-  expect([await usage.summary(idle), paths()]).toEqual([{ pods: [] }, []]);
+  await expect(usage.summary(idle)).rejects.toSatisfy(isUnsupported);
+  expect(paths()).toEqual([]);
 });

@@ -1,12 +1,14 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import { isTerminalPhase, type PodStats, type StatsSummary } from "@virtual-kubelet/core";
-import { DeadlineExceededError, isForbidden, isNotFound, messageOf } from "@virtual-kubelet/errdefs";
+import { DeadlineExceededError, isForbidden, isNotFound, messageOf, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { FarNode } from "../far/far-node.ts";
 import { ownPodRef } from "../identity/own-pod.ts";
 import { ownerSelector } from "../identity/tags.ts";
+import type { KubernetesReason } from "../reasons.ts";
 import type { FarFigures } from "./far-figures.ts";
-import { fromKubelet, fromMetricsApi, type PodPair } from "./home-stats.ts";
+import { fromKubelet, fromMetricsApi, unmeasured, type PodPair } from "./home-stats.ts";
 import { ProcessorTotals } from "./processor-totals.ts";
+import { kubeletsForbidden, metricsApiProblem } from "./usage-source.ts";
 
 /** Maximum time that a reader waits: metrics-server waits for ten seconds. */
 const waitMs = 5_000;
@@ -17,14 +19,14 @@ const maxProblems = 3;
 
 /** What {@link FarUsage} reads of its node. */
 export type UsageNode = Pick<FarNode, "owner" | "namespaces"> & {
-  readonly host: Pick<FarNode["host"], "clock" | "findPod">;
+  readonly host: Pick<FarNode["host"], "clock" | "findPod" | "logger" | "recordNodeEvent">;
   readonly config: Pick<FarNode["config"], "usage">;
   readonly far: Pick<FarNode["far"], "podsOf">;
 };
 
 /**
- * Usage of a node's pods, from the far kubelets or from the far metrics API. What cannot be measured is left out, and the summary says why.
- * The node's own figures are the sum of its pods.
+ * Usage of a node's pods, from the far kubelets or from the far metrics API. What cannot be measured is left out, and the summary says why; so
+ * does an event of the node, once, if the far cluster has no source. The node's own figures are the sum of its pods.
  */
 export class FarUsage {
   readonly #node: UsageNode;
@@ -32,28 +34,38 @@ export class FarUsage {
   readonly #totals = new ProcessorTotals();
   /** Monotonic time until which the far kubelets are not asked. */
   #forbiddenUntilMs = -Infinity;
+  /** Why there is no source of figures, as told last; `undefined` if there is one. */
+  #told: string | undefined;
 
   constructor(node: UsageNode, figures: Pick<FarFigures, "ofFarNode" | "ofMetricsApi">) {
     this.#node = node;
     this.#figures = figures;
   }
 
-  /** @throws `signal.reason` */
+  /** @throws UnsupportedError if the configuration wants no figures; `signal.reason` */
   async summary(signal: AbortSignal): Promise<StatsSummary> {
     const { usage } = this.#node.config;
     signal.throwIfAborted();
-    const pairs = usage === "none" ? [] : this.#pairs();
+    if (usage === "none") throw new UnsupportedError("usage is none in the provider's configuration, so that nothing is measured");
+    const pairs = this.#pairs();
     if (pairs.length === 0) return { pods: [] };
     if (usage !== "metrics-api" && !this.#isForbidden) {
       const summary = await this.#fromKubelets(pairs, signal);
-      if (usage === "kubelets" || !this.#isForbidden) return summary;
+      if (!this.#isForbidden) return summary;
     }
-    if (usage === "kubelets")
-      return {
-        pods: [],
-        incomplete: "the far cluster does not allow get nodes/proxy, which usage: kubelets needs; it is tried again every 5 minutes",
-      };
-    return this.#fromMetricsApi(pairs, signal);
+    return usage === "kubelets" ? this.#withoutSource(kubeletsForbidden) : this.#fromMetricsApi(pairs, signal);
+  }
+
+  /** The summary if the far cluster has no source of figures. */
+  #withoutSource(why: string): StatsSummary {
+    const { host } = this.#node;
+    if (why !== this.#told) {
+      const reason: KubernetesReason = "FarUsageUnavailable";
+      host.recordNodeEvent?.({ type: "Warning", reason, message: why });
+      host.logger.warn({ err: why }, "the usage of far pods cannot be read");
+    }
+    this.#told = why;
+    return { pods: [], incomplete: why };
   }
 
   get #isForbidden(): boolean {
@@ -80,7 +92,7 @@ export class FarUsage {
           const figures = await this.#inTime(this.#figures.ofFarNode(name), signal);
           return ofNode.flatMap((pair) => {
             const stats = figures.get(pair.farPod.metadata?.uid ?? "");
-            return stats ? [fromKubelet(stats, pair)] : [];
+            return stats ? [fromKubelet(stats, pair)] : unmeasured(pair);
           });
         } catch (error) {
           signal.throwIfAborted();
@@ -90,6 +102,7 @@ export class FarUsage {
         }
       }),
     );
+    if (!this.#isForbidden) this.#told = undefined;
     return summaryOf(pods.flat(), problems);
   }
 
@@ -103,16 +116,15 @@ export class FarUsage {
         const { namespace, name } = pair.farPod.metadata ?? {};
         const usage = figures.get(`${namespace}/${name}`);
         const stats = usage && fromMetricsApi(usage, pair, this.#totals, used);
-        return stats ? [stats] : [];
+        return stats ? [stats] : unmeasured(pair);
       });
       this.#totals.keep(used);
+      this.#told = undefined;
       return summaryOf(pods, []);
     } catch (error) {
       signal.throwIfAborted();
-      const why = isNotFound(error)
-        ? "the far cluster has no metrics API: install metrics-server there, or allow get nodes/proxy"
-        : messageOf(error);
-      return { pods: [], incomplete: why };
+      const why = metricsApiProblem(error);
+      return isForbidden(error) || isNotFound(error) ? this.#withoutSource(why) : { pods: [], incomplete: why };
     }
   }
 

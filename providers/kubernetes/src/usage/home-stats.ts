@@ -58,6 +58,12 @@ export function fromMetricsApi(
     : { podRef: { name, namespace, uid }, startTime, containers: measured };
 }
 
+/** A pod of which nothing has been measured yet; none if it has not started. It keeps the node's figures from being those of an idle node. */
+export function unmeasured({ ref: { namespace, name, uid }, farPod }: PodPair): readonly PodStats[] {
+  const startTime = farPod.status?.startTime;
+  return startTime === undefined ? [] : [{ podRef: { name, namespace, uid }, startTime, containers: [] }];
+}
+
 function runOf({ containerID, restartCount }: DeepReadonly<ContainerStatus>): string {
   return containerID ?? String(restartCount);
 }

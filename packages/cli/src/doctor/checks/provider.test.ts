@@ -22,6 +22,15 @@ test("a back end that answers, but does not let the node be described, is told a
   ]);
 });
 
+test("what does not work although the node runs is a warning for each", () => {
+  expect(judgeTrial({ warnings: ["no figures", "the same cluster"] }, "mock")).toMatchObject([
+    { status: "pass" },
+    { status: "pass", check: "provider.description" },
+    { status: "warn", check: "provider.access", message: "no figures" },
+    { status: "warn", check: "provider.access", message: "the same cluster" },
+  ]);
+});
+
 test.for([
   ["Webhook", false, "pass"],
   ["Webhook", true, "warn"],

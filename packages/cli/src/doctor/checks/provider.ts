@@ -2,7 +2,7 @@ import { isForbidden, isUnauthorized, messageOf } from "@virtual-kubelet/errdefs
 import { tryAccess, type AccessTrial } from "../../providers/try-provider.ts";
 import { ConfigError } from "../../program-error.ts";
 import type { NodeCheck } from "../check.ts";
-import { fail, pass, type Judgement } from "../finding.ts";
+import { fail, pass, warn, type Judgement } from "../finding.ts";
 import { refusals } from "./configuration.ts";
 
 /** Whether the provider's package is there, and its configuration is valid. */
@@ -24,17 +24,23 @@ export const providerPingCheck: NodeCheck = {
   name: "provider.ping",
   async run({ planned, loaded, facts, settings }) {
     const node = await planned.needed();
-    return judgeTrial(await tryAccess(node, loaded.settings, facts.context), settings.provider);
+    // Without it less is found.
+    const clusterId = await facts.clusterId.needed().catch(() => undefined);
+    return judgeTrial(await tryAccess(node, loaded.settings, facts.context, clusterId), settings.provider);
   },
 };
 
 /** @param name - name of the provider */
-export function judgeTrial({ created, answered, described }: AccessTrial, name: string): Judgement[] {
+export function judgeTrial({ created, answered, described, warnings = [] }: AccessTrial, name: string): Judgement[] {
   const settings = `virtual-kubelet providers ${name}   # lists its settings`;
   if (created !== undefined) return [{ ...explain(created, settings), check: "provider.ping" }];
   if (answered !== undefined) return [explain(answered, settings)];
-  if (described !== undefined) return [pass("the back end answers"), { ...explain(described, settings), check: "provider.description" }];
-  return [pass("the back end answers"), { ...pass("the back end lets the provider describe the node"), check: "provider.description" }];
+  const description = described === undefined ? pass("the back end lets the provider describe the node") : explain(described, settings);
+  return [
+    pass("the back end answers"),
+    { ...description, check: "provider.description" },
+    ...warnings.map((warning) => ({ ...warn(warning.replaceAll("\n", " "), settings), check: "provider.access" })),
+  ];
 }
 
 function explain(error: unknown, settings: string): Judgement {
