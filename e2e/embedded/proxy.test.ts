@@ -13,13 +13,11 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { eventually } from "@virtual-kubelet/testing";
 import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { exitCodes } from "virtual-kubelet";
-import { Program } from "../support/program.ts";
 import { ProgramRig, soon } from "./support/program-rig.ts";
+import { ProxyProcess } from "./support/proxy-process.ts";
 
 const signal = new AbortController().signal;
 const selfSubjectReviews = resource<KubernetesObject & { readonly status?: { readonly userInfo?: object } }>({
@@ -29,35 +27,6 @@ const selfSubjectReviews = resource<KubernetesObject & { readonly status?: { rea
   kind: "SelfSubjectReview",
   namespaced: false,
 });
-
-/** A proxy in its own process. */
-class ProxyProcess implements AsyncDisposable {
-  readonly #program: Program;
-
-  private constructor(env: Record<string, string>) {
-    const main = fileURLToPath(new URL("support/connect-proxy.ts", import.meta.url));
-    this.#program = new Program([], { cwd: tmpdir(), main, env });
-  }
-
-  static async start(env: Record<string, string> = {}): Promise<ProxyProcess> {
-    const proxy = new ProxyProcess(env);
-    await eventually(() => expect(proxy.port).toBeGreaterThan(0), soon);
-    return proxy;
-  }
-
-  get port(): number {
-    return Number(/^listening (\d+)$/m.exec(this.#program.stdout)?.[1]);
-  }
-
-  /** Distinct requests with their responses. */
-  get asked(): string[] {
-    return [...new Set(this.#program.stdout.split("\n").filter((line) => line.startsWith("CONNECT")))];
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#program[Symbol.asyncDispose]();
-  }
-}
 
 /** Port of the API server. Its host name is known only to the proxy. */
 function portOf({ server }: ProgramRig): string {
