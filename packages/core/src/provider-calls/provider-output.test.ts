@@ -138,6 +138,7 @@ describe("of a status", () => {
     [{ podIPs: [{ ip: "10.0.0.1" }, "10.0.0.2"] }, 'podIPs[1] = "10.0.0.2", expected an object such as {"ip": "10.0.0.1"}'],
     [{ podIPs: [{ ip: "" }] }, "podIPs[0] = object, expected an object"],
     [{ endsWhenGone: "yes" }, 'endsWhenGone = "yes", expected true or false'],
+    [{ isMetadataOutdated: 1 }, "isMetadataOutdated = number, expected true or false"],
     [{ conditions: ["Ready"] }, 'conditions[0] = "Ready", expected an object with type and status'],
     [condition({ type: "" }), 'conditions[0].type = "", expected the condition\'s name'],
     [condition({ status: true }), "conditions[0].status = boolean, expected True, False or Unknown"],

@@ -34,7 +34,8 @@ export function checkStatus(status: unknown, source: string): ProviderPodStatus 
       checkQuantities(source, `${path}.allocatedResources`, entry["allocatedResources"]);
     }
   }
-  checkOptional(source, "endsWhenGone", status["endsWhenGone"], (value) => typeof value === "boolean", "true or false");
+  for (const field of ["endsWhenGone", "isMetadataOutdated"])
+    checkOptional(source, field, status[field], (value) => typeof value === "boolean", "true or false");
   return copyJson(status) as ProviderPodStatus;
 }
 

@@ -58,6 +58,12 @@ export interface ProviderPodStatus extends DeepReadonly<
    * Default: `false`.
    */
   readonly endsWhenGone?: boolean | undefined;
+  /**
+   * Set by a provider that knows that the back end holds the pod with other labels or annotations than it has now. They have no generation, so
+   * that only the provider knows of a change while the program was stopped. A pod that is found like this is passed to `updatePod`.
+   * Default: `false`.
+   */
+  readonly isMetadataOutdated?: boolean | undefined;
 }
 
 /** The inventory of a provider. */

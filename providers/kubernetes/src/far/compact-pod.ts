@@ -1,5 +1,6 @@
 import type { Container, Pod } from "@virtual-kubelet/kube-client";
 import { tagAnnotations, tagLabels } from "../identity/tags.ts";
+import { sentTagsHash } from "../translate/carried-record.ts";
 
 const labels = Object.values(tagLabels);
 const annotations = [tagAnnotations.cluster, tagAnnotations.node, tagAnnotations.pod];
@@ -7,14 +8,15 @@ const annotations = [tagAnnotations.cluster, tagAnnotations.node, tagAnnotations
 type AnyContainer = Pick<Container, "name" | "image" | "env" | "envFrom">;
 
 /**
- * Removes from a far pod what is only needed when it is changed, and then read anew. Tags, status, node, restart policy and references to
- * config maps and secrets stay.
+ * Removes from a far pod what is only needed when it is changed, and then read anew. Tags, a hash of the labels and annotations that
+ * were sent, status, node, restart policy and references to config maps and secrets stay.
  */
 export function compactPod(pod: Pod): void {
   const { metadata, spec } = pod;
   if (metadata) {
     metadata.labels = only(labels, metadata.labels);
-    metadata.annotations = only(annotations, metadata.annotations);
+    const sent = sentTagsHash(metadata.annotations?.[tagAnnotations.carried]);
+    metadata.annotations = { ...only(annotations, metadata.annotations), ...(sent !== undefined && { [tagAnnotations.carried]: sent }) };
   }
   if (!spec) return;
   const { nodeName, restartPolicy, containers, initContainers, ephemeralContainers, volumes, imagePullSecrets } = spec;

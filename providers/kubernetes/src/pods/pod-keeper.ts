@@ -38,7 +38,7 @@ import { podStatusOf, type StatusView } from "../status/pod-status.ts";
 import { tagAnnotations } from "../identity/tags.ts";
 import type { KubernetesReason } from "../reasons.ts";
 import { farChangesOf, type FarPodPatch, type RefusedContainer } from "../translate/far-changes.ts";
-import { farTags } from "../translate/far-metadata.ts";
+import { farTags, isOutdated } from "../translate/far-metadata.ts";
 import { farPodOf } from "../translate/far-pod.ts";
 import { readFacts, readServiceFacts } from "../translate/translation-facts.ts";
 import { creationError } from "./creation-error.ts";
@@ -398,19 +398,19 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
   }
 
   #statusOf(farPod: DeepReadonly<Pod>): ProviderPodStatus {
-    const status = withReason(podStatusOf(farPod, this.#view));
-    return status.phase === "Succeeded" && this.#isEndedByOthers(farPod)
+    const ref = ownPodRef(farPod.metadata, this.#node.owner);
+    const home = ref && this.#node.host.findPod(ref);
+    const seen = withReason(podStatusOf(farPod, this.#view));
+    const status = home && isOutdated(home, farPod, this.#node) ? { ...seen, isMetadataOutdated: true } : seen;
+    return status.phase === "Succeeded" && isEndedByOthers(farPod, home)
       ? endedStatusOf(status, farPod, { nowMs: this.#node.host.clock.now() })
       : status;
   }
+}
 
-  /** Whether somebody deletes the far pod while home keeps its own. */
-  #isEndedByOthers({ metadata }: DeepReadonly<Pod>): boolean {
-    if (metadata?.deletionTimestamp === undefined) return false;
-    const ref = ownPodRef(metadata, this.#node.owner);
-    const home = ref && this.#node.host.findPod(ref);
-    return home !== undefined && home.metadata?.deletionTimestamp === undefined;
-  }
+/** Whether somebody deletes the far pod while home keeps its own. */
+function isEndedByOthers(far: DeepReadonly<Pod>, home: DeepReadonly<Pod> | undefined): boolean {
+  return far.metadata?.deletionTimestamp !== undefined && home !== undefined && home.metadata?.deletionTimestamp === undefined;
 }
 
 /** Whether an update that failed with the error is not tried again before the next change. */

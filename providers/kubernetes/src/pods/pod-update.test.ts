@@ -55,6 +55,23 @@ test("labels, images, a debug container and resources reach the far pod", async 
   expect(spec?.ephemeralContainers).toMatchObject([{ name: "debug", image: "busybox" }]);
 });
 
+test("labels and annotations that changed while the program was stopped are told to the core, until they have been sent", async () => {
+  const listed = async ({ provider }: OpenedNode): Promise<unknown> =>
+    (await provider.getPods(signal)).pods.map(({ status }) => status.isMetadataOutdated);
+  const before = await listed(node);
+  await node[Symbol.asyncDispose]();
+  const relabelled = homePod({ containers: pod.spec?.containers ?? [] }, { labels: { app: "db" } });
+  await using after = await rig.open({ pods: [relabelled] });
+  await using other = await rig.open({ pods: [homePod({ containers: pod.spec?.containers ?? [] }, { ...pod.metadata, annotations: { a: "1" } })] });
+  const found = [await listed(after), await listed(other), (await after.provider.getPod(podRef(pod), signal)).status.isMetadataOutdated];
+
+  await after.provider.updatePod(relabelled, resolverOf(), signal, changes);
+
+  expect([before, ...found]).toEqual([[undefined], [true], [true], true]);
+  await expect.poll(() => listed(after)).toEqual([undefined]);
+  expect((await read()).metadata?.labels).toMatchObject({ app: "db" });
+});
+
 test("an update that changes nothing writes nothing", async () => {
   const before = await read();
 

@@ -78,6 +78,26 @@ export function tolerationHash(toleration: object): string {
   return shortHash(JSON.stringify(sorted({ ...toleration })));
 }
 
+/**
+ * Hash of the labels and annotations in a record, which is all of it that far pods in memory keep. `undefined` if there is no record.
+ *
+ * @param text - value of the annotation, or its hash
+ */
+export function sentTagsHash(text: string | undefined): string | undefined {
+  if (!text?.startsWith("{")) return text;
+  const record = readRecord(text);
+  return record && hashOf(record);
+}
+
+/** The same hash of labels and annotations that are to be sent. */
+export function tagsHash({ labels, annotations }: Tags): string {
+  return hashOf({ labels: hashed(labels), annotations: hashed(annotations) });
+}
+
+function hashOf({ labels, annotations }: Pick<CarriedRecord, "labels" | "annotations">): string {
+  return shortHash(JSON.stringify([sorted(labels), sorted(annotations)]));
+}
+
 /** Reads the record in the value of its annotation; `undefined` if there is none, or somebody has damaged it. */
 export function readRecord(text: string | undefined): CarriedRecord | undefined {
   try {

@@ -3,7 +3,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { CarryConfig } from "../config/carry.ts";
 import { matchesAny } from "../config/pattern.ts";
 import { homeClustersOf, labelValue, ownerTags, tagAnnotations, tagLabels } from "../identity/tags.ts";
-import { recordOf, recordText } from "./carried-record.ts";
+import { recordOf, recordText, sentTagsHash, tagsHash } from "./carried-record.ts";
 import type { TranslationContext } from "./scope.ts";
 
 /** Labels that say where the home pod's node is. The far cluster gives its own. */
@@ -56,6 +56,12 @@ export function farTags(home: DeepReadonly<Pod>, context: TagContext): FarTags {
       [tagAnnotations.carried]: recordText(recordOf(home, { labels, annotations }, context.config.scheduling)),
     },
   };
+}
+
+/** Whether other labels or annotations were sent than the home pod has now. */
+export function isOutdated(home: DeepReadonly<Pod>, far: DeepReadonly<Pod>, context: TagContext): boolean {
+  const sent = sentTagsHash(far.metadata?.annotations?.[tagAnnotations.carried]);
+  return sent !== undefined && sent !== tagsHash(changingTags(home, context));
 }
 
 /** Returns the labels and annotations by which a far pod is not found, so that they may change, or be changed in the far cluster. */

@@ -389,6 +389,12 @@ test("a pod that was changed before this run, and that the first inventory lacks
   expect(story.action).toBe("update");
 });
 
+test("a pod that is found with other labels than it has now, which have no generation, is told of its change", () => {
+  const found = (change: object): Story => new Story().on(bound(), held(report(runs, change)));
+
+  expect([found({}).action, found({ isMetadataOutdated: true }).action]).toEqual(["nothing", "update"]);
+});
+
 describe("a Retry-After", () => {
   const throttled: PodEvent = { kind: "throttled", operation: "delete", ms: 300_000 };
 

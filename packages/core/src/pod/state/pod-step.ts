@@ -208,7 +208,8 @@ function endsNow(
  */
 function adopt(state: PodState, pod: DeepReadonly<Pod> | undefined, nowMs: number): PodState {
   if (!pod) return { ...state, admitted: true };
-  const applied = lastGiven(state.backend) ?? state.unconfirmed ?? lastTold(pod);
+  const found = state.reported?.isMetadataOutdated ? unclear(pod) : lastTold(pod);
+  const applied = lastGiven(state.backend) ?? state.unconfirmed ?? found;
   return learn({ ...state, admitted: true, unconfirmed: undefined }, { kind: "present", applied, sinceMs: nowMs }, nowMs);
 }
 
