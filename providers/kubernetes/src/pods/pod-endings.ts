@@ -80,11 +80,18 @@ export class PodEndings {
     return this.#missing.has(uid);
   }
 
-  /** The pod is created, or was found. */
-  begin({ uid }: PodRef): void {
+  /**
+   * The pod is created, or was found.
+   *
+   * @returns `false` if the watch has already shown that this far pod is no longer there
+   */
+  begin({ uid }: PodRef, farUid: string | undefined): boolean {
     this.#deleted.delete(uid);
+    const known = this.#ended.get(uid) ?? this.#missing.get(uid);
+    if (farUid !== undefined && known?.farPod?.metadata?.uid === farUid) return false;
     this.#ended.delete(uid);
     this.found(uid);
+    return true;
   }
 
   /** A pod is there, whatever was thought. */

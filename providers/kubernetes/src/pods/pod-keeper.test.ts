@@ -79,6 +79,33 @@ describe("a pod that somebody ends in the far cluster", () => {
     await reported({ phase: "Failed", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" });
   });
 
+  test("has Failed, even if it was ended before the answer to its creation has arrived", async () => {
+    const answered = Promise.withResolvers<void>();
+    await using late = await startFarRig({
+      clock,
+      wrap: (transport) => ({
+        async request(request) {
+          const answer = await transport.request(request);
+          if (request.method === "POST" && request.path.includes("/pods")) await answered.promise;
+          return answer;
+        },
+        [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+      }),
+    });
+    await using slow = await late.open({ pods: [pod] });
+    await slow.provider.getPods(signal);
+    const creation = slow.provider.createPod(pod, resolverOf(), signal);
+    await vi.waitFor(() => expect(slow.updates).toMatchObject([{ ref }]));
+
+    await late.client.delete(resources.pods, name, { gracePeriodSeconds: 0 }, { signal });
+    await vi.waitFor(() => expect(slow.updates.at(-1)).toMatchObject({ ref, status: { phase: "Failed" } }));
+    answered.resolve();
+    await creation;
+
+    expect(await slow.provider.getPods(signal)).toMatchObject({ complete: true, pods: [{ ref, status: { phase: "Failed" } }] });
+    expect(await slow.provider.getPodStatus(ref, signal)).toMatchObject({ phase: "Failed", reason: "FarPodDeleted" });
+  });
+
   test("is gone, and has not Failed, if it is being deleted here as well", async () => {
     await using deleting = await rig.open({ pods: [{ ...pod, metadata: { ...pod.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }] });
     await run();

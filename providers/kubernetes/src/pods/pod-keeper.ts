@@ -306,8 +306,7 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
 
   #begin(ref: PodRef, farUid: string | undefined): void {
     const { far, owner } = this.#node;
-    this.#endings.begin(ref);
-    if (far.podOf(owner, ref.uid)?.metadata?.uid !== farUid) this.#unseen.set(ref.uid, { ref, farUid });
+    if (this.#endings.begin(ref, farUid) && far.podOf(owner, ref.uid)?.metadata?.uid !== farUid) this.#unseen.set(ref.uid, { ref, farUid });
   }
 
   async #adopt(ref: PodRef, conflict: unknown, signal: AbortSignal): Promise<void> {

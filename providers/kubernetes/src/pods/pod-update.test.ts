@@ -62,7 +62,9 @@ test("labels and annotations that changed while the program was stopped are told
   await node[Symbol.asyncDispose]();
   const relabelled = homePod({ containers: pod.spec?.containers ?? [] }, { labels: { app: "db" } });
   await using after = await rig.open({ pods: [relabelled] });
-  await using other = await rig.open({ pods: [homePod({ containers: pod.spec?.containers ?? [] }, { ...pod.metadata, annotations: { a: "1" } })] });
+  await using other = await rig.open({
+    pods: [homePod({ containers: pod.spec?.containers ?? [] }, { ...pod.metadata, annotations: { a: "1" } })],
+  });
   const found = [await listed(after), await listed(other), (await after.provider.getPod(podRef(pod), signal)).status.isMetadataOutdated];
 
   await after.provider.updatePod(relabelled, resolverOf(), signal, changes);
