@@ -410,6 +410,22 @@ describe("names that are taken", () => {
     expect(await rig.far.addresses("a", "web")).toEqual(["10.1.0.5"]);
   });
 
+  test("somebody else's Service that takes the place of a copy gets no endpoints of ours", async () => {
+    await using rig = await startMirrorRig();
+    await rig.home.createService("a", "web");
+    await rig.home.setEndpoints("a", "web", pods("10.1.0.5"));
+    const first = rig.mirror();
+    await rig.settle();
+    expect(await rig.far.addresses("a", "web")).toEqual(["10.1.0.5"]);
+    await first[Symbol.asyncDispose]();
+    await rig.far.remove(resources.services, "a", "web");
+    await rig.far.createService("a", "web", { ports: [{ port: 7 }] });
+    await rig.far.setEndpoints("a", "web", pods("10.2.0.9"));
+    rig.mirror();
+    await rig.settle();
+    expect(await rig.far.addresses("a", "web")).toEqual(["10.2.0.9"]);
+  });
+
   test("of two home Services that need one far name the older one has it, and the other's owner is told both names", async () => {
     await using rig = await startMirrorRig();
     await rig.home.createService("b", "web", { ports: [{ port: 82 }] });

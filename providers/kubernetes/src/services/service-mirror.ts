@@ -217,7 +217,12 @@ export class ServiceMirror {
     const [nodeName = ""] = this.#options.nodeNames;
     const wanted = chosen && rules.service(chosen, namespace);
     const step = serviceStep(wanted, stored, rules.isOurs);
-    if (step.kind === "taken") return this.#notices.taken(key, direction, chosen, stored);
+    if (step.kind === "taken") {
+      // What is left of an earlier copy would be endpoints of somebody else's Service.
+      for (const each of sliceSteps([], storedSlices, rules.isOurs))
+        await applyStep(sink.client, resources.endpointSlices, each, nodeName, signal);
+      return this.#notices.taken(key, direction, chosen, stored);
+    }
     if (step.kind === "remove") await confirmServiceGone(source.client, sourceNamespaces, name, signal);
     const copy = (await applyStep(sink.client, resources.services, step, nodeName, signal)) ?? stored;
 
