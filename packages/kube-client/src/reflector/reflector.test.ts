@@ -251,6 +251,40 @@ describe("Reflector's objects", () => {
     const labels = reflector.store.get("u1")?.metadata as { name: string };
     expect(() => (labels.name = "other")).toThrow(TypeError);
   });
+
+  test("have equal parts in common: versions of one, and objects of one controller, whatever was deleted in between", async () => {
+    const parts = {
+      metadata: {
+        labels: { app: "web" },
+        ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "rs", controller: true }],
+      },
+      spec: { containers: [{ name: "main", image: "i" }], tolerations: [{ operator: "Exists" }] },
+    };
+    const web = (uid: string, version: string, phase: string): Pod => ({
+      ...pod(uid, uid, version, parts.metadata),
+      spec: parts.spec,
+      status: { phase },
+    });
+    const { reflector, watches, clock } = await started();
+    watches[0]?.lines(added(web("u3", "10", "Pending")));
+    await clock.advance(0);
+    const first = reflector.store.get("u3");
+
+    watches[0]?.lines(
+      modified(web("u3", "11", "Running")),
+      added(web("u4", "12", "Running")),
+      deleted(web("u4", "13", "Failed")),
+      added(web("u5", "14", "Running")),
+    );
+    await clock.advance(0);
+
+    expect(reflector.store.get("u3")).toMatchObject(web("u3", "11", "Running"));
+    for (const uid of ["u3", "u5"]) {
+      expect(reflector.store.get(uid)?.spec).toBe(first?.spec);
+      expect(reflector.store.get(uid)?.metadata?.labels).toBe(first?.metadata?.labels);
+    }
+    expect(reflector.store.get("u5")?.status).toBe(reflector.store.get("u3")?.status);
+  });
 });
 
 describe("Reflector's watch", () => {

@@ -19,6 +19,7 @@ import {
 } from "./reflector-state.ts";
 import { step } from "./reflector-step.ts";
 import type { Resource } from "../rest/resources.ts";
+import { SharedParts } from "./shared-parts.ts";
 import type { Store } from "./store.ts";
 import type { TransportPool } from "../transport/transport.ts";
 import { openWatch, type WatchConnection } from "./watch-connection.ts";
@@ -83,7 +84,7 @@ export interface ReflectorInspection {
  * Keeps a {@link Store} equal to the API server's objects, whatever happens to the server and the connections. It
  * lists once, streamed if the server supports that and otherwise in pages, then watches; after every break it resumes from the last version
  * seen, and lists again only if the server no longer has that version. Objects come without `managedFields`, always
- * with `apiVersion` and `kind`, and must not be changed.
+ * with `apiVersion` and `kind`, and must not be changed: equal parts of several objects, and of versions of one, are the same in memory.
  *
  * Source of its rules: client-go `tools/cache/reflector.go`; of its shape: kube-rs `watcher.rs`.
  */
@@ -92,6 +93,7 @@ export class Reflector<T extends KubernetesObject> {
   readonly #logger: Logger;
   readonly #labels: MetricLabels;
   readonly #objects: ObjectStore<T>;
+  readonly #parts = new SharedParts();
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   /** Whether the last list is complete, and at most a refused watch has followed it. */
@@ -267,7 +269,8 @@ export class Reflector<T extends KubernetesObject> {
     const event = await this.#connection?.next();
     if (!event) return { kind: "ended", openMs: this.#connection?.openMs ?? 0 };
     this.#heard();
-    if (event.type === "ADDED" || event.type === "MODIFIED" || event.type === "DELETED") this.#prepare(event.object);
+    if (event.type === "ADDED" || event.type === "MODIFIED") this.#prepare(event.object, true);
+    else if (event.type === "DELETED") this.#prepare(event.object, false);
     return { kind: "event", event };
   }
 
@@ -276,14 +279,14 @@ export class Reflector<T extends KubernetesObject> {
     const limit = phase.paged ? pageSize : undefined;
     const page = await client.list(resource, { ...query, limit, continue: phase.continue }, { signal, pool, answer });
     this.#heard();
-    for (const object of page.items) this.#prepare(object);
+    for (const object of page.items) this.#prepare(object, true);
     if (phase.continue === undefined) this.#tokens = new PageTokens(`list ${resource.plural}`);
     this.#tokens?.add(page.continue);
     return { kind: "page", objects: page.items, resourceVersion: page.resourceVersion, continue: page.continue };
   }
 
-  /** Normalizes a freshly parsed object for the store, in place. */
-  #prepare(object: T): void {
+  /** Normalizes a freshly parsed object for the store, in place. @param isKept - whether the store will hold it */
+  #prepare(object: T, isKept: boolean): void {
     const { resource, content, freeze, compact } = this.#options;
     const { metadata } = object;
     if (!metadata?.uid || !metadata.resourceVersion)
@@ -297,6 +300,7 @@ export class Reflector<T extends KubernetesObject> {
     object.apiVersion ??= resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
     object.kind ??= resource.kind;
     compact?.(object);
+    if (isKept) this.#parts.share(object, this.#objects.get(metadata.uid));
     if (freeze) deepFreeze(object);
   }
 
