@@ -114,6 +114,8 @@ export interface ClustersReport {
   /** Cost of the program while one virtual node is given many pods. */
   readonly many: {
     readonly pods: number;
+    /** Size of the JSON of one of them. */
+    readonly podBytes: number;
     /** Pods that did not run in time. */
     readonly missing: number;
     readonly podsPerSecond: number;

@@ -127,7 +127,7 @@ export function writeClusters(file: string, report: ClustersReport): void {
     row("pods/s until they run, scheduler without a limit", ({ upPodsPerSecond }) => upPodsPerSecond, "", unlimited),
     row("… until they are gone", ({ downPodsPerSecond }) => downPodsPerSecond, "", unlimited),
     "",
-    `| the program while ${many.pods} pods come to one virtual node | measured | aim |`,
+    `| the program while ${many.pods} pods of ${(many.podBytes / 1024).toFixed(1)} KiB come to one virtual node | measured | aim |`,
     "|---|---|---|",
     `| pods/s | ${many.podsPerSecond.toFixed(0)} | |`,
     `| pods that do not run | ${many.missing} | 0 |`,

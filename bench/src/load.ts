@@ -1,4 +1,5 @@
 import { Api, followPods, type ApiAccess, type WatchedPod } from "./api.ts";
+import { plainPod, type PodToCreate } from "./deployment-pod.ts";
 import { cpuSeconds, residentMiB } from "./process-stats.ts";
 
 /** Options of {@link runLoad}. */
@@ -7,6 +8,8 @@ export interface LoadOptions {
   /** Name of the node that the pods are bound to; `undefined`: the scheduler chooses. */
   readonly node: string | undefined;
   readonly pods: number;
+  /** Returns the pod of a name; default: {@link plainPod}. */
+  readonly podOf?: (name: string) => PodToCreate;
   /** Number of concurrent requests; default: 32. */
   readonly concurrency?: number;
   /** IDs of the processes to measure, by name. */
@@ -35,6 +38,8 @@ export interface Phase {
 /** Results of one load. */
 export interface LoadResult {
   readonly pods: number;
+  /** Size of a running pod's JSON; only if the pods are left running. */
+  readonly podBytes?: number;
   readonly up: Phase;
   readonly down?: Phase;
 }
@@ -44,7 +49,7 @@ export interface LoadResult {
  * are gone. A pod's latency runs from just before its request is sent until the watch shows the new state.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { access, node, pods: count, concurrency = 32 } = options;
+  const { access, node, pods: count, podOf = plainPod, concurrency = 32 } = options;
   const requests = new Api(access, { connections: concurrency });
   const watch = new Api(access, { connections: 1 });
   const run = `bench-${process.pid}-${Date.now() % 1e7}`;
@@ -58,17 +63,18 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const following = followPods(watch, `labelSelector=bench%3D${run}`, onEvent, stop.signal);
   try {
     const names = Array.from({ length: count }, (_, index) => `${run}-${index}`);
-    const up = await measure(options, requests, running, names, (name) =>
-      requests.send("POST", "/api/v1/namespaces/default/pods", {
-        metadata: { name, labels: { bench: run } },
-        spec: {
-          ...(node !== undefined && { nodeName: node }),
-          containers: [{ name: "main", image: "busybox", command: ["sleep", "infinity"] }],
-          tolerations: [{ operator: "Exists" }],
-        },
-      }),
-    );
-    if (options.keep) return { pods: count, up };
+    const up = await measure(options, requests, running, names, (name) => {
+      const { metadata, spec } = podOf(name);
+      return requests.send("POST", "/api/v1/namespaces/default/pods", {
+        metadata: { ...metadata, labels: { ...metadata.labels, bench: run } },
+        spec: { ...(node !== undefined && { nodeName: node }), ...spec },
+      });
+    });
+    if (options.keep) {
+      const [name = ""] = names;
+      const podBytes = Buffer.byteLength(await requests.send("GET", `/api/v1/namespaces/default/pods/${name}`));
+      return { pods: count, podBytes, up };
+    }
     const down = await measure(options, requests, gone, names, (name) =>
       requests.send("DELETE", `/api/v1/namespaces/default/pods/${name}`),
     );

@@ -12,6 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readAccess } from "./api.ts";
 import { circumstances } from "./circumstances.ts";
 import type { ClustersReport, ClusterFigures } from "./figures.ts";
+import { deploymentPod } from "./deployment-pod.ts";
 import { writeClusters } from "./guide.ts";
 import { runLoad, type LoadResult } from "./load.ts";
 import { median } from "./median.ts";
@@ -83,8 +84,8 @@ async function compare({ rounds, pods, directory, requestsPerSecond, many }: Com
   const processes = { node: node.pid };
   const [atHome, atFar] = [readAccess(home.kubeconfig.path), readAccess(far.kubeconfig.path)];
   const load = {
-    through: () => runLoad({ access: atHome, node: "virtual", pods, processes }),
-    direct: () => runLoad({ access: atFar, node: undefined, pods, processes: {} }),
+    through: () => runLoad({ access: atHome, node: "virtual", pods, podOf: deploymentPod, processes }),
+    direct: () => runLoad({ access: atFar, node: undefined, pods, podOf: deploymentPod, processes: {} }),
   };
   const results: { readonly through: LoadResult[]; readonly direct: LoadResult[] } = { through: [], direct: [] };
   for (let round = 0; round < rounds; round++) {
@@ -98,8 +99,8 @@ async function compare({ rounds, pods, directory, requestsPerSecond, many }: Com
       await delay(3_000);
     }
   }
-  const held =
-    many > 0 ? await runLoad({ access: atHome, node: "virtual", pods: many, processes, timeoutMs: 1_200_000, keep: true }) : undefined;
+  const more = { access: atHome, node: "virtual", pods: many, podOf: deploymentPod, processes, timeoutMs: 1_200_000, keep: true };
+  const held = many > 0 ? await runLoad(more) : undefined;
   if (held) process.stderr.write(`${many} pods: ${summary(held.up)}\n`);
   const figures = { through: figuresOf(results.through), direct: figuresOf(results.direct) };
   return { kubernetes: far.version, figures, held };
@@ -109,6 +110,7 @@ function manyFigures(held: LoadResult | undefined): ClustersReport["many"] {
   const { podsPerSecond = Number.NaN, seconds = Number.NaN, missing = Number.NaN, peakRssMiB, cpuSeconds } = held?.up ?? {};
   return {
     pods: held?.pods ?? 0,
+    podBytes: held?.podBytes ?? Number.NaN,
     missing,
     podsPerSecond,
     peakMiB: peakRssMiB?.["node"] ?? Number.NaN,
