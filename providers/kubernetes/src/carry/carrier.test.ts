@@ -233,6 +233,24 @@ describe("while far pods use it, a copy", () => {
     expect((await rig.copy("Secret", "db"))?.data).toEqual({ user: base64("app") });
   });
 
+  test("of an object that changes a hundred times a second is written once a second, and then has the last values", async () => {
+    await using node = rig.open();
+    putAll();
+    await running(node);
+    rig.requests.length = 0;
+
+    for (let change = 1; change <= 500; change++) {
+      rig.home.put("ConfigMap", "settings", { data: { "a.conf": `change ${change}` } });
+      await rig.pass(10);
+    }
+    await rig.pass(1_000);
+
+    const writes = rig.requests.filter((request) => request.startsWith("PATCH"));
+    expect(writes.length).toBeGreaterThanOrEqual(4);
+    expect(writes.length).toBeLessThanOrEqual(7);
+    expect(await rig.copy("ConfigMap", "settings")).toMatchObject({ data: { "a.conf": "change 500" } });
+  });
+
   test("goes with its home object, and comes back with it", async () => {
     await using node = rig.open();
     putAll();

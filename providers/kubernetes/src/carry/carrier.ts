@@ -54,6 +54,8 @@ interface Entry {
   unusedSinceMs: number | undefined;
   /** Monotonic time at which a copy of an earlier program is written once more, in case that somebody has changed its values. */
   verifyAtMs: number | undefined;
+  /** Monotonic time at which the copy was last brought up to date in the background. */
+  updatedMs: number;
   /** How often in a row somebody else has changed the far object, and when it was last. */
   disturbances: number;
   disturbedMs: number;
@@ -81,6 +83,8 @@ const unlistedMs = 500;
 const verifyMs = 120_000;
 /** Number of objects that are written at once in the background. */
 const concurrency = 4;
+/** Minimum time between two updates of a copy, whose home object may change many times a second. Kubelets look once a minute. */
+const updatePauseMs = 1_000;
 /** Delays before a copy is restored that something else keeps changing. */
 const disturbance = { initialMs: 1_000, maxMs: 300_000 };
 
@@ -259,7 +263,15 @@ export class Carrier implements AsyncDisposable {
       clock: this.#node.host.clock,
       listed: () => store.getByName(object.namespace, object.name)?.metadata,
     });
-    this.#entries.set(key, { copy, home, unusedSinceMs: undefined, verifyAtMs: undefined, disturbances: 0, disturbedMs: 0 });
+    this.#entries.set(key, {
+      copy,
+      home,
+      unusedSinceMs: undefined,
+      verifyAtMs: undefined,
+      updatedMs: -Infinity,
+      disturbances: 0,
+      disturbedMs: 0,
+    });
     return key;
   }
 
@@ -286,7 +298,11 @@ export class Carrier implements AsyncDisposable {
   }
 
   #onHomeChange({ uid }: PodRef): void {
-    for (const key of this.#users.keysOf(uid)) if (this.#entries.get(key)?.home) this.#queue.add(key);
+    const nowMs = this.#node.host.clock.monotonic();
+    for (const key of this.#users.keysOf(uid)) {
+      const entry = this.#entries.get(key);
+      if (entry?.home) this.#queue.addAfter(key, entry.updatedMs + updatePauseMs - nowMs);
+    }
   }
 
   #refreshFiles(ref: PodRef): void {
@@ -394,6 +410,7 @@ export class Carrier implements AsyncDisposable {
     const { copy } = entry;
     if (entry.verifyAtMs !== undefined && entry.verifyAtMs <= clock.monotonic() && copy.isUnverified) copy.distrust();
     await copy.settle(reader, signal);
+    entry.updatedMs = clock.monotonic();
     this.#told.delete(key);
     if (!copy.isUnverified) {
       entry.verifyAtMs = undefined;
