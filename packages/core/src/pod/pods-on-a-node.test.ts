@@ -63,6 +63,15 @@ class ForgetfulClient extends FakeKubeClient {
   }
 }
 
+/** An API server that does not know pod-level resources in the status. */
+class OlderClient extends FakeKubeClient {
+  override patch<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, patch: Patch, options: CallOptions): Promise<T> {
+    const body = structuredClone(patch.body) as { status?: Record<string, unknown> };
+    delete body.status?.["resources"];
+    return super.patch(resource, name, { ...patch, body }, options);
+  }
+}
+
 /** An API server behind something that answers status patches with the metadata of another object, or with less than it should. */
 class MixedUpClient extends FakeKubeClient {
   uid: string | undefined;
@@ -530,6 +539,22 @@ describe("a status", () => {
     expect(rig.pod("web")?.status?.hostIPs).toBeUndefined();
     expect(rig.counted).toContain("vk_status_patches_ignored_total");
     expect(patchesOf(rig)).toBe(2);
+  });
+
+  test("of which an older API server drops a field is written once more, and then without the field, and is not counted", async () => {
+    await using rig = await new NodeRig({ client: (clock) => new OlderClient(clock) }).start();
+    const podWithResources = { limits: { cpu: "1" }, requests: { cpu: "1" } };
+    for (const name of ["web", "next"]) {
+      const ref = await rig.createPod(name);
+      rig.provider.report(ref, { ...running(["main"]), resources: podWithResources });
+      await rig.settle(60_000);
+    }
+
+    expect(rig.pod("web")?.status).toMatchObject({ phase: "Running" });
+    expect(rig.pod("web")?.status?.resources).toBeUndefined();
+    expect(rig.counted).not.toContain("vk_status_patches_ignored_total");
+    expect(rig.node.inspect({ limit: 10 }).pods.map(({ isStatusWritten }) => isStatusWritten)).toEqual([true, true]);
+    expect(patchesOf(rig)).toBe(3);
   });
 
   test("of a pod that is gone or another by now is tried once more a second later, without a word", async () => {

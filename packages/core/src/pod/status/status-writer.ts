@@ -20,6 +20,7 @@ import { isNewer } from "../../api-server/resource-version.ts";
 import type { PodRef } from "../../provider/pod-ref.ts";
 import { podSpan } from "../../provider-calls/pod-span.ts";
 import { countContainers } from "./container-metrics.ts";
+import { DroppedFields } from "./dropped-fields.ts";
 import { isTerminalPhase } from "./pod-phase.ts";
 import { isOver, type PodState } from "../state/pod-state.ts";
 import { isOtherPod, podStatusPatch, type StatusPatch } from "./pod-status-patch.ts";
@@ -78,6 +79,7 @@ export class StatusWriter {
   /** Number of times that the API server refused a pod's status as invalid. */
   readonly #refusals = new Map<string, number>();
   readonly #budgets = new Map<string, Budget>();
+  readonly #dropped = new DroppedFields();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
@@ -89,8 +91,9 @@ export class StatusWriter {
     this.#queue.add(uid);
   }
 
-  /** Retries all pending writes now, because the API server has recovered. */
+  /** Retries all pending writes now, because the API server has recovered; it may be another one. */
   retryNow(): void {
+    this.#dropped.forget();
     this.#queue.resetBackoff();
   }
 
@@ -120,7 +123,7 @@ export class StatusWriter {
 
   /** Whether the API server has the wanted status, according to its last answer or the store. */
   isWritten(stored: DeepReadonly<Pod>, wanted: PodStatus): boolean {
-    return podStatusPatch(this.#freshest(stored.metadata?.uid ?? "", stored), wanted) === undefined;
+    return podStatusPatch(this.#freshest(stored.metadata?.uid ?? "", stored), this.#dropped.strip(wanted)) === undefined;
   }
 
   /** Number of pods that are queued or being written. */
@@ -139,7 +142,7 @@ export class StatusWriter {
     const state = stateOf(uid);
     if (!stored || !state) return;
     const pod = this.#freshest(uid, stored);
-    const wanted = wantedOf(pod, state);
+    const wanted = this.#dropped.strip(wantedOf(pod, state));
     if (wanted) {
       const body = podStatusPatch(pod, wanted);
       // The store is up to date, so the last answer is not needed.
@@ -175,7 +178,10 @@ export class StatusWriter {
     try {
       const after = await this.#patch(state.ref, pod, { body, wanted }, signal);
       // An answer about another object says nothing of this pod, and must not lend its UID to the next patch.
-      if (after.metadata?.uid === uid && this.#isKnown(uid)) this.#written.set(uid, { body, pod: after });
+      if (after.metadata?.uid === uid && this.#isKnown(uid)) {
+        this.#written.set(uid, { body, pod: after });
+        this.#learnDropped(after, wanted);
+      }
       metrics.observe("kubelet_pod_status_sync_duration_seconds", (clock.monotonic() - startedMs) / 1000);
       countContainers(metrics, pod.status, wanted);
       if (wanted.phase === "Running" && pod.status?.phase === "Pending") this.#measureStart(state, pod);
@@ -184,6 +190,13 @@ export class StatusWriter {
       signal.throwIfAborted();
       return this.#afterError(state.ref, error, () => mayRemove(pod, state, wanted), signal);
     }
+  }
+
+  /** Learns from the API server's answer to a write which fields it drops. */
+  #learnDropped(after: DeepReadonly<Pod>, wanted: PodStatus): void {
+    const fields = this.#dropped.learn(after, wanted);
+    if (fields.length > 0)
+      this.#options.logger.info({ fields }, "the API server drops fields of pods' statuses, because it is older or their feature is off");
   }
 
   /** Decides what follows a failed patch. @throws the error itself if the queue's back-off is to repeat the patch */
