@@ -15,6 +15,7 @@ const name = "endings";
 const farNode = "far-endings";
 const home = ends.use(Cluster.home(name));
 const far = ends.use(Cluster.far(name));
+let node: VirtualNode;
 
 function podOf(pod: string, cpu: string, more: object = {}): object {
   const containers = [{ name: "main", image: "main:1", resources: { requests: { cpu } } }];
@@ -63,7 +64,7 @@ beforeAll(async () => {
       words: ["--label", "type=machine"],
     }),
   );
-  ends.use(
+  node = ends.use(
     await VirtualNode.start(name, {
       home: home.access,
       farKubeconfig: far.access.kubeconfig.path,
@@ -111,6 +112,29 @@ test("a pod that somebody deletes in the far cluster has Failed here, with the r
   expect(status?.reason, JSON.stringify(status)).toBeTruthy();
   expect(`${status?.message}`).toMatch(/far|deleted/i);
   await home.say("delete pod deleted");
+});
+
+test("pods that are deleted and evicted in the far cluster while the program is stopped have Failed here, with the reason, and are not created again", async () => {
+  await home.apply(podOf("deleted-meanwhile", "100m"), podOf("tainted-meanwhile", "100m"));
+  const [deleted, tainted] = [await farNameOf("deleted-meanwhile"), await farNameOf("tainted-meanwhile")];
+  await node.killProgram();
+  await far.say(`delete pod ${deleted} --wait=false`);
+  await eventually(async () => expect((await far.run(`get pod ${deleted}`)).code).not.toBe(0), patience);
+  await far.say(`taint node ${farNode} example.com/maintenance=:NoExecute`);
+  await eventually(async () => expect((await far.run(`get pod ${tainted}`)).code).not.toBe(0), patience);
+  await far.say(`taint node ${farNode} example.com/maintenance-`);
+
+  node.startProgram();
+
+  expect((await failed("deleted-meanwhile"))?.message).toContain(
+    `${deleted} was deleted in the far cluster while its virtual node was away`,
+  );
+  expect(await failed("tainted-meanwhile")).toMatchObject({
+    reason: "DeletionByTaintManager",
+    message: expect.stringContaining("TaintManagerEviction"),
+  });
+  expect(await far.list("get pods -l virtual-kubelet.io/node=endings")).toEqual([]);
+  await home.say("delete pod deleted-meanwhile tainted-meanwhile");
 });
 
 test("a pod that is preempted in the far cluster has Failed here; one that does not fit is Pending with the far scheduler's message", async () => {

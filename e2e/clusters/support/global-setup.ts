@@ -50,7 +50,7 @@ export async function setup(project: TestProject): Promise<void> {
       kubeletPort: await freePort(),
       directory,
       isMachine: true,
-      more: { volumeDrivers: ["local"] },
+      more: { volumeDrivers: ["local"], localPath: { root: join(directory, "local-path") } },
     }),
   );
   project.provide("homeControlPlane", home.directory);

@@ -15,6 +15,8 @@ export interface VirtualNodeOptions {
   readonly homeKubeconfig?: string | undefined;
   /** Further fields of the provider's configuration. */
   readonly providerConfig?: object | undefined;
+  /** Port of the kubelet's API. Default: a free one, or none if the program is only prepared. */
+  readonly kubeletPort?: number | undefined;
   /** Further fields of the node's entry in the program's configuration. */
   readonly node?: object | undefined;
 }
@@ -37,8 +39,21 @@ export class VirtualNode implements AsyncDisposable {
 
   /** Starts the program; returns when its node is Ready. */
   static async start(name: string, options: VirtualNodeOptions): Promise<VirtualNode> {
-    const { home, farKubeconfig, homeKubeconfig, providerConfig, node } = options;
-    const virtual = new VirtualNode(name, home, mkdtempSync(join(tmpdir(), "vk-virtual-node-")), await freePort());
+    const virtual = VirtualNode.prepare(name, { kubeletPort: await freePort(), ...options });
+    try {
+      virtual.startProgram();
+      await virtual.untilReady();
+    } catch (error) {
+      await virtual[Symbol.asyncDispose]();
+      throw error;
+    }
+    return virtual;
+  }
+
+  /** Writes the program's configuration. */
+  static prepare(name: string, options: VirtualNodeOptions): VirtualNode {
+    const { home, farKubeconfig, homeKubeconfig, providerConfig, node, kubeletPort = 0 } = options;
+    const virtual = new VirtualNode(name, home, mkdtempSync(join(tmpdir(), "vk-virtual-node-")), kubeletPort);
     const config = {
       apiVersion: "virtual-kubelet.io/v1alpha1",
       kind: "VirtualKubelet",
@@ -60,13 +75,6 @@ export class VirtualNode implements AsyncDisposable {
       ],
     };
     writeFileSync(join(virtual.#directory, "config.json"), JSON.stringify(config));
-    try {
-      virtual.startProgram();
-      await virtual.untilReady();
-    } catch (error) {
-      await virtual[Symbol.asyncDispose]();
-      throw error;
-    }
     return virtual;
   }
 
