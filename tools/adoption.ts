@@ -2,7 +2,13 @@ import type { MatrixColumn } from "./capability-matrix.ts";
 import { runsOf } from "./conformance-record.ts";
 
 /** Display names of the providers whose pods are told apart here. */
-const names: Readonly<Record<string, string>> = { docker: "Docker", mock: "the mock provider", nomad: "Nomad", zun: "Zun" };
+const names: Readonly<Record<string, string>> = {
+  docker: "Docker",
+  kubernetes: "another cluster",
+  mock: "the mock provider",
+  nomad: "Nomad",
+  zun: "Zun",
+};
 
 function listed(parts: readonly string[]): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;

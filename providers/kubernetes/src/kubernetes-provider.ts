@@ -19,7 +19,7 @@ import type {
   StatsSummary,
   VolumeWish,
 } from "@virtual-kubelet/core";
-import { isNotFound } from "@virtual-kubelet/errdefs";
+import { isNotFound, isUnauthorized } from "@virtual-kubelet/errdefs";
 import { resources, type DeepReadonly, type Pod } from "@virtual-kubelet/kube-client";
 import type { Duplex } from "node:stream";
 import type { SharedEvents } from "./events/far-events.ts";
@@ -33,6 +33,7 @@ import { NodeWatch } from "./node/node-watch.ts";
 import type { SharedSelections } from "./node/shared-selections.ts";
 import { removeFarNode } from "./far/remove-node.ts";
 import { notTheFarCluster } from "./far/not-the-far-cluster.ts";
+import { refusedCredentials } from "./far/refused-credentials.ts";
 import { sameClusterProblem } from "./far/same-cluster.ts";
 import { PodKeeper } from "./pods/pod-keeper.ts";
 import { checkRights } from "./rights/check-rights.ts";
@@ -153,6 +154,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
       try {
         return (await far.connection.client.list(resources.configMaps, query, { signal: until })).resourceVersion;
       } catch (error) {
+        if (isUnauthorized(error)) throw refusedCredentials(error);
         throw isNotFound(error) ? notTheFarCluster(error) : error;
       }
     };

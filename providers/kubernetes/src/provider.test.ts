@@ -1,5 +1,5 @@
 import { podRef, type PodChanges } from "@virtual-kubelet/core";
-import { isInvalidInput, isNotFound } from "@virtual-kubelet/errdefs";
+import { isInvalidInput, isNotFound, isUnauthorized } from "@virtual-kubelet/errdefs";
 import { resources, type Pod } from "@virtual-kubelet/kube-client";
 
 import { afterEach, assert, beforeEach, describe, expect, test, vi } from "vitest";
@@ -127,5 +127,15 @@ describe("a ping", () => {
       await expect(one.provider.ping?.(signal), `status ${status}`).rejects.toBeDefined();
     }
     await one.provider.ping?.(signal);
+  });
+
+  test("that is refused for its credentials names their setting and what to do, as does the check of rights", async () => {
+    await using node = await rig.open({ nodeName: "refused" });
+    using _ = rig.server.faults.inject({}, { kind: "status", status: 401 });
+
+    for (const ask of [node.provider.ping?.(signal), node.provider.checkAccess?.(signal)])
+      await expect(ask).rejects.toSatisfy(
+        (error) => isUnauthorized(error) && /cluster\.kubeconfig.*write new ones there/.test(String(error)),
+      );
   });
 });

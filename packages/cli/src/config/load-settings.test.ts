@@ -271,7 +271,7 @@ test.for<[string, Given, string]>([
     'vk.yaml: apiVersion: "v1": expected virtual-kubelet.io/v1alpha1',
   ],
   ["no nodes", { file: `${head}nodes: []` }, "vk.yaml: nodes: a list: expected at least one node"],
-  ["nodes that are none", { file: `${head}nodes: 3` }, "vk.yaml: nodes: 3: expected array"],
+  ["nodes that are none", { file: `${head}nodes: 3` }, "vk.yaml: nodes: 3: expected a list"],
   [
     "two nodes of one name",
     { file: `${head}nodes: [{ name: a, provider: mock }, { name: a, provider: mock }]` },

@@ -32,7 +32,21 @@ test.for<[string, z.ZodType, unknown, string]>([
     { n1: { cpus: 1 } },
     "n1.cpus: unknown field; did you mean cpu?",
   ],
-  ["the whole", z.strictObject({}), "text", 'file: "text": expected object'],
+  [
+    "a field of another member of a union",
+    z.strictObject({
+      a: z.discriminatedUnion("mode", [
+        z.strictObject({ mode: z.literal("one"), name: z.string().optional() }),
+        z.strictObject({ mode: z.literal("all"), prefix: z.string() }),
+      ]),
+    }),
+    { a: { mode: "one", prefix: "x" } },
+    "a.prefix: unknown field; expected one of mode, name",
+  ],
+  ["a list", z.strictObject({ names: z.array(z.string()) }), { names: "a" }, 'names: "a": expected a list'],
+  ["a map", z.strictObject({ labels: z.record(z.string(), z.string()) }), { labels: ["a"] }, "labels: a list: expected an object"],
+  ["a switch", z.strictObject({ on: z.boolean() }), { on: "no" }, 'on: "no": expected true or false'],
+  ["the whole", z.strictObject({}), "text", 'file: "text": expected an object'],
   [
     "a secret",
     z.strictObject({ token: z.string().max(3) }),

@@ -45,7 +45,7 @@ function describeProblem(issue: SchemaIssue, context: ProblemContext): string[] 
   const path = issue.path.map((key) => (typeof key === "number" ? key : String(key)));
   const { keys, values } = issue as { keys?: unknown; values?: unknown };
   if (Array.isArray(keys)) {
-    const known = propertiesAt(context.jsonSchema, path);
+    const known = propertiesAt(context.jsonSchema, path, context.input);
     return keys.map((key) => {
       const hint =
         didYouMean(String(key), known) || (known.length > 0 && known.length <= 12 ? `; expected one of ${known.join(", ")}` : "");
@@ -79,18 +79,38 @@ function expectation(issue: SchemaIssue): string {
   }
   const { message } = issue;
   const at = message.indexOf("expected ");
-  return (at >= 0 ? message.slice(at) : message).replace(/, received .*$/, "").replace("expected number to be ", "expected a number ");
+  return (at >= 0 ? message.slice(at) : message)
+    .replace(/, received .*$/, "")
+    .replace("expected number to be ", "expected a number ")
+    .replace(/^expected (array|record|object|boolean)$/, (_whole, type: string) => `expected ${typeNames[type]}`);
 }
 
+/** What users call zod's types; {@link shown} names values by the same words. */
+const typeNames: Readonly<Record<string, string>> = { array: "a list", record: "an object", object: "an object", boolean: "true or false" };
+
 /** Names of the fields that an object at a path may have. */
-function propertiesAt(schema: unknown, path: ConfigPath): string[] {
+function propertiesAt(schema: unknown, path: ConfigPath, input: unknown): string[] {
   let current = schema;
-  for (const key of path) {
-    current =
+  for (const [index, key] of path.entries()) {
+    const next =
       typeof key === "number"
         ? valueAt(current, ["items"])
         : (valueAt(current, ["properties", key]) ?? valueAt(current, ["additionalProperties"]));
+    current = memberFor(next, valueAt(input, path.slice(0, index + 1)));
   }
   const properties = valueAt(current, ["properties"]);
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}
+
+/** The member of a union whose constants the value has; the schema itself if it is no union, or no single member fits. */
+function memberFor(schema: unknown, value: unknown): unknown {
+  const members = valueAt(schema, ["oneOf"]) ?? valueAt(schema, ["anyOf"]);
+  if (!Array.isArray(members)) return schema;
+  const fitting = members.filter((member) =>
+    Object.entries(Object(valueAt(member, ["properties"])) as object).every(([key, property]) => {
+      const constant = valueAt(property, ["const"]);
+      return constant === undefined || constant === valueAt(value, [key]);
+    }),
+  );
+  return fitting.length === 1 ? fitting[0] : schema;
 }

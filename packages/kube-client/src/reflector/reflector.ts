@@ -356,7 +356,13 @@ export class Reflector<T extends KubernetesObject> {
     }
     if (after.kind !== "waiting" || before.kind === "waiting") return;
     if (after.failure.kind === "unreadable") metrics.count("vk_reflector_decode_errors_total", this.#labels);
-    const fields = { phase: before.kind, next: after.next.kind, attempt: after.attempt, delayMs: after.delayMs, err: after.failure.error };
+    const fields = {
+      phase: before.kind,
+      next: after.next.kind,
+      attempt: after.attempt,
+      delayMs: Math.round(after.delayMs),
+      err: after.failure.error,
+    };
     this.#logger.warn(fields, "list or watch failed; trying again");
   }
 

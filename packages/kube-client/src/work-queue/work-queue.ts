@@ -469,7 +469,7 @@ export class WorkQueue {
     if (run.onError) run.onError(failure);
     else
       run.logger?.warn(
-        { queue: this.#labels["name"], key: entry.key, attempt: entry.failures, delayMs, err: error },
+        { queue: this.#labels["name"], key: entry.key, attempt: entry.failures, delayMs: Math.round(delayMs), err: error },
         "work failed; trying again",
       );
   }

@@ -449,7 +449,7 @@ export class Carrier implements AsyncDisposable {
   #onFailure({ key, error, failures, delayMs }: WorkFailure): void {
     const { host } = this.#node;
     const message = messageOf(error);
-    host.logger.warn({ key, attempt: failures, delayMs, err: message }, "a far copy is not up to date");
+    host.logger.warn({ key, attempt: failures, delayMs: Math.round(delayMs), err: message }, "a far copy is not up to date");
     if (this.#told.get(key) === message) return;
     this.#told.set(key, message);
     for (const uid of this.#users.usersOf(key)) {

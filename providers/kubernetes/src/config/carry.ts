@@ -2,6 +2,10 @@ import { z } from "zod";
 
 const patterns = z.array(z.string().min(1));
 
+const objectPatterns = z.array(
+  z.string().regex(/^[^/]+(\/[^/]+)?$/, "expected a pattern NAME or NAMESPACE/NAME, such as registry-* or team-a/*"),
+);
+
 /** What travels with a pod. */
 export interface CarryConfig {
   readonly labels: { readonly prefix?: string | undefined; readonly exclude: readonly string[] };
@@ -33,12 +37,12 @@ export const carrySchema: z.ZodType<CarryConfig> = z.strictObject({
     })
     .prefault({})
     .describe("The pods' annotations"),
-  configMaps: patterns
+  configMaps: objectPatterns
     .default(["*"])
     .describe(
       "Config maps that are copied for the pods that use them, by pattern NAME or NAMESPACE/NAME; default: all. kube-root-ca.crt always is",
     ),
-  secrets: patterns
+  secrets: objectPatterns
     .default(["*"])
     .describe(
       "Secrets that are copied for the pods that use them, image pull secrets too, by pattern NAME or NAMESPACE/NAME; default: all",
@@ -51,7 +55,7 @@ export const carrySchema: z.ZodType<CarryConfig> = z.strictObject({
     ),
   farServiceAccount: z
     .string()
-    .min(1)
+    .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, "expected the name of a service account, such as runner")
     .optional()
     .describe("Service account of the far pods; default: the far namespace's default. With serviceAccountToken far its token is mounted"),
 });

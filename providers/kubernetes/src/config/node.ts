@@ -50,6 +50,8 @@ export function checkNode(
     refuse(["node", "capacity"], `quota needs the single far namespace of namespaces.mode one, but the mode is ${namespaces.mode}`);
   if (node.capacity === "quota" && node.each)
     refuse(["node", "capacity"], "quota is for all far nodes together: with node.each expected auto, nodes or quantities");
+  if (node.others === "subtract" && !readsFarNodes(config))
+    refuse(["node", "others"], "expected auto or ignore, because node.capacity does not come from far nodes; or set it to auto or nodes");
   if (node.each && scheduling.farNode !== undefined)
     refuse(["scheduling", "farNode"], "node.each sets it for each virtual node; to select far nodes use scheduling.nodeSelector");
 }

@@ -33,13 +33,15 @@ export const schedulingSchema: z.ZodType<SchedulingConfig> = z.strictObject({
     .describe("The only far node that the pods may run on, by name; node.each sets it for each virtual node. Default: any selected one"),
   tolerations: z
     .array(
-      z.strictObject({
-        key: z.string().optional(),
-        operator: z.enum(["Exists", "Equal"]).optional(),
-        value: z.string().optional(),
-        effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
-        tolerationSeconds: z.int().optional(),
-      }),
+      z
+        .strictObject({
+          key: z.string().optional(),
+          operator: z.enum(["Exists", "Equal"]).optional(),
+          value: z.string().optional(),
+          effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).optional(),
+          tolerationSeconds: z.int().optional(),
+        })
+        .superRefine(checkToleration),
     )
     .default([])
     .describe("Tolerations that the far pods get in addition to their own"),
@@ -59,3 +61,12 @@ export const schedulingSchema: z.ZodType<SchedulingConfig> = z.strictObject({
     .default("carry")
     .describe("Topology spread constraints: kept for the far nodes (carry), or left out (drop)"),
 });
+
+/** Refuses tolerations that the far cluster would refuse, with every pod that has them. Source: ValidateTolerations in k8s.io/kubernetes. */
+function checkToleration({ key, operator, value, effect, tolerationSeconds }: FarToleration, context: z.RefinementCtx): void {
+  const refuse = (field: string, message: string): void => context.addIssue({ code: "custom", path: [field], message });
+  if (!key && operator !== "Exists") refuse("operator", "expected Exists, because there is no key; or set key");
+  if (value && operator === "Exists")
+    refuse("value", "expected none, because operator Exists matches every value; or set operator to Equal");
+  if (tolerationSeconds !== undefined && effect !== "NoExecute") refuse("effect", "expected NoExecute, because tolerationSeconds is set");
+}

@@ -1,7 +1,8 @@
 import { Semaphore } from "@virtual-kubelet/async";
-import { ForbiddenError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { ForbiddenError, isUnauthorized, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { KubeClient } from "@virtual-kubelet/kube-client";
 import type { KubernetesConfig } from "../config.ts";
+import { refusedCredentials } from "../far/refused-credentials.ts";
 import { farRules, type FarRule } from "./far-rules.ts";
 
 /** A single access, as a SelfSubjectAccessReview names it. */
@@ -62,7 +63,9 @@ function accessesOf({ scope, apiGroups, resources, verbs }: FarRule, namespace: 
 /** Asks the far cluster whether the credentials allow this. */
 export async function isAllowed(client: Pick<KubeClient, "raw">, access: FarAccess, signal: AbortSignal): Promise<boolean> {
   const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: access } };
-  const answer = await client.raw("POST", reviews, review, { signal });
+  const answer = await client.raw("POST", reviews, review, { signal }).catch((error: unknown) => {
+    throw isUnauthorized(error) ? refusedCredentials(error) : error;
+  });
   const { status } = Object(answer) as { readonly status?: { readonly allowed?: unknown } };
   if (typeof status?.allowed !== "boolean")
     throw new UnavailableError(`the far cluster's answer about ${access.verb} ${access.resource} is not a SelfSubjectAccessReview`);

@@ -269,7 +269,10 @@ export class ServiceMirror {
   #onFailure({ key, error, failures, delayMs }: WorkFailure): void {
     // The first conflict is a change that the watch has not shown yet.
     if (isConflict(error) && failures === 1) return;
-    this.#options.logger.warn({ key, attempt: failures, delayMs, err: messageOf(error) }, "a service could not be mirrored; trying again");
+    this.#options.logger.warn(
+      { key, attempt: failures, delayMs: Math.round(delayMs), err: messageOf(error) },
+      "a service could not be mirrored; trying again",
+    );
     if (key === leftoversKey || failures !== tellAfter || isUnavailable(error)) return;
     const view = this.#view(targetOf(key));
     const service = view?.target.direction === "toHome" ? view.stored : view?.chosen;

@@ -67,6 +67,16 @@ describe("mirrors of a process", () => {
     expect(await rig.far.service("a", "web")).toBeDefined();
   });
 
+  test("where no Services are mirrored, a far cluster that does not answer is a warning about former copies only", async () => {
+    await using rig = await startMirrorRig();
+    const world = await openWorld(rig, ["far-1"]);
+    using _ = rig.far.server.faults.inject({}, { kind: "status", status: 401 });
+    await using _handle = world.mirrors.start(world.node("far-1", { services: { namespaces: [] } }));
+    await rig.settle();
+    expect(rig.warnings.join()).toMatch(/copies of Services that are not mirrored any more cannot be looked for.*"delayMs":\d+\}/);
+    expect(rig.warnings.join()).not.toContain("services cannot be mirrored");
+  });
+
   test("an option that was switched off leaves nothing", async () => {
     await using rig = await startMirrorRig();
     const world = await openWorld(rig, ["far-1"]);

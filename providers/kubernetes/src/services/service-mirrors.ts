@@ -104,7 +104,9 @@ export class ServiceMirrors {
       } catch (error) {
         if (signal.aborted) return;
         const delayMs = backoffMs(retry, failures, random);
-        logger.error({ err: messageOf(error), delayMs }, "services cannot be mirrored; trying again");
+        const fields = { err: messageOf(error), delayMs: Math.round(delayMs) };
+        if (node.config.services.namespaces.length > 0) logger.error(fields, "services cannot be mirrored; trying again");
+        else logger.warn(fields, "copies of Services that are not mirrored any more cannot be looked for; trying again");
         if (failures === 1 && (isInvalidInput(error) || isForbidden(error)))
           node.host.recordNodeEvent?.({ type: "Warning", reason: "ServiceNotMirrored", message: messageOf(error) });
         await clock.sleep(delayMs, signal).catch(() => {});
