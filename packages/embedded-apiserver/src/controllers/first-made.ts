@@ -24,12 +24,10 @@ export interface MadeObject {
 }
 
 /**
- * Returns the first object that the controllers make of a workload: the ReplicaSet of a Deployment, the Job of a CronJob that is due at `nowMs`, and
- * the first pod of a ReplicaSet, a StatefulSet, a DaemonSet or a Job. `undefined` for other objects.
+ * Returns the first object that the controllers make of a workload: the ReplicaSet of a Deployment, the Job of a CronJob that is due at `nowMs` (since the epoch), and
+ * the first pod of a ReplicaSet, a StatefulSet, a DaemonSet (for the node `nodeName`) or a Job. `undefined` for other objects.
  *
  * @param workload - as the API server has stored it, with its defaults
- * @param nodeName - node for which a DaemonSet makes the pod
- * @param nowMs - milliseconds since the epoch
  */
 export function firstMade(
   workload: Readonly<ApiObject>,
