@@ -61,8 +61,8 @@ function remedy(setting: string | undefined): string {
 }
 
 /**
- * As {@link policyVerdict}, for a provider that checks a pod again, such as before each start of a container: ephemeral containers come
- * later, and the policy may have changed while no program ran.
+ * As {@link policyVerdict}, for a provider that checks a pod again, such as before each start of a container, because the policy may have changed
+ * while no program ran.
  *
  * @throws UnsupportedError naming all fields that are not allowed and how each can be allowed; its `fieldPath` is the first of them
  * @throws TerminalError with the reason `SysctlForbidden`, where only sysctls are to blame, as a kubelet
