@@ -1,5 +1,6 @@
 import { startApiServer, type ApiServer } from "@virtual-kubelet/embedded-apiserver";
-import { createKubeClient } from "@virtual-kubelet/kube-client";
+import { createKubeClient, resources } from "@virtual-kubelet/kube-client";
+import { eventually, freePort } from "@virtual-kubelet/testing";
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,8 +10,10 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findingsOf, runDoctor } from "../support/doctor.ts";
 import { findKubectl } from "../support/kubectl.ts";
+import { Program } from "../support/program.ts";
 
 const { signal } = new AbortController();
+const soon = { timeoutMs: 150_000 };
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const vk = { apiVersion: "v1", kind: "Namespace", metadata: { name: "vk" } };
@@ -108,4 +111,39 @@ test("doctor says that the rights suffice, that the capacity is not known, and n
       ),
     },
   ]);
+});
+
+test("kubectl logs says once, as Forbidden, which right the virtual node lacks in the far cluster", async () => {
+  await shell(
+    `kubectl --context far -n vk get role virtual-kubelet:far:virtual-kubelet-far-1 -o json | sed 's/"pods.log"/"pods\\/other"/' | kubectl --context far replace -f -`,
+  );
+  const node = "--nodename far-1 --provider kubernetes --provider-config with-connection.yaml --kubelet-address 127.0.0.1";
+  const words = `--kubeconfig home --health-addr off ${node}`.split(" ");
+  await using _program = new Program(words, { cwd: folder, env: { KUBELET_PORT: String(await freePort()) } });
+  const atHome = createKubeClient(home.transport());
+  const requests = { cpu: "100m", memory: "64Mi" };
+  const spec = { nodeName: "far-1", containers: [{ name: "main", image: "nginx", resources: { requests } }] };
+  await atHome.create(resources.pods, { metadata: { namespace: "default", name: "web" }, spec }, { signal });
+  const client = createKubeClient(far.transport());
+  const farName = await eventually(async () => {
+    const [pod] = (await client.list(resources.pods, { namespace: "vk" }, { signal })).items;
+    return pod?.metadata?.name ?? expect.fail("there is no far pod yet");
+  }, soon);
+  const main = { name: "main", image: "nginx", imageID: "x", ready: true, restartCount: 0, state: { running: {} } };
+  const body = { status: { phase: "Running", containerStatuses: [main] } };
+  await client.patch(resources.pods, { namespace: "vk", name: farName }, { type: "merge", body }, { signal, subresource: "status" });
+  await eventually(async () => {
+    const { status } = await atHome.get(resources.pods, { namespace: "default", name: "web" }, { signal });
+    expect(status?.phase).toBe("Running");
+  }, soon);
+
+  const { stderr } = await run(join(folder, "bin/kubectl"), ["--kubeconfig", join(folder, "home"), "logs", "web"]).catch(
+    (error: unknown) => error as { readonly stderr: string },
+  );
+
+  const user = "system:serviceaccount:vk:virtual-kubelet-far-1";
+  const said = `pods "${farName}" is forbidden: User "${user}" cannot get resource "pods/log" in API group "" in the namespace "vk"`;
+  expect(stderr.trim()).toBe(
+    `Error from server (Forbidden): the far cluster does not allow the virtual node to get pods/log in namespace vk: ${said}; virtual-kubelet manifests far prints the rights that it needs ( pods/log web)`,
+  );
 });
