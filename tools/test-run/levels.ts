@@ -423,9 +423,9 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: () => missingControlPlane() ?? missingDocker({ ...process.env, VK_TEST_DOCKER_HOST: undefined }),
-    prepare: controlPlane,
-    run: async (context) => vitest("clusters", context, await controlPlane(), inEngineNamespaces),
+    missing: () => missingControlPlane() ?? missingDocker({ ...process.env, VK_TEST_DOCKER_HOST: undefined }) ?? metricsServer.missing(),
+    prepare: controlPlaneAndMetrics,
+    run: async (context) => vitest("clusters", context, await controlPlaneAndMetrics(), inEngineNamespaces),
   },
   {
     name: "zun",

@@ -14,6 +14,8 @@ declare module "vitest" {
     farControlPlane: string;
     /** The far cluster's Docker engine, such as `unix:///tmp/docker.sock`. */
     dockerHost: string;
+    /** Path of metrics-server. */
+    metricsServer: string;
     /** A non-loopback address of the machine that containers and the control planes can reach. */
     nodeAddress: string;
   }
@@ -31,11 +33,16 @@ const farNode = "far-docker";
  */
 export async function setup(project: TestProject): Promise<void> {
   const nodeAddress = networkInterfaces()["lo"]?.find(({ family, address }) => family === "IPv4" && !address.startsWith("127."))?.address;
-  if (nodeAddress === undefined) throw new Error("these tests need private namespaces: run make test LEVEL=clusters");
+  const metricsServer = process.env["METRICS_SERVER"];
+  if (nodeAddress === undefined || metricsServer === undefined)
+    throw new Error("these tests need private namespaces and metrics-server: run make test LEVEL=clusters");
   const directory = await mkdtemp(join(tmpdir(), "vk-clusters-"));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
   const start = (): ReturnType<typeof startControlPlane> =>
-    startControlPlane({ flags: { "kube-apiserver": { "advertise-address": nodeAddress } }, onBuild: (how) => console.error(how) });
+    startControlPlane({
+      flags: { "kube-apiserver": { "advertise-address": nodeAddress, "enable-aggregator-routing": "true" } },
+      onBuild: (how) => console.error(how),
+    });
   const { api } = resources.use(await PrivateEngine.start());
   resources.use(await importImages(api));
   const far = resources.use(await start());
@@ -56,6 +63,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("homeControlPlane", home.directory);
   project.provide("farControlPlane", far.directory);
   project.provide("dockerHost", api.host);
+  project.provide("metricsServer", metricsServer);
   project.provide("nodeAddress", nodeAddress);
 }
 

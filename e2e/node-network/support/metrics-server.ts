@@ -57,8 +57,8 @@ function manifests(address: string, port: number): object[] {
 }
 
 /**
- * Starts metrics-server as its manifests do, with its own service account and rights, and registers it with the API server. Resolves
- * when the API server reaches it.
+ * Starts metrics-server as its manifests do, with its own service account and rights, and registers it with the API server until it is disposed.
+ * Resolves when the API server reaches it.
  */
 export async function startMetricsServer(controlPlane: ControlPlaneAccess): Promise<AsyncDisposable> {
   await using cleanup = new AsyncDisposableStack();
@@ -96,6 +96,8 @@ export async function startMetricsServer(controlPlane: ControlPlaneAccess): Prom
       { reaper, clock: systemClock },
     ),
   );
+  // An API that is registered and does not answer keeps namespaces from being deleted.
+  cleanup.defer(async () => void (await controlPlane.kubectl(["delete", "apiservice", "v1beta1.metrics.k8s.io"])));
   await eventually(
     async () => {
       expect(process.exit, await logTail(logFile)).toBeUndefined();
