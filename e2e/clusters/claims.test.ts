@@ -2,6 +2,7 @@ import type { DeepReadonly, KubernetesObject, PersistentVolumeClaim } from "@vir
 import { eventually } from "@virtual-kubelet/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Cluster } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 180_000, intervalMs: 300 };
@@ -86,7 +87,7 @@ beforeAll(async () => {
   );
 });
 
-beforeEach(() => node.showLogOnFailure());
+beforeEach(() => diagnoseFailure({ home, far, log: () => node.log }));
 afterAll(() => ends.disposeAsync());
 
 test("a StatefulSet's claims are claims of the far cluster; its data survives its pods, and a restart of the program", async () => {

@@ -1,11 +1,12 @@
 import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
-import { eventually, freePort } from "@virtual-kubelet/testing";
-import { mkdtemp, rm } from "node:fs/promises";
+import { eventually } from "@virtual-kubelet/testing";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { startProgramNode } from "../support/program-node.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Cluster, podTimeout } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
+import { ownTolerations, startFarNode } from "./support/far-node.ts";
 import { VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 180_000, intervalMs: 300 };
@@ -18,20 +19,11 @@ let directory: string;
 const farPrograms = new Map<string, AsyncDisposable>();
 
 /** Starts a far node that runs pods in memory, with the label by which the virtual nodes' configuration selects it. */
-async function startFarNode(farNode: string): Promise<void> {
+async function joinFarNode(farNode: string): Promise<void> {
   const folder = join(directory, farNode);
-  const program = await startProgramNode({
-    controlPlane: far.access,
-    name: farNode,
-    provider: "mock",
-    providerConfig: { cpu: "2", memory: "4Gi", pods: "20", podCIDR: "10.93.0.0/16" },
-    address: inject("nodeAddress"),
-    kubeletPort: await freePort(),
-    directory,
-    home: folder,
-    words: ["--label", "type=machine", "--label", "pool=each"],
-  });
-  farPrograms.set(farNode, program);
+  await mkdir(folder);
+  const providerConfig = { cpu: "2", memory: "4Gi", pods: "20", podCIDR: "10.93.0.0/16" };
+  farPrograms.set(farNode, await startFarNode(far, { name: farNode, providerConfig, directory: folder, labels: ["pool=each"] }));
 }
 
 async function virtualNode(farNode: string): Promise<DeepReadonly<Node>> {
@@ -59,13 +51,17 @@ beforeAll(async () => {
   for (const cluster of [home, far]) ends.use(await cluster.createNamespace());
   ends.defer(async () => {
     for (const program of farPrograms.values()) await program[Symbol.asyncDispose]();
-    await far.say("delete nodes -l pool=each");
   });
-  await startFarNode("each-a");
+  await joinFarNode("each-a");
   node = VirtualNode.prepare(name, {
     home: home.access,
     farKubeconfig: far.access.kubeconfig.path,
-    providerConfig: { namespaces: { mode: "same" }, node: { each: true }, scheduling: { nodeSelector: { pool: "each" } }, usage: "none" },
+    providerConfig: {
+      namespaces: { mode: "same" },
+      node: { each: true },
+      scheduling: { nodeSelector: { pool: "each" }, tolerations: ownTolerations(far) },
+      usage: "none",
+    },
   });
   ends.use(node);
   ends.defer(async () => void (await home.say(`delete nodes -l virtual-kubelet.io/discovered-by=${name}`)));
@@ -73,11 +69,11 @@ beforeAll(async () => {
   await ready("each-a");
 });
 
-beforeEach(() => node.showLogOnFailure());
+beforeEach(() => diagnoseFailure({ home, far, log: () => node.log }));
 afterAll(() => ends.disposeAsync());
 
 test("a far node that joins has a virtual node, and a DaemonSet of home runs on each far node", async () => {
-  await startFarNode("each-b");
+  await joinFarNode("each-b");
   await ready("each-b");
   expect((await virtualNode("each-b")).status?.capacity).toMatchObject({ cpu: "2", pods: "20" });
 
@@ -133,7 +129,7 @@ test("a restart of the program keeps nodes and pods", async () => {
 
 test("a far node that is gone makes its virtual node not ready, and the others go on", async () => {
   await farPrograms.get("each-b")?.[Symbol.asyncDispose]();
-  await far.say("delete node each-b");
+  expect((await far.run("get node each-b")).code).not.toBe(0);
 
   await eventually(async () => {
     const { status } = await virtualNode("each-b");

@@ -1,17 +1,18 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { eventually, freePort } from "@virtual-kubelet/testing";
+import { eventually } from "@virtual-kubelet/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { startProgramNode } from "../support/program-node.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Cluster } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
+import { ownTolerations, startFarNode } from "./support/far-node.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 180_000, intervalMs: 300 };
 const ends = new AsyncDisposableStack();
 const name = "endings";
-/** A far node with one CPU, for this file alone. */
+/** A far node with one CPU. */
 const farNode = "far-endings";
 const home = ends.use(Cluster.home(name));
 const far = ends.use(Cluster.far(name));
@@ -51,26 +52,18 @@ beforeAll(async () => {
   ends.defer(() => rm(directory, { recursive: true, force: true }));
   for (const cluster of [home, far]) ends.use(await cluster.createNamespace());
   const config = { cpu: "1", memory: "4Gi", pods: "50", podCIDR: "10.90.0.0/16" };
-  ends.use(
-    await startProgramNode({
-      controlPlane: far.access,
-      name: farNode,
-      provider: "mock",
-      providerConfig: config,
-      address: inject("nodeAddress"),
-      kubeletPort: await freePort(),
-      directory,
-      home: directory,
-      words: ["--label", "type=machine"],
-    }),
-  );
+  ends.use(await startFarNode(far, { name: farNode, providerConfig: config, directory }));
   node = ends.use(
     await VirtualNode.start(name, {
       home: home.access,
       farKubeconfig: far.access.kubeconfig.path,
       providerConfig: {
         namespaces: { mode: "same" },
-        scheduling: { nodeSelector: { "kubernetes.io/hostname": farNode }, priorityClasses: { important: "far-important" } },
+        scheduling: {
+          nodeSelector: { "kubernetes.io/hostname": farNode },
+          tolerations: ownTolerations(far),
+          priorityClasses: { important: "far-important" },
+        },
         // More than the far node has, so that home places what the far scheduler then refuses.
         node: { capacity: { cpu: "8", memory: "16Gi", pods: "50" } },
       },
@@ -78,6 +71,7 @@ beforeAll(async () => {
   );
 });
 
+beforeEach(() => diagnoseFailure({ home, far, log: () => node.log }));
 afterAll(() => ends.disposeAsync());
 
 test("a pod that is evicted in the far cluster has Failed here, and its ReplicaSet replaces it", async () => {

@@ -5,12 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { Cluster } from "./support/cluster.ts";
+import { diagnose } from "./support/diagnosis.ts";
 
 const root = join(import.meta.dirname, "../..");
 const ends = new AsyncDisposableStack();
 const home = ends.use(Cluster.home("default"));
-const far = ends.use(Cluster.far("default"));
+const far = ends.use(Cluster.far("vk"));
 let folder = "";
+/** Of the program that runs the virtual node. */
+let log = "";
 
 /** A code block of the guide. */
 interface Block {
@@ -34,7 +37,12 @@ const expected: readonly (readonly [words: string, output: RegExp])[] = [
 /** Environment of the guide's user: kubectl with two contexts, and the program on the PATH. */
 function environment(): Readonly<Record<string, string>> {
   // The program's own variables, which say where the test's API servers find it.
-  const own = { VKUBELET_NODE_IP: inject("nodeAddress"), VKUBELET_HEALTH_ADDR: "off", STATE_DIRECTORY: join(folder, "state") };
+  const own = {
+    VKUBELET_NODE_IP: inject("nodeAddress"),
+    VKUBELET_HEALTH_ADDR: "off",
+    VKUBELET_LOG_LEVEL: "debug",
+    STATE_DIRECTORY: join(folder, "state"),
+  };
   return { ...own, HOME: folder, KUBECONFIG: join(folder, "kubeconfig"), PATH: `${folder}/bin:${process.env["PATH"]}` };
 }
 
@@ -52,10 +60,21 @@ async function start(script: string): Promise<void> {
   const reaper = ends.use(startReaper());
   const child = spawn("sh", ["-euc", `exec ${script}`], { cwd: folder, env: environment(), stdio: ["ignore", "ignore", "pipe"] });
   if (child.pid !== undefined) reaper.watch(child.pid);
-  let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text));
   ends.defer(() => void child.kill("SIGKILL"));
   await eventually(async () => expect((await home.run("get node far-1")).code, log).toBe(0), { timeoutMs: 60_000, intervalMs: 300 });
+}
+
+/** Says why a block failed: in short first, because CI shows only that. @throws always */
+async function failed(script: string, output: string): Promise<never> {
+  const { summary, details } = await diagnose({ home, far, log: () => log });
+  console.error(details);
+  const cause = output
+    .trimEnd()
+    .split("\n")
+    .at(-1)
+    ?.replace(/^error: /, "");
+  throw new Error(`${cause}: ${summary}\n${script}\n${output}`);
 }
 
 beforeAll(() => {
@@ -105,7 +124,7 @@ test("the guide leads from nothing to a Deployment in the far cluster, with logs
       continue;
     }
     const { code, output } = await run(text);
-    expect(code, `${text}\n${output}`).toBe(0);
+    if (code !== 0) await failed(text, output);
     printed.push(`${text}\n---\n${output}`);
   }
 
@@ -114,8 +133,6 @@ test("the guide leads from nothing to a Deployment in the far cluster, with logs
     expect(output, words).toMatch(pattern);
   }
   expect((await home.list("get pods")).map(({ metadata }) => metadata?.name)).toEqual([]);
-  expect(
-    (await far.list("get all,configmaps,secrets -n vk -l virtual-kubelet.io/node=far-1")).map(({ metadata }) => metadata?.name),
-  ).toEqual([]);
+  expect((await far.list("get all,configmaps,secrets -l virtual-kubelet.io/node=far-1")).map(({ metadata }) => metadata?.name)).toEqual([]);
   await far.say("delete namespace vk --wait=false");
 });

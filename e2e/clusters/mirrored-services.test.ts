@@ -1,17 +1,21 @@
 import type { EndpointSlice, Pod, Service } from "@virtual-kubelet/kube-client";
 import { eventually, freePort } from "@virtual-kubelet/testing";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { startProgramNode } from "../support/program-node.ts";
 import { Cluster, podTimeout } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
 
 const patience = { timeoutMs: 90_000, intervalMs: 500 };
 const ends = new AsyncDisposableStack();
 const name = "mirrored";
 const home = ends.use(Cluster.home(name));
 const far = ends.use(Cluster.far(name));
+/** Log of the program that runs the virtual node. */
+let logFile = "";
 
 /** A pod that is ready when it serves. */
 function pod(app: string, spec: object): object {
@@ -53,6 +57,7 @@ beforeAll(async () => {
     await cluster.say(`wait serviceaccount/default --for=create ${podTimeout}`);
   }
   const directory = await mkdtemp(join(tmpdir(), "vk-mirrored-"));
+  logFile = join(directory, `${name}.log`);
   ends.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
   ends.defer(async () => void (await home.access.kubectl(["delete", "node", name, "--ignore-not-found", "--wait=false"])));
   ends.use(
@@ -76,6 +81,7 @@ beforeAll(async () => {
   );
 });
 
+beforeEach(() => diagnoseFailure({ home, far, log: () => readFileSync(logFile, "utf8") }));
 afterAll(() => ends.disposeAsync());
 
 // Each test continues from the state of the previous one.

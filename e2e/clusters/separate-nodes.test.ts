@@ -1,7 +1,8 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { eventually, startControlPlane } from "@virtual-kubelet/testing";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { Cluster } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 180_000, intervalMs: 300 };
@@ -68,6 +69,7 @@ beforeAll(async () => {
   for (const cluster of [home, other]) await cluster.say("wait pods --all --for=condition=Ready --timeout=120s");
 });
 
+beforeEach(() => diagnoseFailure({ home, far, log: () => nodes.map(({ log }) => log).join("\n") }));
 afterAll(() => ends.disposeAsync());
 
 test("pods of two nodes and of two home clusters run side by side in one far namespace", async () => {

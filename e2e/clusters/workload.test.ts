@@ -1,9 +1,10 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { eventually } from "@virtual-kubelet/testing";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { forwardedPorts } from "../interop/support/forwarded-ports.ts";
 import { copyThereAndBack, execOnTerminal } from "../interop/support/kubectl-steps.ts";
 import { Cluster, podTimeout } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 180_000, intervalMs: 500 };
@@ -11,6 +12,7 @@ const ends = new AsyncDisposableStack();
 const name = "workload";
 const home = ends.use(Cluster.home(name));
 const far = ends.use(Cluster.far(name));
+let node: VirtualNode;
 
 const template = {
   metadata: { labels: { app: "web" }, annotations: { note: "carried" } },
@@ -78,7 +80,7 @@ async function farPodOf(pod: DeepReadonly<Pod>): Promise<DeepReadonly<Pod>> {
 
 beforeAll(async () => {
   for (const cluster of [home, far]) ends.use(await cluster.createNamespace());
-  ends.use(
+  node = ends.use(
     await VirtualNode.start(name, {
       home: home.access,
       farKubeconfig: far.access.kubeconfig.path,
@@ -98,6 +100,7 @@ beforeAll(async () => {
   );
 });
 
+beforeEach(() => diagnoseFailure({ home, far, log: () => node.log }));
 afterAll(() => ends.disposeAsync());
 
 // Each test continues from the state of the previous one.

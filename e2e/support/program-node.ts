@@ -19,15 +19,17 @@ export interface ProgramNodeOptions {
   readonly directory: string;
   /** Folder for the program's own files. */
   readonly home: string;
+  /** Key of the node's taint, with the effect `NoSchedule`. Default: the node has no taint. */
+  readonly taint?: string | undefined;
   /** Further words of the command line. */
   readonly words?: readonly string[] | undefined;
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Starts the program as a node without a taint; returns when the node is Ready. Disposing stops it. */
+/** Starts the program as a node; returns when the node is Ready. Disposing stops it. */
 export async function startProgramNode(options: ProgramNodeOptions): Promise<AsyncDisposable & { readonly pid: number }> {
-  const { controlPlane, name, provider, providerConfig, address, kubeletPort, directory, home, words = [], env = {} } = options;
+  const { controlPlane, name, provider, providerConfig, address, kubeletPort, directory, home, taint, words = [], env = {} } = options;
   await using cleanup = new AsyncDisposableStack();
   const configFile = join(directory, `${name}.json`);
   writeFileSync(configFile, JSON.stringify(providerConfig));
@@ -45,7 +47,8 @@ export async function startProgramNode(options: ProgramNodeOptions): Promise<Asy
           ...["--provider", provider, "--provider-config", configFile],
           ...["--kubeconfig", controlPlane.kubeconfig.path, "--nodename", name],
           ...["--node-ip", address, "--kubelet-port", String(kubeletPort)],
-          ...["--disable-taint", "--health-addr", "127.0.0.1:0", ...words],
+          ...(taint === undefined ? ["--disable-taint"] : ["--taint-key", taint]),
+          ...["--health-addr", "127.0.0.1:0", ...words],
         ],
         environment: { HOME: home, STATE_DIRECTORY: join(home, "state"), PATH: process.env["PATH"] ?? "", ...env },
         logFile: join(directory, `${name}.log`),

@@ -1,4 +1,4 @@
-import { freePort, startControlPlane } from "@virtual-kubelet/testing";
+import { freePort, startControlPlane, type ControlPlaneAccess } from "@virtual-kubelet/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,8 @@ declare module "vitest" {
     metricsServer: string;
     /** A non-loopback address of the machine that containers and the control planes can reach. */
     nodeAddress: string;
+    /** Path of the log of the far cluster's node that runs containers. */
+    farNodeLog: string;
   }
 }
 
@@ -60,11 +62,35 @@ export async function setup(project: TestProject): Promise<void> {
       more: { volumeDrivers: ["local"], localPath: { root: join(directory, "local-path") } },
     }),
   );
+  await keepNodesApart(far);
   project.provide("homeControlPlane", home.directory);
   project.provide("farControlPlane", far.directory);
   project.provide("dockerHost", api.host);
   project.provide("metricsServer", metricsServer);
   project.provide("nodeAddress", nodeAddress);
+  project.provide("farNodeLog", join(directory, `${farNode}.log`));
+}
+
+/** From now on a node that joins the far cluster has a taint, because pods of all files would run on it otherwise. */
+async function keepNodesApart(far: ControlPlaneAccess): Promise<void> {
+  const metadata = { name: "nodes-of-one-test-file" };
+  const kind = "ValidatingAdmissionPolicy";
+  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["nodes"], operations: ["CREATE"] };
+  // The API server itself gives each new node one of these keys.
+  const own = "t.effect == 'NoSchedule' && !t.key.startsWith('node.kubernetes.io/')";
+  const validation = {
+    expression: `has(object.spec.taints) && object.spec.taints.exists(t, ${own})`,
+    message: "all test files share the far cluster: start the node with startFarNode",
+  };
+  const objects = [
+    { kind, spec: { matchConstraints: { resourceRules: [rule] }, validations: [validation] } },
+    { kind: `${kind}Binding`, spec: { policyName: metadata.name, validationActions: ["Deny"] } },
+  ];
+  for (const object of objects) {
+    const stdin = JSON.stringify({ apiVersion: "admissionregistration.k8s.io/v1", metadata, ...object });
+    const { code, stderr } = await far.kubectl(["create", "-f", "-"], { stdin });
+    if (code !== 0) throw new Error(stderr);
+  }
 }
 
 /** Stops everything. */

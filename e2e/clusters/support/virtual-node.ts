@@ -93,13 +93,18 @@ export class VirtualNode implements AsyncDisposable {
 
   /** Shows the end of the program's log if the current test fails. */
   showLogOnFailure(): void {
-    onTestFailed(() => console.error(this.program?.stderr.trimEnd().split("\n").slice(-80).join("\n")));
+    onTestFailed(() => console.error(this.log.trimEnd().split("\n").slice(-80).join("\n")));
+  }
+
+  /** Log of the running or most recent program. */
+  get log(): string {
+    return this.program?.stderr ?? "";
   }
 
   async untilReady(): Promise<void> {
     for (const condition of ["--for=create", "--for=condition=Ready"]) {
       const { code, stderr } = await this.#home.kubectl(["wait", `node/${this.name}`, condition, podTimeout], { timeoutMs: 300_000 });
-      if (code !== 0) throw new Error(`node ${this.name}: ${stderr}${this.program?.stderr ?? ""}`);
+      if (code !== 0) throw new Error(`node ${this.name}: ${stderr}${this.log}`);
     }
   }
 
