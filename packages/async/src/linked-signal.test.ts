@@ -32,3 +32,24 @@ test("it lets go of its sources", () => {
   expect(getEventListeners(source.signal, "abort")).toHaveLength(0);
   expect(linked.signal.aborted).toBe(false);
 });
+
+test("many that have the same source all abort with it, except those that have let go; the source has one listener", () => {
+  const source = new AbortController();
+  const linked = Array.from({ length: 1_000 }, () => new LinkedSignal(source.signal));
+  for (const each of linked.slice(500)) each[Symbol.dispose]();
+  expect(getEventListeners(source.signal, "abort")).toHaveLength(1);
+
+  source.abort("over");
+
+  expect(linked.filter(({ signal }) => signal.reason === "over")).toEqual(linked.slice(0, 500));
+});
+
+test("a source that was let go of can be linked again", () => {
+  const source = new AbortController();
+  new LinkedSignal(source.signal)[Symbol.dispose]();
+  using again = new LinkedSignal(source.signal);
+
+  source.abort("over");
+
+  expect(again.signal.reason).toBe("over");
+});

@@ -1,15 +1,25 @@
+/**
+ * Linked signals by source. A source has one listener for all of them, because Node.js compares each listener that is added with all others,
+ * which takes long if there are thousands.
+ */
+const linksOf = new WeakMap<AbortSignal, Set<LinkedSignal>>();
+
+function onSourceAbort(this: AbortSignal): void {
+  for (const link of linksOf.get(this) ?? []) link.abort(this.reason);
+}
+
 /** A signal that aborts when one of several does, and lets go of them when it is disposed. */
 export class LinkedSignal implements Disposable {
   readonly #controller = new AbortController();
   readonly #sources: readonly AbortSignal[];
-  readonly #onAbort: (this: AbortSignal, event: Event) => void;
 
   constructor(...sources: readonly AbortSignal[]) {
     this.#sources = sources;
-    this.#onAbort = (event) => this.abort((event.target as AbortSignal).reason);
     for (const source of sources) {
       if (source.aborted) this.abort(source.reason);
-      source.addEventListener("abort", this.#onAbort, { once: true });
+      const links = linksOf.get(source) ?? new Set();
+      linksOf.set(source, links.add(this));
+      if (links.size === 1) source.addEventListener("abort", onSourceAbort, { once: true });
     }
   }
 
@@ -25,6 +35,9 @@ export class LinkedSignal implements Disposable {
 
   /** Listens to the sources no longer; the signal stays as it is. */
   [Symbol.dispose](): void {
-    for (const source of this.#sources) source.removeEventListener("abort", this.#onAbort);
+    for (const source of this.#sources) {
+      const links = linksOf.get(source);
+      if (links?.delete(this) && links.size === 0) source.removeEventListener("abort", onSourceAbort);
+    }
   }
 }
