@@ -32,6 +32,11 @@ export class SharedParts {
   }
 }
 
+/** Replaces parts of a freshly made JSON value, in place, by equal parts of one or two others, which then take memory only once. */
+export function shareParts(value: object, first: unknown, second?: unknown): void {
+  new PartSharing(undefined).value(value, first, second);
+}
+
 function controllerOf(metadata: DeepReadonly<KubernetesObject>["metadata"]): string {
   return metadata?.ownerReferences?.find(({ controller }) => controller)?.uid ?? "";
 }
@@ -59,7 +64,8 @@ class PartSharing {
   #list(list: unknown[], first: readonly unknown[] | undefined, second: readonly unknown[] | undefined, depth: number): unknown {
     let isFirst = first?.length === list.length;
     for (let index = 0; index < list.length; index++) {
-      const [item, other] = [list[index], first?.[index]];
+      const item = list[index];
+      const other = first?.[index];
       if (item === other) continue;
       const shared = this.value(item, other, second?.[index], depth);
       if (shared !== item) list[index] = shared;
@@ -79,7 +85,8 @@ class PartSharing {
     for (const key in object) {
       // Read from an object without that key, it is the prototype.
       if (key === "__proto__") return object;
-      const [part, other] = [object[key], first?.[key]];
+      const part = object[key];
+      const other = first?.[key];
       if (part === other) continue;
       const shared = this.value(part, other, second?.[key], depth);
       if (shared !== part) object[key] = shared;

@@ -190,6 +190,18 @@ test("NodeUsage counts a changed pod anew, and forgets what is removed", () => {
   expect([usage.podsBeside("another"), usage.usedBeside("another", "cpu")]).toEqual([0, 0n]);
 });
 
+test("NodeUsage counts pods that request the same each for itself", () => {
+  const usage = new NodeUsage();
+  const pods = ["u1", "u2", "u3"].map((uid) => ({ ...newPod({ containers: [asking({ cpu: "1" })] }), metadata: { uid } }));
+  for (const each of pods) usage.add(each);
+  const raised = { metadata: { uid: "u2" }, spec: { containers: [asking({ cpu: "3" })] } };
+
+  usage.raise(raised);
+  usage.remove("u1");
+
+  expect([usage.usedBeside("another", "cpu"), usage.usedBeside("u2", "cpu"), usage.podsBeside("u3")]).toEqual([4000n, 1000n, 1]);
+});
+
 describe("what a node says of itself", () => {
   test("is its capacity where it says nothing of what can be allocated, and nothing where it says neither", () => {
     const pod = newPod({ containers: [asking({ cpu: "1" })] });

@@ -9,6 +9,8 @@ import { isTerminalPhase } from "../status/pod-phase.ts";
 export class NodeUsage {
   readonly #requests = new Map<string, ResourceAmounts>();
   readonly #totals = new Map<string, bigint>();
+  /** The amounts of the last pod: most pods request the same as another one. */
+  #last: ResourceAmounts = new Map();
 
   /**
    * Adds a pod, or updates it. A pod that has Succeeded or Failed uses nothing, and is removed.
@@ -21,7 +23,9 @@ export class NodeUsage {
     const before = this.#requests.get(uid);
     this.remove(uid);
     if (isTerminalPhase(pod.status?.phase)) return before !== undefined;
-    const requests = tryPodRequests(pod);
+    const own = tryPodRequests(pod);
+    const requests = isSame(own, this.#last) ? this.#last : own;
+    this.#last = requests;
     this.#requests.set(uid, requests);
     this.#change(requests, 1n);
     return [...(before ?? [])].some(([name, amount]) => amount > (requests.get(name) ?? 0n));
@@ -63,6 +67,10 @@ export class NodeUsage {
   #change(requests: ResourceAmounts, sign: bigint): void {
     for (const [name, amount] of requests) this.#totals.set(name, (this.#totals.get(name) ?? 0n) + sign * amount);
   }
+}
+
+function isSame(a: ResourceAmounts, b: ResourceAmounts): boolean {
+  return a.size === b.size && [...a].every(([name, amount]) => b.get(name) === amount);
 }
 
 function max(a: bigint, b: bigint): bigint {

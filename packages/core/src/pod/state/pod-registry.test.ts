@@ -85,6 +85,24 @@ test("a pod's status is looked at when it may be another, and not at each step o
   expect(shown.splice(0)).toEqual(["u1"]);
 });
 
+test("a report has the parts in common that are equal in the pod's last report, in its stored status and in another pod's report", () => {
+  const second: Pod = { ...pod, metadata: { ...pod.metadata, name: "db", uid: "u2" }, status: running(["main"]) as Pod["status"] };
+  pods.set("u2", second);
+  change({ type: "added", uid: "u2", object: second });
+  states.onReport({ ref, status: running(["main"], "10.0.0.1") });
+  const first = record().reported;
+
+  states.onReport({ ref, status: running(["main"], "10.0.0.2") });
+  states.onReport({ ref: podRef(second), status: { ...running(["main"]), conditions: [{ type: "Ready", status: "True" }] } });
+  const other = states.get("u2")?.reported;
+
+  expect(record().reported).toEqual(running(["main"], "10.0.0.2"));
+  expect(record().reported?.containerStatuses).toBe(first?.containerStatuses);
+  expect(other?.containerStatuses).toBe(second.status?.containerStatuses);
+  states.onReport({ ref, status: { ...running(["main"]), conditions: [{ type: "Ready", status: "True" }] } });
+  expect(record().reported?.conditions).toBe(other?.conditions);
+});
+
 test("a deleted pod that has only to be finished is left to who writes its status", () => {
   const deleted: Pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 } };
   pods.set("u1", deleted);

@@ -1,6 +1,14 @@
 import type { Clock } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { DeepReadonly, Logger, Metrics, Pod, Store, StoreChange } from "@virtual-kubelet/kube-client";
+import {
+  shareParts,
+  type DeepReadonly,
+  type Logger,
+  type Metrics,
+  type Pod,
+  type Store,
+  type StoreChange,
+} from "@virtual-kubelet/kube-client";
 import { podRef, type PodRef } from "../../provider/pod-ref.ts";
 import { checkFits, checkReport } from "../../provider-calls/provider-output.ts";
 import type { Owner, ProviderPod, ProviderPodList, ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
@@ -50,6 +58,8 @@ export class PodRegistry {
   /** Pods whose resize waits for room on the node. */
   readonly #deferred = new Set<string>();
   readonly #leftOut: LeftOutValues;
+  /** The last report, of any pod, with which the next one is likely to have parts in common. */
+  #lastReported: ProviderPodStatus | undefined;
   #inventoryLoaded = false;
 
   constructor(options: PodRegistryOptions) {
@@ -217,9 +227,12 @@ export class PodRegistry {
     if (state && state.touchedMs <= startedMs) this.dispatch(uid, { kind: "notFound", pod: this.#options.store.get(uid) });
   }
 
+  /** @param status - the core's own copy, which nobody else has yet */
   #onHeld({ uid }: PodRef, status: ProviderPodStatus, asked: boolean): void {
     const pod = this.#options.store.get(uid);
     const before = this.#states.get(uid)?.reported;
+    shareParts(status, before ?? pod?.status, this.#lastReported);
+    this.#lastReported = status;
     const after = this.dispatch(uid, { kind: "held", status, asked, pod })?.reported;
     if (pod && after && after !== before) this.#leftOut.log(pod, after);
   }

@@ -65,6 +65,21 @@ const called = (kind: ProviderCall["kind"], graceMs = 30_000): PodEvent => ({
 const returned: PodEvent = { kind: "returned", pod: podOf() };
 const running = (): Story => new Story().on(bound(podOf(), true), called("start"), returned, held(report(runs)));
 
+test("of a pod that the provider runs, only the newest version is held, unless the provider has to be told of it", () => {
+  const started = running();
+  const newer = podOf({ metadata: { resourceVersion: "2" }, status: { podIP: "10.0.0.1" } });
+  started.on(bound(newer));
+  expect(started.state.backend).toMatchObject({ kind: "present" });
+  expect(started.state.backend.kind === "present" && started.state.backend.applied).toBe(newer);
+
+  const relabeled = podOf({ metadata: { labels: { app: "web" } } });
+  const [changed, moreGenerations] = [running().on(bound(relabeled)), running().on(bound(podOf({ metadata: { generation: 2 } })))];
+
+  expect(changed.action).toBe("update");
+  for (const { state } of [changed, moreGenerations])
+    expect(state.backend.kind === "present" && state.backend.applied.metadata).toEqual(podOf().metadata);
+});
+
 describe("a pod that ends when it is gone", () => {
   const releasing = report(exited, { endsWhenGone: true });
   const ending = (status = releasing): Story => running().on(bound(deleted), called("delete"), returned, held(status, deleted));

@@ -2,6 +2,7 @@ import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import type { ProviderPodStatus } from "../../provider/pod-lifecycle.ts";
 import { isTerminalPhase } from "../status/pod-phase.ts";
 import { deletionDeadline, lookAfterMs, overdueMs } from "./end-deadline.ts";
+import { needsUpdate } from "./pod-changes.ts";
 import type { EventTime, PodEvent } from "./pod-event.ts";
 import { asItRuns, isResized, showsPendingResize } from "../resize/resize.ts";
 import {
@@ -115,11 +116,19 @@ function onBound(state: PodState, { pod, isNew, neverStarted }: Extract<PodEvent
     ...state,
     api: "bound",
     // A new pod that was never started cannot be at the back end.
-    backend: isNew && neverStarted ? { kind: "absent" } : state.backend,
+    backend: isNew && neverStarted ? { kind: "absent" } : withNewest(state, pod),
     resize: isTakenBack(state, pod) ? undefined : state.resize,
     deletion: deletionOf(state, pod, !isNew, time),
     teardown: state.teardown ?? (isTerminalPhase(pod.status?.phase) ? teardownOf(pod, time.nowMs) : undefined),
   };
+}
+
+/** The back end's state with the newest version of the pod, if the provider runs just that: the earlier one then takes no memory. */
+function withNewest({ backend, resize }: PodState, pod: DeepReadonly<Pod>): Backend {
+  if (backend.kind !== "present" || resize || !backend.applied.spec) return backend;
+  const { applied } = backend;
+  const isSame = applied.metadata?.generation === pod.metadata?.generation && !needsUpdate(applied, pod);
+  return isSame && applied !== pod ? { ...backend, applied: pod } : backend;
 }
 
 /** A pod that is told to end for another reason does not get more time because it is deleted, too. */
