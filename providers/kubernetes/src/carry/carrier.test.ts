@@ -483,6 +483,24 @@ describe("a copy that no far pod uses", () => {
   });
 });
 
+test("a far pod that uses no object costs no look at its home pod", async () => {
+  await using node = rig.open();
+  const plain = homePod();
+  rig.home.addPod(plain);
+  const looked: string[] = [];
+  const { findPod } = rig.home;
+  rig.home.findPod = (ref) => {
+    looked.push(ref.name);
+    return findPod.call(rig.home, ref);
+  };
+
+  await node.createFar(plain);
+  await node.createFar(appPod("app"));
+  await rig.pass(1_000);
+
+  expect(new Set(looked)).toEqual(new Set(["app"]));
+});
+
 describe("after a restart of the program", () => {
   test("copies that are up to date are recognized without a request", async () => {
     putAll();

@@ -182,8 +182,11 @@ export class Carrier implements AsyncDisposable {
 
   /** Keeps the copies of a far pod that was found, such as after a restart of the program. Returns at once; may be called again. */
   adopt(ref: PodRef, farPod: DeepReadonly<Pod>): void {
-    this.#users.add(ref.uid, usedObjects(farPod));
+    const keys = usedObjects(farPod);
     const known = this.#pods.get(ref.uid);
+    // Most pods use nothing.
+    if (!known && keys.size === 0) return;
+    this.#users.add(ref.uid, keys);
     if (known?.carried) return;
     if (!known) this.#pods.set(ref.uid, { ref, farNamespace: farPod.metadata?.namespace ?? "", carried: undefined });
     this.#queue.add(`${podPrefix}${ref.uid}`);

@@ -6,7 +6,8 @@ type Listener = (change: StoreChange<Pod>) => void;
 
 /** Far pods by the UID of their home pods, and the listeners of their nodes. */
 export class PodIndex implements Disposable {
-  readonly #byHomeUid = new Map<string, Map<string, DeepReadonly<Pod>>>();
+  /** A list, because it takes less memory than a map, and more than one pod is rare. */
+  readonly #byHomeUid = new Map<string, readonly DeepReadonly<Pod>[]>();
   /** Far pods by UID, by the label of the node. */
   readonly #byNode = new Map<string, Map<string, DeepReadonly<Pod>>>();
   /** By the label of the node. */
@@ -19,8 +20,7 @@ export class PodIndex implements Disposable {
 
   /** The owner's far pod of a home pod. */
   podOf(owner: FarOwner, homeUid: string): DeepReadonly<Pod> | undefined {
-    for (const pod of this.#byHomeUid.get(homeUid)?.values() ?? []) if (ownPodRef(pod.metadata, owner)) return pod;
-    return undefined;
+    return this.#byHomeUid.get(homeUid)?.find(({ metadata }) => ownPodRef(metadata, owner));
   }
 
   /** All far pods with the label of the owner's node. */
@@ -53,28 +53,23 @@ export class PodIndex implements Disposable {
   }
 
   #add(uid: string, pod: DeepReadonly<Pod>): void {
-    addTo(this.#byNode, nodeOf(pod), uid, pod);
+    const node = nodeOf(pod);
+    const pods = this.#byNode.get(node) ?? new Map<string, DeepReadonly<Pod>>();
+    this.#byNode.set(node, pods.set(uid, pod));
     const homeUid = homePodOf(pod.metadata)?.uid;
-    if (homeUid !== undefined) addTo(this.#byHomeUid, homeUid, uid, pod);
+    if (homeUid === undefined) return;
+    const others = this.#byHomeUid.get(homeUid);
+    this.#byHomeUid.set(homeUid, others ? [...others, pod] : [pod]);
   }
 
   #remove(uid: string, pod: DeepReadonly<Pod>): void {
-    removeFrom(this.#byNode, nodeOf(pod), uid);
-    removeFrom(this.#byHomeUid, homePodOf(pod.metadata)?.uid ?? "", uid);
+    const pods = this.#byNode.get(nodeOf(pod));
+    if (pods?.delete(uid) && pods.size === 0) this.#byNode.delete(nodeOf(pod));
+    const homeUid = homePodOf(pod.metadata)?.uid ?? "";
+    const others = this.#byHomeUid.get(homeUid)?.filter(({ metadata }) => metadata?.uid !== uid) ?? [];
+    if (others.length > 0) this.#byHomeUid.set(homeUid, others);
+    else this.#byHomeUid.delete(homeUid);
   }
-}
-
-type Pods = Map<string, Map<string, DeepReadonly<Pod>>>;
-
-function addTo(pods: Pods, key: string, uid: string, pod: DeepReadonly<Pod>): void {
-  const inner = pods.get(key);
-  if (inner) inner.set(uid, pod);
-  else pods.set(key, new Map([[uid, pod]]));
-}
-
-function removeFrom(pods: Pods, key: string, uid: string): void {
-  const inner = pods.get(key);
-  if (inner?.delete(uid) && inner.size === 0) pods.delete(key);
 }
 
 function nodeOf(pod: DeepReadonly<Pod>): string {
