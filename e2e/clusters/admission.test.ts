@@ -1,11 +1,12 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
-import { eventually, freePort } from "@virtual-kubelet/testing";
+import { eventually } from "@virtual-kubelet/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { startProgramNode } from "../support/program-node.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Cluster } from "./support/cluster.ts";
+import { diagnoseFailure } from "./support/diagnosis.ts";
+import { ownTolerations, startFarNode } from "./support/far-node.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 120_000, intervalMs: 300 };
@@ -61,19 +62,8 @@ beforeAll(async () => {
     await far.say(`delete mutatingadmissionpolicybinding ${name}`);
     await far.say(`delete mutatingadmissionpolicy ${name}`);
   });
-  ends.use(
-    await startProgramNode({
-      controlPlane: far.access,
-      name: "far-admission",
-      provider: "mock",
-      providerConfig: { cpu: "8", memory: "8Gi", pods: "20", podCIDR: "10.94.0.0/16" },
-      address: inject("nodeAddress"),
-      kubeletPort: await freePort(),
-      directory,
-      home: directory,
-      words: ["--label", "type=machine"],
-    }),
-  );
+  const capacity = { cpu: "8", memory: "8Gi", pods: "20", podCIDR: "10.94.0.0/16" };
+  ends.use(await startFarNode(far, { name: "far-admission", providerConfig: capacity, directory }));
   // A new policy is not in force at once.
   await eventually(async () => {
     const probe = { apiVersion: "v1", kind: "Pod", metadata: { name: "probe" }, spec: podOf("probe").spec };
@@ -84,12 +74,15 @@ beforeAll(async () => {
     await VirtualNode.start(name, {
       home: home.access,
       farKubeconfig: far.access.kubeconfig.path,
-      providerConfig: { namespaces: { mode: "same" }, scheduling: { nodeSelector: { "kubernetes.io/hostname": "far-admission" } } },
+      providerConfig: {
+        namespaces: { mode: "same" },
+        scheduling: { nodeSelector: { "kubernetes.io/hostname": "far-admission" }, tolerations: ownTolerations(far) },
+      },
     }),
   );
 });
 
-beforeEach(() => node.showLogOnFailure());
+beforeEach(() => diagnoseFailure({ home, far, log: () => node.log }));
 afterAll(() => ends.disposeAsync());
 
 function podOf(pod: string): { readonly spec: object } {
