@@ -1,12 +1,12 @@
 import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
-import { eventually, freePort, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
+import { eventually, startControlPlane, type ControlPlane } from "@virtual-kubelet/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { startProgramNode } from "../support/program-node.ts";
 import { Cluster } from "./support/cluster.ts";
+import { ownTolerations, startFarNode } from "./support/far-node.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 const patience = { timeoutMs: 240_000, intervalMs: 500 };
@@ -26,24 +26,13 @@ beforeAll(async () => {
   );
   far = ends.use(new Cluster(farPlane, name));
   for (const cluster of [home, far]) ends.use(await cluster.createNamespace());
-  ends.use(
-    await startProgramNode({
-      controlPlane: farPlane,
-      name: "far-hanging",
-      provider: "mock",
-      providerConfig: { cpu: "100", memory: "100Gi", pods: "200", podCIDR: "10.92.0.0/16" },
-      address: inject("nodeAddress"),
-      kubeletPort: await freePort(),
-      directory,
-      home: directory,
-      words: ["--label", "type=machine"],
-    }),
-  );
+  const providerConfig = { cpu: "100", memory: "100Gi", pods: "200", podCIDR: "10.92.0.0/16" };
+  ends.use(await startFarNode(far, { name: "far-hanging", providerConfig, directory }));
   node = ends.use(
     await VirtualNode.start(name, {
       home: home.access,
       farKubeconfig: farPlane.kubeconfig.path,
-      providerConfig: { namespaces: { mode: "same" } },
+      providerConfig: { namespaces: { mode: "same" }, scheduling: { tolerations: ownTolerations(far) } },
       node: { onProviderDown: "condition", pingTolerance: "2s" },
     }),
   );

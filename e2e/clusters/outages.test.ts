@@ -1,11 +1,11 @@
 import type { DeepReadonly, Node, Pod } from "@virtual-kubelet/kube-client";
-import { eventually, freePort, startControlPlane, startFaultProxy, type ControlPlane, type FaultProxy } from "@virtual-kubelet/testing";
+import { eventually, startControlPlane, startFaultProxy, type ControlPlane, type FaultProxy } from "@virtual-kubelet/testing";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { startProgramNode } from "../support/program-node.ts";
 import { Cluster } from "./support/cluster.ts";
+import { ownTolerations, startFarNode } from "./support/far-node.ts";
 import { onNode, VirtualNode } from "./support/virtual-node.ts";
 
 /** Pods under load. */
@@ -34,25 +34,14 @@ beforeAll(async () => {
   home = ends.use(new Cluster(homePlane, name));
   far = ends.use(new Cluster(farPlane, name));
   for (const cluster of [home, far]) await cluster.createNamespace();
-  ends.use(
-    await startProgramNode({
-      controlPlane: farPlane,
-      name: "far-outages",
-      provider: "mock",
-      providerConfig: { cpu: "1000", memory: "1Ti", pods: "2000", podCIDR: "10.91.0.0/16" },
-      address: inject("nodeAddress"),
-      kubeletPort: await freePort(),
-      directory,
-      home: directory,
-      words: ["--label", "type=machine"],
-    }),
-  );
+  const providerConfig = { cpu: "1000", memory: "1Ti", pods: "2000", podCIDR: "10.91.0.0/16" };
+  ends.use(await startFarNode(far, { name: "far-outages", providerConfig, directory }));
   path = ends.use(await startFaultProxy({ target: farPlane.target }));
   node = ends.use(
     await VirtualNode.start(name, {
       home: homePlane,
       farKubeconfig: path.kubeconfig.path,
-      providerConfig: { namespaces: { mode: "same" } },
+      providerConfig: { namespaces: { mode: "same" }, scheduling: { tolerations: ownTolerations(far) } },
       node: { onProviderDown: "condition", pingTolerance: "2s" },
     }),
   );

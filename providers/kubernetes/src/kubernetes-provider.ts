@@ -46,7 +46,7 @@ import { usageProblem } from "./usage/usage-source.ts";
 const pingToleranceMs = 40_000;
 
 /** What the virtual nodes of a process share, besides their connections. */
-export interface SharedParts {
+export interface SharedByNodes {
   readonly selections: SharedSelections;
   readonly mirrors: ServiceMirrors;
   readonly figures: SharedFigures;
@@ -73,7 +73,7 @@ export class KubernetesProvider implements Provider, AsyncDisposable {
    * @param share - of the connection, which is let go at the end
    * @param shared - what all nodes of the process share
    */
-  constructor(node: FarNode, share: AsyncDisposable, shared: SharedParts) {
+  constructor(node: FarNode, share: AsyncDisposable, shared: SharedByNodes) {
     this.#node = node;
     this.#share = share;
     this.#carrier = new Carrier(node);

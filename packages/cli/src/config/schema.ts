@@ -1,12 +1,13 @@
 import { ignorableFields, ignoreProblem, providerTaintKey, tryDurationMs } from "@virtual-kubelet/core";
 import { knownCipherSuites } from "@virtual-kubelet/kubelet-api";
+import { isLabelValue, isQualifiedName } from "@virtual-kubelet/kubernetes";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { helpOf } from "../command-line/flags.ts";
 import { isDebugAddress, isHealthAddress, isNodeAddress } from "./addresses.ts";
 import { didYouMean } from "../command-line/nearest.ts";
 import { defaults } from "./defaults.ts";
-import { isLabelKey, isLabelValue, labelKeyError, labelValueError, subdomain } from "./label-rules.ts";
+import { labelKeyError, labelValueError, subdomain } from "./label-rules.ts";
 import type { NodeSettings, Settings } from "./settings.ts";
 
 export const configApiVersion = "virtual-kubelet.io/v1alpha1";
@@ -96,7 +97,8 @@ const nodeSchema = z
     labels: textMap()
       .superRefine((labels, { addIssue }) => {
         for (const [key, value] of Object.entries(labels)) {
-          if (!isLabelKey(key)) addIssue({ code: "custom", path: [key], message: `${labelKeyError}; the key is ${JSON.stringify(key)}` });
+          if (!isQualifiedName(key))
+            addIssue({ code: "custom", path: [key], message: `${labelKeyError}; the key is ${JSON.stringify(key)}` });
           else if (!isLabelValue(value)) addIssue({ code: "custom", path: [key], message: labelValueError });
         }
       })
@@ -110,7 +112,7 @@ const nodeSchema = z
     taint: z
       .strictObject({
         disable: z.boolean().default(false).describe(helpOf("nodes[].taint.disable")),
-        key: text().refine(isLabelKey, { error: labelKeyError }).default(providerTaintKey).describe(helpOf("nodes[].taint.key")),
+        key: text().refine(isQualifiedName, { error: labelKeyError }).default(providerTaintKey).describe(helpOf("nodes[].taint.key")),
         value: z
           .string()
           .refine(isLabelValue, { error: labelValueError })
@@ -124,7 +126,7 @@ const nodeSchema = z
     taints: z
       .array(
         z.strictObject({
-          key: text().refine(isLabelKey, { error: labelKeyError }).describe("key of the taint"),
+          key: text().refine(isQualifiedName, { error: labelKeyError }).describe("key of the taint"),
           value: z.string().refine(isLabelValue, { error: labelValueError }).optional().describe("value of the taint; default: none"),
           effect: z.enum(effects).describe("effect of the taint"),
         }),

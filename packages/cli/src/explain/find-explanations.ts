@@ -2,8 +2,8 @@ import { nearest } from "../command-line/nearest.ts";
 import type { Explanation } from "./explanation.ts";
 
 /**
- * Finds what a word, code or path may mean. Case does not matter. A condition is found with or without its prefix. A field is found by its path with or without indexes, by the end of its
- * path, such as `livenessProbe`, and by a field inside it.
+ * Finds what a word, code or path may mean. Case does not matter. A condition is found with or without its prefix. A field is found by its path
+ * with or without indexes, by the end of its path, such as `livenessProbe`, and by a field inside it.
  *
  * @returns several if a word has several meanings; none if nothing is known of it
  */

@@ -1,5 +1,6 @@
 import { ownValue } from "@virtual-kubelet/kubernetes";
 import { toEpochMs } from "./api-time.ts";
+import { isJsonObject } from "./json-object.ts";
 
 /**
  * Whether two values are equal for the API server: absent, `null`, an empty list and an empty map are equal, and so
@@ -21,10 +22,6 @@ export function isSameJson(a: unknown, b: unknown): boolean {
 export function isEmptyJson(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return typeof value === "object" && Object.values(value).every(isEmptyJson);
-}
-
-function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTime(text: string): boolean {

@@ -1,5 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
 import { registryKey } from "./registry-key.ts";
+import { isJsonObject } from "../api-server/json-object.ts";
 
 /** Name and password, or a token, for a registry. It is a secret. */
 export type RegistryCredentials =
@@ -31,7 +32,7 @@ export interface DockerConfig {
  */
 export function parseDockerConfig(text: string): DockerConfig {
   const { auths, credHelpers, credsStore } = parseObject(text);
-  const helpers = Object.entries(isObject(credHelpers) ? credHelpers : {}).flatMap(([location, name]) =>
+  const helpers = Object.entries(isJsonObject(credHelpers) ? credHelpers : {}).flatMap(([location, name]) =>
     typeof name === "string" ? [[registryKey(location), name] as const] : [],
   );
   return { entries: readEntries(auths), helpers: new Map(helpers), store: typeof credsStore === "string" ? credsStore : undefined };
@@ -49,13 +50,13 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   } catch {
     // JSON.parse quotes what it could not read: that may be a password.
   }
-  if (!isObject(parsed)) throw new InvalidInputError("read registry credentials: expected a JSON object");
+  if (!isJsonObject(parsed)) throw new InvalidInputError("read registry credentials: expected a JSON object");
   return parsed;
 }
 
 function readEntries(auths: unknown): readonly RegistryEntry[] {
-  return Object.entries(isObject(auths) ? auths : {}).flatMap(([location, entry]) => {
-    const credentials = isObject(entry) ? readCredentials(entry) : undefined;
+  return Object.entries(isJsonObject(auths) ? auths : {}).flatMap(([location, entry]) => {
+    const credentials = isJsonObject(entry) ? readCredentials(entry) : undefined;
     return credentials ? [{ key: registryKey(location), credentials }] : [];
   });
 }
@@ -71,8 +72,4 @@ function readCredentials(entry: Readonly<Record<string, unknown>>): RegistryCred
 /** `auth` is user and password, joined by a colon, in base64 with or without padding. */
 function decodeAuth(auth: string): RegExpExecArray | null {
   return /^([^:]*):(.*)$/s.exec(Buffer.from(auth.trim(), "base64").toString("utf8"));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
 import { describedValue } from "../provider-calls/described-value.ts";
 import { defaultCapacity, providerAvailableCondition, providerUnavailableTaint } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys, taintKey } from "./node-owned-keys.ts";
+import { isJsonObject } from "../api-server/json-object.ts";
 
 /** A description that the API server accepts, and the problems in the original. */
 export interface CheckedDescription {
@@ -22,7 +23,7 @@ const maxMessageLength = 1024;
  * @param value - the result of `configureNode`, unchecked
  */
 export function checkDescription(value: unknown): CheckedDescription {
-  if (!isRecord(value)) return { description: {}, problems: [`the description is ${describedValue(value)}, expected an object`] };
+  if (!isJsonObject(value)) return { description: {}, problems: [`the description is ${describedValue(value)}, expected an object`] };
   const problems: string[] = [];
   const description: NodeDescription = {
     capacity: checkMap("capacity", value["capacity"], isResource, "a resource name and a quantity of zero or more", problems),
@@ -113,7 +114,7 @@ function checkMap(
   problems: string[],
 ): Readonly<Record<string, string>> | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isRecord(value)) {
+  if (!isJsonObject(value)) {
     problems.push(`${field} is ${describedValue(value)}, expected an object`);
     return undefined;
   }
@@ -138,7 +139,7 @@ function checkList<T>(
     return undefined;
   }
   return value.flatMap((entry: unknown, index) => {
-    const checked = isRecord(entry) ? check(entry) : undefined;
+    const checked = isJsonObject(entry) ? check(entry) : undefined;
     if (checked === undefined) problems.push(`${field}[${index}] is ${describedValue(entry)}, expected ${expected}`);
     return checked === undefined ? [] : [checked];
   });
@@ -191,8 +192,4 @@ function isResource(key: string, text: string): boolean {
 
 function pick(map: Readonly<Record<string, string | undefined>> | undefined, keys: readonly string[]): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => keys.includes(key)));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

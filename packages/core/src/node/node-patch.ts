@@ -3,6 +3,7 @@ import { compareQuantities, rfc3339, tryParseQuantity } from "@virtual-kubelet/k
 import { isDeepStrictEqual } from "node:util";
 import { providerAvailableCondition, providerUnavailableTaint, type WantedCondition, type WantedNode } from "./node-object.ts";
 import { formatOwnedKeys, joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, taintKey, type OwnedKeys } from "./node-owned-keys.ts";
+import { isJsonObject } from "../api-server/json-object.ts";
 
 /** Annotation of a node that our `onShutdown` policy cordoned. The next start undoes only such a cordon. */
 export const cordonedAnnotation = "virtual-kubelet.io/cordoned-at-shutdown";
@@ -276,11 +277,7 @@ function pickLabels(labels: Readonly<Record<string, string>>): Record<string, st
 }
 
 function withoutEmpty(body: Body): Body {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && !(isObject(value) && isEmpty(value))));
-}
-
-function isObject(value: unknown): value is Body {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && !(isJsonObject(value) && isEmpty(value))));
 }
 
 function isEmpty(body: Body): boolean {

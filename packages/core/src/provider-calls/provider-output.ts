@@ -2,6 +2,7 @@ import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
 import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { PodUpdate, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/pod-lifecycle.ts";
+import { isJsonObject } from "../api-server/json-object.ts";
 
 const phases: ReadonlySet<unknown> = new Set([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"]);
 const conditionStatuses: ReadonlySet<unknown> = new Set(["True", "False", "Unknown"]);
@@ -14,21 +15,21 @@ const statusLists = ["containerStatuses", "initContainerStatuses", "ephemeralCon
  * @throws InvalidInputError naming the field
  */
 export function checkStatus(status: unknown, source: string): ProviderPodStatus {
-  if (!isObject(status)) throw malformed(source, "status", status, "an object");
+  if (!isJsonObject(status)) throw malformed(source, "status", status, "an object");
   if (!phases.has(status["phase"])) throw malformed(source, "phase", status["phase"], "Pending, Running, Succeeded or Failed");
   checkOptional(source, "podIP", status["podIP"], (ip) => typeof ip === "string", "an IP address");
   for (const [path, entry] of entriesOf(source, "podIPs", status["podIPs"]))
-    if (!isObject(entry) || !isString(entry["ip"])) throw malformed(source, path, entry, 'an object such as {"ip": "10.0.0.1"}');
+    if (!isJsonObject(entry) || !isString(entry["ip"])) throw malformed(source, path, entry, 'an object such as {"ip": "10.0.0.1"}');
   for (const [path, entry] of entriesOf(source, "conditions", status["conditions"])) checkCondition(source, path, entry);
   checkResources(source, "resources", status["resources"]);
   checkQuantities(source, "allocatedResources", status["allocatedResources"]);
   for (const list of statusLists) {
     for (const [path, entry] of entriesOf(source, list, status[list])) {
-      const name: unknown = isObject(entry) ? entry["name"] : undefined;
-      if (!isObject(entry) || typeof name !== "string" || name === "")
+      const name: unknown = isJsonObject(entry) ? entry["name"] : undefined;
+      if (!isJsonObject(entry) || typeof name !== "string" || name === "")
         throw malformed(source, `${path}.name`, name, "the container's name");
       for (const field of ["state", "lastState"])
-        checkOptional(source, `${path}.${field}`, entry[field], isObject, "an object with running, waiting or terminated");
+        checkOptional(source, `${path}.${field}`, entry[field], isJsonObject, "an object with running, waiting or terminated");
       checkOptional(source, `${path}.restartCount`, entry["restartCount"], isCount, "a whole number, 0 or more");
       checkResources(source, `${path}.resources`, entry["resources"]);
       checkQuantities(source, `${path}.allocatedResources`, entry["allocatedResources"]);
@@ -42,7 +43,7 @@ export function checkStatus(status: unknown, source: string): ProviderPodStatus 
 /** Checks and copies one report. @throws InvalidInputError naming the field, and the pod if it is known */
 export function checkReport(update: unknown): PodUpdate {
   const source = "notifyPods";
-  if (!isObject(update)) throw malformed(source, "update", update, "an object with ref, and status or gone");
+  if (!isJsonObject(update)) throw malformed(source, "update", update, "an object with ref, and status or gone");
   const ref = checkRef(source, update["ref"]);
   if (update["gone"] === true) return { ref, gone: true };
   try {
@@ -54,7 +55,7 @@ export function checkReport(update: unknown): PodUpdate {
 
 function checkRef(source: string, ref: unknown): PodRef {
   const read = (field: string): string => {
-    const value: unknown = isObject(ref) ? ref[field] : undefined;
+    const value: unknown = isJsonObject(ref) ? ref[field] : undefined;
     if (typeof value !== "string" || value === "") throw malformed(source, `ref.${field}`, value, "a non-empty string");
     return value;
   };
@@ -81,11 +82,11 @@ export function checkFits(known: PodRef, ref: PodRef, source: string): void {
 
 /** Checks and copies one pod of an inventory. @throws InvalidInputError naming the field */
 export function checkPod(pod: unknown, source: string): ProviderPod {
-  if (!isObject(pod)) throw malformed(source, "pod", pod, "an object");
+  if (!isJsonObject(pod)) throw malformed(source, "pod", pod, "an object");
   const { owner, createdAt } = pod;
   const ref = checkRef(source, pod["ref"]);
   for (const field of ["clusterId", "nodeName"]) {
-    const value: unknown = isObject(owner) ? owner[field] : undefined;
+    const value: unknown = isJsonObject(owner) ? owner[field] : undefined;
     if (typeof value !== "string") throw malformed(source, `owner.${field}`, value, "a string");
   }
   if (createdAt !== undefined && typeof createdAt !== "string") throw malformed(source, "createdAt", createdAt, "an RFC 3339 time");
@@ -94,7 +95,8 @@ export function checkPod(pod: unknown, source: string): ProviderPod {
 
 /** Checks and copies an inventory. @throws InvalidInputError naming the field */
 export function checkPodList(list: unknown): ProviderPodList {
-  if (!isObject(list) || !Array.isArray(list["pods"])) throw malformed("getPods", "pods", isObject(list) ? list["pods"] : list, "a list");
+  if (!isJsonObject(list) || !Array.isArray(list["pods"]))
+    throw malformed("getPods", "pods", isJsonObject(list) ? list["pods"] : list, "a list");
   if (typeof list["complete"] !== "boolean") throw malformed("getPods", "complete", list["complete"], "true or false");
   return { complete: list["complete"], pods: list["pods"].map((pod: unknown) => checkPod(pod, "getPods")) };
 }
@@ -110,7 +112,7 @@ function checkOptional(source: string, field: string, value: unknown, isRight: (
 }
 
 function checkCondition(source: string, path: string, entry: unknown): void {
-  if (!isObject(entry)) throw malformed(source, path, entry, "an object with type and status");
+  if (!isJsonObject(entry)) throw malformed(source, path, entry, "an object with type and status");
   if (!isString(entry["type"])) throw malformed(source, `${path}.type`, entry["type"], "the condition's name");
   if (!conditionStatuses.has(entry["status"])) throw malformed(source, `${path}.status`, entry["status"], "True, False or Unknown");
   for (const field of ["lastTransitionTime", "lastProbeTime"])
@@ -118,14 +120,14 @@ function checkCondition(source: string, path: string, entry: unknown): void {
 }
 
 function checkResources(source: string, path: string, resources: unknown): void {
-  checkOptional(source, path, resources, isObject, "an object with limits and requests");
-  if (!isObject(resources)) return;
+  checkOptional(source, path, resources, isJsonObject, "an object with limits and requests");
+  if (!isJsonObject(resources)) return;
   for (const field of ["limits", "requests"]) checkQuantities(source, `${path}.${field}`, resources[field]);
 }
 
 function checkQuantities(source: string, path: string, quantities: unknown): void {
-  checkOptional(source, path, quantities, isObject, "quantities by resource name");
-  if (!isObject(quantities)) return;
+  checkOptional(source, path, quantities, isJsonObject, "quantities by resource name");
+  if (!isJsonObject(quantities)) return;
   for (const [name, value] of Object.entries(quantities))
     checkOptional(source, `${path}.${name}`, value, (text) => tryParseQuantity(text) !== undefined, 'a quantity such as "500m"');
 }
@@ -142,10 +144,6 @@ function isTime(value: unknown): boolean {
   return value instanceof Date || (typeof value === "string" && !Number.isNaN(Date.parse(value)));
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function malformed(source: string, field: string, value: unknown, expected: string): InvalidInputError {
   const shown = typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : typeof value;
   return new InvalidInputError(`provider's ${source} returned ${field} = ${shown}, expected ${expected}: this is a fault of the provider`);
@@ -158,7 +156,7 @@ function malformed(source: string, field: string, value: unknown, expected: stri
 function copyJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyJson);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const [key, entry] of Object.entries(value)) {
     const copied = copyJson(entry);

@@ -1,6 +1,7 @@
 import { InvalidInputError, isUnsupported } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { pathsOverLimits, type ProviderLimits } from "./provider-limits.ts";
+import { isJsonObject } from "../api-server/json-object.ts";
 
 const containerSecurity = [
   "allowPrivilegeEscalation",
@@ -136,14 +137,14 @@ function keysOf(path: string): readonly string[] {
 function placesOf(value: unknown, [key, ...rest]: readonly string[]): readonly (readonly Key[])[] {
   if (key === undefined) return value === undefined || value === null ? [] : [[]];
   const entries: readonly (readonly [Key, unknown])[] =
-    key === "*" ? (Array.isArray(value) ? [...value.entries()] : []) : isObject(value) ? [[key, value[key]]] : [];
+    key === "*" ? (Array.isArray(value) ? [...value.entries()] : []) : isJsonObject(value) ? [[key, value[key]]] : [];
   return entries.flatMap(([name, entry]) => placesOf(entry, rest).map((place) => [name, ...place]));
 }
 
 /** Returns a copy without the value at the place. */
 function without(value: unknown, [key, ...rest]: readonly Key[]): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown, index) => (index === key ? without(entry, rest) : entry));
-  if (!isObject(value) || key === undefined) return value;
+  if (!isJsonObject(value) || key === undefined) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, entry]) =>
       name !== key ? [[name, entry]] : rest.length === 0 ? [] : [[name, without(entry, rest)]],
@@ -158,8 +159,4 @@ function pathOf(place: readonly Key[]): string {
 /** Whether one path equals the other, or leads inside of it. */
 function overlaps(a: string, b: string): boolean {
   return a === b || [".", "["].some((next) => a.startsWith(b + next) || b.startsWith(a + next));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -24,8 +24,9 @@ export interface MadeObject {
 }
 
 /**
- * Returns the first object that the controllers make of a workload: the ReplicaSet of a Deployment, the Job of a CronJob that is due at `nowMs` (since the epoch), and
- * the first pod of a ReplicaSet, a StatefulSet, a DaemonSet (for the node `nodeName`) or a Job. `undefined` for other objects.
+ * Returns the first object that the controllers make of a workload: the ReplicaSet of a Deployment, the Job of a CronJob that is due at `nowMs`
+ * (since the epoch), and the first pod of a ReplicaSet, a StatefulSet, a DaemonSet (for the node `nodeName`) or a Job. `undefined` for other
+ * objects.
  *
  * @param workload - as the API server has stored it, with its defaults
  */

@@ -154,8 +154,8 @@ export class PodKeeper implements PodLifecycleHandler, PodNotifier, AsyncDisposa
     await attempt(async () => main && this.#noteRecord(ref, main.record, await this.#patch(far, main, signal)));
     const failed = errors.find((error) => !isRefusal(error));
     if (failed) throw failed;
-    for (const { name, fieldPath, message } of changes.refused)
-      if (!previous?.spec?.ephemeralContainers?.some((known) => known.name === name)) this.#tellRefused(ref, { name, fieldPath, message });
+    for (const refused of changes.refused)
+      if (!previous?.spec?.ephemeralContainers?.some(({ name }) => name === refused.name)) this.#tellRefused(ref, refused);
     if (errors.length > 0) throw errors[0];
   }
 

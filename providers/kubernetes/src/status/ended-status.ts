@@ -46,8 +46,18 @@ export function lastStatusOf({ status = {} }: DeepReadonly<Pod>): ProviderPodSta
   const { phase, reason, message, podIP, podIPs, hostIP, hostIPs, resources, allocatedResources, conditions } = status;
   const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
   return {
-    ...{ phase, reason, message, podIP, podIPs, hostIP, hostIPs, resources, allocatedResources },
-    ...{ containerStatuses, initContainerStatuses, ephemeralContainerStatuses },
+    phase,
+    reason,
+    message,
+    podIP,
+    podIPs,
+    hostIP,
+    hostIPs,
+    resources,
+    allocatedResources,
+    containerStatuses,
+    initContainerStatuses,
+    ephemeralContainerStatuses,
     // The others are the core's, or stay at the home pod anyway.
     conditions: conditions?.filter(({ type }) => type === disruptionType),
     endsWhenGone: true,

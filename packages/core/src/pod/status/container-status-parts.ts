@@ -1,5 +1,6 @@
 import type { Container, ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
 import { statusText } from "./status-text.ts";
+import { isJsonObject } from "../../api-server/json-object.ts";
 
 /** A container of a pod's spec, with which the API server compares the status of the container. */
 export interface SpecifiedContainer {
@@ -104,16 +105,16 @@ function volumeMounts(mounts: Reported["volumeMounts"], onLeftOut: OnLeftOut): V
 }
 
 function imageRefOf(volumeStatus: unknown, field: string, onLeftOut: OnLeftOut): string | undefined {
-  const image = isMap(volumeStatus) ? volumeStatus["image"] : undefined;
-  const imageRef = statusText(isMap(image) ? image["imageRef"] : undefined);
+  const image = isJsonObject(volumeStatus) ? volumeStatus["image"] : undefined;
+  const imageRef = statusText(isJsonObject(image) ? image["imageRef"] : undefined);
   if (imageRef === undefined || Buffer.byteLength(imageRef) <= maxImageRefBytes) return imageRef;
   return onLeftOut(field, imageRef, `at most ${maxImageRefBytes} bytes`);
 }
 
 /** Source: validateContainerStatusUsers and validateLinuxContainerUser. */
 function containerUser(user: Reported["user"], { isWindows }: SpecifiedContainer, onLeftOut: OnLeftOut): ContainerStatusParts["user"] {
-  const linux: unknown = isMap(user) ? user["linux"] : undefined;
-  if (!isMap(linux)) return undefined;
+  const linux: unknown = isJsonObject(user) ? user["linux"] : undefined;
+  if (!isJsonObject(linux)) return undefined;
   if (isWindows) return onLeftOut("user.linux", linux, "none in a pod for Windows");
   const { uid, gid, supplementalGroups } = linux;
   if (!isId(uid)) return onLeftOut("user.linux.uid", uid, expectedId);
@@ -136,11 +137,7 @@ export function readEach<T>(
 ): T[] | undefined {
   if (!Array.isArray(list)) return undefined;
   const entries = list
-    .map((entry: unknown, index) => (isMap(entry) ? read(entry, index) : undefined))
+    .map((entry: unknown, index) => (isJsonObject(entry) ? read(entry, index) : undefined))
     .filter((entry) => entry !== undefined);
   return entries.length > 0 ? entries : undefined;
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@ import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubele
 import { isEmptyJson, isSameJson } from "../../api-server/json-equality.ts";
 import { isOtherObject } from "../../api-server/other-object.ts";
 import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
+import { isJsonObject } from "../../api-server/json-object.ts";
 
 type JsonObject = Record<string, unknown>;
 
@@ -78,13 +79,9 @@ function addressesPatch(field: string, held: readonly { readonly ip: string }[],
 function mapPatch(field: string, held: unknown, wanted: unknown): JsonObject {
   if (isSameJson(held, wanted)) return {};
   if (isEmptyJson(wanted)) return { [field]: null };
-  if (!isMap(held) || !isMap(wanted)) return { [field]: wanted };
+  if (!isJsonObject(held) || !isJsonObject(wanted)) return { [field]: wanted };
   const keys = new Set([...Object.keys(held), ...Object.keys(wanted)]);
   return { [field]: Object.assign({}, ...[...keys].map((key) => mapPatch(key, held[key], wanted[key]))) as JsonObject };
-}
-
-function isMap(value: unknown): value is Readonly<JsonObject> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function changedFields(held: object, wanted: object): JsonObject {
