@@ -297,8 +297,9 @@ describe("the engine", () => {
         timeoutMs: patienceMs,
       },
     );
+    // First, because these events say why a container was restarted.
+    expect((await node.events("lives")).filter(({ reason }) => reason === "Unhealthy")).toEqual([]);
     expect(await node.running("lives")).toMatchObject({ containerID: before.containerID, restartCount: 0 });
     expect((await node.readyCondition())?.lastTransitionTime).toBe(readySince);
-    expect((await node.events("lives")).filter(({ reason }) => reason === "Unhealthy")).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { systemClock } from "@virtual-kubelet/clock";
-import { isNotFound } from "@virtual-kubelet/errdefs";
+import { isNotFound, isUnavailable } from "@virtual-kubelet/errdefs";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -11,13 +11,13 @@ import { execCommand } from "./exec-command.ts";
 const { signal: never } = new AbortController();
 
 /** Answers for a command `e` in the container `c`. The third request sees that it has ended, with the code. */
-function execAnswers(exitCode: number): FakeEngineRoutes["answers"] {
+function execAnswers(exitCode: number, pid = 1): FakeEngineRoutes["answers"] {
   let looks = 0;
   return {
     "POST /containers/c/exec": () => ({ status: 201, json: { Id: "e" } }),
     "GET /exec/e/json": () => {
       const isRunning = ++looks < 3;
-      return { status: 200, json: { Running: isRunning, ExitCode: isRunning ? null : exitCode, Pid: 1 } };
+      return { status: 200, json: { Running: isRunning, ExitCode: isRunning ? null : exitCode, Pid: pid } };
     },
   };
 }
@@ -55,6 +55,31 @@ test("why a command cannot be started is an error of its own, with a shell's exi
 
   expect(io.stdout.read()).toBeNull();
   expect(String(io.stderr.read())).toBe(`${reason}\n`);
+});
+
+test("a command that an engine without containerd could not start has no exit code, because it says nothing about the container", async () => {
+  await using fake = await startFakeEngine({
+    answers: execAnswers(126, 0),
+    upgrades: { "/exec/e/start": (socket) => void socket.end(frame(1, "transport is closing: unavailable\r\n")) },
+  });
+
+  const call = execCommand(fake.engine, "c", ["true"], capture(), never);
+
+  await expect(call).rejects.toThrow("run a command in container c: the engine could not start it: transport is closing: unavailable");
+  await expect(call).rejects.toSatisfy(isUnavailable);
+});
+
+test.for<[what: string, pid: number, output: string]>([
+  ["that the engine still knows", 1, "denied\r\n"],
+  ["that podman has forgotten", 0, "denied\n"],
+  ["that podman has forgotten, without output", 0, ""],
+])("126 is a command's own exit code if it had a process %s", async ([, pid, output]) => {
+  await using fake = await startFakeEngine({
+    answers: execAnswers(126, pid),
+    upgrades: { "/exec/e/start": (socket) => void socket.end(output === "" ? "" : frame(1, output)) },
+  });
+
+  expect(await execCommand(fake.engine, "c", ["sh", "-c", "exit 126"], capture(), never)).toEqual({ exitCode: 126 });
 });
 
 test("a container that does not run has no commands", async () => {

@@ -1,5 +1,5 @@
 import type { AttachIO, ExecResult, TerminalSize } from "@virtual-kubelet/core";
-import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
+import { isConflict, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import { z } from "zod";
 import type { DockerEngine } from "../engine/docker-engine.ts";
 import { ClientOutput } from "./client-output.ts";
@@ -22,6 +22,12 @@ const stateSchema = z.object({ Running: z.boolean(), ExitCode: z.number().nullis
 /** Start of the message that an engine sends in place of output if a command could not be started. */
 const startFailurePrefix = "OCI runtime exec failed: ";
 
+/**
+ * Exit code that an engine reports when it could not start a command, whatever the reason. Source: ContainerExecStart in daemon/exec.go of
+ * moby v23.0.
+ */
+const notStartedCode = 126;
+
 /** Exit code of a command that was killed with its container. */
 const killedCode = 137;
 
@@ -33,7 +39,8 @@ const endLooks = { timeoutMs: 15_000, intervalMs: 25, maxIntervalMs: 200 };
  * with 126 or 127 and writes the reason to standard error. When aborted, the command is killed if the engine runs on this machine;
  * elsewhere it goes on, because the Engine API cannot end it.
  *
- * @throws NotFoundError for a container that does not exist or does not run; `signal.reason`
+ * @throws NotFoundError for a container that does not exist or does not run; UnavailableError if the engine itself could not start the
+ * command, such as while it shuts down; `signal.reason`
  */
 export async function execCommand(
   engine: DockerEngine,
@@ -45,7 +52,7 @@ export async function execCommand(
   const execId = await createExec(engine, containerId, command, io, signal);
   signal.throwIfAborted();
   try {
-    return await runExec(engine, execId, io, signal);
+    return await runExec(engine, { containerId, execId }, io, signal);
   } catch (error) {
     if (signal.aborted) await endExec(engine, containerId, execId).catch(() => undefined);
     throw error;
@@ -70,24 +77,34 @@ async function createExec(
   }
 }
 
+/** A command at the engine. */
+interface CreatedExec {
+  readonly containerId: string;
+  readonly execId: string;
+}
+
 /** Starts the command and connects its streams. */
-async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+async function runExec(engine: DockerEngine, { containerId, execId }: CreatedExec, io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
+  const outputs: Buffer[] = [];
   let failure: string | undefined;
-  let isFirst = true;
   try {
     const request = { method: "POST", path: `/exec/${execId}/start`, body: { Detach: false, Tty: io.tty } } as const;
     const connection = await engine.upgrade(request, signal);
     const resize = (size: TerminalSize): Promise<void> => resizeTerminal(engine, `/exec/${execId}/resize`, size, until);
     const filter = (bytes: Buffer): boolean => {
-      if (isFirst) failure = tryStartFailure(bytes);
-      isFirst = false;
+      if (outputs.length === 0) failure = tryStartFailure(bytes);
+      // A second piece shows that the first was not the only one.
+      if (outputs.length < 2) outputs.push(bytes);
       return failure === undefined;
     };
     await joinStreams(connection, io, { tty: io.tty, resize, filter }, signal);
-    const exitCode = await exitCodeOf(engine, execId, signal);
-    if (failure === undefined) return { exitCode };
+    const end = await endOf(engine, execId, signal);
+    const reason = io.tty ? undefined : tryEngineFailure(end, outputs);
+    if (reason !== undefined)
+      throw new UnavailableError(`run a command in container ${containerId}: the engine could not start it: ${reason}`);
+    if (failure === undefined) return { exitCode: end.exitCode };
   } catch (error) {
     // Newer engines refuse the start.
     failure = signal.aborted ? undefined : /OCI runtime exec failed: .*/s.exec(messageOf(error))?.[0].trim();
@@ -100,15 +117,18 @@ async function runExec(engine: DockerEngine, execId: string, io: AttachIO, signa
   return { exitCode: startFailureCode(failure) };
 }
 
+/** End of a command at the engine. */
+type ExecEnd = Pick<ExecState, "pid"> & { readonly exitCode: number };
+
 /**
- * Waits for a command's exit code after its output has ended. The engine records it a moment later, and some commands continue without
- * output.
+ * Waits for a command's end after its output has ended. The engine records it a moment later, and some commands continue without output.
  */
-async function exitCodeOf(engine: DockerEngine, execId: string, signal: AbortSignal): Promise<number> {
+async function endOf(engine: DockerEngine, execId: string, signal: AbortSignal): Promise<ExecEnd> {
   for (let intervalMs = 5; ; intervalMs = Math.min(intervalMs * 2, 500)) {
     const state = await tryExecState(engine, execId, signal);
-    if (state === undefined) return killedCode;
-    if (!state.isRunning && state.exitCode !== undefined) return state.exitCode;
+    if (state === undefined) return { exitCode: killedCode, pid: 0 };
+    const { isRunning, exitCode, pid } = state;
+    if (!isRunning && exitCode !== undefined) return { exitCode, pid };
     await engine.clock.sleep(intervalMs, signal);
   }
 }
@@ -144,6 +164,18 @@ async function tryExecState(engine: DockerEngine, execId: string, signal: AbortS
 function tryStartFailure(firstOutput: Buffer): string | undefined {
   const start = firstOutput.toString("latin1", 0, startFailurePrefix.length);
   return start === startFailurePrefix ? firstOutput.toString("utf8").trim() : undefined;
+}
+
+/**
+ * Why the engine itself could not start a command; `undefined` if the command ran, or could not be started for a reason of its own. An
+ * engine that has lost containerd, such as while it shuts down, sends its error as the only output of a command that never had a process.
+ * podman forgets the process ID of every command that has ended, but sends no such line.
+ */
+function tryEngineFailure({ exitCode, pid }: ExecEnd, [only, ...more]: readonly Buffer[]): string | undefined {
+  if (exitCode !== notStartedCode || pid !== 0 || only === undefined || more.length > 0 || tryStartFailure(only) !== undefined)
+    return undefined;
+  const line = only.toString("utf8");
+  return line.endsWith("\r\n") ? line.trim() : undefined;
 }
 
 /** Exit code of a command that could not be started. It is a shell's, because engines differ. */
