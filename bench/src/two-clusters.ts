@@ -21,9 +21,6 @@ import { runBenchmark } from "./run-benchmark.ts";
 
 const main = join(import.meta.dirname, "../../packages/cli/dist/main.js");
 
-/** Options of Node.js in the container image. */
-const imageOptions = ["--max-semi-space-size=8"];
-
 /** Options of {@link measureClusters}. */
 interface ClustersOptions {
   readonly rounds: number;
@@ -161,7 +158,7 @@ async function startNode({ cluster, name, provider, config, directory }: NodeToS
     String(await freePort()),
   ];
   const log = openSync(join(directory, `${name}.log`), "a");
-  const child: ChildProcess = spawn(process.execPath, [...imageOptions, main, ...flags, ...more], { stdio: ["ignore", "ignore", log] });
+  const child: ChildProcess = spawn(process.execPath, [main, ...flags, ...more], { stdio: ["ignore", "ignore", log] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   await waitUntilReady(readAccess(cluster.kubeconfig.path), name, directory);
   return {

@@ -39,7 +39,7 @@ test("the image starts the program as a user without rights, has no health check
 
   expect(Config).toMatchObject({
     User: "65532:65532",
-    Entrypoint: ["node", "--max-semi-space-size=8", "/app/node_modules/virtual-kubelet/dist/main.js"],
+    Entrypoint: ["node", "/app/node_modules/virtual-kubelet/dist/main.js"],
     Cmd: ["run"],
     Labels: { "org.opencontainers.image.version": "1.2.3", "org.opencontainers.image.licenses": "Apache-2.0" },
   });

@@ -5,6 +5,7 @@ import { homedir, hostname, networkInterfaces } from "node:os";
 import { runProgram } from "./cli.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { homeDirectory } from "./home-directory.ts";
+import { limitHeap } from "./limit-heap.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 /** How long open handles may keep the process after the program has ended. */
@@ -18,6 +19,8 @@ if (major < 24 || (major === 24 && minor < 11)) {
   process.stderr.write(`virtual-kubelet: Node.js ${process.version}: expected 24.11 or later\n`);
   process.exit(exitCodes.failure.code);
 }
+
+limitHeap();
 
 const stop = new AbortController();
 let received: NodeJS.Signals = "SIGTERM";

@@ -1,0 +1,33 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+/** Replaces objects of many sizes in a random order, and prints the largest heap in MiB. */
+const churn = `
+  const { getHeapStatistics } = await import("node:v8");
+  const { setImmediate: next } = await import("node:timers/promises");
+  const held = [];
+  let seed = 1;
+  let largest = 0;
+  for (let i = 0; i < 1_500_000; i++) {
+    seed = (seed * 48271) % 2147483647;
+    held[seed % 100_000] = { text: "x".repeat(seed % 150) + i, list: new Array(seed % 80).fill(i) };
+    if (i % 10_000 !== 0) continue;
+    await next();
+    largest = Math.max(largest, getHeapStatistics().total_heap_size / 2 ** 20);
+  }
+  console.log(largest);
+`;
+
+async function largestHeapMiB(prelude: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", prelude + churn]);
+  return Number(stdout);
+}
+
+test("a large heap whose objects come and go stays smaller than by default", async () => {
+  const module = JSON.stringify(new URL("limit-heap.ts", import.meta.url).href);
+
+  const [limited, usual] = await Promise.all([largestHeapMiB(`(await import(${module})).limitHeap();`), largestHeapMiB("")]);
+
+  expect(limited).toBeLessThan(0.75 * usual);
+}, 120_000);

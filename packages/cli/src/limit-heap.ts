@@ -1,0 +1,54 @@
+import { constants, PerformanceObserver, type PerformanceEntry } from "node:perf_hooks";
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
+
+/** From this size the space for new objects no longer grows, in bytes. By default it grows to 64 MiB, which saves no processor time here. */
+const newSpaceBytes = 16 * 2 ** 20;
+
+/** In bytes. A heap that holds more after a full collection is kept dense; 2,000 pods of a Deployment need less, 10,000 need more. */
+const largeHeapBytes = 48 * 2 ** 20;
+
+/** The next full collection comes when the heap has doubled. */
+const usualFlags = ["--no-optimize-for-size", "--heap-growing-percent=100"];
+
+/**
+ * The next full collection comes when the heap has grown by a third. Each moves objects together and returns the pages that become empty; by
+ * default pages with few objects stay.
+ */
+const denseFlags = ["--optimize-for-size", "--heap-growing-percent=30"];
+
+/**
+ * Makes V8 save memory where that costs little: a small heap is collected as fast as by default, and a large one is kept dense, which takes
+ * about half more processor time. With 10,000 pods of the provider `kubernetes` the resident memory is half of what it is by default.
+ *
+ * It sets options of V8 for the whole process, so it is for a program, never for a library. V8 reads these options at each collection, so that
+ * they have an effect in a process that runs. Source: Heap::ShouldOptimizeForMemoryUsage, DynamicGrowingFactor and SemiSpaceNewSpace::Grow of V8.
+ */
+export function limitHeap(): void {
+  let flags = usualFlags;
+  setFlags(flags);
+  let isNewSpaceLimited = false;
+  const observer = new PerformanceObserver((list) => {
+    if (!isNewSpaceLimited && sizeOfNewSpace() >= newSpaceBytes) {
+      isNewSpaceLimited = true;
+      setFlags(["--semi-space-growth-factor=1"]);
+    }
+    if (!list.getEntries().some(isFullCollection)) return;
+    const wanted = getHeapStatistics().used_heap_size > largeHeapBytes ? denseFlags : usualFlags;
+    if (wanted !== flags) setFlags(wanted);
+    flags = wanted;
+  });
+  observer.observe({ entryTypes: ["gc"] });
+}
+
+function sizeOfNewSpace(): number {
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? 0;
+}
+
+function isFullCollection(entry: PerformanceEntry): boolean {
+  const { detail } = entry as PerformanceEntry & { readonly detail?: { readonly kind?: number } };
+  return detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+}
+
+function setFlags(flags: readonly string[]): void {
+  for (const flag of flags) setFlagsFromString(flag);
+}
