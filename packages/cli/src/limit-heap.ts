@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "n
 const newSpaceBytes = 16 * 2 ** 20;
 
 /** In bytes. A heap that holds more after a full collection is kept dense; 2,000 pods of a Deployment need less, 10,000 need more. */
-const largeHeapBytes = 48 * 2 ** 20;
+const largeHeapBytes = 64 * 2 ** 20;
 
 /** The next full collection comes when the heap has doubled. */
 const usualFlags = ["--no-optimize-for-size", "--heap-growing-percent=100"];

@@ -81,6 +81,7 @@ export type {
  */
 export type * as models from "./rest/objects.ts";
 export { Reflector, type ReflectorInspection, type ReflectorOptions } from "./reflector/reflector.ts";
+export { ServerHistory, type ServerHistoryOptions } from "./reflector/server-history.ts";
 export { shareParts } from "./reflector/shared-parts.ts";
 export { resource, resources, type Resource } from "./rest/resources.ts";
 export { createKubeClient, requireSuccess, type KubeClientOptions } from "./rest/rest-client.ts";

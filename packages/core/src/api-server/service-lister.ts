@@ -8,6 +8,7 @@ import {
   type Logger,
   type Metrics,
   type Service,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 
 export interface ServiceListerOptions {
@@ -16,6 +17,8 @@ export interface ServiceListerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Tells when everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type Logger,
   type Metrics,
   type OwnerReference,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { microTime } from "@virtual-kubelet/kubernetes";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
@@ -63,6 +64,8 @@ export interface LeaseControllerOptions {
   readonly durationSeconds: number;
   /** Called when a renewal succeeds after failures, because the API server was away. Returns at once. */
   readonly onRecovered?: (() => void) | undefined;
+  /** Is told the versions of the Lease, which is read and written one request at a time. */
+  readonly history?: ServerHistory | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -321,6 +324,7 @@ export class LeaseController {
       logger.warn({ err: messageOf(error) }, "cannot read the lease; trying again");
       return error;
     }
+    this.#note(lease);
     if (lease && !isOurs(lease, instance)) throw new NodeHeldError(instance, lease, "it took over the lease");
     this.#lease = lease;
     return undefined;
@@ -346,6 +350,7 @@ export class LeaseController {
         ? client.replace(resources.leases, lease, { signal: inner, pool: "lease" })
         : client.create(resources.leases, lease, { signal: inner, pool: "lease" });
     const written = await this.#withDeadline(base ? "renew" : "create", signal, write);
+    this.#note(written);
     const wanted = claimIn(lease);
     const wrong = Object.entries(claimIn(written)).find(([field, value]) => value !== wanted[field]);
     if (!wrong) return written;
@@ -354,6 +359,10 @@ export class LeaseController {
       `${base ? "renew" : "create"} lease ${leaseNamespace}/${instance.nodeName}: the answer has ${field} ${JSON.stringify(value) ?? "unset"}, ` +
         `expected "${wanted[field]}" as it was sent; does an admission webhook change Leases, or another server answer?`,
     );
+  }
+
+  #note(lease: Lease | undefined): void {
+    this.#options.history?.note(lease?.metadata?.resourceVersion);
   }
 
   #wanted(base: Lease | undefined, isClaim: boolean): Lease {

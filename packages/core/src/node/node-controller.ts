@@ -1,6 +1,14 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import { Reflector, resources, type KubeClient, type Logger, type Metrics, type Node } from "@virtual-kubelet/kube-client";
+import {
+  Reflector,
+  resources,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Node,
+  type ServerHistory,
+} from "@virtual-kubelet/kube-client";
 import { isDeepStrictEqual } from "node:util";
 import { NodeHeldError } from "./instance.ts";
 import { defaultLeaseDurationSeconds, LeaseController, type LeaseState } from "./lease-controller.ts";
@@ -30,6 +38,8 @@ export interface NodeControllerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Is told the versions of the Lease, and tells when the node has to be read anew. */
+  readonly history?: ServerHistory | undefined;
   /** Default: a reflector on the node's name. */
   readonly watch?: NodeWatch | undefined;
 }
@@ -85,8 +95,8 @@ export class NodeController {
   #readyHeldUntilMs: number | undefined;
 
   constructor(options: NodeControllerOptions) {
-    const { client, clock, logger, metrics, nodeOptions, provider, random, recorder } = options;
-    const common = { client, nodeName: nodeOptions.name, provider, clock, random, logger, metrics, recorder };
+    const { client, clock, history, logger, metrics, nodeOptions, provider, random, recorder } = options;
+    const common = { client, history, nodeName: nodeOptions.name, provider, clock, random, logger, metrics, recorder };
     this.#options = options;
     this.#pingTimeoutMs = nodeOptions.pingTimeoutMs ?? defaultPingTimeoutMs;
     this.registered = this.#registered.promise;

@@ -9,6 +9,7 @@ import {
   type Metrics,
   type Node,
   type ObjectReference,
+  type ServerHistory,
   type Store,
 } from "@virtual-kubelet/kube-client";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
@@ -87,6 +88,8 @@ export interface NodeKeeperOptions {
   /** Called with each newer state of the node, and with `undefined` when it is gone; returns at once. */
   readonly onNode: (node: RegisteredNode | undefined, previous: RegisteredNode | undefined) => void;
   readonly recorder: NodeEventRecorder;
+  /** Tells when the node's versions have fallen. */
+  readonly history?: ServerHistory | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -110,6 +113,8 @@ export class NodeKeeper {
   #registeredMs = 0;
   #writtenMs = Number.NEGATIVE_INFINITY;
   #contested: Disposable | undefined;
+  /** Whether the next state counts although its version is lower, because the API server was restored from a backup. */
+  #acceptsOlder = false;
 
   constructor(options: NodeKeeperOptions) {
     this.#options = options;
@@ -143,6 +148,10 @@ export class NodeKeeper {
 
   /** Maintains the node until aborted. Waits for an API server that does not answer. @throws `signal.reason` when aborted */
   async run(signal: AbortSignal): Promise<void> {
+    using _restored = this.#options.history?.onRestored(() => {
+      this.#acceptsOlder = true;
+      this.distrustWatch();
+    });
     try {
       await Promise.all([this.#follow(signal), this.#keep(signal)]);
     } finally {
@@ -276,7 +285,8 @@ export class NodeKeeper {
   /** Accepts only a newer state of the node, because answers and watch events can overtake each other. */
   #accept(node: RegisteredNode): void {
     const previous = this.#node;
-    if (previous && previous.metadata?.uid === node.metadata?.uid && isNewer(previous, node)) return;
+    if (previous && previous.metadata?.uid === node.metadata?.uid && isNewer(previous, node) && !this.#acceptsOlder) return;
+    this.#acceptsOlder = false;
     this.#node = node;
     this.#options.onNode(node, previous);
   }

@@ -9,6 +9,7 @@ import {
   type Logger,
   type Metrics,
   type Resource,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { readObject } from "../api-server/read-object.ts";
 
@@ -31,6 +32,8 @@ export interface ObjectCacheOptions<T extends KubernetesObject> {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Tells when everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
   /** Called for each holder of an object that has appeared, changed or gone since the last read; must return at once. */
   readonly onChange: (holder: string) => void;
 }
@@ -165,10 +168,10 @@ export class ObjectCache<T extends KubernetesObject & { immutable?: boolean | un
   /** Watches the object, unless it is already watched or immutable. */
   #follow(entry: Entry<T>): void {
     if (entry.watch || this.#isClosed || entry.known?.object?.immutable) return;
-    const { client, clock, random, metrics, resource } = this.#options;
+    const { client, history, clock, random, metrics, resource } = this.#options;
     const { namespace, name } = entry.key;
     const query = { namespace, fieldSelector: `metadata.name=${name}` };
-    const reflector = new Reflector<T>({ client, clock, random, metrics, logger: this.#logger, resource, query, pool: "quiet" });
+    const reflector = new Reflector<T>({ client, history, clock, random, metrics, logger: this.#logger, resource, query, pool: "quiet" });
     const watch: Watch<T> = { reflector, stop: new AbortController(), isSynced: false };
     entry.watch = watch;
     reflector.store.subscribe(() => this.#observe(entry, watch));

@@ -13,6 +13,7 @@ import {
   type Secret,
   type Store,
   type StoreChange,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { readObject } from "../api-server/read-object.ts";
 import { needsUpdate } from "../pod/state/pod-changes.ts";
@@ -30,6 +31,8 @@ export interface PodSourcesOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Tells when everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
 }
 
 /**
@@ -46,8 +49,8 @@ export class PodSources {
   readonly #ofAll = new Set<(uid: string) => void>();
 
   constructor(options: PodSourcesOptions) {
-    const { client, clock, random, logger, metrics } = options;
-    const common = { client, clock, random, logger, metrics };
+    const { client, history, clock, random, logger, metrics } = options;
+    const common = { client, history, clock, random, logger, metrics };
     const onChange = (uid: string): void => this.#tell(uid);
     this.#options = options;
     this.#secrets = new ObjectCache({ ...common, resource: resources.secrets, onChange });

@@ -9,6 +9,7 @@ import {
   type Logger,
   type Metrics,
   type Resource,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { selectsLabels, type LabelSelector } from "@virtual-kubelet/kubernetes";
 import { mergeTrustAnchors } from "./trust-anchors.ts";
@@ -42,6 +43,8 @@ export interface TrustBundlesOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Tells when everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
   /** Called when any bundle has changed. */
   readonly onChange: () => void;
 }

@@ -249,6 +249,11 @@ export class PodController {
     }
   }
 
+  /** Forgets what the API server answered to writes, because it was restored from a backup. */
+  forgetAnswers(): void {
+    this.#statuses.forgetAnswers();
+  }
+
   /** Retries a pod that waits for a secret or config map, because one that it refers to has appeared, changed or gone. */
   configChanged(uid: string): void {
     const state = this.#registry.get(uid);

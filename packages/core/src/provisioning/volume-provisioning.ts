@@ -14,6 +14,7 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   type StorageClass,
+  type ServerHistory,
 } from "@virtual-kubelet/kube-client";
 import { readObject } from "../api-server/read-object.ts";
 import { sourceOf } from "../volumes/read-claimed-volume.ts";
@@ -34,6 +35,8 @@ export interface VolumeProvisioningOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Tells when everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
   readonly recorder: Pick<EventRecorder<CoreReason>, "event">;
   readonly provisioner: VolumeProvisioner;
   /** As `ProviderDefinition.provisioners`. */

@@ -143,6 +143,22 @@ export class FakeKubeClient implements KubeClient {
     this.#note(resource, "DELETED", { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } });
   }
 
+  /**
+   * Copies all objects.
+   *
+   * @returns restores them, with their versions. As at a real server, watches go on without an error, and show nothing until the versions have
+   * caught up
+   */
+  backUp(): () => void {
+    const [objects, version, changes] = [new Map(this.#objects), this.#version, this.#changes.length];
+    return () => {
+      this.#objects.clear();
+      for (const [key, object] of objects) this.#objects.set(key, object);
+      this.#version = version;
+      this.#changes.length = changes;
+    };
+  }
+
   async get<T extends KubernetesObject>(resource: Resource<T>, name: ObjectName, options: CallOptions): Promise<T> {
     await this.#begin("get", resource, name, undefined, options);
     return this.#find(resource, name.namespace, name.name);
@@ -225,11 +241,13 @@ export class FakeKubeClient implements KubeClient {
 
   async *#watch<T extends KubernetesObject>(resource: Resource<T>, query: WatchQuery, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
     let position = this.#changes.length;
+    let sent = Number(query.resourceVersion ?? 0);
     if (query.resourceVersion && !query.sendInitialEvents) {
       position = this.#changes.findIndex((change) => change.version > Number(query.resourceVersion));
       if (position < 0) position = this.#changes.length;
     } else {
       const resourceVersion = String(this.#version);
+      sent = this.#version;
       for (const object of this.#select(resource, query)) yield { type: "ADDED", object };
       if (query.sendInitialEvents && query.allowWatchBookmarks) {
         const bookmark: KubernetesObject = {
@@ -240,12 +258,15 @@ export class FakeKubeClient implements KubeClient {
       }
     }
     for (;;) {
+      position = Math.min(position, this.#changes.length);
       const change = this.#changes[position];
       if (!change) {
         await this.#nextChange(signal);
         continue;
       }
       position++;
+      if (change.version <= sent) continue;
+      sent = change.version;
       if (change.plural !== resource.plural || !matches(change.object, query)) continue;
       yield { type: change.type, object: structuredClone(change.object) as T };
     }

@@ -6,6 +6,7 @@ import {
   noMetrics,
   Reflector,
   resources,
+  ServerHistory,
   silentLogger,
   type DeepReadonly,
   type EventRecorder,
@@ -215,7 +216,8 @@ export class VirtualNode {
     { shutdownTimeoutMs, isRemoved }: { readonly shutdownTimeoutMs: number; readonly isRemoved: () => boolean },
   ): Promise<void> {
     const { client } = this.#options;
-    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const history = new ServerHistory({ server: "the API server", logger: this.#logger });
+    const common = { client, history, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const clusterId = this.#options.clusterId ?? (await readClusterId(client, common, signal));
     const owner: Owner = { clusterId, nodeName: this.#options.node.name };
 
@@ -286,7 +288,7 @@ export class VirtualNode {
     };
     try {
       await Promise.race([node.registered, running]);
-      if (!signal.aborted) await this.#runPods({ provider, owner, recorder, node, reflector, sources, resolve, ...ends });
+      if (!signal.aborted) await this.#runPods({ provider, owner, history, recorder, node, reflector, sources, resolve, ...ends });
     } catch (error) {
       if (!ends.signal.aborted) {
         this.#logger.error({ err: messageOf(error) }, "the node stops");
@@ -305,6 +307,7 @@ export class VirtualNode {
   async #runPods(parts: {
     readonly provider: Provider;
     readonly owner: Owner;
+    readonly history: ServerHistory;
     readonly recorder: EventRecorder;
     readonly node: NodeController;
     readonly reflector: Reflector<Pod>;
@@ -313,9 +316,9 @@ export class VirtualNode {
     readonly signal: AbortSignal;
     readonly hardSignal: AbortSignal;
   }): Promise<void> {
-    const { provider, owner, recorder, node, reflector, sources, resolve, signal, hardSignal } = parts;
+    const { provider, owner, history, recorder, node, reflector, sources, resolve, signal, hardSignal } = parts;
     const { client, provider: definition, pods: podOptions = {} } = this.#options;
-    const common = { client, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
+    const common = { client, history, clock: this.#clock, random: this.#random, logger: this.#logger, metrics: this.#metrics };
     const redact = (uid: string, error: unknown): unknown => redactError(error, sources.secretsOf(uid));
     const brake = new MassLossBrake({
       ...common,
@@ -383,6 +386,7 @@ export class VirtualNode {
       await inventory.load(signal);
       node.markInventoryLoaded();
       using _providerRecovery = node.onProviderRecovered(() => pods.retryNow());
+      using _restored = history.onRestored(() => pods.forgetAnswers());
       using _apiServerRecovery = node.onApiServerRecovered(() => {
         reflector.wake();
         pods.retryNow();

@@ -4,6 +4,7 @@ import { silentLogger, type Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Pod } from "../rest/objects.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
+import { ServerHistory } from "./server-history.ts";
 import { resource, resources } from "../rest/resources.ts";
 import { createKubeClient } from "../rest/rest-client.ts";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "../transport/scripted-transport.ts";
@@ -678,14 +679,14 @@ test("a watch that was resumed need not bring the end of a list", async () => {
   expect(watches[1]?.left).toBe(false);
 });
 
-describe("Reflector.relist", () => {
-  test("lists anew instead of continuing, because a restored server continues a watch from a version of its former history", async () => {
-    const { reflector, watches, clock, requests, changes } = start();
+describe("a reflector of a server that was restored from a backup", () => {
+  test("lists anew instead of continuing, because the server continues a watch from a version of its former history", async () => {
+    const { reflector, watches, clock, requests, changes, restore } = startWithHistory();
     watches[0]?.lines(added(pod("u1", "a", "1")), added(pod("u2", "b", "2")), initialEventsEnd("9"));
     await reflector.synced;
     await clock.advance(0);
 
-    reflector.relist();
+    restore();
     const current = [reflector.isCurrent];
     watches[0]?.lines({ type: "MODIFIED", object: pod("u1", "a", "12") });
     await clock.advance(2_000);
@@ -701,13 +702,13 @@ describe("Reflector.relist", () => {
   });
 
   test("also replaces a continuation that only waits for its time", async () => {
-    const { reflector, watches, clock, requests } = start();
+    const { reflector, watches, clock, requests, restore } = startWithHistory();
     watches[0]?.lines(added(pod("u1", "a", "1")), initialEventsEnd("9"));
     await reflector.synced;
     watches[0]?.fail(new Error("connection reset"));
     await clock.advance(100);
 
-    reflector.relist();
+    restore();
     await clock.advance(5_000);
 
     expect(requests.map((request) => queryOf(request).has("sendInitialEvents"))).toEqual([true, true]);
@@ -873,7 +874,9 @@ interface Started {
   readonly metrics: Map<string, number>;
 }
 
-interface StartOptions extends Partial<Pick<ReflectorOptions<Pod>, "content" | "freeze" | "logger" | "pool" | "random" | "resource">> {
+interface StartOptions extends Partial<
+  Pick<ReflectorOptions<Pod>, "content" | "freeze" | "history" | "logger" | "pool" | "random" | "resource">
+> {
   readonly answer?: Answer;
   readonly abort?: AbortController;
   /** Instead of the rig's own. */
@@ -926,6 +929,13 @@ function pagedOnly(answers: ScriptedAnswer[]): Answer {
 }
 
 /** A reflector that holds pods `u1` (name `a`) and `u2` (name `b`) at version 9. */
+/** Starts a reflector with a history. `restore` tells it that the server was restored from a backup. */
+function startWithHistory(): Started & { readonly restore: () => void } {
+  const history = new ServerHistory({ server: "the API server", logger: silentLogger });
+  history.note("9");
+  return { ...start({ history }), restore: () => history.note("5") };
+}
+
 async function started(options: Parameters<typeof start>[0] = {}): Promise<Started> {
   const all = start(options);
   await all.clock.advance(0);

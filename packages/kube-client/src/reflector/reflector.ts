@@ -5,6 +5,7 @@ import { DecodeError } from "../errors/decode-error.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { pageSize } from "../rest/list-all.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { ServerHistory } from "./server-history.ts";
 import type { MetricLabels, Metrics } from "../telemetry/metrics.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { KubernetesObject } from "../rest/objects.ts";
@@ -64,6 +65,8 @@ export interface ReflectorOptions<T extends KubernetesObject> {
    * objects. For tests and development.
    */
   readonly freeze?: boolean | undefined;
+  /** Tells when the versions seen so far are no longer the server's, so that everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
 }
 
 /** State of a reflector, for people who look at a running program. */
@@ -172,20 +175,10 @@ export class Reflector<T extends KubernetesObject> {
     this.#wake?.abort();
   }
 
-  /**
-   * Lists anew instead of continuing the watch, because the versions seen so far are no longer the server's: it was restored from a backup.
-   * A server continues a watch from a version of its former history without an error, and what it lost meanwhile stays in the store. The store
-   * keeps its objects, and is not current until the new list is complete.
-   */
-  relist(): void {
-    this.#isOutdated = true;
-    this.#connection?.breakOff("its versions are no longer the server's");
-    this.wake();
-  }
-
   /** Lists and watches until aborted. May be called once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#options;
+    const { clock, random, history } = this.#options;
+    using _restored = history?.onRestored(() => this.#listAnew());
     try {
       for (let state = initialReflectorState; !signal.aborted;) {
         const input = await this.#perform(state.phase, signal);
@@ -203,6 +196,13 @@ export class Reflector<T extends KubernetesObject> {
     } finally {
       this.#close();
     }
+  }
+
+  /** Lists instead of continuing the watch. The store keeps its objects, and is not current until the new list is complete. */
+  #listAnew(): void {
+    this.#isOutdated = true;
+    this.#connection?.breakOff("its versions are no longer the server's");
+    this.wake();
   }
 
   /** Performs the phase, and returns the resulting event. */

@@ -140,9 +140,6 @@ export class Carrier implements AsyncDisposable {
     this.#subscriptions = [
       ...kinds.map((kind) => this.#reflectors[kind].store.subscribe((change) => this.#onFarChange(kind, change))),
       host.onConfigChanged?.((ref) => this.#onHomeChange(ref)),
-      this.#node.far.onRestored(() => {
-        for (const kind of kinds) this.#reflectors[kind].relist();
-      }),
     ];
     this.#running = [
       ...kinds.map((kind) => this.#reflectors[kind].run(signal)),
@@ -209,8 +206,9 @@ export class Carrier implements AsyncDisposable {
     const { clock, random, logger } = host;
     const metrics = farMetrics(host.metrics);
     const query = { namespace: namespaces.only, labelSelector: ownerSelector(owner) };
+    const { history } = far;
     const { client } = far.connection;
-    return new Reflector({ client, resource: resourceOf(kind), query, content: "metadata", clock, random, logger, metrics });
+    return new Reflector({ client, history, resource: resourceOf(kind), query, content: "metadata", clock, random, logger, metrics });
   }
 
   get #isCurrent(): boolean {

@@ -1,6 +1,6 @@
 import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
 import type { PodEvent, PodRef } from "@virtual-kubelet/core";
-import { createKubeClient, silentLogger, type DeepReadonly, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
+import { createKubeClient, ServerHistory, silentLogger, type DeepReadonly, type Pod, type StoreChange } from "@virtual-kubelet/kube-client";
 import { OpenBody, ScriptedTransport, type ScriptedAnswer } from "@virtual-kubelet/kube-client/testing";
 import { expect, test } from "vitest";
 import type { FarOwner } from "../identity/tags.ts";
@@ -35,7 +35,7 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
   const watches: OpenBody[] = [];
   const pods = new Map<string, Pod>();
   const listeners = new Set<(change: StoreChange<Pod>) => void>();
-  let restore = (): void => {};
+  const history = new ServerHistory({ server: "the far cluster", logger: silentLogger });
   let version = 100;
   const transport = new ScriptedTransport(({ path }) => {
     const given = answer?.(path);
@@ -45,10 +45,7 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
   });
   const far: FarEventsOptions["far"] = {
     connection: apiConnection(createKubeClient(transport, { clock })),
-    onRestored(listener) {
-      restore = listener;
-      return { [Symbol.dispose]: () => {} };
-    },
+    history,
     pods: {
       get size() {
         return pods.size;
@@ -68,7 +65,10 @@ function rig({ answer }: { readonly answer?: (path: string) => ScriptedAnswer | 
     clock,
     watches,
     told,
-    restore: () => restore(),
+    restore(): void {
+      history.note("2");
+      history.note("1");
+    },
     paths: () => transport.requests.map(({ path }) => path),
     show(pod: Pod): void {
       const uid = pod.metadata?.uid ?? "";

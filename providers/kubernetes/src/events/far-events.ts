@@ -23,7 +23,7 @@ const farPodNames = /-[0-9a-z]{10}$/;
 
 /** What {@link FarEvents} needs. */
 export interface FarEventsOptions {
-  readonly far: Pick<FarCluster, "connection" | "onRestored" | "pods">;
+  readonly far: Pick<FarCluster, "connection" | "history" | "pods">;
   /** The only far namespace; `undefined`: all. */
   readonly namespace: string | undefined;
   readonly clock: Clock;
@@ -84,7 +84,7 @@ export class FarEvents {
     });
     const position = { version: undefined as string | undefined };
     let restored = new AbortController();
-    using _restored = far.onRestored(() => {
+    using _restored = far.history.onRestored(() => {
       position.version = undefined;
       restored.abort(new UnavailableError("watch events: the far cluster is older than it was"));
     });

@@ -5,6 +5,7 @@ import type {
   Node,
   OwnerReference,
   Pod,
+  ServerHistory,
   Store,
   StoreChange,
   TransportResponse,
@@ -41,6 +42,8 @@ export interface FarConnection extends AsyncDisposable {
  */
 export interface FarCluster {
   readonly connection: FarConnection;
+  /** Notices by the pings that the far cluster was restored from a backup, or that another answers in its place. */
+  readonly history: ServerHistory;
   /** Resolves when the pods are listed. Rejects if the cluster is closed before. */
   readonly synced: Promise<void>;
   /** Whether the pods follow the far cluster now. */
@@ -74,11 +77,6 @@ export interface FarCluster {
    * @throws what `check` throws
    */
   ping(check: (signal: AbortSignal) => Promise<string>, signal: AbortSignal): Promise<void>;
-  /**
-   * Calls the listener when a ping finds an earlier resourceVersion than the one before: the far cluster was restored from a backup, or another
-   * answers in its place. A watch does not show what it lost, so that everything followed has to be listed anew.
-   */
-  onRestored(listener: () => void): Disposable;
   /** Ends waits for the next attempt to list or watch, because the far cluster is known to answer again. */
   wake(): void;
 }

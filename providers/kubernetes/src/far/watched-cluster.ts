@@ -4,6 +4,7 @@ import { isForbidden } from "@virtual-kubelet/errdefs";
 import {
   Reflector,
   resources,
+  ServerHistory,
   type ConfigMap,
   type DeepReadonly,
   type Logger,
@@ -41,6 +42,7 @@ export interface WatchedClusterOptions {
 /** A {@link FarCluster} that follows the far API server from its creation until it is disposed. */
 export class WatchedCluster implements FarCluster {
   readonly connection: FarConnection;
+  readonly history: ServerHistory;
   readonly #options: WatchedClusterOptions;
   readonly #abort = new AbortController();
   readonly #podReflector: Reflector<Pod>;
@@ -49,18 +51,16 @@ export class WatchedCluster implements FarCluster {
   readonly #index: PodIndex;
   readonly #runs: Promise<void>[];
   readonly #pings = new SingleFlight<void>();
-  readonly #restored = new Set<() => void>();
   #pingedUntilMs = -Infinity;
-  /** resourceVersion at the last ping. */
-  #version = -Infinity;
   #nodes: Promise<Store<Node> | undefined> | undefined;
 
   constructor(options: WatchedClusterOptions) {
     const { connection, clusterId, namespace } = options;
     this.connection = connection;
+    this.history = new ServerHistory({ server: "the far cluster", logger: options.logger });
     this.#options = options;
     const ofCluster = ownerSelector({ clusterId });
-    const shared = { ...options, client: connection.client };
+    const shared = { ...options, client: connection.client, history: this.history };
     this.#podReflector = new Reflector({
       ...shared,
       resource: resources.pods,
@@ -74,10 +74,6 @@ export class WatchedCluster implements FarCluster {
     });
     this.#owners = new OwnerObjects({ client: connection.client, watched: this.#ownerReflector });
     this.#index = new PodIndex(this.#podReflector.store);
-    this.onRestored(() => {
-      this.#ownerReflector.relist();
-      this.#podReflector.relist();
-    });
     this.#runs = [this.#podReflector.run(this.#abort.signal), this.#ownerReflector.run(this.#abort.signal)];
   }
 
@@ -139,14 +135,8 @@ export class WatchedCluster implements FarCluster {
   async ping(check: (signal: AbortSignal) => Promise<string>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     if (clock.monotonic() < this.#pingedUntilMs) return;
-    await this.#pings.run("", async (until) => this.#noteVersion(await check(until)), signal);
+    await this.#pings.run("", async (until) => this.history.note(await check(until)), signal);
     this.#pingedUntilMs = clock.monotonic() + pingCountsMs;
-  }
-
-  onRestored(listener: () => void): Disposable {
-    const own = (): void => listener();
-    this.#restored.add(own);
-    return { [Symbol.dispose]: () => void this.#restored.delete(own) };
   }
 
   wake(): void {
@@ -161,20 +151,6 @@ export class WatchedCluster implements FarCluster {
     await this.connection[Symbol.asyncDispose]();
   }
 
-  #noteVersion(text: string): void {
-    const version = Number(text);
-    // Some servers' versions are not numbers.
-    if (!Number.isSafeInteger(version)) return;
-    const before = this.#version;
-    this.#version = version;
-    if (version >= before) return;
-    this.#options.logger.warn(
-      { resourceVersion: version, before },
-      "the far cluster is older than it was: it was restored from a backup, or another has its address; everything is listed anew",
-    );
-    for (const listener of this.#restored) listener();
-  }
-
   async #watchNodes(): Promise<Store<Node> | undefined> {
     const { client } = this.connection;
     const { signal } = this.#abort;
@@ -184,9 +160,8 @@ export class WatchedCluster implements FarCluster {
       if (isForbidden(error)) return undefined;
       throw error;
     }
-    const reflector = new Reflector({ ...this.#options, client, resource: resources.nodes });
+    const reflector = new Reflector({ ...this.#options, client, history: this.history, resource: resources.nodes });
     this.#runs.push(reflector.run(signal));
-    this.onRestored(() => reflector.relist());
     await reflector.synced;
     return reflector.store;
   }

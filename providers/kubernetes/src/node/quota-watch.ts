@@ -5,7 +5,7 @@ import type { FarCluster } from "../far/far-cluster.ts";
 
 /** What {@link watchQuotas} needs. */
 export interface QuotaWatchOptions {
-  readonly far: Pick<FarCluster, "connection" | "onRestored">;
+  readonly far: Pick<FarCluster, "connection" | "history">;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -34,9 +34,8 @@ export async function watchQuotas(options: QuotaWatchOptions, signal: AbortSigna
     if (isForbidden(error)) return undefined;
     throw error;
   }
-  const reflector = new Reflector({ ...options, client, resource: resources.resourceQuotas, query: { namespace } });
-  const restored = far.onRestored(() => reflector.relist());
-  const done = reflector.run(signal).finally(() => restored[Symbol.dispose]());
+  const reflector = new Reflector({ ...options, client, history: far.history, resource: resources.resourceQuotas, query: { namespace } });
+  const done = reflector.run(signal);
   // The first list may fail; then whoever waits hears of it.
   done.catch(() => {});
   await reflector.synced;

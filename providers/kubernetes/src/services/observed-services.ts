@@ -7,6 +7,7 @@ import {
   type KubeClient,
   type Logger,
   type Metrics,
+  type ServerHistory,
   type Service,
 } from "@virtual-kubelet/kube-client";
 import { serviceNameLabel } from "./mirrored-slice.ts";
@@ -14,6 +15,8 @@ import { serviceNameLabel } from "./mirrored-slice.ts";
 /** Options of {@link ObservedServices}. */
 export interface ObservedServicesOptions {
   readonly client: KubeClient;
+  /** Tells when everything has to be listed anew. */
+  readonly history?: ServerHistory | undefined;
   readonly namespaces: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -40,9 +43,9 @@ export class ObservedServices {
 
   constructor(options: ObservedServicesOptions) {
     this.#options = options;
-    const { client, clock, random, logger, metrics } = options;
+    const { client, history, clock, random, logger, metrics } = options;
     for (const namespace of options.namespaces) {
-      const common = { client, clock, random, logger: logger.child({ namespace }), metrics, query: { namespace } };
+      const common = { client, history, clock, random, logger: logger.child({ namespace }), metrics, query: { namespace } };
       this.#namespaces.set(namespace, {
         services: new Reflector({ ...common, resource: resources.services }),
         slices: new Reflector({ ...common, resource: resources.endpointSlices }),
@@ -71,14 +74,6 @@ export class ObservedServices {
     if (!observed) return new Set();
     const services = [...observed.services.store.list()].map(({ metadata }) => metadata?.name ?? "");
     return new Set([...services, ...observed.byService.keys()]);
-  }
-
-  /** Lists everything anew. */
-  relist(): void {
-    for (const { services, slices } of this.#namespaces.values()) {
-      services.relist();
-      slices.relist();
-    }
   }
 
   /** Lists and watches until aborted. */

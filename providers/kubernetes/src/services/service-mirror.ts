@@ -25,7 +25,7 @@ import { directionRules, type DirectionRules } from "./direction-rules.ts";
 import { MirrorNotices } from "./mirror-notices.ts";
 import { chooseSource, serviceStep, sliceSteps } from "./mirror-steps.ts";
 import { isFarMirror, isHomeMirror, isMirrored, mirrorOwner, sourceOf, type MirrorDirection } from "./mirror-tags.ts";
-import { ObservedServices } from "./observed-services.ts";
+import { ObservedServices, type ObservedServicesOptions } from "./observed-services.ts";
 import { removeMirrored } from "./remove-mirrored.ts";
 import { WritePace } from "./write-pace.ts";
 
@@ -48,7 +48,7 @@ export interface ServiceMirrorOptions {
   readonly namespaces: NamespaceMap;
   readonly addresses: AddressMap;
   readonly home: KubeClient;
-  readonly far: Pick<FarCluster, "connection" | "onRestored" | "ownerReference">;
+  readonly far: Pick<FarCluster, "connection" | "history" | "ownerReference">;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -109,8 +109,8 @@ export class ServiceMirror {
     this.#options = options;
     this.#pairs = [...new Set(services.namespaces)].map((name) => ({ home: name, far: namespaces.toFar(name) }));
     this.#directions = services.direction === "both" ? ["toFar", "toHome"] : [services.direction];
-    this.#home = this.#side("home", home, metrics);
-    this.#far = this.#side("far", far.connection.client, options.farMetrics);
+    this.#home = this.#side("home", { client: home, metrics });
+    this.#far = this.#side("far", { client: far.connection.client, history: far.history, metrics: options.farMetrics });
     this.#queue = new WorkQueue({ clock, random, metrics, name: "service-mirror" });
     this.#pace = new WritePace(clock);
     this.#recorder = createEventRecorder({ client: home, component: "virtual-kubelet", host, clock, random, logger, metrics });
@@ -120,7 +120,6 @@ export class ServiceMirror {
   /** Mirrors until aborted. What is mirrored stays. */
   async run(signal: AbortSignal): Promise<void> {
     this.#queue.add(leftoversKey);
-    using _restored = this.#options.far.onRestored(() => this.#far.observed.relist());
     await Promise.all([
       this.#home.observed.run(signal),
       this.#far.observed.run(signal),
@@ -139,13 +138,12 @@ export class ServiceMirror {
     this.#queue.add(leftoversKey);
   }
 
-  #side(name: "home" | "far", client: KubeClient, metrics: Metrics): Side {
+  #side(name: "home" | "far", server: Pick<ObservedServicesOptions, "client" | "history" | "metrics">): Side {
     const { clock, random, logger } = this.#options;
     const observed = new ObservedServices({
-      client,
+      ...server,
       clock,
       random,
-      metrics,
       logger: logger.child({ cluster: name }),
       namespaces: [...new Set(this.#pairs.map((pair) => pair[name]))],
       onChange: (namespace, service) => this.#look(name, namespace, service),
@@ -156,7 +154,7 @@ export class ServiceMirror {
         }
       },
     });
-    return { client, observed };
+    return { client: server.client, observed };
   }
 
   /** Queues the targets that depend on a Service of this cluster. */

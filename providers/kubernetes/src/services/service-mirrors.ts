@@ -16,7 +16,7 @@ export interface MirroringNode {
   readonly host: Pick<ProviderHost, "nodeName" | "clusterId" | "logger" | "metrics" | "clock" | "random" | "recordNodeEvent">;
   readonly config: KubernetesConfig;
   readonly namespaces: NamespaceMap;
-  readonly far: Pick<FarCluster, "connection" | "onRestored" | "ownerReference">;
+  readonly far: Pick<FarCluster, "connection" | "history" | "ownerReference">;
 }
 
 interface Entry {

@@ -97,6 +97,14 @@ export class StatusWriter {
     this.#queue.resetBackoff();
   }
 
+  /** Drops the answers of the API server, because it was restored from a backup and no longer has what it answered, and writes that again. */
+  forgetAnswers(): void {
+    const uids = new Set([...this.#written.keys(), ...this.#removed]);
+    this.#written.clear();
+    this.#removed.clear();
+    for (const uid of uids) this.mark(uid);
+  }
+
   /** Drops the data of a pod that is gone. */
   forget(uid: string): void {
     this.#queue.forget(uid);

@@ -1,0 +1,133 @@
+import {
+  resources,
+  type CallOptions,
+  type KubernetesObject,
+  type Resource,
+  type WatchEvent,
+  type WatchQuery,
+} from "@virtual-kubelet/kube-client";
+import { describe, expect, test } from "vitest";
+import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
+import { NodeRig } from "../test-support/node-rig.ts";
+
+/** An API server whose watches can be late. */
+class LateClient extends FakeKubeClient {
+  /** Whether the events of pods are withheld. */
+  isLate = false;
+
+  override async watch<T extends KubernetesObject>(
+    resource: Resource<T>,
+    query: WatchQuery,
+    options: CallOptions,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
+    const events = await super.watch(resource, query, options);
+    return resource.plural === "pods" ? this.#timely(events) : events;
+  }
+
+  async *#timely<T extends KubernetesObject>(events: AsyncIterable<WatchEvent<T>>): AsyncGenerator<WatchEvent<T>> {
+    for await (const event of events) if (!this.isLate) yield event;
+  }
+}
+
+/** A node whose API server is restored to what it was before the change and 200 writes, while all watches go on. */
+async function restoredRig(change: (rig: NodeRig) => Promise<unknown> = async () => {}): Promise<NodeRig> {
+  const rig = await new NodeRig({ client: (clock) => new LateClient(clock) }).start();
+  await rig.createPod("old");
+  const restore = rig.client.backUp();
+  await change(rig);
+  for (let index = 0; index < 200; index++)
+    rig.client.put(resources.configMaps, { metadata: { namespace: "default", name: `map-${index}` } });
+  await rig.settle(20_000);
+  restore();
+  await rig.settle(15_000);
+  return rig;
+}
+
+test("a pod that is bound after the API server was restored from a backup is started", async () => {
+  await using rig = await restoredRig();
+
+  await rig.createPod("new");
+  await rig.settle(10_000);
+
+  expect(rig.callsOf("createPod new")).toBe(1);
+  expect(rig.callsOf("createPod old")).toBe(1);
+  expect(rig.warnings.join()).toContain("restored from a backup");
+});
+
+test("a pod that the backup lacks is ended at the back end", async () => {
+  await using rig = await restoredRig((before) => before.createPod("lost"));
+
+  await rig.settle(120_000);
+
+  expect(rig.callsOf("createPod lost")).toBe(1);
+  expect(rig.provider.calls.filter((call) => call.startsWith("deletePod lost"))).toHaveLength(1);
+});
+
+test("a pod that was removed after the backup is removed again", async () => {
+  await using rig = await restoredRig(async (before) => {
+    await before.deletePod("old", 30);
+    await before.settle(1_000);
+    expect(before.pod("old")).toBeUndefined();
+  });
+
+  await rig.deletePod("old", 30);
+  await rig.settle(10_000);
+
+  expect(rig.pod("old")).toBeUndefined();
+});
+
+test("a pod that selects a label of the node that the backup lacks is refused", async () => {
+  await using rig = await restoredRig(async (before) => {
+    before.client.edit(resources.nodes, "node-1", ({ metadata = {} }) => (metadata.labels = { ...metadata.labels, zone: "a" }));
+    await before.settle(1_000);
+    await before.createPod("before", { nodeSelector: { zone: "a" } });
+    expect(before.callsOf("createPod before")).toBe(1);
+  });
+
+  await rig.createPod("after", { nodeSelector: { zone: "a" } });
+  await rig.settle(10_000);
+
+  expect(rig.pod("after")?.status).toMatchObject({ phase: "Failed", reason: "NodeAffinity" });
+});
+
+describe.for([false, true])("with the last events of the watch missing: %s", (isLate) => {
+  test("a status that the backup lacks is written again", async () => {
+    await using rig = await restoredRig(async (before) => {
+      const [started] = before.provider.held.values();
+      setLate(before, isLate);
+      if (started) before.provider.report(started.ref, { ...started.status, message: "later" });
+      await before.settle(1_000);
+      expect(before.pod("old")?.status?.message).toBe("later");
+    });
+
+    setLate(rig, false);
+    await rig.settle(10_000);
+
+    expect(rig.pod("old")?.status?.message).toBe("later");
+  });
+
+  test("a deleted pod that the backup still has is removed again", async () => {
+    const held = Promise.withResolvers<void>();
+    await using rig = await new NodeRig({ client: (clock) => new LateClient(clock) }).start();
+    await rig.createPod("old");
+    rig.provider.script("deletePod", () => held.promise);
+    await rig.deletePod("old", 30);
+    const restore = rig.client.backUp();
+    setLate(rig, isLate);
+    held.resolve();
+    await rig.settle(5_000);
+    expect(rig.pod("old")).toBeUndefined();
+
+    await rig.settle(20_000);
+    restore();
+    setLate(rig, false);
+    await rig.settle(30_000);
+
+    expect(rig.pod("old")).toBeUndefined();
+  });
+});
+
+function setLate({ client }: NodeRig, isLate: boolean): void {
+  if (!(client instanceof LateClient)) throw new TypeError("the rig has no LateClient");
+  client.isLate = isLate;
+}
