@@ -265,7 +265,7 @@ export class DockerRuntime implements ContainerRuntime, AsyncDisposable {
 
   /** As `ContainerRuntime.exec`. */
   exec(id: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
-    return execCommand(this.#options.engine, id, command, io, signal);
+    return execCommand(this.#options.engine, { containerId: id, forgetsProcesses: this.#facts?.isPodman }, command, io, signal);
   }
 
   /** As `ContainerRuntime.attach`. */

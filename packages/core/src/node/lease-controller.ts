@@ -15,6 +15,7 @@ import {
 } from "@virtual-kubelet/kube-client";
 import { microTime } from "@virtual-kubelet/kubernetes";
 import { apiServerBackoff } from "../api-server/api-server-backoff.ts";
+import { isNewer } from "../api-server/resource-version.ts";
 import {
   decideClaim,
   holderOf,
@@ -324,10 +325,16 @@ export class LeaseController {
       logger.warn({ err: messageOf(error) }, "cannot read the lease; trying again");
       return error;
     }
+    if (lease && !isOurs(lease, instance) && !this.#isEarlierStart(lease))
+      throw new NodeHeldError(instance, lease, "it took over the lease");
     this.#note(lease);
-    if (lease && !isOurs(lease, instance)) throw new NodeHeldError(instance, lease, "it took over the lease");
     this.#lease = lease;
     return undefined;
+  }
+
+  /** Whether a Lease is an earlier start's of this instance, as in a backup that the API server was restored from. */
+  #isEarlierStart(lease: Lease): boolean {
+    return this.#lease !== undefined && isNewer(this.#lease, lease) && holderOf(lease) === this.#options.instance.identity;
   }
 
   async #get(signal: AbortSignal): Promise<Lease | undefined> {

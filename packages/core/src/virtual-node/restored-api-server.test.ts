@@ -1,3 +1,4 @@
+import { SeededRandom } from "@virtual-kubelet/clock";
 import {
   resources,
   type CallOptions,
@@ -35,8 +36,7 @@ async function restoredRig(change: (rig: NodeRig) => Promise<unknown> = async ()
   await rig.createPod("old");
   const restore = rig.client.backUp();
   await change(rig);
-  for (let index = 0; index < 200; index++)
-    rig.client.put(resources.configMaps, { metadata: { namespace: "default", name: `map-${index}` } });
+  write(rig);
   await rig.settle(20_000);
   restore();
   await rig.settle(15_000);
@@ -90,6 +90,66 @@ test("a pod that selects a label of the node that the backup lacks is refused", 
   expect(rig.pod("after")?.status).toMatchObject({ phase: "Failed", reason: "NodeAffinity" });
 });
 
+test("a change that got the version of another one before the backup was restored is seen", async () => {
+  await using rig = await new NodeRig().start();
+  await rig.createPod("old");
+  await rig.settle(15_000);
+  const restore = rig.client.backUp();
+  await rig.editPod("old", ({ metadata = {} }) => (metadata.labels = { changed: "before" }));
+  const version = rig.pod("old")?.metadata?.resourceVersion;
+  write(rig);
+  await rig.settle(20_000);
+
+  restore();
+  await rig.client.delete(resources.pods, { namespace: "default", name: "old" }, {}, { signal: new AbortController().signal });
+  expect(rig.pod("old")?.metadata?.resourceVersion).toBe(version);
+  await rig.settle(60_000);
+
+  expect(rig.pod("old")).toBeUndefined();
+});
+
+test("a program that was started again after the backup goes on", async () => {
+  const former = await new NodeRig().start();
+  await former.createPod("old");
+  const restore = former.client.backUp();
+  former.abort.abort();
+  await former.settle(60_000);
+  await using rig = await new NodeRig({ after: former, random: new SeededRandom(2) }).start();
+  write(rig);
+  await rig.settle(20_000);
+
+  restore();
+  await rig.settle(60_000);
+  await rig.createPod("new");
+
+  expect(await rig.stateOfRun()).toBe("pending");
+  expect(rig.callsOf("createPod new")).toBe(1);
+});
+
+test("an instance that finds another one on the restored Lease writes nothing more", async () => {
+  const rig = await new NodeRig({ client: (clock) => new LateClient(clock) }).start();
+  const { client } = rig;
+  await rig.createPod("old");
+  await rig.settle(15_000);
+  const restore = client.backUp();
+  setLate(rig, true);
+  const [started] = rig.provider.held.values();
+  if (started) rig.provider.report(started.ref, { ...started.status, message: "later" });
+  write(rig);
+  await rig.settle(20_000);
+
+  restore();
+  const annotations = { "virtual-kubelet.io/instance": "other", "virtual-kubelet.io/start-id": "other" };
+  client.edit(resources.leases, "node-1", ({ metadata = {} }) => (metadata.annotations = annotations), "kube-node-lease");
+  const before = client.calls.length;
+  await rig.settle(60_000);
+
+  expect(String(await rig.stateOfRun())).toContain("NodeHeldError");
+  const calls = client.calls.slice(before).map(({ verb, resource }) => `${verb} ${resource}`);
+  const writes = calls.slice(calls.indexOf("get leases")).filter((call) => /^(patch|delete|replace) /.test(call));
+  expect(writes).toEqual([]);
+});
+
 describe.for([false, true])("with the last events of the watch missing: %s", (isLate) => {
   test("a status that the backup lacks is written again", async () => {
     await using rig = await restoredRig(async (before) => {
@@ -126,6 +186,11 @@ describe.for([false, true])("with the last events of the watch missing: %s", (is
     expect(rig.pod("old")).toBeUndefined();
   });
 });
+
+/** Writes 200 objects, so that the versions of a backup are lower. */
+function write({ client }: NodeRig): void {
+  for (let index = 0; index < 200; index++) client.put(resources.configMaps, { metadata: { namespace: "default", name: `map-${index}` } });
+}
 
 function setLate({ client }: NodeRig, isLate: boolean): void {
   if (!(client instanceof LateClient)) throw new TypeError("the rig has no LateClient");

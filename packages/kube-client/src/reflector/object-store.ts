@@ -70,9 +70,10 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
   /**
    * Replaces the whole content at once; then reports each difference, deletions first.
    *
+   * @param isSame - whether two states of one object are the same. Default: they have the same version
    * @returns number of differences
    */
-  replace(objects: Iterable<DeepReadonly<T>>): number {
+  replace(objects: Iterable<DeepReadonly<T>>, isSame: (a: DeepReadonly<T>, b: DeepReadonly<T>) => boolean = sameVersion): number {
     const before = this.#byUid;
     this.#byUid = new Map();
     this.#byName = new Map();
@@ -80,7 +81,7 @@ export class ObjectStore<T extends KubernetesObject> implements Store<T> {
     for (const object of objects) {
       const uid = uidOf(object);
       const previous = before.get(uid);
-      const kept = previous && sameVersion(previous, object) ? previous : object;
+      const kept = previous && isSame(previous, object) ? previous : object;
       this.#byUid.set(uid, kept);
       this.#byName.set(nameKeyOf(kept), kept);
       if (!previous) changes.push({ type: "added", uid, object });

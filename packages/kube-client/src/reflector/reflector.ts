@@ -1,5 +1,6 @@
 import type { Clock, Random } from "@virtual-kubelet/clock";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { isDeepStrictEqual } from "node:util";
 import type { KubeClient, ListQuery } from "../rest/client.ts";
 import { DecodeError } from "../errors/decode-error.ts";
 import { deepFreeze } from "./deep-freeze.ts";
@@ -113,6 +114,8 @@ export class Reflector<T extends KubernetesObject> {
   #wake: AbortController | undefined;
   /** Whether a new list has to replace what was listed and watched so far. */
   #isOutdated = false;
+  /** Whether the versions in the store are of a former history, so that equal ones may belong to different states. */
+  #hasFormerVersions = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -201,6 +204,7 @@ export class Reflector<T extends KubernetesObject> {
   /** Lists instead of continuing the watch. The store keeps its objects, and is not current until the new list is complete. */
   #listAnew(): void {
     this.#isOutdated = true;
+    this.#hasFormerVersions = true;
     this.#connection?.breakOff("its versions are no longer the server's");
     this.wake();
   }
@@ -329,7 +333,8 @@ export class Reflector<T extends KubernetesObject> {
 
   #replace(list: "streamed" | "paged"): void {
     const { metrics } = this.#options;
-    const changes = this.#objects.replace(this.#collected.values());
+    const changes = this.#objects.replace(this.#collected.values(), this.#hasFormerVersions ? isDeepStrictEqual : undefined);
+    this.#hasFormerVersions = false;
     this.#lists++;
     this.#collected = new Map();
     metrics.count("vk_reflector_lists_total", { ...this.#labels, list });

@@ -31,7 +31,7 @@ test("a command gets its input to the end, and its end is told when the engine k
   });
   const io = capture(Readable.from([Buffer.from("in"), Buffer.from("put")]));
 
-  expect(await execCommand(fake.engine, "c", ["cat"], io, never)).toEqual({ exitCode: 3 });
+  expect(await execCommand(fake.engine, { containerId: "c" }, ["cat"], io, never)).toEqual({ exitCode: 3 });
 
   expect([String(io.stdout.read()), String(io.stderr.read())]).toEqual(["input", "err"]);
   expect(fake.requests.find(({ path }) => path === "/containers/c/exec")?.body).toEqual({
@@ -51,7 +51,7 @@ test("why a command cannot be started is an error of its own, with a shell's exi
   });
   const io = capture();
 
-  expect(await execCommand(fake.engine, "c", ["nope"], io, never)).toEqual({ exitCode: 127 });
+  expect(await execCommand(fake.engine, { containerId: "c" }, ["nope"], io, never)).toEqual({ exitCode: 127 });
 
   expect(io.stdout.read()).toBeNull();
   expect(String(io.stderr.read())).toBe(`${reason}\n`);
@@ -63,23 +63,26 @@ test("a command that an engine without containerd could not start has no exit co
     upgrades: { "/exec/e/start": (socket) => void socket.end(frame(1, "transport is closing: unavailable\r\n")) },
   });
 
-  const call = execCommand(fake.engine, "c", ["true"], capture(), never);
+  const call = execCommand(fake.engine, { containerId: "c" }, ["true"], capture(), never);
 
   await expect(call).rejects.toThrow("run a command in container c: the engine could not start it: transport is closing: unavailable");
   await expect(call).rejects.toSatisfy(isUnavailable);
 });
 
-test.for<[what: string, pid: number, output: string]>([
-  ["that the engine still knows", 1, "denied\r\n"],
-  ["that podman has forgotten", 0, "denied\n"],
-  ["that podman has forgotten, without output", 0, ""],
-])("126 is a command's own exit code if it had a process %s", async ([, pid, output]) => {
+test.for<[what: string, pid: number, output: string, isPodman: boolean]>([
+  ["that the engine still knows", 1, "denied\r\n", false],
+  ["whose output is not an engine's", 0, "denied\n", false],
+  ["without output", 0, "", false],
+  ["that podman has forgotten", 0, "denied\r\n", true],
+])("126 is a command's own exit code if it had a process %s", async ([, pid, output, forgetsProcesses]) => {
   await using fake = await startFakeEngine({
     answers: execAnswers(126, pid),
     upgrades: { "/exec/e/start": (socket) => void socket.end(output === "" ? "" : frame(1, output)) },
   });
 
-  expect(await execCommand(fake.engine, "c", ["sh", "-c", "exit 126"], capture(), never)).toEqual({ exitCode: 126 });
+  const call = execCommand(fake.engine, { containerId: "c", forgetsProcesses }, ["sh", "-c", "exit 126"], capture(), never);
+
+  expect(await call).toEqual({ exitCode: 126 });
 });
 
 test("a container that does not run has no commands", async () => {
@@ -87,7 +90,7 @@ test("a container that does not run has no commands", async () => {
     answers: { "POST /containers/c/exec": () => ({ status: 409, json: { message: "Container c is not running" } }) },
   });
 
-  await expect(execCommand(fake.engine, "c", ["true"], capture(), never)).rejects.toSatisfy(isNotFound);
+  await expect(execCommand(fake.engine, { containerId: "c" }, ["true"], capture(), never)).rejects.toSatisfy(isNotFound);
 });
 
 test("an aborted command lets go of its connection", async () => {
@@ -105,7 +108,7 @@ test("an aborted command lets go of its connection", async () => {
   });
   const controller = new AbortController();
   const reason = new Error("the client is gone");
-  const call = execCommand(fake.engine, "c", ["sleep", "600"], capture(new PassThrough()), controller.signal);
+  const call = execCommand(fake.engine, { containerId: "c" }, ["sleep", "600"], capture(new PassThrough()), controller.signal);
   await opened.promise;
   controller.abort(reason);
 
@@ -130,7 +133,7 @@ test("an aborted command that a busy engine is slow to start is looked for until
     },
   });
   const controller = new AbortController();
-  const call = execCommand(fake.engine, "c", ["sleep", "600"], capture(), controller.signal);
+  const call = execCommand(fake.engine, { containerId: "c" }, ["sleep", "600"], capture(), controller.signal);
   await opened.promise;
   const reason = new Error("the client is gone");
   controller.abort(reason);

@@ -34,6 +34,13 @@ const killedCode = 137;
 /** Deadline and interval of the search for an aborted command, whose start may take seconds on a busy machine. */
 const endLooks = { timeoutMs: 15_000, intervalMs: 25, maxIntervalMs: 200 };
 
+/** Where {@link execCommand} runs a command. */
+export interface ExecTarget {
+  readonly containerId: string;
+  /** Whether the engine forgets the process ID of a command that has ended, as podman does. Default: false. */
+  readonly forgetsProcesses?: boolean | undefined;
+}
+
 /**
  * Runs a command in a container; resolves when it has ended and all output is written. Like in a shell, a command that cannot start exits
  * with 126 or 127 and writes the reason to standard error. When aborted, the command is killed if the engine runs on this machine;
@@ -44,7 +51,7 @@ const endLooks = { timeoutMs: 15_000, intervalMs: 25, maxIntervalMs: 200 };
  */
 export async function execCommand(
   engine: DockerEngine,
-  containerId: string,
+  { containerId, forgetsProcesses = false }: ExecTarget,
   command: readonly string[],
   io: AttachIO,
   signal: AbortSignal,
@@ -52,7 +59,7 @@ export async function execCommand(
   const execId = await createExec(engine, containerId, command, io, signal);
   signal.throwIfAborted();
   try {
-    return await runExec(engine, { containerId, execId }, io, signal);
+    return await runExec(engine, { containerId, execId, forgetsProcesses }, io, signal);
   } catch (error) {
     if (signal.aborted) await endExec(engine, containerId, execId).catch(() => undefined);
     throw error;
@@ -81,10 +88,16 @@ async function createExec(
 interface CreatedExec {
   readonly containerId: string;
   readonly execId: string;
+  readonly forgetsProcesses: boolean;
 }
 
 /** Starts the command and connects its streams. */
-async function runExec(engine: DockerEngine, { containerId, execId }: CreatedExec, io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
+async function runExec(
+  engine: DockerEngine,
+  { containerId, execId, forgetsProcesses }: CreatedExec,
+  io: AttachIO,
+  signal: AbortSignal,
+): Promise<ExecResult> {
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
   const outputs: Buffer[] = [];
@@ -101,7 +114,7 @@ async function runExec(engine: DockerEngine, { containerId, execId }: CreatedExe
     };
     await joinStreams(connection, io, { tty: io.tty, resize, filter }, signal);
     const end = await endOf(engine, execId, signal);
-    const reason = io.tty ? undefined : tryEngineFailure(end, outputs);
+    const reason = io.tty || forgetsProcesses ? undefined : tryEngineFailure(end, outputs);
     if (reason !== undefined)
       throw new UnavailableError(`run a command in container ${containerId}: the engine could not start it: ${reason}`);
     if (failure === undefined) return { exitCode: end.exitCode };
@@ -169,7 +182,6 @@ function tryStartFailure(firstOutput: Buffer): string | undefined {
 /**
  * Why the engine itself could not start a command; `undefined` if the command ran, or could not be started for a reason of its own. An
  * engine that has lost containerd, such as while it shuts down, sends its error as the only output of a command that never had a process.
- * podman forgets the process ID of every command that has ended, but sends no such line.
  */
 function tryEngineFailure({ exitCode, pid }: ExecEnd, [only, ...more]: readonly Buffer[]): string | undefined {
   if (exitCode !== notStartedCode || pid !== 0 || only === undefined || more.length > 0 || tryStartFailure(only) !== undefined)
