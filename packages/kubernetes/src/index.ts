@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export { isJsonObject } from "./json-object.ts";
 export { selectsLabels, type LabelSelector } from "./label-selector.ts";
 export {
   matchesNodeAffinity,

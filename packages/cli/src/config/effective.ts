@@ -1,3 +1,4 @@
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { configJsonSchema } from "./schema.ts";
 import { valueAt, type ConfigPath, type Merged, type Source } from "./layers.ts";
 
@@ -40,7 +41,7 @@ function walk(schema: unknown, path: ConfigPath, merged: Merged, found: Effectiv
     for (const [key, child] of Object.entries(properties)) walk(child, [...path, key], merged, found);
   } else if (Array.isArray(value) && path.length === 1 && path[0] === "nodes") {
     for (const index of value.keys()) walk(valueAt(schema, ["items"]), [...path, index], merged, found);
-  } else if (typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0) {
+  } else if (isJsonObject(value) && Object.keys(value).length > 0) {
     for (const [key, entry] of Object.entries(value))
       found.push({ path: [...path, key], value: entry, source: merged.sourceOf([...path, key]) });
   } else {

@@ -1,4 +1,5 @@
 import type { ExplainedObject } from "@virtual-kubelet/core";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../config/redact.ts";
@@ -190,11 +191,11 @@ function configForPod({ config, settings, providerFiles, nameOf }: DeploymentPla
         "leave it out, or use the Helm chart, which can mount it",
     );
   }
-  const given = isObject(config) ? config : {};
-  const { kubeconfig: _, context: _context, ...cluster } = isObject(given["cluster"]) ? given["cluster"] : {};
+  const given = isJsonObject(config) ? config : {};
+  const { kubeconfig: _, context: _context, ...cluster } = isJsonObject(given["cluster"]) ? given["cluster"] : {};
   const secrets: Record<string, string> = {};
   const nodes = (Array.isArray(given["nodes"]) ? given["nodes"] : []).map((value: unknown, index) => {
-    const node = isObject(value) ? value : {};
+    const node = isJsonObject(value) ? value : {};
     const { providerConfig, providerConfigFile: _file, ...rest } = node;
     const file = providerFiles.get(index) ?? secretFile(providerConfig);
     if (file === undefined) return node;
@@ -230,8 +231,4 @@ function objectName(account: string): string {
 
 function labelsOf(name: string): Readonly<Record<string, string>> {
   return { "app.kubernetes.io/name": "virtual-kubelet", "app.kubernetes.io/instance": name };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

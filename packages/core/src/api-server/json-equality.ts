@@ -1,6 +1,5 @@
-import { ownValue } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, ownValue } from "@virtual-kubelet/kubernetes";
 import { toEpochMs } from "./api-time.ts";
-import { isJsonObject } from "./json-object.ts";
 
 /**
  * Whether two values are equal for the API server: absent, `null`, an empty list and an empty map are equal, and so

@@ -1,6 +1,6 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { registryKey } from "./registry-key.ts";
-import { isJsonObject } from "../api-server/json-object.ts";
 
 /** Name and password, or a token, for a registry. It is a secret. */
 export type RegistryCredentials =

@@ -1,10 +1,9 @@
 import type { DeepReadonly, Node } from "@virtual-kubelet/kube-client";
-import { isLabelValue, isQualifiedName, tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, isLabelValue, isQualifiedName, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { NodeDescription, NodeImage } from "../provider/node-provider.ts";
 import { describedValue } from "../provider-calls/described-value.ts";
 import { defaultCapacity, providerAvailableCondition, providerUnavailableTaint } from "./node-object.ts";
 import { ownedKeysAnnotation, parseOwnedKeys, taintKey } from "./node-owned-keys.ts";
-import { isJsonObject } from "../api-server/json-object.ts";
 
 /** A description that the API server accepts, and the problems in the original. */
 export interface CheckedDescription {

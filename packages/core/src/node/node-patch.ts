@@ -1,9 +1,8 @@
 import type { DeepReadonly, Node, NodeCondition, NodeStatus, Patch, Taint } from "@virtual-kubelet/kube-client";
-import { compareQuantities, rfc3339, tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { compareQuantities, isJsonObject, rfc3339, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import { isDeepStrictEqual } from "node:util";
 import { providerAvailableCondition, providerUnavailableTaint, type WantedCondition, type WantedNode } from "./node-object.ts";
 import { formatOwnedKeys, joinKeys, ownedKeys, ownedKeysAnnotation, parseOwnedKeys, taintKey, type OwnedKeys } from "./node-owned-keys.ts";
-import { isJsonObject } from "../api-server/json-object.ts";
 
 /** Annotation of a node that our `onShutdown` policy cordoned. The next start undoes only such a cordon. */
 export const cordonedAnnotation = "virtual-kubelet.io/cordoned-at-shutdown";

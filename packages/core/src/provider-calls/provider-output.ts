@@ -1,8 +1,7 @@
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
-import { tryParseQuantity } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, tryParseQuantity } from "@virtual-kubelet/kubernetes";
 import type { PodRef } from "../provider/pod-ref.ts";
 import type { PodUpdate, ProviderPod, ProviderPodList, ProviderPodStatus } from "../provider/pod-lifecycle.ts";
-import { isJsonObject } from "../api-server/json-object.ts";
 
 const phases: ReadonlySet<unknown> = new Set([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"]);
 const conditionStatuses: ReadonlySet<unknown> = new Set(["True", "False", "Unknown"]);

@@ -61,6 +61,7 @@ export class FakeKubeClient implements KubeClient {
   readonly #changes: Change[] = [];
   readonly #interceptors = new Set<(call: FakeCall) => void | Promise<void>>();
   readonly #rawHandlers = new Set<(call: FakeCall) => unknown>();
+  readonly #withheld = new Set<string>();
   readonly #alterations = new Set<(answer: KubernetesObject, call: FakeCall) => void>();
   #wakers: (() => void)[] = [];
   #version = 100;
@@ -99,6 +100,16 @@ export class FakeKubeClient implements KubeClient {
   onRaw(handler: (call: FakeCall) => unknown): Disposable {
     this.#rawHandlers.add(handler);
     return { [Symbol.dispose]: () => void this.#rawHandlers.delete(handler) };
+  }
+
+  /**
+   * Loses all changes of a kind on the way to those who watch it. Lists and new watches begin with the objects as they are.
+   *
+   * @returns a handle that ends this
+   */
+  withholdEvents({ plural }: Pick<Resource<KubernetesObject>, "plural">): Disposable {
+    this.#withheld.add(plural);
+    return { [Symbol.dispose]: () => void this.#withheld.delete(plural) };
   }
 
   /** Requests with this verb to this resource, in order. */
@@ -267,7 +278,7 @@ export class FakeKubeClient implements KubeClient {
       position++;
       if (change.version <= sent) continue;
       sent = change.version;
-      if (change.plural !== resource.plural || !matches(change.object, query)) continue;
+      if (change.plural !== resource.plural || !matches(change.object, query) || this.#withheld.has(change.plural)) continue;
       yield { type: change.type, object: structuredClone(change.object) as T };
     }
   }

@@ -1,7 +1,7 @@
 import { InvalidInputError, isUnsupported } from "@virtual-kubelet/errdefs";
 import type { DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { pathsOverLimits, type ProviderLimits } from "./provider-limits.ts";
-import { isJsonObject } from "../api-server/json-object.ts";
 
 const containerSecurity = [
   "allowPrivilegeEscalation",

@@ -1,38 +1,11 @@
 import { SeededRandom } from "@virtual-kubelet/clock";
-import {
-  resources,
-  type CallOptions,
-  type KubernetesObject,
-  type Resource,
-  type WatchEvent,
-  type WatchQuery,
-} from "@virtual-kubelet/kube-client";
+import { resources } from "@virtual-kubelet/kube-client";
 import { describe, expect, test } from "vitest";
-import { FakeKubeClient } from "../test-support/fake-kube-client.ts";
 import { NodeRig } from "../test-support/node-rig.ts";
-
-/** An API server whose watches can be late. */
-class LateClient extends FakeKubeClient {
-  /** Whether the events of pods are withheld. */
-  isLate = false;
-
-  override async watch<T extends KubernetesObject>(
-    resource: Resource<T>,
-    query: WatchQuery,
-    options: CallOptions,
-  ): Promise<AsyncIterable<WatchEvent<T>>> {
-    const events = await super.watch(resource, query, options);
-    return resource.plural === "pods" ? this.#timely(events) : events;
-  }
-
-  async *#timely<T extends KubernetesObject>(events: AsyncIterable<WatchEvent<T>>): AsyncGenerator<WatchEvent<T>> {
-    for await (const event of events) if (!this.isLate) yield event;
-  }
-}
 
 /** A node whose API server is restored to what it was before the change and 200 writes, while all watches go on. */
 async function restoredRig(change: (rig: NodeRig) => Promise<unknown> = async () => {}): Promise<NodeRig> {
-  const rig = await new NodeRig({ client: (clock) => new LateClient(clock) }).start();
+  const rig = await new NodeRig().start();
   await rig.createPod("old");
   const restore = rig.client.backUp();
   await change(rig);
@@ -127,12 +100,12 @@ test("a program that was started again after the backup goes on", async () => {
 });
 
 test("an instance that finds another one on the restored Lease writes nothing more", async () => {
-  const rig = await new NodeRig({ client: (clock) => new LateClient(clock) }).start();
+  const rig = await new NodeRig().start();
   const { client } = rig;
   await rig.createPod("old");
   await rig.settle(15_000);
   const restore = client.backUp();
-  setLate(rig, true);
+  client.withholdEvents(resources.pods);
   const [started] = rig.provider.held.values();
   if (started) rig.provider.report(started.ref, { ...started.status, message: "later" });
   write(rig);
@@ -154,13 +127,12 @@ describe.for([false, true])("with the last events of the watch missing: %s", (is
   test("a status that the backup lacks is written again", async () => {
     await using rig = await restoredRig(async (before) => {
       const [started] = before.provider.held.values();
-      setLate(before, isLate);
+      if (isLate) before.client.withholdEvents(resources.pods);
       if (started) before.provider.report(started.ref, { ...started.status, message: "later" });
       await before.settle(1_000);
       expect(before.pod("old")?.status?.message).toBe("later");
     });
 
-    setLate(rig, false);
     await rig.settle(10_000);
 
     expect(rig.pod("old")?.status?.message).toBe("later");
@@ -168,19 +140,18 @@ describe.for([false, true])("with the last events of the watch missing: %s", (is
 
   test("a deleted pod that the backup still has is removed again", async () => {
     const held = Promise.withResolvers<void>();
-    await using rig = await new NodeRig({ client: (clock) => new LateClient(clock) }).start();
+    await using rig = await new NodeRig().start();
     await rig.createPod("old");
     rig.provider.script("deletePod", () => held.promise);
     await rig.deletePod("old", 30);
     const restore = rig.client.backUp();
-    setLate(rig, isLate);
+    if (isLate) rig.client.withholdEvents(resources.pods);
     held.resolve();
     await rig.settle(5_000);
     expect(rig.pod("old")).toBeUndefined();
 
     await rig.settle(20_000);
     restore();
-    setLate(rig, false);
     await rig.settle(30_000);
 
     expect(rig.pod("old")).toBeUndefined();
@@ -190,9 +161,4 @@ describe.for([false, true])("with the last events of the watch missing: %s", (is
 /** Writes 200 objects, so that the versions of a backup are lower. */
 function write({ client }: NodeRig): void {
   for (let index = 0; index < 200; index++) client.put(resources.configMaps, { metadata: { namespace: "default", name: `map-${index}` } });
-}
-
-function setLate({ client }: NodeRig, isLate: boolean): void {
-  if (!(client instanceof LateClient)) throw new TypeError("the rig has no LateClient");
-  client.isLate = isLate;
 }

@@ -101,7 +101,7 @@ function fieldValuesOf(selector: JsonValue | undefined): ReadonlyMap<string, str
   const { rawSelector, requirements } = selector;
   if (!Array.isArray(requirements)) return equalFields(textOf(rawSelector));
   return new Map(
-    requirements.filter(isJsonObject).flatMap(({ key, operator, values }): [string, string][] => {
+    requirements.filter(isJsonObject<JsonValue>).flatMap(({ key, operator, values }): [string, string][] => {
       const [value, ...others] = Array.isArray(values) ? values : [];
       return operator === "In" && value !== undefined && others.length === 0 ? [[textOf(key), textOf(value)]] : [];
     }),

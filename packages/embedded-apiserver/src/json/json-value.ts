@@ -6,10 +6,7 @@ export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** Whether a value is a JSON object: neither null nor an array. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isJsonObject } from "@virtual-kubelet/kubernetes";
 
 /** Deep copy of a JSON value. Keys whose value is `undefined` are dropped. */
 export function cloneJson<T>(value: T): T;

@@ -12,7 +12,8 @@ import { checkBodyType, typeMismatch, unhandled } from "./type-mismatch.ts";
  * @throws ApiStatusError 400 if the body is not an object of the kind
  */
 export function decodeObject(kind: Kind, body: unknown, options: WriteOptions): ApiObject {
-  if (!isJsonObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
+  if (!isJsonObject<JsonValue>(body))
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): expected a JSON object`);
   checkBodyType(kind, body);
   return complete(
     kind,

@@ -37,7 +37,7 @@ function selectorText(selector: unknown): string {
     ? Object.entries(selector["matchLabels"]).map(([key, value]) => `${key}=${String(value)}`)
     : [];
   const expressions = Array.isArray(selector["matchExpressions"])
-    ? selector["matchExpressions"].filter(isJsonObject).map(expressionText)
+    ? selector["matchExpressions"].filter(isJsonObject<JsonValue>).map(expressionText)
     : [];
   return [...labels, ...expressions].toSorted().join(",");
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 
 /** A kubeconfig as returned by the YAML parser. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -11,14 +12,14 @@ interface FieldType {
 
 const text: FieldType = { isGood: (value) => typeof value === "string", expected: "a text: put it in quotes" };
 const flag: FieldType = { isGood: (value) => typeof value === "boolean", expected: "true or false, without quotes" };
-const map: FieldType = { isGood: isMap, expected: "fields with values" };
+const map: FieldType = { isGood: isJsonObject, expected: "fields with values" };
 const texts: FieldType = {
   isGood: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
   expected: "a list of texts: put each in quotes",
 };
 const variables: FieldType = {
   isGood: (value) =>
-    Array.isArray(value) && value.every((item) => isMap(item) && isText(item["name"]) && typeof item["value"] === "string"),
+    Array.isArray(value) && value.every((item) => isJsonObject(item) && isText(item["name"]) && typeof item["value"] === "string"),
   expected: "a list of variables, each with a name and a value that are texts: put each in quotes",
 };
 
@@ -76,16 +77,16 @@ function checkEntries(config: Fields, list: string, kind: string, types: Readonl
   if (isNothing(entries)) return;
   if (!Array.isArray(entries)) throw wrong("it", list, entries, `a list of entries with name and ${kind}`);
   entries.forEach((entry: unknown, index) => {
-    if (!isMap(entry)) throw wrong("it", `${list}[${index}]`, entry, `an entry with name and ${kind}`);
+    if (!isJsonObject(entry)) throw wrong("it", `${list}[${index}]`, entry, `an entry with name and ${kind}`);
     checkField("it", { [`${list}[${index}].name`]: entry["name"] }, `${list}[${index}].name`, text);
     const content = entry[kind];
     if (isNothing(content)) return;
     const who = `${kind} "${String(entry["name"])}"`;
-    if (!isMap(content)) throw wrong(who, kind, content, "fields with values");
+    if (!isJsonObject(content)) throw wrong(who, kind, content, "fields with values");
     for (const [field, type] of Object.entries(types)) checkField(who, content, field, type);
     for (const field of Object.keys(types).filter((name) => name.endsWith("-data"))) checkBase64(who, content, field);
     const { exec } = content;
-    if (isMap(exec)) for (const [field, type] of Object.entries(execFields)) checkField(`${who}: exec`, exec, field, type);
+    if (isJsonObject(exec)) for (const [field, type] of Object.entries(execFields)) checkField(`${who}: exec`, exec, field, type);
   });
 }
 
@@ -116,10 +117,6 @@ function typeNameOf(value: unknown): string {
 
 function isNothing(value: unknown): value is undefined | null {
   return value === undefined || value === null;
-}
-
-function isMap(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

@@ -1,3 +1,4 @@
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { LruMap } from "../events/lru-map.ts";
 import type { DeepReadonly, KubernetesObject } from "../rest/objects.ts";
 
@@ -113,7 +114,7 @@ function listOf(value: unknown): readonly unknown[] | undefined {
 }
 
 function objectOf(value: unknown): Objects | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Objects) : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 function hasSameKeys(object: Objects, other: Objects): boolean {

@@ -1,4 +1,5 @@
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import type { ObjectList, ObjectName, WatchEvent } from "./client.ts";
 import { DecodeError } from "../errors/decode-error.ts";
 import type { KubernetesObject, Status } from "./objects.ts";
@@ -113,7 +114,7 @@ export function checkedEvent<T extends KubernetesObject>(
   length: number,
   { resource, operation, namespace, metadataOnly = false }: SelectionExpectation<T>,
 ): WatchEvent<T> {
-  if (!isRecord(event) || !("type" in event) || !isRecord(event["object"])) {
+  if (!isJsonObject(event) || !("type" in event) || !isJsonObject(event["object"])) {
     throw new DecodeError(`${operation}: a line of ${length} characters is not a watch event`);
   }
   const { type, object } = event;
@@ -132,7 +133,7 @@ export function checkedEvent<T extends KubernetesObject>(
         if (object["kind"] !== resource.kind) throw wrong("object.kind", object["kind"], `"${resource.kind}"`);
         if (object["apiVersion"] !== version) throw wrong("object.apiVersion", object["apiVersion"], `"${version}"`);
       }
-      const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
+      const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
       const { resourceVersion } = metadata;
       if (!isText(resourceVersion)) throw wrong("object.metadata.resourceVersion", resourceVersion, "a version");
       // A bookmark's object has only a version.
@@ -150,13 +151,13 @@ export function checkedEvent<T extends KubernetesObject>(
 type Fields = Readonly<Record<string, unknown>>;
 
 function fieldsOf(operation: string, answer: unknown): Fields {
-  if (isRecord(answer)) return answer;
+  if (isJsonObject(answer)) return answer;
   throw unreadable(operation, `the answer is ${typeof answer === "string" ? "a text" : shown(answer)}, expected an object`);
 }
 
 function metadataOf(operation: string, answered: Fields): Fields {
   const { metadata } = answered;
-  if (!isRecord(metadata)) throw unexpected(operation, "metadata", metadata, "an object");
+  if (!isJsonObject(metadata)) throw unexpected(operation, "metadata", metadata, "an object");
   return metadata;
 }
 
@@ -166,13 +167,13 @@ function checkItem(
   field: string,
   { resource, operation, namespace, metadataOnly }: SelectionExpectation<KubernetesObject>,
 ): void {
-  if (!isRecord(item)) throw unexpected(operation, field, item, "an object");
+  if (!isJsonObject(item)) throw unexpected(operation, field, item, "an object");
   const { kind, apiVersion } = item;
   if (!(metadataOnly && isMetadataOnly(item))) {
     if (kind !== undefined && kind !== resource.kind) throw unexpected(operation, `${field}.kind`, kind, `"${resource.kind}"`);
     if (apiVersion !== undefined) checkVersion(operation, `${field}.apiVersion`, apiVersion, resource);
   }
-  const metadata = isRecord(item["metadata"]) ? item["metadata"] : {};
+  const metadata = isJsonObject(item["metadata"]) ? item["metadata"] : {};
   if (isElsewhere(metadata, resource, namespace))
     throw unexpected(operation, `${field}.metadata.namespace`, metadata["namespace"], `"${namespace}"`);
 }
@@ -207,17 +208,13 @@ function isFailure(answered: Fields): boolean {
   return answered["kind"] === "Status" && answered["status"] === "Failure";
 }
 
-function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
 /** @param answer - the answer, if it may be a `Status` with more information */
 function unexpected(operation: string, field: string, value: unknown, expected: string, answer?: unknown): UnavailableError {
-  const said = isRecord(answer) && isFailure(answer) ? `; it says: ${saidBy(answer)}` : "";
+  const said = isJsonObject(answer) && isFailure(answer) ? `; it says: ${saidBy(answer)}` : "";
   return unreadable(operation, `the answer has ${fieldWith(field, value)}, expected ${expected}${said}`);
 }
 

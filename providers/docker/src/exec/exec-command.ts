@@ -51,15 +51,16 @@ export interface ExecTarget {
  */
 export async function execCommand(
   engine: DockerEngine,
-  { containerId, forgetsProcesses = false }: ExecTarget,
+  target: ExecTarget,
   command: readonly string[],
   io: AttachIO,
   signal: AbortSignal,
 ): Promise<ExecResult> {
+  const { containerId } = target;
   const execId = await createExec(engine, containerId, command, io, signal);
   signal.throwIfAborted();
   try {
-    return await runExec(engine, { containerId, execId, forgetsProcesses }, io, signal);
+    return await runExec(engine, { ...target, execId }, io, signal);
   } catch (error) {
     if (signal.aborted) await endExec(engine, containerId, execId).catch(() => undefined);
     throw error;
@@ -85,10 +86,8 @@ async function createExec(
 }
 
 /** A command at the engine. */
-interface CreatedExec {
-  readonly containerId: string;
+interface CreatedExec extends ExecTarget {
   readonly execId: string;
-  readonly forgetsProcesses: boolean;
 }
 
 /** Starts the command and connects its streams. */

@@ -1,5 +1,6 @@
 import { homeDirectory } from "@virtual-kubelet/core";
 import { InvalidInputError, messageOf } from "@virtual-kubelet/errdefs";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { parse } from "yaml";
@@ -34,7 +35,7 @@ export function withClouds(config: ZunAuthConfig, paths: readonly string[] = sea
   const names = Object.keys(clouds);
   const name = config.cloud ?? (names.length === 1 ? names[0] : undefined);
   const cloud = name === undefined ? undefined : clouds[name];
-  if (!isObject(cloud)) {
+  if (!isJsonObject(cloud)) {
     const wanted = config.cloud === undefined ? "the one to use (it has several, so set cloud or OS_CLOUD)" : JSON.stringify(config.cloud);
     throw new InvalidInputError(
       `find cloud ${wanted} in ${path}: it has ${names.map((each) => JSON.stringify(each)).join(", ") || "none"}`,
@@ -52,7 +53,7 @@ function networking({ containerEndpoint, networkEndpoint }: ZunAuthConfig): ZunA
 }
 
 function fromCloud(cloud: Json, config: ZunAuthConfig): ZunAuthConfig {
-  const auth = isObject(cloud["auth"]) ? cloud["auth"] : {};
+  const auth = isJsonObject(cloud["auth"]) ? cloud["auth"] : {};
   const of = (source: Json, ...keys: readonly string[]): string | undefined =>
     keys.map((key) => source[key]).find((value): value is string => typeof value === "string" && value !== "");
   const verify = cloud["verify"];
@@ -99,19 +100,15 @@ function readClouds(path: string): Json {
     // The parser's message quotes the file, which contains passwords.
     throw new InvalidInputError(`read ${path}: it is no ${extname(path) === ".json" ? "JSON" : "YAML"}`);
   }
-  const clouds = isObject(document) ? document["clouds"] : undefined;
-  return isObject(clouds) ? clouds : {};
+  const clouds = isJsonObject(document) ? document["clouds"] : undefined;
+  return isJsonObject(clouds) ? clouds : {};
 }
 
 function merge(under: Json, over: Json): Json {
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const before = merged[key];
-    merged[key] = isObject(before) && isObject(value) ? merge(before, value) : value;
+    merged[key] = isJsonObject(before) && isJsonObject(value) ? merge(before, value) : value;
   }
   return merged;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import type { Container, ContainerStatus, DeepReadonly, Pod } from "@virtual-kubelet/kube-client";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { statusText } from "./status-text.ts";
-import { isJsonObject } from "../../api-server/json-object.ts";
 
 /** A container of a pod's spec, with which the API server compares the status of the container. */
 export interface SpecifiedContainer {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DeepReadonly, Pod, PodCondition, PodStatus } from "@virtual-kubelet/kube-client";
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
 import { isEmptyJson, isSameJson } from "../../api-server/json-equality.ts";
 import { isOtherObject } from "../../api-server/other-object.ts";
 import { isOwnedCondition, ownedStatusFields } from "./owned-status.ts";
-import { isJsonObject } from "../../api-server/json-object.ts";
 
 type JsonObject = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
+import { isJsonObject, parseQuantity, quantityProblem } from "@virtual-kubelet/kubernetes";
 import { type FieldSchema, structSchema, type StructSchema, type TypeSchema } from "./schema.ts";
 import { canonicalMicroTime, canonicalTime } from "./time.ts";
 import { writtenQuantity } from "./written-quantity.ts";
@@ -30,7 +30,7 @@ export function decode(definition: string, value: unknown): Decoded {
   const decoder = new Decoder();
   const schema = structSchema(definition);
   const place: Place = { struct: undefined, goPath: "", path: "" };
-  if (!isObject(value)) throw new DecodeError(wrongType(schema, value, place));
+  if (!isJsonObject(value)) throw new DecodeError(wrongType(schema, value, place));
   const object = decoder.struct(schema, value, place);
   // Go's decoder continues after a wrong type and reports the first one, but stops at an invalid string.
   if (decoder.typeProblem !== undefined) throw new DecodeError(decoder.typeProblem);
@@ -53,9 +53,9 @@ class Decoder {
   #value(schema: TypeSchema, value: unknown, place: Place): unknown {
     switch (schema.type) {
       case "struct":
-        return isObject(value) ? this.struct(schema, value, place) : this.#wrongType(schema, value, place);
+        return isJsonObject(value) ? this.struct(schema, value, place) : this.#wrongType(schema, value, place);
       case "map":
-        return isObject(value) ? this.#map(schema.values, value, place) : this.#wrongType(schema, value, place);
+        return isJsonObject(value) ? this.#map(schema.values, value, place) : this.#wrongType(schema, value, place);
       case "array":
         return Array.isArray(value) ? this.#array(schema.items, value, place) : this.#wrongType(schema, value, place);
       default:
@@ -216,10 +216,6 @@ function canonicalBase64(text: string): string {
 function orThrow(text: { text: string } | { problem: string }): string {
   if ("problem" in text) throw new DecodeError(text.problem);
   return text.text;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Go omits zero values except structs. */

@@ -1,4 +1,0 @@
-/** Whether a JSON value is an object, and neither `null` nor a list. */
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
