@@ -22,6 +22,7 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/metrics": ["errdefs", ...leaves, "kube-client", "core"],
   "packages/kubelet-api": ["errdefs", ...leaves, "kube-client", "core", "streaming", "metrics"],
   "packages/pod-runtime": ["errdefs", ...leaves, "kube-client", "core"],
+  "packages/remote-pods": ["errdefs", ...leaves, "core", "pod-runtime"],
   "packages/embedded-apiserver": ["errdefs", ...leaves, "streaming"],
   "packages/create-provider": [],
   "packages/testing": [
@@ -39,6 +40,7 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
 
 /** Additional workspace packages for the tests of a package, by folder. */
 const testImports: Readonly<Record<string, readonly string[]>> = {
+  "packages/remote-pods": ["kube-client"],
   // Fake clients apply patches by the embedded API server's implementation.
   "packages/core": ["embedded-apiserver"],
   // The far cluster of its tests is an embedded API server.
@@ -46,7 +48,7 @@ const testImports: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Workspace packages that a provider may import; the Kubernetes types and `Logger` come through core. */
-const providerImports: readonly string[] = ["errdefs", ...leaves, "core", "pod-runtime", "streaming"];
+const providerImports: readonly string[] = ["errdefs", ...leaves, "core", "pod-runtime", "remote-pods", "streaming"];
 
 /** Additional workspace packages for providers whose back end is a Kubernetes cluster, by folder. */
 const clusterProviderImports: Readonly<Record<string, readonly string[]>> = {

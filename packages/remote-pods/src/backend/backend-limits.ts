@@ -1,0 +1,27 @@
+/** Kind of a request, by which a back end counts its rates: `read`, `write` and `delete`, or names of its own such as `launch`. */
+export type CallClass = string;
+
+/** A published rate, as a token bucket. */
+export interface Rate {
+  /** Requests that may follow each other at once; 1 or more. */
+  readonly burst: number;
+  /** Requests per second that are allowed in the long run; more than 0. */
+  readonly perSecond: number;
+}
+
+/** Limits of a back end, as its documentation gives them. remote-pods uses 70 % of each rate, because other programs share the account. */
+export interface BackendLimits {
+  /** Published rate of each class of requests. A class that is not listed is not limited. */
+  readonly rates: Readonly<Record<CallClass, readonly Rate[]>>;
+  /** Maximum number of objects in one {@link RemoteBackend.describe}; 1 or more. */
+  readonly describeBatch: number;
+  /**
+   * Effect of a repeated create. `name`: the object's id is derived from the pod, so no second object can exist. `token`: a create with the same
+   * token returns the first object. `none`: every create makes another object.
+   */
+  readonly idempotency: "name" | "token" | "none";
+  /** Milliseconds after a create within which lists and describes may still omit the object. */
+  readonly visibleAfterMs: number;
+  /** Milliseconds for which the back end keeps an object that has ended. `undefined`: until it is deleted. */
+  readonly keepsEndedMs?: number | undefined;
+}

@@ -1,0 +1,20 @@
+/**
+ * Providers for back ends that take whole pods: a translation, ten calls, and limits as data. Identity, adoption, pace, budgets, endings and
+ * logs are written here, once.
+ *
+ * @packageDocumentation
+ */
+export type { BackendLimits, CallClass, Rate } from "./backend/backend-limits.ts";
+export type { IdentityReading, Observation, PodIdentity, Progress } from "./backend/observation.ts";
+export type {
+  Ending,
+  EndStep,
+  ListedObject,
+  LogSnapshot,
+  ObserveContext,
+  RemoteBackend,
+  RemoteDescriptions,
+  RemoteListing,
+  RemoteTarget,
+  SnapshotQuery,
+} from "./backend/remote-backend.ts";
