@@ -18,3 +18,6 @@ export type {
   RemoteTarget,
   SnapshotQuery,
 } from "./backend/remote-backend.ts";
+export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
+export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
+export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";
