@@ -95,7 +95,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "embedded",
-          include: ["e2e/embedded/**/*.test.ts", "e2e/nomad/*.test.ts", parityTests],
+          include: ["e2e/embedded/**/*.test.ts", "e2e/aci/*.test.ts", "e2e/nomad/*.test.ts", "e2e/support/**/*.test.ts", parityTests],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           expect: assertions,
           provide: { parityServer: "embedded" },

@@ -97,6 +97,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/nomad/", "nomad"],
   ["e2e/parity/", "embedded-apiserver"],
   ["e2e/simulation/", "core", "kube-client"],
+  ["e2e/support/container-host/", "aci", "fargate"],
   ["e2e/zun/", "zun"],
 ];
 

@@ -1,0 +1,32 @@
+import { hasEnded, type RunEnd, type RunState } from "./container-host.ts";
+
+/** States of a run in order. After an end, further states are ignored. */
+export class RunHistory {
+  readonly #states: RunState[];
+  readonly #ended = Promise.withResolvers<RunEnd>();
+
+  constructor(first: RunState) {
+    this.#states = [first];
+  }
+
+  get states(): readonly RunState[] {
+    return this.#states;
+  }
+
+  get last(): RunState {
+    const last = this.#states.at(-1);
+    if (last === undefined) throw new Error("a history has at least one state");
+    return last;
+  }
+
+  /** Resolves with the end. */
+  get ended(): Promise<RunEnd> {
+    return this.#ended.promise;
+  }
+
+  add(state: RunState): void {
+    if (hasEnded(this.last)) return;
+    this.#states.push(state);
+    if (hasEnded(state)) this.#ended.resolve(state);
+  }
+}
