@@ -62,6 +62,13 @@ export class ForbiddenError extends VirtualKubeletError {
 /** The back end has no room for this now. */
 export class QuotaExceededError extends VirtualKubeletError {
   readonly code = "VK_QUOTA_EXCEEDED";
+  /** Delay before another attempt is of use, in milliseconds; absent if it is unknown. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options?: ErrorOptions & { readonly retryAfterMs?: number | undefined }) {
+    super(message, options);
+    this.retryAfterMs = options?.retryAfterMs;
+  }
 }
 
 /** The provider cannot do what was asked for. */

@@ -21,3 +21,4 @@ export type {
 export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
 export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";
+export { RemotePodProvider, type RemotePodProviderOptions } from "./remote-pod-provider.ts";

@@ -1,0 +1,157 @@
+import type { Clock } from "@virtual-kubelet/clock";
+import { ObjectReader, podRef, type DeepReadonly, type Owner, type Pod, type PodRef, type ProviderHost } from "@virtual-kubelet/core";
+import type { Observation, PodIdentity } from "../backend/observation.ts";
+import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
+import { earlierRunsOf } from "../state/earlier-runs.ts";
+import { identityOf, objectOf, type KnownObject } from "../state/pod-state.ts";
+import type { PodTable } from "./pod-table.ts";
+
+/** Maximum number of objects of others that are remembered, so that they are described once. */
+const maxForeign = 10_000;
+
+export interface ObjectObserverOptions<Request, Remote, Memory> {
+  readonly backend: RemoteBackend<Request, Remote, Memory>;
+  readonly table: PodTable<Remote, Memory>;
+  readonly host: Pick<ProviderHost, "clock" | "findPod" | "logger" | "metrics">;
+  readonly owner: Owner;
+  /** Called with an object that is not the pod's latest or first one. */
+  readonly onSurplus: (id: string, identity: PodIdentity, remote: Remote | undefined) => void;
+}
+
+/** Meaning of an object for this node. */
+export type Meaning = "pod" | "foreign" | { readonly unreadable: PodRef | undefined };
+
+/** Reads objects of the back end: whose they are, and what they say of a pod. */
+export class ObjectObserver<Request, Remote, Memory> {
+  readonly #options: ObjectObserverOptions<Request, Remote, Memory>;
+  readonly #reader: ObjectReader<"object">;
+  readonly #foreign = new Set<string>();
+  readonly #clock: Clock;
+
+  constructor(options: ObjectObserverOptions<Request, Remote, Memory>) {
+    const { host, backend } = options;
+    this.#options = options;
+    this.#clock = host.clock;
+    this.#reader = new ObjectReader({ logger: host.logger, metrics: host.metrics, backEnd: backend.name, idOf: () => undefined });
+  }
+
+  /** Whether the object is known to belong to somebody else. */
+  isForeign(id: string): boolean {
+    return this.#foreign.has(id);
+  }
+
+  /** Identity of a listed object that has not been described; `undefined` if it must be described to read it. */
+  meaningOf({ id, identity, remote }: ListedObject<Remote>): Meaning | undefined {
+    const known = this.#options.table.byId(id);
+    if (known && known.kind !== "gone") return "pod";
+    if (this.#foreign.has(id)) return "foreign";
+    const reading = identity ?? (remote === undefined ? undefined : this.#options.backend.identityOf(remote));
+    if (!reading) return undefined;
+    return this.#judge(id, reading)[0];
+  }
+
+  /** Takes in a described object. */
+  see(id: string, remote: Remote, listed: Pick<ListedObject<Remote>, "createdAt"> = {}): Meaning {
+    const { table, backend } = this.#options;
+    const known = table.byId(id);
+    // The identity of a known object stays, even if somebody changes its tags.
+    const [meaning, identity] =
+      known && known.kind !== "gone"
+        ? (["pod", objectOf(known)?.identity ?? identityOf(known)] as const)
+        : this.#judge(id, backend.identityOf(remote));
+    if (!identity) return meaning;
+    this.note(id, identity, remote, listed.createdAt);
+    return "pod";
+  }
+
+  /** Takes in an object of a pod. */
+  note(id: string, identity: PodIdentity, remote: Remote | undefined, listedAt?: string): void {
+    const { table, onSurplus } = this.#options;
+    const { uid } = identity.ref;
+    const state = table.get(uid);
+    const current = objectOf(state);
+    if (state && current?.id !== id && this.#isSurplus(state, identity)) return onSurplus(id, identity, remote);
+    const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt });
+    table.dispatch(uid, { kind: "seen", object });
+  }
+
+  /** Whether another object is, or will be, the pod's. */
+  #isSurplus(state: NonNullable<ReturnType<PodTable<Remote, Memory>["get"]>>, { attempt }: PodIdentity): boolean {
+    const latest = identityOf(state).attempt;
+    return attempt < latest || (attempt === latest && objectOf(state) !== undefined);
+  }
+
+  #knownObject(
+    id: string,
+    identity: PodIdentity,
+    remote: Remote | undefined,
+    { known, listedAt }: { readonly known: KnownObject<Remote, Memory> | undefined; readonly listedAt: string | undefined },
+  ): KnownObject<Remote, Memory> {
+    const pod = this.#podOf(identity.ref);
+    const observation = remote === undefined ? known?.observation : this.#observe(remote, identity, { pod, known });
+    const { containerStatuses = [], initContainerStatuses = [] } = observation?.status ?? {};
+    return {
+      id,
+      identity,
+      sinceMs: known?.sinceMs ?? this.#clock.monotonic(),
+      createdAt: observation?.createdAt ?? known?.createdAt ?? listedAt,
+      remote: remote ?? known?.remote,
+      observation,
+      earlier: known?.earlier ?? earlierRunsOf(pod, identity.attempt, [...initContainerStatuses, ...containerStatuses]),
+    };
+  }
+
+  #observe(
+    remote: Remote,
+    identity: PodIdentity,
+    { pod, known }: { readonly pod: DeepReadonly<Pod> | undefined; readonly known: KnownObject<Remote, Memory> | undefined },
+  ): Observation<Memory> {
+    const { backend, table } = this.#options;
+    const isEnding = table.get(identity.ref.uid)?.kind === "deleting" || pod?.metadata?.deletionTimestamp !== undefined;
+    return backend.observe(remote, { identity, pod, memory: known?.observation?.memory, nowMs: this.#clock.now(), isEnding });
+  }
+
+  /** The pod at the API server, if it is still the pod of this UID. */
+  #podOf(ref: PodRef): DeepReadonly<Pod> | undefined {
+    const pod = this.#options.host.findPod(ref);
+    return pod && podRef(pod).uid === ref.uid ? pod : undefined;
+  }
+
+  #judge(id: string, reading: ReturnType<RemoteBackend<Request, Remote, Memory>["identityOf"]>): readonly [Meaning, PodIdentity?] {
+    const { backend, owner } = this.#options;
+    switch (reading.kind) {
+      case "foreign":
+        this.#rememberForeign(id);
+        return ["foreign"];
+      case "unreadable":
+        this.#reader.skip("object", id, reading.why);
+        return [{ unreadable: reading.ref }];
+      case "pod": {
+        const { identity } = reading;
+        if (identity.owner.nodeName !== owner.nodeName || identity.owner.clusterId !== owner.clusterId) {
+          this.#rememberForeign(id);
+          return ["foreign"];
+        }
+        if (backend.idOf && backend.idOf(identity) !== id) {
+          const { namespace, name } = identity.ref;
+          this.#reader.skip(
+            "object",
+            id,
+            `its tags are those of pod ${namespace}/${name}, but not its name: it is a copy; delete it, or its tags`,
+          );
+          return ["foreign"];
+        }
+        this.#reader.accept("object", id);
+        return ["pod", identity];
+      }
+      default:
+        return reading satisfies never;
+    }
+  }
+
+  #rememberForeign(id: string): void {
+    this.#foreign.add(id);
+    const [oldest] = this.#foreign;
+    if (this.#foreign.size > maxForeign && oldest !== undefined) this.#foreign.delete(oldest);
+  }
+}

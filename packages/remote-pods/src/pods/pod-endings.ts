@@ -1,0 +1,132 @@
+import { untilAborted } from "@virtual-kubelet/async";
+import type { Clock } from "@virtual-kubelet/clock";
+import type { DeletePodOptions, Logger, PodRef } from "@virtual-kubelet/core";
+import { isConflict, isNotFound, messageOf, NotFoundError } from "@virtual-kubelet/errdefs";
+import type { PodIdentity } from "../backend/observation.ts";
+import type { RemoteBackend } from "../backend/remote-backend.ts";
+import type { PodFinder } from "./pod-finder.ts";
+import type { PodTable } from "./pod-table.ts";
+
+/** Delay before a failed release is tried again. */
+const releaseRetryMs = 30_000;
+
+export interface PodEndingsOptions<Request, Remote, Memory> {
+  readonly backend: RemoteBackend<Request, Remote, Memory>;
+  readonly table: PodTable<Remote, Memory>;
+  readonly finder: PodFinder<Request, Remote, Memory>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called when the next look at a pod should come soon. */
+  readonly onStep: (uid: string) => void;
+}
+
+/** Ends pods within their grace, removes surplus objects, and frees what belonged to a pod. */
+export class PodEndings<Request, Remote, Memory> {
+  readonly #options: PodEndingsOptions<Request, Remote, Memory>;
+  readonly #steps = new Map<string, Promise<void>>();
+  readonly #surplus = new Set<string>();
+  readonly #work = new Set<Promise<void>>();
+  readonly #disposal = new AbortController();
+
+  constructor(options: PodEndingsOptions<Request, Remote, Memory>) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins a pod's deletion, or shortens what is left of its grace. Returns when the back end has accepted the first step.
+   *
+   * @throws NotFoundError if the back end has no such pod; what its `end` throws; `signal.reason`
+   */
+  async delete(ref: PodRef, { gracePeriodSeconds }: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    const { table, clock, finder } = this.#options;
+    const deadlineMs = clock.monotonic() + gracePeriodSeconds * 1000;
+    const { uid } = ref;
+    if (table.get(uid) === undefined) await finder.find(ref, signal);
+    if (table.get(uid)?.kind === "gone") throw new NotFoundError(`delete pod ${ref.namespace}/${ref.name}: it is gone`);
+    table.dispatch(uid, { kind: "delete", deadlineMs });
+    await untilAborted(this.step(uid), signal);
+  }
+
+  /** Takes the next step of a deletion. @throws what the back end's `end` throws, except for a conflict */
+  async step(uid: string): Promise<void> {
+    // A step that is under way was chosen with the old deadline.
+    await this.#steps.get(uid)?.catch(() => {});
+    const state = this.#options.table.get(uid);
+    if (state?.kind !== "deleting" || !state.object || this.#disposal.signal.aborted) return;
+    const running = this.#steps.get(uid) ?? this.#step(uid).finally(() => this.#steps.delete(uid));
+    this.#steps.set(uid, running);
+    await running;
+  }
+
+  /** Ends an object that is not its pod's latest one. A failure is tried again when the object is seen again. */
+  removeSurplus(id: string, identity: PodIdentity, remote: Remote | undefined): void {
+    const { backend, logger } = this.#options;
+    if (this.#surplus.has(id) || this.#disposal.signal.aborted) return;
+    const { namespace, name } = identity.ref;
+    this.#run(this.#surplus, id, async (signal) => {
+      const ending = { graceLeftMs: 0, isAsked: false, killedAgoMs: undefined, isDeleted: false };
+      const step = await backend.end({ id, identity, remote }, ending, signal);
+      if (step !== "wait") logger.warn({ pod: `${namespace}/${name}`, object: id }, "ended an object that is not the pod's latest one");
+    });
+  }
+
+  /** Frees what belonged to a pod that is gone; tried again until it succeeds. */
+  release(ref: PodRef, remote: Remote | undefined): void {
+    const { backend, clock, logger } = this.#options;
+    if (!backend.release || this.#disposal.signal.aborted) return;
+    this.#run(undefined, ref.uid, async (signal) => {
+      for (;;) {
+        try {
+          return await backend.release?.(ref, remote, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          logger.warn({ err: error, pod: `${ref.namespace}/${ref.name}` }, "what belonged to a pod could not be freed; trying again");
+          await clock.sleep(releaseRetryMs, signal);
+        }
+      }
+    });
+  }
+
+  /** Stops the work and leaves the pods as they are; the next program ends them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(new Error("the provider is disposed"));
+    await Promise.allSettled([...this.#work, ...this.#steps.values()]);
+  }
+
+  async #step(uid: string): Promise<void> {
+    const { backend, table, clock, logger, onStep } = this.#options;
+    const state = table.get(uid);
+    if (state?.kind !== "deleting" || !state.object) return;
+    const { object, deletion } = state;
+    const { deadlineMs, isAsked, killedAtMs, isDeleted } = deletion;
+    const nowMs = clock.monotonic();
+    const killedAgoMs = killedAtMs === undefined ? undefined : nowMs - killedAtMs;
+    try {
+      const step = await backend.end(object, { graceLeftMs: deadlineMs - nowMs, isAsked, killedAgoMs, isDeleted }, this.#disposal.signal);
+      table.dispatch(uid, { kind: "stepped", step });
+      if (step !== "wait") onStep(uid);
+    } catch (error) {
+      this.#disposal.signal.throwIfAborted();
+      if (isNotFound(error)) return table.dispatch(uid, { kind: "absent", id: object.id });
+      // The back end is busy with the object; the next look decides.
+      if (!isConflict(error)) throw error;
+      const { namespace, name } = object.identity.ref;
+      logger.debug({ pod: `${namespace}/${name}`, err: messageOf(error) }, "a pod cannot be ended yet; trying again");
+    }
+  }
+
+  #run(keys: Set<string> | undefined, key: string, work: (signal: AbortSignal) => Promise<void>): void {
+    keys?.add(key);
+    const { logger } = this.#options;
+    const running = work(this.#disposal.signal)
+      .catch((error: unknown) => {
+        if (!this.#disposal.signal.aborted)
+          logger.debug({ object: key, err: messageOf(error) }, "work on an object failed; trying again later");
+      })
+      .finally(() => {
+        keys?.delete(key);
+        this.#work.delete(running);
+      });
+    this.#work.add(running);
+  }
+}

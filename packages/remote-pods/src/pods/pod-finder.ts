@@ -1,0 +1,199 @@
+import { SingleFlight } from "@virtual-kubelet/async";
+import type { Logger, PodRef } from "@virtual-kubelet/core";
+import { ConflictError, isInvalidInput, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { PodIdentity } from "../backend/observation.ts";
+import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
+import { identityOf, objectOf } from "../state/pod-state.ts";
+import type { ObjectObserver } from "./object-observer.ts";
+import type { PodTable } from "./pod-table.ts";
+
+export interface PodFinderOptions<Request, Remote, Memory> {
+  readonly backend: RemoteBackend<Request, Remote, Memory>;
+  readonly table: PodTable<Remote, Memory>;
+  readonly observer: ObjectObserver<Request, Remote, Memory>;
+  readonly logger: Logger;
+}
+
+/** Contents of a list, besides the pods that were noted in the table. */
+export interface Listing {
+  /** UIDs of pods of which an object was listed. */
+  readonly listed: ReadonlySet<string>;
+  /** Ids with the version that the list shows. */
+  readonly versions: ReadonlyMap<string, string | undefined>;
+  /** Pods whose objects exist but cannot be read. */
+  readonly unreadable: readonly PodRef[];
+  /** Whether every pod that is not listed has no object. */
+  readonly isComplete: boolean;
+}
+
+/** Lists and describes objects, and notes them in the table. */
+export class PodFinder<Request, Remote, Memory> {
+  readonly #options: PodFinderOptions<Request, Remote, Memory>;
+  readonly #lists = new SingleFlight<Listing>();
+  #problems = "";
+  #hasListed = false;
+
+  constructor(options: PodFinderOptions<Request, Remote, Memory>) {
+    this.#options = options;
+  }
+
+  /** Whether a complete list was read, so that an object of an unknown pod does not exist. */
+  get hasListed(): boolean {
+    return this.#hasListed;
+  }
+
+  /** Lists all objects of the node; calls at the same time share one list. @throws what the back end throws */
+  list(signal: AbortSignal): Promise<Listing> {
+    return this.#lists.run("list", (shared) => this.#list(shared), signal);
+  }
+
+  /** Describes objects, in batches, and notes them. @returns ids that could not be described */
+  async describe(ids: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const { describeBatch } = this.#options.backend.limits;
+    const batches = Array.from({ length: Math.ceil(ids.length / describeBatch) }, (_, index) =>
+      ids.slice(index * describeBatch, (index + 1) * describeBatch),
+    );
+    const failed: string[] = [];
+    const next = batches.values();
+    const work = async (): Promise<void> => {
+      for (const batch of next) failed.push(...(await this.#describeBatch(batch, signal)));
+    };
+    await Promise.all(Array.from({ length: Math.min(describesAtOnce, batches.length) }, work));
+    return failed;
+  }
+
+  /**
+   * Looks for a pod's object by itself.
+   *
+   * @throws NotFoundError if the back end has none; UnavailableError if an incomplete list does not tell; what the back end throws
+   */
+  async find(ref: PodRef, signal: AbortSignal): Promise<void> {
+    const { backend, table } = this.#options;
+    const state = table.get(ref.uid);
+    const id = objectOf(state)?.id ?? (state && backend.idOf?.(identityOf(state)));
+    if (id === undefined) await this.#findByList(ref, signal);
+    else await this.look(id, signal);
+    const after = table.get(ref.uid);
+    if (after === undefined || after.kind === "gone") throw notFound(backend.name, ref);
+  }
+
+  /** Describes one object. @returns whether it exists. @throws what the back end throws */
+  async look(id: string, signal: AbortSignal): Promise<boolean> {
+    const { backend } = this.#options;
+    const { found, missing } = await backend.describe([id], signal);
+    this.#note(found, missing);
+    if (found.length === 0 && missing.length === 0)
+      throw new UnavailableError(`describe ${id}: ${backend.name} answered with neither the object nor its absence`);
+    return found.length > 0;
+  }
+
+  /** Looks for the object with the id that the identity implies, or in the list. @returns whether the pod has an object now */
+  async adopt(identity: PodIdentity, signal: AbortSignal): Promise<boolean> {
+    const { backend, table } = this.#options;
+    const { ref } = identity;
+    if (!backend.idOf) {
+      await this.#findByList(ref, signal, { mayBeMissing: true });
+      return objectOf(table.get(ref.uid)) !== undefined;
+    }
+    const id = backend.idOf(identity);
+    const exists = await this.look(id, signal);
+    if (objectOf(table.get(ref.uid))) return true;
+    if (exists)
+      throw new ConflictError(
+        `create pod ${ref.namespace}/${ref.name}: ${backend.name} has an object ${id} that does not belong to the pod; delete it, or its tags`,
+      );
+    table.dispatch(ref.uid, { kind: "absent", id: undefined });
+    return false;
+  }
+
+  async #findByList(ref: PodRef, signal: AbortSignal, { mayBeMissing = false } = {}): Promise<void> {
+    const { backend, table } = this.#options;
+    const { isComplete, unreadable } = await this.list(signal);
+    if (objectOf(table.get(ref.uid))) return;
+    const pod = `${ref.namespace}/${ref.name}`;
+    if (unreadable.some(({ uid }) => uid === ref.uid))
+      throw new UnavailableError(`find pod ${pod}: its object at ${backend.name} cannot be read; the log says why`);
+    if (!isComplete) throw new UnavailableError(`find pod ${pod}: the list of ${backend.name} is incomplete`);
+    table.dispatch(ref.uid, { kind: "absent", id: undefined });
+    if (!mayBeMissing && table.get(ref.uid) === undefined) throw notFound(backend.name, ref);
+  }
+
+  async #list(signal: AbortSignal): Promise<Listing> {
+    const { backend, observer, table, logger } = this.#options;
+    const { objects, problems } = await backend.list(signal);
+    this.#tellProblems(problems, logger);
+    const described = objects.filter(({ remote }) => remote !== undefined);
+    const unknown = objects.filter((each) => each.remote === undefined && observer.meaningOf(each) === undefined);
+    const unreadable: PodRef[] = [];
+    let isComplete = problems.length === 0;
+    const judge = (meaning: ReturnType<typeof observer.see>): void => {
+      if (typeof meaning !== "object") return;
+      if (meaning.unreadable) unreadable.push(meaning.unreadable);
+      else isComplete = false;
+    };
+    for (const each of byAge(described)) if (each.remote !== undefined) judge(observer.see(each.id, each.remote, each));
+    for (const each of byAge(objects)) {
+      if (each.remote !== undefined || each.identity === undefined || table.byId(each.id)) continue;
+      const meaning = observer.meaningOf(each);
+      if (meaning === "pod" && each.identity.kind === "pod") observer.note(each.id, each.identity.identity, undefined, each.createdAt);
+      else if (meaning) judge(meaning);
+    }
+    const failed = await this.describe(
+      unknown.map(({ id }) => id),
+      signal,
+    );
+    if (failed.length > 0) isComplete = false;
+    if (isComplete) this.#hasListed = true;
+    const uids = objects.flatMap(({ id }) => {
+      const state = table.byId(id);
+      return state ? [identityOf(state).ref.uid] : [];
+    });
+    return { listed: new Set(uids), versions: new Map(objects.map(({ id, version }) => [id, version])), unreadable, isComplete };
+  }
+
+  async #describeBatch(ids: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const { backend, logger } = this.#options;
+    try {
+      const { found, missing } = await backend.describe(ids, signal);
+      this.#note(found, missing);
+      const told = new Set([...found.map(({ id }) => id), ...missing]);
+      return ids.filter((id) => !told.has(id));
+    } catch (error) {
+      signal.throwIfAborted();
+      // One id that the back end refuses must not hide the others.
+      if (ids.length > 1 && (isInvalidInput(error) || isNotFound(error)))
+        return (await Promise.all(ids.map((id) => this.#describeBatch([id], signal)))).flat();
+      logger.debug({ objects: ids.length, err: messageOf(error) }, "objects could not be described; their last known state stays in use");
+      return ids;
+    }
+  }
+
+  #note(found: readonly { readonly id: string; readonly remote: Remote }[], missing: readonly string[]): void {
+    const { observer, table } = this.#options;
+    for (const { id, remote } of found) observer.see(id, remote);
+    for (const id of missing) {
+      const state = table.byId(id);
+      if (state) table.dispatch(identityOf(state).ref.uid, { kind: "absent", id });
+    }
+  }
+
+  #tellProblems(problems: readonly string[], logger: Logger): void {
+    const told = problems.join("; ");
+    if (told !== this.#problems && told !== "")
+      logger.warn({ problems }, "the list of pods is incomplete; pods that it lacks keep their state");
+    this.#problems = told;
+  }
+}
+
+/** Batches described at the same time; the call budget sets the pace. */
+const describesAtOnce = 4;
+
+/** Oldest first: of several objects of one attempt the first stays, because a create whose answer was lost may have come through. */
+function byAge<Remote>(objects: readonly ListedObject<Remote>[]): readonly ListedObject<Remote>[] {
+  const key = ({ createdAt = "unknown", id }: ListedObject<Remote>): string => `${createdAt} ${id}`;
+  return objects.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+function notFound(backEnd: string, { namespace, name, uid }: PodRef): NotFoundError {
+  return new NotFoundError(`find pod ${namespace}/${name}: ${backEnd} has no object tagged with UID ${uid}`);
+}

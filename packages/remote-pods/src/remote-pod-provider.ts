@@ -1,0 +1,205 @@
+import type {
+  ContainerAccess,
+  DeepReadonly,
+  DeletePodOptions,
+  NodeDescription,
+  Owner,
+  Pod,
+  PodChanges,
+  PodRef,
+  PodUpdate,
+  Provider,
+  ProviderHost,
+  ProviderPod,
+  ProviderPodList,
+  ProviderPodStatus,
+  ResolvedPod,
+  StatsSummary,
+} from "@virtual-kubelet/core";
+import { podRef } from "@virtual-kubelet/core";
+import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { RemoteBackend, RemoteTarget } from "./backend/remote-backend.ts";
+import { refuseUpdate } from "./pods/refuse-update.ts";
+import { ObjectObserver } from "./pods/object-observer.ts";
+import { PodCreator } from "./pods/pod-creator.ts";
+import { PodEndings } from "./pods/pod-endings.ts";
+import { PodFinder } from "./pods/pod-finder.ts";
+import { PodTable } from "./pods/pod-table.ts";
+import { identityOf } from "./state/pod-state.ts";
+import { PodWatch } from "./watch/pod-watch.ts";
+
+export interface RemotePodProviderOptions<Request, Remote, Memory> {
+  readonly host: ProviderHost;
+  readonly backend: RemoteBackend<Request, Remote, Memory>;
+  /** Milliseconds between lists while something changes, 1 or more; six times as much while nothing does. Default: 5,000. */
+  readonly pollIntervalMs?: number | undefined;
+}
+
+/**
+ * Provider of a {@link RemoteBackend}. Optional methods exist only if the back end has the call that they need, so that the program answers
+ * all other requests with "not supported".
+ */
+export class RemotePodProvider<Request, Remote, Memory = undefined> implements Provider {
+  readonly #backend: RemoteBackend<Request, Remote, Memory>;
+  readonly #host: ProviderHost;
+  readonly #owner: Owner;
+  readonly #table: PodTable<Remote, Memory>;
+  readonly #finder: PodFinder<Request, Remote, Memory>;
+  readonly #creator: PodCreator<Request, Remote, Memory>;
+  readonly #endings: PodEndings<Request, Remote, Memory>;
+  readonly #watch: PodWatch<Request, Remote, Memory>;
+  readonly getContainerLogs?: ContainerAccess["getContainerLogs"];
+  readonly runInContainer?: ContainerAccess["runInContainer"];
+  readonly attachToContainer?: ContainerAccess["attachToContainer"];
+  readonly portForward?: ContainerAccess["portForward"];
+  readonly getStatsSummary?: (signal: AbortSignal) => Promise<StatsSummary>;
+
+  constructor({ host, backend, pollIntervalMs = 5_000 }: RemotePodProviderOptions<Request, Remote, Memory>) {
+    const { clock, logger, clusterId, nodeName } = host;
+    const owner: Owner = { clusterId, nodeName };
+    const table = new PodTable<Remote, Memory>({
+      clock,
+      limits: backend.limits,
+      onChange: (uid, after, before) => {
+        this.#watch.noteChange(uid, after, before);
+        if (after?.kind !== "gone") return;
+        this.#creator.forget(uid);
+        this.#endings.release(after.identity.ref, before && "object" in before ? before.object?.remote : undefined);
+      },
+    });
+    const observer = new ObjectObserver({
+      backend,
+      table,
+      host,
+      owner,
+      onSurplus: (id, identity, remote) => this.#endings.removeSurplus(id, identity, remote),
+    });
+    const finder = new PodFinder({ backend, table, observer, logger });
+    this.#backend = backend;
+    this.#host = host;
+    this.#owner = owner;
+    this.#table = table;
+    this.#finder = finder;
+    this.#creator = new PodCreator({ backend, table, finder, observer, host, owner });
+    this.#endings = new PodEndings({ backend, table, finder, clock, logger, onStep: (uid) => this.#watch.lookSoon(uid) });
+    this.#watch = new PodWatch({ backend, table, finder, creator: this.#creator, endings: this.#endings, host, pollIntervalMs });
+    this.#addAccess();
+  }
+
+  /** Creates the pod's object, or adopts an existing one. */
+  async createPod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal): Promise<void> {
+    await this.#creator.create(pod, resolved, signal);
+    this.#watch.lookSoon(podRef(pod).uid);
+  }
+
+  /** Passes a change to a back end that can apply it; otherwise refuses changed containers and ignores the rest. */
+  async updatePod(pod: DeepReadonly<Pod>, resolved: ResolvedPod, signal: AbortSignal, changes: PodChanges): Promise<void> {
+    if (!this.#backend.update) return refuseUpdate(pod, changes, this.#backend.name);
+    await this.#backend.update(await this.#target(podRef(pod), signal), { pod, resolved, changes }, signal);
+    this.#watch.lookSoon(podRef(pod).uid);
+  }
+
+  /** Begins the pod's deletion, or shortens what is left of its grace. */
+  async deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    await this.#creator.settled(ref.uid);
+    await this.#endings.delete(ref, options, signal);
+    this.#watch.lookSoon(ref.uid);
+  }
+
+  /** The pod as the back end has it now; a pod that has ended as it was last seen. */
+  async getPod(ref: PodRef, signal: AbortSignal): Promise<ProviderPod> {
+    const state = this.#table.get(ref.uid);
+    const isFinal = state?.kind === "ended" && state.isForgotten;
+    if (!isFinal && state?.kind !== "waiting") await this.#finder.find(ref, signal);
+    const pod = this.#table.pod(ref.uid);
+    if (pod) return pod;
+    const after = this.#table.get(ref.uid);
+    const attempted = `find pod ${ref.namespace}/${ref.name}`;
+    if (after === undefined || after.kind === "gone") throw new NotFoundError(`${attempted}: ${this.#backend.name} has no object of it`);
+    throw new UnavailableError(`${attempted}: its state at ${this.#backend.name} is not known yet`);
+  }
+
+  /** The status of {@link getPod}. */
+  async getPodStatus(ref: PodRef, signal: AbortSignal): Promise<ProviderPodStatus> {
+    return (await this.getPod(ref, signal)).status;
+  }
+
+  /** All pods of this cluster and node. Pods that cannot be read are listed in their last known state. */
+  async getPods(signal: AbortSignal): Promise<ProviderPodList> {
+    const { unreadable, isComplete } = await this.#finder.list(signal);
+    const undescribed = [...this.#table.all()].flatMap(([, state]) =>
+      state.kind === "present" && state.object.observation === undefined ? [state.object.id] : [],
+    );
+    await this.#finder.describe(undescribed, signal);
+    const pods = new Map<string, ProviderPod>();
+    for (const [uid, state] of this.#table.all()) {
+      if (state.kind === "gone") continue;
+      const pod = this.#table.pod(uid) ?? (state.kind === "present" ? this.#lastKnown(identityOf(state).ref) : undefined);
+      if (pod) pods.set(uid, pod);
+    }
+    for (const ref of unreadable) if (!pods.has(ref.uid)) pods.set(ref.uid, this.#lastKnown(ref));
+    return { pods: [...pods.values()], complete: isComplete };
+  }
+
+  /** Starts to follow the pods. */
+  notifyPods(listener: (update: PodUpdate) => void): void {
+    this.#table.listen(listener);
+    this.#watch.start();
+  }
+
+  /** Whether the back end answers and accepts the credentials. */
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.#backend.ping(signal);
+  }
+
+  /** The node as the back end describes it. */
+  configureNode(signal: AbortSignal): Promise<NodeDescription> {
+    return this.#backend.configureNode(signal);
+  }
+
+  /** Stops all background work; the pods run on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#table.listen(undefined);
+    await Promise.all([this.#watch, this.#endings, this.#creator].map((part) => part[Symbol.asyncDispose]()));
+  }
+
+  #addAccess(): void {
+    const backend = this.#backend;
+    const own = this as { -readonly [Key in keyof ContainerAccess | "getStatsSummary"]?: RemotePodProvider<Request, Remote, Memory>[Key] };
+    const { logs, exec, attach, portForward, stats } = backend;
+    if (logs)
+      own.getContainerLogs = async (ref, container, options, signal) =>
+        logs.call(backend, await this.#target(ref, signal), container, options, signal);
+    if (exec)
+      own.runInContainer = async (ref, container, command, io, signal) =>
+        exec.call(backend, await this.#target(ref, signal), container, command, io, signal);
+    if (attach)
+      own.attachToContainer = async (ref, container, io, signal) =>
+        attach.call(backend, await this.#target(ref, signal), container, io, signal);
+    if (portForward)
+      own.portForward = async (ref, port, stream, signal) =>
+        portForward.call(backend, await this.#target(ref, signal), port, stream, signal);
+    if (stats) own.getStatsSummary = (signal) => stats.call(backend, this.#present(), signal);
+  }
+
+  /** The pod's object, for a call that needs one. @throws NotFoundError */
+  async #target(ref: PodRef, signal: AbortSignal): Promise<RemoteTarget<Remote>> {
+    const known = this.#table.objectOf(ref.uid);
+    if (known?.remote !== undefined) return known;
+    await this.#finder.find(ref, signal);
+    const found = this.#table.objectOf(ref.uid);
+    if (!found) throw new NotFoundError(`find pod ${ref.namespace}/${ref.name}: ${this.#backend.name} has no object of it yet`);
+    return found;
+  }
+
+  #present(): readonly RemoteTarget<Remote>[] {
+    return [...this.#table.all()].flatMap(([, state]) => (state.kind === "present" ? [state.object] : []));
+  }
+
+  /** A pod that exists but cannot be read, in the state last reported to Kubernetes. */
+  #lastKnown(ref: PodRef): ProviderPod {
+    const { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses } = this.#host.findPod(ref)?.status ?? {};
+    const status = { phase, reason, message, podIP, podIPs, containerStatuses, initContainerStatuses };
+    return { ref, owner: this.#owner, status };
+  }
+}

@@ -1,0 +1,293 @@
+import { Signal } from "@virtual-kubelet/async";
+import type { ProviderHost } from "@virtual-kubelet/core";
+import { messageOf } from "@virtual-kubelet/errdefs";
+import { isDeepStrictEqual } from "node:util";
+import type { RemoteBackend } from "../backend/remote-backend.ts";
+import type { PodCreator } from "../pods/pod-creator.ts";
+import type { PodEndings } from "../pods/pod-endings.ts";
+import type { Listing, PodFinder } from "../pods/pod-finder.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import { identityOf, objectOf, type PodState } from "../state/pod-state.ts";
+import { isChanging, lookIntervals, nextPauseMs } from "./schedule.ts";
+
+/** Longest delay between attempts to list while the back end fails. */
+const longestFailureMs = 60_000;
+/** Lists of an unchanging node are this many times rarer. */
+const stableFactor = 6;
+/** Lists of a back end that reports changes by itself are this many times rarer again. */
+const watchedFactor = 4;
+const sweepIntervalMs = 600_000;
+/** Batches of descriptions in one round, so that a slow round does not hold up deletions. */
+const batchesAtOnce = 16;
+/** Delay before another object is created for a pod after the last attempt to do so. */
+const createAgainMs = 10_000;
+const watchRetryMs = 5_000;
+
+export interface PodWatchOptions<Request, Remote, Memory> {
+  readonly backend: RemoteBackend<Request, Remote, Memory>;
+  readonly table: PodTable<Remote, Memory>;
+  readonly finder: PodFinder<Request, Remote, Memory>;
+  readonly creator: PodCreator<Request, Remote, Memory>;
+  readonly endings: PodEndings<Request, Remote, Memory>;
+  readonly host: Pick<ProviderHost, "clock" | "random" | "logger" | "recordEvent">;
+  /** Milliseconds between lists while something changes. */
+  readonly pollIntervalMs: number;
+}
+
+/** Time of the next look at a pod. */
+interface Look {
+  readonly dueMs: number;
+  readonly pauseMs: number;
+}
+
+/**
+ * Follows all pods: one list for all, descriptions of the objects that change or are due, the next step of each deletion, and the next object of
+ * each pod that waits for one.
+ */
+export class PodWatch<Request, Remote, Memory> {
+  readonly #options: PodWatchOptions<Request, Remote, Memory>;
+  readonly #looks = new Map<string, Look>();
+  readonly #versions = new Map<string, string>();
+  readonly #unsettled = new Set<string>();
+  /** Times at which the next object of a pod was last created. */
+  readonly #createdMs = new Map<string, number>();
+  readonly #disposal = new AbortController();
+  readonly #wake = new Signal();
+  #listDueMs = Number.NEGATIVE_INFINITY;
+  #sweepDueMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #isWatched = false;
+  #running: Promise<unknown> | undefined;
+
+  constructor(options: PodWatchOptions<Request, Remote, Memory>) {
+    this.#options = options;
+  }
+
+  /** Starts following. */
+  start(): void {
+    this.#running ??= Promise.all([this.#run(), this.#follow()]);
+  }
+
+  /** Looks at a pod soon, because it was changed. */
+  lookSoon(uid: string): void {
+    this.#looks.delete(uid);
+    this.#plan(uid);
+    this.#wake.notify();
+  }
+
+  /** Plans the next look after a pod's state has changed. */
+  noteChange(uid: string, after: PodState<Remote, Memory> | undefined, before: PodState<Remote, Memory> | undefined): void {
+    if (after && objectOf(after) && objectOf(after)?.id !== objectOf(before)?.id) this.#unsettled.add(uid);
+    if (!after || after.kind === "gone") return this.#forget(uid, objectOf(before)?.id);
+    if (isAlike(after, before)) return this.#postpone(uid);
+    this.#looks.delete(uid);
+    this.#plan(uid);
+    const startsToChange = isChanging(after) && !(before && isChanging(before));
+    if (startsToChange) this.#listDueMs = Math.min(this.#listDueMs, this.#options.host.clock.monotonic() + this.#options.pollIntervalMs);
+    if (startsToChange || after.kind === "waiting") this.#wake.notify();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort(new Error("the provider is disposed"));
+    await this.#running;
+  }
+
+  #forget(uid: string, id: string | undefined): void {
+    this.#looks.delete(uid);
+    this.#unsettled.delete(uid);
+    this.#createdMs.delete(uid);
+    if (id !== undefined) this.#versions.delete(id);
+  }
+
+  /** An object that was seen unchanged needs no look before its interval has passed again. */
+  #postpone(uid: string): void {
+    const look = this.#looks.get(uid);
+    const dueMs = this.#options.host.clock.monotonic() + (look?.pauseMs ?? 0);
+    if (look && look.dueMs < dueMs) this.#looks.set(uid, { ...look, dueMs });
+    if (!look) this.#plan(uid);
+  }
+
+  #plan(uid: string): void {
+    const { table, backend, pollIntervalMs, host } = this.#options;
+    const state = table.get(uid);
+    const before = this.#looks.get(uid);
+    if (!state) return;
+    const pauseMs = nextPauseMs(state, before?.pauseMs, lookIntervals(pollIntervalMs, this.#looks.size, backend.limits));
+    if (pauseMs === undefined) {
+      this.#looks.delete(uid);
+      return;
+    }
+    const jittered = pauseMs * (0.8 + host.random.next() * 0.4);
+    const nowMs = host.clock.monotonic();
+    // The kill follows at once when the grace has passed.
+    const deadlineMs =
+      state.kind === "deleting" && state.deletion.deadlineMs > nowMs ? state.deletion.deadlineMs : Number.POSITIVE_INFINITY;
+    this.#looks.set(uid, { dueMs: Math.min(nowMs + jittered, deadlineMs), pauseMs });
+  }
+
+  async #run(): Promise<void> {
+    const { clock, logger } = this.#options.host;
+    const { signal } = this.#disposal;
+    while (!signal.aborted) {
+      try {
+        if (clock.monotonic() >= this.#listDueMs) await this.#list(signal);
+        await this.#lookAtDue(signal);
+        this.#createNext();
+      } catch (err) {
+        if (signal.aborted) return;
+        logger.error({ err }, "following the pods failed; trying again");
+        this.#listDueMs = clock.monotonic() + longestFailureMs;
+      }
+      await this.#wake.wait(Math.max(0, this.#nextDueMs() - clock.monotonic()), clock, signal).catch(() => {});
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { finder, host, backend } = this.#options;
+    try {
+      const listing = await finder.list(signal);
+      if (this.#failures > 0) host.logger.info({ attempts: this.#failures }, `${backend.name} lists the pods again`);
+      this.#failures = 0;
+      this.#noteListing(listing);
+      await this.#sweep(listing, signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      // Logged once for each outage.
+      if (this.#failures++ === 0)
+        host.logger.warn({ err }, `the pods at ${backend.name} could not be listed; their last known state stays in use`);
+    }
+    this.#listDueMs = host.clock.monotonic() + this.#listPauseMs();
+  }
+
+  /** Marks as due what the list shows as changed, and what it lacks. */
+  #noteListing({ listed, versions, unreadable, isComplete }: Listing): void {
+    const { table } = this.#options;
+    const there = new Set([...listed, ...unreadable.map(({ uid }) => uid)]);
+    for (const [uid, state] of table.all()) {
+      const id = objectOf(state)?.id;
+      if (id === undefined) continue;
+      const version = versions.get(id);
+      const isChanged = version !== undefined && this.#versions.has(id) && this.#versions.get(id) !== version;
+      if (version !== undefined) this.#versions.set(id, version);
+      const isLost = isComplete && !there.has(uid) && (state.kind === "present" || state.kind === "deleting" || state.kind === "missing");
+      const isUndescribed = state.kind === "present" && state.object.observation === undefined;
+      if (isChanged || isLost || isUndescribed)
+        this.#looks.set(uid, { dueMs: Number.NEGATIVE_INFINITY, pauseMs: this.#looks.get(uid)?.pauseMs ?? 0 });
+    }
+  }
+
+  async #lookAtDue(signal: AbortSignal): Promise<void> {
+    const { table, finder, host, backend } = this.#options;
+    const nowMs = host.clock.monotonic();
+    const due = [...this.#looks]
+      .filter(([, { dueMs }]) => dueMs <= nowMs)
+      .toSorted(([, a], [, b]) => a.dueMs - b.dueMs)
+      .slice(0, backend.limits.describeBatch * batchesAtOnce)
+      .map(([uid]) => uid);
+    const ids = due.flatMap((uid) => objectOf(table.get(uid))?.id ?? []);
+    if (ids.length > 0) await finder.describe(ids, signal);
+    await Promise.all(due.map((uid) => this.#afterLook(uid, signal)));
+  }
+
+  async #afterLook(uid: string, signal: AbortSignal): Promise<void> {
+    const { table, finder, endings, backend, host } = this.#options;
+    const state = table.get(uid);
+    try {
+      if (state?.kind === "unclear" || (state?.kind === "deleting" && !state.object)) await finder.adopt(state.identity, signal);
+      if (table.get(uid)?.kind === "deleting") await endings.step(uid);
+      const object = table.objectOf(uid);
+      if (object?.remote !== undefined && this.#unsettled.has(uid) && table.get(uid)?.kind === "present") {
+        await backend.settle?.(object, signal);
+        this.#unsettled.delete(uid);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      const { namespace, name } = (state && identityOf(state).ref) ?? {};
+      host.logger.warn({ pod: `${namespace}/${name}`, err: messageOf(error) }, "work on a pod failed; trying again");
+    }
+    if (table.get(uid)) this.#plan(uid);
+  }
+
+  #createNext(): void {
+    const { table, creator, host } = this.#options;
+    const nowMs = host.clock.monotonic();
+    for (const [uid, state] of table.all()) {
+      const dueMs = this.#createDueMs(uid, state);
+      if (dueMs === undefined || dueMs > nowMs) continue;
+      this.#createdMs.set(uid, nowMs);
+      creator.createNext(uid, this.#disposal.signal).catch((error: unknown) => {
+        if (this.#disposal.signal.aborted) return;
+        host.recordEvent(identityOf(state).ref, { type: "Warning", reason: "ProviderCreateFailed", message: messageOf(error) });
+      });
+    }
+  }
+
+  /** Time at which a pod between two objects gets the next one; `undefined` for other pods. */
+  #createDueMs(uid: string, state: PodState<Remote, Memory>): number | undefined {
+    const againMs = (this.#createdMs.get(uid) ?? Number.NEGATIVE_INFINITY) + createAgainMs;
+    if (state.kind === "waiting") return Math.max(state.atMs, againMs);
+    return state.kind === "unclear" && state.before !== undefined ? againMs : undefined;
+  }
+
+  async #sweep({ isComplete }: Listing, signal: AbortSignal): Promise<void> {
+    const { backend, host, table, creator } = this.#options;
+    if (!backend.sweep || !isComplete || host.clock.monotonic() < this.#sweepDueMs) return;
+    this.#sweepDueMs = host.clock.monotonic() + sweepIntervalMs;
+    const uids = new Set(creator.underWay);
+    for (const [uid, { kind }] of table.all()) if (kind !== "gone") uids.add(uid);
+    try {
+      await backend.sweep(uids, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      host.logger.debug({ err: messageOf(error) }, "leftovers could not be searched for; trying again");
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { backend, table, host } = this.#options;
+    const { signal } = this.#disposal;
+    if (!backend.watch) return;
+    while (!signal.aborted) {
+      try {
+        for await (const id of backend.watch(signal)) {
+          this.#isWatched = true;
+          const state = table.byId(id);
+          if (state) this.#lookNow(identityOf(state).ref.uid);
+          else this.#listDueMs = Number.NEGATIVE_INFINITY;
+          this.#wake.notify();
+        }
+      } catch (error) {
+        if (!signal.aborted) host.logger.debug({ err: messageOf(error) }, `${backend.name} reports no changes for now; lists show them`);
+      }
+      this.#isWatched = false;
+      await host.clock.sleep(watchRetryMs, signal).catch(() => {});
+    }
+  }
+
+  #lookNow(uid: string): void {
+    this.#looks.set(uid, { dueMs: Number.NEGATIVE_INFINITY, pauseMs: 0 });
+  }
+
+  #listPauseMs(): number {
+    const { pollIntervalMs, table, host } = this.#options;
+    const jitter = 0.8 + host.random.next() * 0.4;
+    if (this.#failures > 0) return Math.min(pollIntervalMs * 2 ** Math.min(this.#failures, 10), longestFailureMs) * jitter;
+    const isBusy = [...table.all()].some(([, state]) => isChanging(state));
+    return pollIntervalMs * jitter * (isBusy ? 1 : stableFactor * (this.#isWatched ? watchedFactor : 1));
+  }
+
+  #nextDueMs(): number {
+    let dueMs = this.#listDueMs;
+    for (const look of this.#looks.values()) dueMs = Math.min(dueMs, look.dueMs);
+    for (const [uid, state] of this.#options.table.all()) dueMs = Math.min(dueMs, this.#createDueMs(uid, state) ?? dueMs);
+    return dueMs;
+  }
+}
+
+/** Whether nothing has changed of what the pace depends on. */
+function isAlike<Remote, Memory>(after: PodState<Remote, Memory>, before: PodState<Remote, Memory> | undefined): boolean {
+  if (after.kind !== before?.kind) return false;
+  const [now, then] = [objectOf(after), objectOf(before)];
+  if (after.kind === "deleting" && before.kind === "deleting" && !isDeepStrictEqual(after.deletion, before.deletion)) return false;
+  return now?.id === then?.id && isDeepStrictEqual(now?.observation, then?.observation);
+}
