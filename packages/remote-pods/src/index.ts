@@ -18,6 +18,9 @@ export type {
   RemoteTarget,
   SnapshotQuery,
 } from "./backend/remote-backend.ts";
+export { CallBudget, type BudgetedCall, type CallBudgetOptions, type CallPriority } from "./calls/call-budget.ts";
+export { perWindow } from "./calls/rate-limiter.ts";
+export { isThrottled, ThrottledError } from "./calls/throttled-error.ts";
 export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
 export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";

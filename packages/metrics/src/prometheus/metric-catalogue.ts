@@ -112,6 +112,20 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   vk_provider_calls_waiting: gauge("Pods waiting for a slot to call the provider, by kind of call", ["kind"]),
   vk_provider_malformed_reports_total: counter("Reports of the provider that were rejected because of an invalid field"),
   vk_mass_loss_suspected_total: counter("Times that no pod was ended because too many seemed to be gone at once"),
+  virtual_kubelet_backend_requests_total: counter("Requests to a back end that takes whole pods, by class, operation and outcome", [
+    "backend",
+    "class",
+    "operation",
+    "outcome",
+  ]),
+  virtual_kubelet_backend_wait_seconds: histogram("How long a request to a back end waits for its budget", callBuckets, [
+    "backend",
+    "class",
+  ]),
+  virtual_kubelet_backend_budget_used_ratio: gauge(
+    "Used share of a back end's published rate, of which a node uses 0.7 at most; all nodes of the program added up",
+    ["backend", "class"],
+  ),
   vk_nomad_skipped_objects_total: counter("Objects of Nomad that were skipped because a field is missing or malformed", ["kind"]),
   vk_zun_skipped_objects_total: counter("Objects of Zun that were skipped because a field is missing or malformed", ["kind"]),
   vk_kubernetes_skipped_objects_total: counter("Objects of the far cluster that were skipped because a field is missing or malformed", [

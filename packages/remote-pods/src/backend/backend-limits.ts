@@ -1,12 +1,17 @@
 /** Kind of a request, by which a back end counts its rates: `read`, `write` and `delete`, or names of its own such as `launch`. */
 export type CallClass = string;
 
-/** A published rate, as a token bucket. */
+/** A published rate: a token bucket or, with {@link windowMs}, a number of requests in a window. */
 export interface Rate {
   /** Requests that may follow each other at once; 1 or more. */
   readonly burst: number;
   /** Requests per second that are allowed in the long run; more than 0. */
   readonly perSecond: number;
+  /**
+   * Milliseconds, for a limit such as 300 an hour: no window of this length has more than {@link burst} requests. A token bucket would allow
+   * nearly twice as many in its first hour. See `perWindow`. Default: a token bucket.
+   */
+  readonly windowMs?: number | undefined;
 }
 
 /** Limits of a back end, as its documentation gives them. remote-pods uses 70 % of each rate, because other programs share the account. */
