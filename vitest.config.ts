@@ -3,7 +3,8 @@ import { defaultServerConditions } from "vite";
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
 
 // Tests run on sources: workspace packages resolve through this export condition, so no build comes first.
-const conditions = ["@virtual-kubelet/source", ...defaultServerConditions];
+// Node.js does not have the condition "module": what packages name there, such as AWS's clients, is for bundlers and does not load in Node.js.
+const conditions = ["@virtual-kubelet/source", ...defaultServerConditions.filter((condition) => condition !== "module")];
 
 /** Run on the embedded API server, and on the real one: what the two answer is compared. */
 const parityTests = "e2e/parity/**/*.test.ts";
@@ -95,7 +96,14 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "embedded",
-          include: ["e2e/embedded/**/*.test.ts", "e2e/aci/*.test.ts", "e2e/nomad/*.test.ts", "e2e/support/**/*.test.ts", parityTests],
+          include: [
+            "e2e/embedded/**/*.test.ts",
+            "e2e/aci/*.test.ts",
+            "e2e/fargate/*.test.ts",
+            "e2e/nomad/*.test.ts",
+            "e2e/support/**/*.test.ts",
+            parityTests,
+          ],
           globalSetup: ["e2e/parity/support/compare-only.ts"],
           expect: assertions,
           provide: { parityServer: "embedded" },

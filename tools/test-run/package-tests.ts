@@ -86,6 +86,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/embedded/virtual-node", "core"],
   ["e2e/embedded/virtual-time", "embedded-apiserver", "core"],
   ["e2e/embedded/volumes", "core"],
+  ["e2e/fargate/", "fargate"],
   ["e2e/interop/", "streaming", "kubelet-api", "embedded-apiserver"],
   ["e2e/kubectl/", "embedded-apiserver"],
   ["e2e/kubectl/nomad", "nomad"],
