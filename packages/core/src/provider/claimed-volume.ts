@@ -7,8 +7,11 @@ export type ClaimedVolumeSource =
   | { readonly kind: "nfs"; readonly server: string; readonly path: string }
   /** The driver defines the meaning of `options`. */
   | { readonly kind: "flexVolume"; readonly driver: string; readonly options: Readonly<Record<string, string>> }
-  /** Any other source; `type` is the field's name, such as `csi`, and `driver` the driver's, for types with drivers. */
-  | { readonly kind: "other"; readonly type: string; readonly driver: string | undefined };
+  /**
+   * Any other source; `type` is the field's name, such as `csi`, `driver` the driver's, for types with drivers, and `handle` the driver's id of a
+   * CSI volume.
+   */
+  | { readonly kind: "other"; readonly type: string; readonly driver: string | undefined; readonly handle?: string | undefined };
 
 /** The PersistentVolume behind a pod's volume of type persistentVolumeClaim or ephemeral. */
 export interface ClaimedVolume {

@@ -413,7 +413,7 @@ describe("a claimed volume", () => {
     ],
     [
       { ...none, csi: { driver: "ebs.csi.aws.com", volumeHandle: "vol-1" } },
-      { kind: "other", type: "csi", driver: "ebs.csi.aws.com" },
+      { kind: "other", type: "csi", driver: "ebs.csi.aws.com", handle: "vol-1" },
     ],
     [
       { ...none, iscsi: { iqn: "iqn", lun: 1, targetPortal: "" } },

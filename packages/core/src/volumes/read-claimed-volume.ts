@@ -156,5 +156,5 @@ export function sourceOf(spec: NonNullable<DeepReadonly<PersistentVolume>["spec"
   if (nfs) return { kind: "nfs", server: nfs.server, path: nfs.path };
   if (flexVolume) return { kind: "flexVolume", driver: flexVolume.driver, options: flexVolume.options ?? {} };
   const [type = "none"] = Object.entries(spec).flatMap(([field, value]) => (value && !commonFields.has(field) ? [field] : []));
-  return { kind: "other", type, driver: csi?.driver };
+  return { kind: "other", type, driver: csi?.driver, handle: csi?.volumeHandle };
 }

@@ -1,0 +1,31 @@
+import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
+import { ECSClient } from "@aws-sdk/client-ecs";
+import type { FargateConfig } from "../config/schema.ts";
+
+/** Clients of the AWS SDK; disposing closes their connections. */
+export interface SdkClients extends Disposable {
+  readonly ecs: ECSClient;
+  readonly logs: CloudWatchLogsClient;
+}
+
+/**
+ * Opens the clients. Credentials come from the SDK's default provider chain, which renews them by itself. The SDK repeats nothing, because
+ * repeated requests count against the same budget as all others.
+ */
+export function openClients({
+  region,
+  ecsEndpoint,
+  logsEndpoint,
+}: Pick<FargateConfig, "region" | "ecsEndpoint" | "logsEndpoint">): SdkClients {
+  const common = { region, maxAttempts: 1 };
+  const ecs = new ECSClient({ ...common, ...(ecsEndpoint !== undefined && { endpoint: ecsEndpoint }) });
+  const logs = new CloudWatchLogsClient({ ...common, ...(logsEndpoint !== undefined && { endpoint: logsEndpoint }) });
+  return {
+    ecs,
+    logs,
+    [Symbol.dispose]() {
+      ecs.destroy();
+      logs.destroy();
+    },
+  };
+}

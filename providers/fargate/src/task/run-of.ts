@@ -1,0 +1,55 @@
+import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { createToken, type PodIdentity } from "@virtual-kubelet/remote-pods";
+import type { ContainerOverride, RunTaskCommandInput } from "@aws-sdk/client-ecs";
+import type { PodSettings } from "./pod-settings.ts";
+import { groupOf, startedByOf, tagsOf } from "./pod-identity.ts";
+
+/** Maximum length of all overrides together. Source: ECS API reference, TaskOverride. */
+const maxOverrideCharacters = 8192;
+
+/**
+ * Returns the RunTask request of a pod, without the task definition. Pure.
+ *
+ * @throws InvalidInputError if the values that belong to this pod alone are too long
+ */
+export function runOf({
+  identity,
+  settings,
+  cluster,
+  overrides,
+}: {
+  readonly identity: PodIdentity;
+  readonly settings: PodSettings;
+  readonly cluster: string;
+  readonly overrides: readonly ContainerOverride[];
+}): Omit<RunTaskCommandInput, "taskDefinition"> {
+  const { subnets, securityGroups, assignPublicIp, capacityProviders, platformVersion, taskRoleArn, executeCommand } = settings;
+  const characters = JSON.stringify({ containerOverrides: overrides }).length;
+  if (characters > maxOverrideCharacters)
+    throw new InvalidInputError(
+      `spec: the variables, arguments and files that differ between pods or come from Secrets have ${characters} characters; ` +
+        `ECS takes ${maxOverrideCharacters} in a task's overrides`,
+    );
+  return {
+    cluster,
+    count: 1,
+    clientToken: createToken(identity),
+    startedBy: startedByOf(identity.owner),
+    group: groupOf(identity),
+    ...(capacityProviders.length === 0
+      ? { launchType: "FARGATE" }
+      : { capacityProviderStrategy: capacityProviders.map((share) => ({ ...share })) }),
+    platformVersion,
+    networkConfiguration: {
+      awsvpcConfiguration: {
+        subnets: [...subnets],
+        ...(securityGroups.length > 0 && { securityGroups: [...securityGroups] }),
+        assignPublicIp: assignPublicIp ? "ENABLED" : "DISABLED",
+      },
+    },
+    // ECS refuses it for a task without a role, which the agent in the task needs.
+    enableExecuteCommand: executeCommand && taskRoleArn !== undefined,
+    ...(overrides.length > 0 && { overrides: { containerOverrides: [...overrides] } }),
+    tags: tagsOf(identity),
+  };
+}

@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isTaskSize, taskSizeFor } from "./size-grid.ts";
+
+test.each([
+  ["nothing", 0, 0, 256, 512],
+  ["the smallest size", 256, 512, 256, 512],
+  ["more memory than 1 GiB in the smallest row", 256, 1_025, 256, 2_048],
+  ["1.5 GiB, which the smallest row does not have", 256, 1_536, 256, 2_048],
+  ["a little more CPU", 257, 512, 512, 1_024],
+  ["much memory for little CPU", 256, 9_000, 2_048, 9_216],
+  ["a row with steps of 4 GiB", 8_192, 16_385, 8_192, 20_480],
+  ["a row with steps of 8 GiB", 16_384, 40_000, 16_384, 40_960],
+  ["the largest size", 16_384, 122_880, 16_384, 122_880],
+])("%s is rounded up to the next size", (_what, cpuUnits, memoryMib, cpu, memory) => {
+  expect(taskSizeFor({ cpuUnits, memoryMib })).toEqual({ cpuUnits: cpu, memoryMib: memory });
+});
+
+test("every size is one that AWS accepts, has room for what is asked, and is the smallest such size of its row", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 16_384 }), fc.integer({ min: 0, max: 122_880 }), (cpuUnits, memoryMib) => {
+      const size = taskSizeFor({ cpuUnits, memoryMib });
+      const smaller = Array.from({ length: 120 }, (_, index) => ({ cpuUnits: size.cpuUnits, memoryMib: (index + 1) * 512 }));
+      expect(isTaskSize(size)).toBe(true);
+      expect(size.cpuUnits).toBeGreaterThanOrEqual(cpuUnits);
+      expect(size.memoryMib).toBeGreaterThanOrEqual(memoryMib);
+      expect(smaller.filter((each) => each.memoryMib < size.memoryMib && each.memoryMib >= memoryMib && isTaskSize(each))).toEqual([]);
+    }),
+  );
+});
+
+describe("8 and 16 vCPU", () => {
+  test.each(["LATEST", "1.4.0", "1.10.1", "2.0.0"])("exist with platform version %s", (platformVersion) => {
+    expect(taskSizeFor({ cpuUnits: 8_192, memoryMib: 1 }, platformVersion)).toEqual({ cpuUnits: 8_192, memoryMib: 16_384 });
+  });
+
+  test("are refused with platform version 1.3.0", () => {
+    expect(() => taskSizeFor({ cpuUnits: 8_192, memoryMib: 1 }, "1.3.0")).toThrow(
+      "at most 4 vCPU and 30720 MiB with platform version 1.3.0",
+    );
+  });
+});
+
+test("more than the largest size is refused with the field", () => {
+  expect(() => taskSizeFor({ cpuUnits: 16_385, memoryMib: 1 })).toThrow(
+    expect.objectContaining({ code: "VK_UNSUPPORTED", fieldPath: "spec.containers" }),
+  );
+});
