@@ -83,8 +83,18 @@ export class JobsApi {
   }
 
   /** @throws ConflictError if a job of that name exists */
-  async create(spec: JobSpec, signal: AbortSignal): Promise<void> {
-    await this.#send("POST", "/jobs", signal, spec);
+  async create(spec: JobSpec, signal: AbortSignal): Promise<Job> {
+    const { data: job, error } = jobSchema.safeParse(parseJson(await this.#send("POST", "/jobs", signal, spec)));
+    if (!job) throw new UnavailableError(`POST /jobs: the response is not a job: ${z.prettifyError(error)}`);
+    return job;
+  }
+
+  /** @throws NotFoundError; UnavailableError if the API's answer is malformed */
+  async get(id: string, signal: AbortSignal): Promise<Job> {
+    const path = `/jobs/${encodeURIComponent(id)}`;
+    const { data: job, error } = jobSchema.safeParse(parseJson(await this.#send("GET", path, signal)));
+    if (!job) throw new UnavailableError(`GET ${path}: the response is not a job: ${z.prettifyError(error)}`);
+    return job;
   }
 
   /** Stops a job within its grace period and then removes it. Returns when the API has accepted that. @throws NotFoundError */
@@ -92,9 +102,9 @@ export class JobsApi {
     await this.#send("DELETE", `/jobs/${encodeURIComponent(id)}?graceSeconds=${graceSeconds}`, signal);
   }
 
-  /** Output of a job from a byte offset on. @throws NotFoundError */
-  output(id: string, fromByte: number, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#send("GET", `/jobs/${encodeURIComponent(id)}/output?from=${fromByte}`, signal);
+  /** Output of a job so far. @throws NotFoundError */
+  async output(id: string, signal: AbortSignal): Promise<string> {
+    return new TextDecoder().decode(await this.#send("GET", `/jobs/${encodeURIComponent(id)}/output?from=0`, signal));
   }
 
   /** All jobs that have these tags, from all pages. */

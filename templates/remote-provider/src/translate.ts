@@ -1,14 +1,6 @@
-import {
-  podRef,
-  type ContainerState,
-  type DeepReadonly,
-  type Owner,
-  type Pod,
-  type PodRef,
-  type ProviderPod,
-  type ResolvedPod,
-} from "@virtual-kubelet/core";
+import type { ContainerState, DeepReadonly, Pod, ResolvedPod } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { writeTags, type Observation, type PodIdentity } from "@virtual-kubelet/remote-pods";
 import { regionAnnotation, type Config } from "./config.ts";
 import type { Job, JobSpec } from "./jobs-api.ts";
 
@@ -20,33 +12,31 @@ import type { Job, JobSpec } from "./jobs-api.ts";
 export async function toJobSpec(
   pod: DeepReadonly<Pod>,
   resolved: ResolvedPod,
-  context: Owner & { readonly config: Pick<Config, "region"> },
+  { identity, config }: { readonly identity: PodIdentity; readonly config: Pick<Config, "region"> },
   signal: AbortSignal,
 ): Promise<JobSpec> {
-  const ref = podRef(pod);
   const { name: container = "", image = "" } = pod.spec?.containers[0] ?? {};
   const { command, args } = await resolved.commandLine(container, signal);
   if (command.length + args.length === 0)
     throw new InvalidInputError(`container ${container} has no command; set it to the program to run`);
   const variables = await resolved.environment(container, signal);
   return {
-    // The pod's UID, so that a repeated create cannot make a second job.
-    name: ref.uid,
-    region: pod.metadata?.annotations?.[regionAnnotation.name] ?? context.config.region,
+    name: jobName(identity),
+    region: pod.metadata?.annotations?.[regionAnnotation.name] ?? config.region,
     image,
     command: [...command, ...args],
     env: Object.fromEntries(variables.map(({ name, value }) => [name, value])),
-    tags: { ...ownerTags(context), namespace: ref.namespace, name: ref.name, uid: ref.uid, container },
+    tags: { ...writeTags(identity), container },
   };
 }
 
-/** Tags of all jobs of this cluster and node. */
-export function ownerTags({ clusterId, nodeName }: Owner): Readonly<Record<string, string>> {
-  return { cluster: clusterId, node: nodeName };
+/** Name of a pod's job: the pod's UID, so that a repeated create cannot make a second job, and the number of the job after the first. */
+function jobName({ ref: { uid }, attempt }: PodIdentity): string {
+  return attempt === 0 ? uid : `${uid}-${attempt}`;
 }
 
-/** Job → pod: its identity from the tags, and its status. */
-export function toPod({ tags, image, createdAt, startedAt, address, ended }: Job): ProviderPod {
+/** Job → what Kubernetes shows of the pod. */
+export function toObservation({ tags, image, createdAt, startedAt, address, ended }: Job): Observation {
   const isRunning = startedAt !== undefined && ended === undefined;
   const state: ContainerState = ended
     ? { terminated: { ...(startedAt !== undefined && { startedAt }), ...ended } }
@@ -54,9 +44,9 @@ export function toPod({ tags, image, createdAt, startedAt, address, ended }: Job
       ? { running: { startedAt } }
       : { waiting: { reason: "ContainerCreating" } };
   return {
-    ref: toRef(tags),
-    owner: { clusterId: tags["cluster"] ?? "", nodeName: tags["node"] ?? "" },
+    progress: ended ? "ended" : isRunning ? "running" : "starting",
     createdAt,
+    memory: undefined,
     status: {
       phase: ended ? (ended.exitCode === 0 ? "Succeeded" : "Failed") : isRunning ? "Running" : "Pending",
       ...(address !== undefined && { podIP: address, podIPs: [{ ip: address }] }),
@@ -65,8 +55,4 @@ export function toPod({ tags, image, createdAt, startedAt, address, ended }: Job
       ],
     },
   };
-}
-
-function toRef(tags: Job["tags"]): PodRef {
-  return { namespace: tags["namespace"] ?? "", name: tags["name"] ?? "", uid: tags["uid"] ?? "" };
 }

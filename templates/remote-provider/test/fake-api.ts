@@ -85,23 +85,25 @@ export class FakeApi implements AsyncDisposable {
     const reply = (status: number, body?: object): void => void response.writeHead(status).end(body && JSON.stringify(body));
     if (root === "health") return reply(200);
     if (id === "" && request.method === "POST") {
-      const isNew = this.#create((await json(request)) as JobSpec);
+      const job = this.#create((await json(request)) as JobSpec);
       if (this.faults.has("lost-answer")) return void request.socket.destroy();
-      return this.faults.has("no-answer") ? undefined : reply(isNew ? 201 : 409);
+      return this.faults.has("no-answer") ? undefined : reply(job ? 201 : 409, job);
     }
     if (id === "") return reply(200, this.#page(searchParams));
     const entry = this.#jobs.get(id);
     if (!entry) return reply(404);
     if (part === "output") return void response.end(Buffer.concat(entry.output).subarray(Number(searchParams.get("from"))));
+    if (request.method === "GET") return reply(200, entry.job);
     this.#stop(entry, Number(searchParams.get("graceSeconds")));
     return reply(202);
   }
 
-  #create({ name, image, command, env, tags }: JobSpec): boolean {
-    if (this.names().includes(name)) return false;
+  /** @returns `undefined` if a job of that name exists */
+  #create({ name, image, command, env, tags }: JobSpec): Job | undefined {
+    if (this.names().includes(name)) return undefined;
     const [program = "", ...args] = command;
     const process = spawn(program, args, { env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...env }, detached: true });
-    const job = { id: `job-${++this.#count}`, image, tags, createdAt: now(), startedAt: now(), address: "192.0.2.7" };
+    const job: Job = { id: `job-${++this.#count}`, image, tags, createdAt: now(), startedAt: now(), address: "192.0.2.7" };
     const entry: Entry = { job, name, process, output: [], isStopped: false };
     this.#jobs.set(job.id, entry);
     const end = (exitCode: number): void => {
@@ -114,7 +116,7 @@ export class FakeApi implements AsyncDisposable {
     process.once("error", () => end(127));
     process.once("exit", () => kill(entry, "SIGKILL"));
     process.once("close", (code, signal) => end(code ?? 128 + (signal ? constants.signals[signal] : 0)));
-    return true;
+    return job;
   }
 
   #stop(entry: Entry, graceSeconds: number): void {

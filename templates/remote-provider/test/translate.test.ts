@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { policyVerdict, type Pod, type ResolvedPod } from "@virtual-kubelet/core";
+import { readTags, writeTags } from "@virtual-kubelet/remote-pods";
 import { provider } from "../src/index.ts";
 import type { Job } from "../src/jobs-api.ts";
-import { toJobSpec, toPod } from "../src/translate.ts";
+import { toJobSpec, toObservation } from "../src/translate.ts";
 
 const { signal } = new AbortController();
-const context = { clusterId: "c1", nodeName: "n1", config: { region: "near" } };
-const tags = { cluster: "c1", node: "n1", namespace: "shop", name: "web", uid: "u-1", container: "main" };
+const identity = { ref: { namespace: "shop", name: "web", uid: "u-1" }, owner: { clusterId: "c1", nodeName: "n1" }, attempt: 0 };
+const context = { identity, config: { region: "near" } };
+const tags = { ...writeTags(identity), container: "main" };
 
 function podWith(annotations: Readonly<Record<string, string>> = {}): Pod {
   return {
@@ -66,11 +68,10 @@ test("a job becomes the pod that its tags name, and goes from Pending over Runni
   const running = { ...queued, startedAt: createdAt, address: "192.0.2.7" };
   const ended = (exitCode: number): Job => ({ ...running, ended: { exitCode, finishedAt: "2026-01-01T00:01:00Z" } });
 
-  assert.deepEqual(toPod(queued).ref, { namespace: "shop", name: "web", uid: "u-1" });
-  assert.deepEqual(toPod(queued).owner, { clusterId: "c1", nodeName: "n1" });
+  assert.deepEqual(readTags(queued.tags, identity.owner), { kind: "pod", identity });
   assert.deepEqual(
-    [queued, running, ended(0), ended(3)].map((job) => toPod(job).status.phase),
+    [queued, running, ended(0), ended(3)].map((job) => toObservation(job).status.phase),
     ["Pending", "Running", "Succeeded", "Failed"],
   );
-  assert.equal(toPod(ended(3)).status.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);
+  assert.equal(toObservation(ended(3)).status.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);
 });

@@ -79,7 +79,9 @@ export class PodWatch<Request, Remote, Memory> {
   noteChange(uid: string, after: PodState<Remote, Memory> | undefined, before: PodState<Remote, Memory> | undefined): void {
     if (after && objectOf(after) && objectOf(after)?.id !== objectOf(before)?.id) this.#unsettled.add(uid);
     if (!after || after.kind === "gone") return this.#forget(uid, objectOf(before)?.id);
-    if (isAlike(after, before)) return this.#postpone(uid);
+    // The looks at a pod that is being deleted also take the steps of its deletion.
+    if (isAlike(after, before) && after.kind === "present") return this.#postpone(uid);
+    if (isAlike(after, before) && this.#looks.has(uid)) return;
     this.#looks.delete(uid);
     this.#plan(uid);
     const startsToChange = isChanging(after) && !(before && isChanging(before));
