@@ -130,7 +130,7 @@ export class PodCreator<Request, Remote, Memory> {
   }
 
   async #send(request: Request, identity: PodIdentity): Promise<void> {
-    const { backend, table, observer, finder } = this.#options;
+    const { backend, table, observer } = this.#options;
     const { signal } = this.#disposal;
     const { uid } = identity.ref;
     table.dispatch(uid, { kind: "create", identity });
@@ -139,21 +139,32 @@ export class PodCreator<Request, Remote, Memory> {
       this.#full.delete(uid);
       observer.note(id, identity, remote);
     } catch (error) {
-      if (isConflict(error)) {
-        table.dispatch(uid, { kind: "unclear" });
-        if (await finder.adopt(identity, signal)) return;
-      }
-      throw this.#afterFailure(identity, error);
+      if (!isConflict(error) && isRefusal(error)) throw this.#afterRefusal(identity, error);
+      table.dispatch(uid, { kind: "unclear" });
+      if (await this.#wasCreated(identity, error)) return;
+      throw error;
+    }
+  }
+
+  /** Looks for the object at once after an answer that was lost, and after one that says that it exists already. */
+  async #wasCreated(identity: PodIdentity, error: unknown): Promise<boolean> {
+    const { signal } = this.#disposal;
+    try {
+      return await this.#options.finder.adopt(identity, signal);
+    } catch (lookError) {
+      signal.throwIfAborted();
+      if (isConflict(lookError)) throw lookError;
+      this.#options.host.logger.debug(
+        { err: messageOf(lookError), create: messageOf(error) },
+        "the outcome of a create is unknown for now",
+      );
+      return false;
     }
   }
 
   /** @returns the error to throw */
-  #afterFailure({ ref: { uid, ...ref } }: PodIdentity, error: unknown): unknown {
+  #afterRefusal({ ref: { uid, ...ref } }: PodIdentity, error: unknown): unknown {
     const { table, backend } = this.#options;
-    if (!isRefusal(error)) {
-      table.dispatch(uid, { kind: "unclear" });
-      return error;
-    }
     table.dispatch(uid, { kind: "refused" });
     // A missing network or cluster does not mean a missing pod.
     if (isNotFound(error)) return new InvalidInputError(messageOf(error), { cause: error });
