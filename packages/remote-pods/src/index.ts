@@ -15,9 +15,10 @@ export type {
   RemoteBackend,
   RemoteDescriptions,
   RemoteListing,
-  RemoteTarget,
   SnapshotQuery,
 } from "./backend/remote-backend.ts";
+export type { RemoteTarget } from "./backend/remote-target.ts";
+export type { RemoteProbing } from "./backend/remote-probing.ts";
 export { CallBudget, type BudgetedCall, type CallBudgetOptions, type CallPriority } from "./calls/call-budget.ts";
 export { perWindow } from "./calls/rate-limiter.ts";
 export { isThrottled, ThrottledError } from "./calls/throttled-error.ts";

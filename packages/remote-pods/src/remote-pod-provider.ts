@@ -2,6 +2,7 @@ import type {
   ContainerAccess,
   DeepReadonly,
   DeletePodOptions,
+  MetricFamily,
   NodeDescription,
   Owner,
   Pod,
@@ -18,7 +19,8 @@ import type {
 } from "@virtual-kubelet/core";
 import { podRef } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
-import type { RemoteBackend, RemoteTarget } from "./backend/remote-backend.ts";
+import type { RemoteBackend } from "./backend/remote-backend.ts";
+import type { RemoteTarget } from "./backend/remote-target.ts";
 import { refuseUpdate } from "./pods/refuse-update.ts";
 import { ObjectObserver } from "./pods/object-observer.ts";
 import { PodCreator } from "./pods/pod-creator.ts";
@@ -26,6 +28,8 @@ import { PodEndings } from "./pods/pod-endings.ts";
 import { PodFinder } from "./pods/pod-finder.ts";
 import { PodTable } from "./pods/pod-table.ts";
 import { identityOf } from "./state/pod-state.ts";
+import { RemoteProbes } from "./probes/remote-probes.ts";
+import { statusOf } from "./state/pod-status.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
 export interface RemotePodProviderOptions<Request, Remote, Memory> {
@@ -48,11 +52,13 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
   readonly #creator: PodCreator<Request, Remote, Memory>;
   readonly #endings: PodEndings<Request, Remote, Memory>;
   readonly #watch: PodWatch<Request, Remote, Memory>;
+  readonly #probes: RemoteProbes<Remote> | undefined;
   readonly getContainerLogs?: ContainerAccess["getContainerLogs"];
   readonly runInContainer?: ContainerAccess["runInContainer"];
   readonly attachToContainer?: ContainerAccess["attachToContainer"];
   readonly portForward?: ContainerAccess["portForward"];
   readonly getStatsSummary?: (signal: AbortSignal) => Promise<StatsSummary>;
+  readonly getMetricsProbes?: (signal: AbortSignal) => Promise<readonly MetricFamily[]>;
 
   constructor({ host, backend, pollIntervalMs = 5_000 }: RemotePodProviderOptions<Request, Remote, Memory>) {
     const { clock, logger, clusterId, nodeName } = host;
@@ -60,8 +66,11 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     const table = new PodTable<Remote, Memory>({
       clock,
       limits: backend.limits,
+      complete: (ref, status) => this.#probes?.apply(ref, status) ?? status,
       onChange: (uid, after, before) => {
         this.#watch.noteChange(uid, after, before);
+        if (after && after.kind !== "gone") this.#probes?.watch(identityOf(after).ref, after.kind === "deleting");
+        else this.#probes?.stop(uid);
         if (after?.kind !== "gone") return;
         this.#creator.forget(uid);
         this.#endings.release(after.identity.ref, before && "object" in before ? before.object?.remote : undefined);
@@ -83,6 +92,20 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     this.#creator = new PodCreator({ backend, table, finder, observer, host, owner });
     this.#endings = new PodEndings({ backend, table, finder, clock, logger, onStep: (uid) => this.#watch.lookSoon(uid) });
     this.#watch = new PodWatch({ backend, table, finder, creator: this.#creator, endings: this.#endings, host, pollIntervalMs });
+    const { probing } = backend;
+    this.#probes =
+      probing &&
+      new RemoteProbes<Remote>({
+        probing,
+        host,
+        targetOf: (uid) => (table.get(uid)?.kind === "present" ? table.objectOf(uid) : undefined),
+        statusOf: (uid) => {
+          const state = table.get(uid);
+          return state && statusOf(state);
+        },
+        look: ({ id }, signal) => finder.look(id, signal),
+        onChange: (uid) => table.report(uid),
+      });
     this.#addAccess();
   }
 
@@ -160,12 +183,15 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
   /** Stops all background work; the pods run on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#table.listen(undefined);
-    await Promise.all([this.#watch, this.#endings, this.#creator].map((part) => part[Symbol.asyncDispose]()));
+    const parts = [this.#watch, this.#endings, this.#creator, ...(this.#probes ? [this.#probes] : [])];
+    await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()));
   }
 
   #addAccess(): void {
     const backend = this.#backend;
-    const own = this as { -readonly [Key in keyof ContainerAccess | "getStatsSummary"]?: RemotePodProvider<Request, Remote, Memory>[Key] };
+    const own = this as {
+      -readonly [Key in keyof ContainerAccess | "getStatsSummary" | "getMetricsProbes"]?: RemotePodProvider<Request, Remote, Memory>[Key];
+    };
     const { logs, exec, attach, portForward, stats } = backend;
     if (logs)
       own.getContainerLogs = async (ref, container, options, signal) =>
@@ -179,6 +205,8 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     if (portForward)
       own.portForward = async (ref, port, stream, signal) =>
         portForward.call(backend, await this.#target(ref, signal), port, stream, signal);
+    const probes = this.#probes;
+    if (probes) own.getMetricsProbes = async () => probes.metrics();
     if (stats) own.getStatsSummary = (signal) => stats.call(backend, this.#present(), signal);
   }
 

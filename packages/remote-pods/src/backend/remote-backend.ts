@@ -8,22 +8,14 @@ import type {
   Pod,
   PodChanges,
   PodRef,
-  ProviderPodStatus,
   ResolvedPod,
   StatsSummary,
 } from "@virtual-kubelet/core";
 import type { Duplex } from "node:stream";
 import type { BackendLimits } from "./backend-limits.ts";
 import type { IdentityReading, Observation, PodIdentity } from "./observation.ts";
-
-/** An object of the back end that belongs to a pod. */
-export interface RemoteTarget<Remote> {
-  /** Id at the back end: a name, a UUID or an ARN. */
-  readonly id: string;
-  readonly identity: PodIdentity;
-  /** Last description. `undefined` before the first one. */
-  readonly remote: Remote | undefined;
-}
+import type { RemoteProbing } from "./remote-probing.ts";
+import type { RemoteTarget } from "./remote-target.ts";
 
 /** An entry of {@link RemoteBackend.list}. */
 export interface ListedObject<Remote> {
@@ -177,12 +169,13 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
   /** Describes the node: capacity, labels, operating system. */
   configureNode(signal: AbortSignal): Promise<NodeDescription>;
 
-  /** Called after each description of a present object; for work that follows a create, such as a floating IP. Retried after a failure. */
+  /** Probes that the back end cannot run itself. Absent: it runs all, or `translate` refuses them. */
+  readonly probing?: RemoteProbing<Remote> | undefined;
+
+  /** Called once for each object that is present, until it succeeds; for work that follows a create, such as a floating IP. */
   settle?(target: RemoteTarget<Remote>, signal: AbortSignal): Promise<void>;
   /** Called after the object is gone, until it succeeds; frees what belonged to the pod. */
   release?(ref: PodRef, remote: Remote | undefined, signal: AbortSignal): Promise<void>;
   /** Called after a complete list, at most every ten minutes, with the UIDs of all pods that exist; removes other leftovers of this node. */
   sweep?(uids: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
-  /** Status of a pod whose object vanished although nobody here deleted it. Default: `Failed`, reason `ProviderLost`. */
-  lostStatus?(last: Observation<Memory>, pod: DeepReadonly<Pod> | undefined): ProviderPodStatus;
 }

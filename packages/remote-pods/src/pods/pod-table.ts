@@ -1,5 +1,5 @@
 import type { Clock } from "@virtual-kubelet/clock";
-import type { PodRef, PodUpdate, ProviderPod } from "@virtual-kubelet/core";
+import type { PodRef, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { isDeepStrictEqual } from "node:util";
 import type { BackendLimits } from "../backend/backend-limits.ts";
 import { objectOf, identityOf, type KnownObject, type PodState } from "../state/pod-state.ts";
@@ -12,6 +12,8 @@ const maxGone = 10_000;
 export interface PodTableOptions<Remote, Memory> {
   readonly clock: Clock;
   readonly limits: Pick<BackendLimits, "visibleAfterMs" | "keepsEndedMs">;
+  /** Adds to a status what the back end does not tell, such as results of probes. */
+  readonly complete: (ref: PodRef, status: ProviderPodStatus) => ProviderPodStatus;
   /** Called after each change of a pod's state. */
   readonly onChange: (uid: string, after: PodState<Remote, Memory> | undefined, before: PodState<Remote, Memory> | undefined) => void;
 }
@@ -73,7 +75,7 @@ export class PodTable<Remote, Memory> {
     if (!state) return;
     const { ref } = identityOf(state);
     if (state.kind === "gone") return this.#reportGone(ref);
-    const status = statusOf(state);
+    const status = this.#statusOf(state);
     if (!status) return;
     const update: PodUpdate = { ref, status };
     if (isDeepStrictEqual(this.#reported.get(ref.uid), update)) return;
@@ -84,10 +86,15 @@ export class PodTable<Remote, Memory> {
   /** The pod as last known; `undefined` if it is gone, or if nothing is known of its status. */
   pod(uid: string): ProviderPod | undefined {
     const state = this.#states.get(uid);
-    const status = state && statusOf(state);
+    const status = state && this.#statusOf(state);
     if (!state || !status) return undefined;
     const { ref, owner } = identityOf(state);
     return { ref, owner, createdAt: objectOf(state)?.createdAt, status: structuredClone(status) };
+  }
+
+  #statusOf(state: PodState<Remote, Memory>): ProviderPodStatus | undefined {
+    const status = statusOf(state);
+    return status && this.#options.complete(identityOf(state).ref, status);
   }
 
   #reportGone(ref: PodRef): void {
