@@ -83,7 +83,7 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
       owner,
       onSurplus: (id, identity, remote) => this.#endings.removeSurplus(id, identity, remote),
     });
-    const finder = new PodFinder({ backend, table, observer, logger });
+    const finder = new PodFinder({ backend, table, observer, owner, logger });
     this.#backend = backend;
     this.#host = host;
     this.#owner = owner;
@@ -160,7 +160,7 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
       const pod = this.#table.pod(uid) ?? (state.kind === "present" ? this.#lastKnown(identityOf(state).ref) : undefined);
       if (pod) pods.set(uid, pod);
     }
-    for (const ref of unreadable) if (!pods.has(ref.uid)) pods.set(ref.uid, this.#lastKnown(ref));
+    for (const { ref } of unreadable) if (!pods.has(ref.uid)) pods.set(ref.uid, this.#lastKnown(ref));
     return { pods: [...pods.values()], complete: isComplete };
   }
 

@@ -29,4 +29,9 @@ export interface BackendLimits {
   readonly visibleAfterMs: number;
   /** Milliseconds for which the back end keeps an object that has ended. `undefined`: until it is deleted. */
   readonly keepsEndedMs?: number | undefined;
+  /**
+   * Whether every change of an object changes its version in lists, so that unchanged objects are never described. Default: `false`: they are
+   * described at long intervals.
+   */
+  readonly listShowsChanges?: boolean | undefined;
 }

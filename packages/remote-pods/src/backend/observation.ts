@@ -13,7 +13,7 @@ export type IdentityReading =
   | { readonly kind: "pod"; readonly identity: PodIdentity }
   /** The object belongs to another node or another program. It is never changed. */
   | { readonly kind: "foreign" }
-  /** The object is, or may be, a pod of this node. `ref` is the pod, if that much can be read. */
+  /** The object is, or may be, a pod of this node. `ref` is the pod, if it certainly belongs to this node and that much can be read. */
   | { readonly kind: "unreadable"; readonly why: string; readonly ref?: PodRef | undefined };
 
 /**

@@ -26,6 +26,11 @@ export interface ListedObject<Remote> {
   readonly remote?: Remote | undefined;
   /** Text that changes with the object's state, as far as lists show it. `undefined`: lists show nothing of the state. */
   readonly version?: string | undefined;
+  /**
+   * Whether the object has another name than {@link RemoteBackend.create} gives to the pod's object. It may be renamed, or a copy of which only the
+   * tags are the pod's; a copy is left alone. Default: `false`. A back end with {@link RemoteBackend.idOf} compares the ids instead.
+   */
+  readonly hasOtherName?: boolean | undefined;
   /** RFC 3339; the oldest of several objects of one attempt is kept. */
   readonly createdAt?: string | undefined;
 }
@@ -126,6 +131,11 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
     identity: PodIdentity,
     signal: AbortSignal,
   ): Promise<{ readonly id: string; readonly remote?: Remote | undefined }>;
+  /**
+   * Removes an object that an unclear create has left incomplete, so that it can never become the pod. Called with the object that is found after
+   * such a create. @returns whether the object was removed. Absent: creates leave nothing incomplete
+   */
+  discardIncomplete?(target: RemoteTarget<Remote>, signal: AbortSignal): Promise<boolean>;
   /** Lists the objects of this cluster and node, from all pages. Objects of others may be included. */
   list(signal: AbortSignal): Promise<RemoteListing<Remote>>;
   /** Describes at most {@link BackendLimits.describeBatch} objects. */

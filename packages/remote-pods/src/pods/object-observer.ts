@@ -18,6 +18,9 @@ export interface ObjectObserverOptions<Request, Remote, Memory> {
   readonly onSurplus: (id: string, identity: PodIdentity, remote: Remote | undefined) => void;
 }
 
+/** Facts about an object that only lists show. */
+type ListingFacts<Remote> = Pick<ListedObject<Remote>, "createdAt" | "hasOtherName">;
+
 /** Meaning of an object for this node. */
 export type Meaning = "pod" | "foreign" | { readonly unreadable: PodRef | undefined };
 
@@ -51,7 +54,7 @@ export class ObjectObserver<Request, Remote, Memory> {
   }
 
   /** Takes in a described object. */
-  see(id: string, remote: Remote, listed: Pick<ListedObject<Remote>, "createdAt"> = {}): Meaning {
+  see(id: string, remote: Remote, listed: ListingFacts<Remote> = {}): Meaning {
     const { table, backend } = this.#options;
     const known = table.byId(id);
     // The identity of a known object stays, even if somebody changes its tags.
@@ -60,18 +63,22 @@ export class ObjectObserver<Request, Remote, Memory> {
         ? (["pod", objectOf(known)?.identity ?? identityOf(known)] as const)
         : this.#judge(id, backend.identityOf(remote));
     if (!identity) return meaning;
-    this.note(id, identity, remote, listed.createdAt);
+    this.note(id, identity, remote, listed);
     return "pod";
   }
 
   /** Takes in an object of a pod. */
-  note(id: string, identity: PodIdentity, remote: Remote | undefined, listedAt?: string): void {
-    const { table, onSurplus } = this.#options;
+  note(id: string, identity: PodIdentity, remote: Remote | undefined, { createdAt, hasOtherName }: ListingFacts<Remote> = {}): void {
+    const { table, onSurplus, backend } = this.#options;
     const { uid } = identity.ref;
     const state = table.get(uid);
     const current = objectOf(state);
-    if (state && current?.id !== id && this.#isSurplus(state, identity)) return onSurplus(id, identity, remote);
-    const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt });
+    if (state && current?.id !== id && this.#isSurplus(state, identity)) {
+      // Only a back end that creates an object for every request can have made a second one.
+      const isOurs = identity.attempt < identityOf(state).attempt || backend.limits.idempotency === "none";
+      return isOurs && !hasOtherName ? onSurplus(id, identity, remote) : this.#skipCopy(id, identity);
+    }
+    const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt: createdAt });
     table.dispatch(uid, { kind: "seen", object });
   }
 
@@ -147,6 +154,14 @@ export class ObjectObserver<Request, Remote, Memory> {
       default:
         return reading satisfies never;
     }
+  }
+
+  #skipCopy(id: string, { ref: { namespace, name } }: PodIdentity): void {
+    this.#reader.skip(
+      "object",
+      id,
+      `its tags are those of pod ${namespace}/${name}, whose object it is not: it is a copy; delete it, or its tags`,
+    );
   }
 
   #rememberForeign(id: string): void {

@@ -119,7 +119,7 @@ export class PodCreator<Request, Remote, Memory> {
 
   async #adopt(identity: PodIdentity, signal: AbortSignal): Promise<boolean> {
     const { finder, table, backend } = this.#options;
-    if (await finder.adopt(identity, signal)) return true;
+    if ((await finder.adopt(identity, signal)) && !(await this.#discarded(identity, signal))) return true;
     const { ref } = identity;
     // Lists may omit an object for some time; a second create would make a second object.
     if (table.get(ref.uid)?.kind === "unclear" && backend.limits.idempotency === "none")
@@ -146,11 +146,20 @@ export class PodCreator<Request, Remote, Memory> {
     }
   }
 
+  /** Removes the object that was found if an earlier create has left it incomplete. @returns whether it was removed */
+  async #discarded({ ref }: PodIdentity, signal: AbortSignal): Promise<boolean> {
+    const { backend, table } = this.#options;
+    const object = table.objectOf(ref.uid);
+    if (!object || !backend.discardIncomplete || !(await backend.discardIncomplete(object, signal))) return false;
+    table.dispatch(ref.uid, { kind: "discarded", id: object.id });
+    return true;
+  }
+
   /** Looks for the object at once after an answer that was lost, and after one that says that it exists already. */
   async #wasCreated(identity: PodIdentity, error: unknown): Promise<boolean> {
     const { signal } = this.#disposal;
     try {
-      return await this.#options.finder.adopt(identity, signal);
+      return (await this.#options.finder.adopt(identity, signal)) && !(await this.#discarded(identity, signal));
     } catch (lookError) {
       signal.throwIfAborted();
       if (isConflict(lookError)) throw lookError;

@@ -41,7 +41,7 @@ export class PodEndings<Request, Remote, Memory> {
     const { table, clock, finder } = this.#options;
     const deadlineMs = clock.monotonic() + gracePeriodSeconds * 1000;
     const { uid } = ref;
-    if (table.get(uid) === undefined) await finder.find(ref, signal);
+    if (table.get(uid) === undefined) await finder.find(ref, signal, { acceptUnreadable: true });
     if (table.get(uid)?.kind === "gone") throw new NotFoundError(`delete pod ${ref.namespace}/${ref.name}: it is gone`);
     table.dispatch(uid, { kind: "delete", deadlineMs });
     await untilAborted(this.step(uid), signal);

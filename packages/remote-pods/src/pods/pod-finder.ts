@@ -1,16 +1,17 @@
 import { SingleFlight } from "@virtual-kubelet/async";
-import type { Logger, PodRef } from "@virtual-kubelet/core";
+import type { Logger, Owner, PodRef } from "@virtual-kubelet/core";
 import { ConflictError, isInvalidInput, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { PodIdentity } from "../backend/observation.ts";
 import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
 import { identityOf, objectOf } from "../state/pod-state.ts";
-import type { ObjectObserver } from "./object-observer.ts";
+import type { Meaning, ObjectObserver } from "./object-observer.ts";
 import type { PodTable } from "./pod-table.ts";
 
 export interface PodFinderOptions<Request, Remote, Memory> {
   readonly backend: RemoteBackend<Request, Remote, Memory>;
   readonly table: PodTable<Remote, Memory>;
   readonly observer: ObjectObserver<Request, Remote, Memory>;
+  readonly owner: Owner;
   readonly logger: Logger;
 }
 
@@ -21,7 +22,7 @@ export interface Listing {
   /** Ids with the version that the list shows. */
   readonly versions: ReadonlyMap<string, string | undefined>;
   /** Pods whose objects exist but cannot be read. */
-  readonly unreadable: readonly PodRef[];
+  readonly unreadable: readonly { readonly id: string; readonly ref: PodRef }[];
   /** Whether every pod that is not listed has no object. */
   readonly isComplete: boolean;
 }
@@ -65,13 +66,14 @@ export class PodFinder<Request, Remote, Memory> {
   /**
    * Looks for a pod's object by itself.
    *
+   * @param acceptUnreadable - an object of the pod that cannot be read counts as found. Default: `false`
    * @throws NotFoundError if the back end has none; UnavailableError if an incomplete list does not tell; what the back end throws
    */
-  async find(ref: PodRef, signal: AbortSignal): Promise<void> {
+  async find(ref: PodRef, signal: AbortSignal, { acceptUnreadable = false }: { readonly acceptUnreadable?: boolean } = {}): Promise<void> {
     const { backend, table } = this.#options;
     const state = table.get(ref.uid);
     const id = objectOf(state)?.id ?? (state && backend.idOf?.(identityOf(state)));
-    if (id === undefined) await this.#findByList(ref, signal);
+    if (id === undefined) await this.#findByList(ref, signal, { acceptUnreadable });
     else await this.look(id, signal);
     const after = table.get(ref.uid);
     if (after === undefined || after.kind === "gone") throw notFound(backend.name, ref);
@@ -106,13 +108,14 @@ export class PodFinder<Request, Remote, Memory> {
     return false;
   }
 
-  async #findByList(ref: PodRef, signal: AbortSignal, { mayBeMissing = false } = {}): Promise<void> {
-    const { backend, table } = this.#options;
+  async #findByList(ref: PodRef, signal: AbortSignal, { mayBeMissing = false, acceptUnreadable = false } = {}): Promise<void> {
+    const { backend, table, observer, owner } = this.#options;
     const { isComplete, unreadable } = await this.list(signal);
     if (objectOf(table.get(ref.uid))) return;
     const pod = `${ref.namespace}/${ref.name}`;
-    if (unreadable.some(({ uid }) => uid === ref.uid))
-      throw new UnavailableError(`find pod ${pod}: its object at ${backend.name} cannot be read; the log says why`);
+    const unread = unreadable.find((each) => each.ref.uid === ref.uid);
+    if (unread && acceptUnreadable) return observer.note(unread.id, { ref, owner, attempt: 0 }, undefined);
+    if (unread) throw new UnavailableError(`find pod ${pod}: its object at ${backend.name} cannot be read; the log says why`);
     if (!isComplete) throw new UnavailableError(`find pod ${pod}: the list of ${backend.name} is incomplete`);
     table.dispatch(ref.uid, { kind: "absent", id: undefined });
     if (!mayBeMissing && table.get(ref.uid) === undefined) throw notFound(backend.name, ref);
@@ -124,19 +127,19 @@ export class PodFinder<Request, Remote, Memory> {
     this.#tellProblems(problems, logger);
     const described = objects.filter(({ remote }) => remote !== undefined);
     const unknown = objects.filter((each) => each.remote === undefined && observer.meaningOf(each) === undefined);
-    const unreadable: PodRef[] = [];
+    const unreadable: { id: string; ref: PodRef }[] = [];
     let isComplete = problems.length === 0;
-    const judge = (meaning: ReturnType<typeof observer.see>): void => {
+    const judge = (id: string, meaning: Meaning): void => {
       if (typeof meaning !== "object") return;
-      if (meaning.unreadable) unreadable.push(meaning.unreadable);
+      if (meaning.unreadable) unreadable.push({ id, ref: meaning.unreadable });
       else isComplete = false;
     };
-    for (const each of byAge(described)) if (each.remote !== undefined) judge(observer.see(each.id, each.remote, each));
+    for (const each of byAge(described)) if (each.remote !== undefined) judge(each.id, observer.see(each.id, each.remote, each));
     for (const each of byAge(objects)) {
       if (each.remote !== undefined || each.identity === undefined || table.byId(each.id)) continue;
       const meaning = observer.meaningOf(each);
-      if (meaning === "pod" && each.identity.kind === "pod") observer.note(each.id, each.identity.identity, undefined, each.createdAt);
-      else if (meaning) judge(meaning);
+      if (meaning === "pod" && each.identity.kind === "pod") observer.note(each.id, each.identity.identity, undefined, each);
+      else if (meaning) judge(each.id, meaning);
     }
     const failed = await this.describe(
       unknown.map(({ id }) => id),
@@ -188,9 +191,13 @@ export class PodFinder<Request, Remote, Memory> {
 /** Batches described at the same time; the call budget sets the pace. */
 const describesAtOnce = 4;
 
-/** Oldest first: of several objects of one attempt the first stays, because a create whose answer was lost may have come through. */
+/**
+ * Oldest first: of several objects of one attempt the first stays, because a create whose answer was lost may have come through. Objects with
+ * another name come last, because they are the pod's only if no other object is.
+ */
 function byAge<Remote>(objects: readonly ListedObject<Remote>[]): readonly ListedObject<Remote>[] {
-  const key = ({ createdAt = "unknown", id }: ListedObject<Remote>): string => `${createdAt} ${id}`;
+  const key = ({ createdAt = "unknown", id, hasOtherName = false }: ListedObject<Remote>): string =>
+    `${hasOtherName ? 1 : 0} ${createdAt} ${id}`;
   return objects.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 

@@ -16,6 +16,8 @@ export type PodEvent<Remote, Memory> =
   | { readonly kind: "seen"; readonly object: KnownObject<Remote, Memory> }
   /** The back end itself said that there is no object of this id; `undefined`: none of this pod. */
   | { readonly kind: "absent"; readonly id: string | undefined }
+  /** The object was incomplete, and was removed. */
+  | { readonly kind: "discarded"; readonly id: string }
   | { readonly kind: "delete"; readonly deadlineMs: number }
   | { readonly kind: "stepped"; readonly step: EndStep };
 
@@ -50,6 +52,8 @@ export function podStep<Remote, Memory>(
       return onSeen(state, event.object, context);
     case "absent":
       return onAbsent(state, event.id, context);
+    case "discarded":
+      return onDiscarded(state, event.id);
     case "delete":
       return onDelete(state, event.deadlineMs, context);
     case "stepped":
@@ -196,6 +200,11 @@ function onAbsentDeleting<Remote, Memory>(
   const isYoung = nowMs - (object?.sinceMs ?? deletion.sinceMs) < limits.visibleAfterMs;
   // A back end that has accepted the deletion of an object has seen it.
   return isYoung && !deletion.isDeleted ? state : { kind: "gone", identity, sinceMs: nowMs };
+}
+
+function onDiscarded<Remote, Memory>(state: PodState<Remote, Memory> | undefined, id: string): PodState<Remote, Memory> | undefined {
+  const isItsOwn = state?.kind === "present" || state?.kind === "missing" || state?.kind === "ended" || state?.kind === "waiting";
+  return isItsOwn && state.object.id === id ? undefined : state;
 }
 
 function onDelete<Remote, Memory>(

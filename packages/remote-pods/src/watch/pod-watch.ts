@@ -164,7 +164,7 @@ export class PodWatch<Request, Remote, Memory> {
   /** Marks as due what the list shows as changed, and what it lacks. */
   #noteListing({ listed, versions, unreadable, isComplete }: Listing): void {
     const { table } = this.#options;
-    const there = new Set([...listed, ...unreadable.map(({ uid }) => uid)]);
+    const there = new Set([...listed, ...unreadable.map(({ ref }) => ref.uid)]);
     for (const [uid, state] of table.all()) {
       const id = objectOf(state)?.id;
       if (id === undefined) continue;

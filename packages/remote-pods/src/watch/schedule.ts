@@ -7,8 +7,8 @@ export interface LookIntervals {
   readonly firstMs: number;
   /** Longest interval while the object changes by itself. */
   readonly changingMs: number;
-  /** Interval for an object that does not change. */
-  readonly stableMs: number;
+  /** Interval for an object that does not change; `undefined`: never. */
+  readonly stableMs: number | undefined;
 }
 
 /** Share of a published rate that descriptions of unchanged objects may use. */
@@ -22,11 +22,15 @@ const stableShare = 0.35;
 export function lookIntervals(
   pollMs: number,
   objects: number,
-  { rates, describeBatch }: Pick<BackendLimits, "rates" | "describeBatch">,
+  { rates, describeBatch, listShowsChanges }: Pick<BackendLimits, "rates" | "describeBatch" | "listShowsChanges">,
 ): LookIntervals {
   const perSecond = Math.min(...(rates["read"] ?? []).map((rate) => rate.perSecond)) * describeBatch * stableShare;
   const fairMs = Number.isFinite(perSecond) ? (objects / perSecond) * 1000 : 0;
-  return { firstMs: Math.min(1_000, pollMs), changingMs: Math.max(pollMs * 2, fairMs / 2), stableMs: Math.max(pollMs * 12, fairMs) };
+  return {
+    firstMs: Math.min(1_000, pollMs),
+    changingMs: Math.max(pollMs * 2, fairMs / 2),
+    stableMs: listShowsChanges ? undefined : Math.max(pollMs * 12, fairMs),
+  };
 }
 
 /**
