@@ -40,10 +40,13 @@ export function resolverOf(pod: Pod, { secrets = {}, volumes = {}, claims = {} }
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
   const find = (name: string): NonNullable<Pod["spec"]>["containers"][number] | undefined => containers.find((each) => each.name === name);
   const environment = async (name: string): Promise<{ name: string; value: string }[]> => {
-    const values = new Map<string, string>();
-    for (const { secretRef, prefix = "" } of find(name)?.envFrom ?? [])
-      for (const [key, value] of Object.entries(secrets[secretRef?.name ?? ""] ?? {})) values.set(`${prefix}${key}`, value);
-    for (const { name: key, value = "", valueFrom } of find(name)?.env ?? []) {
+    const { envFrom = [], env = [] } = find(name) ?? {};
+    const values = new Map(
+      envFrom.flatMap(({ secretRef, prefix = "" }) =>
+        Object.entries(secrets[secretRef?.name ?? ""] ?? {}).map(([key, value]): [string, string] => [`${prefix}${key}`, value]),
+      ),
+    );
+    for (const { name: key, value = "", valueFrom } of env) {
       const { secretKeyRef, fieldRef } = valueFrom ?? {};
       const found = secretKeyRef ? secrets[secretKeyRef.name ?? ""]?.[secretKeyRef.key] : value;
       if (fieldRef) values.set(key, pod.metadata?.name ?? "");
