@@ -2,7 +2,7 @@ import type { Clock, Random } from "@virtual-kubelet/clock";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { ContainerHost } from "../../support/container-host/container-host.ts";
+import type { ContainerHost, ContainerRun } from "../../support/container-host/container-host.ts";
 import { FakeApi, type ApiAnswer } from "./api/fake-api.ts";
 import { FakeCredentials, type FakeKeys } from "./api/credentials.ts";
 import { Faults } from "./api/faults.ts";
@@ -11,6 +11,7 @@ import { Clusters } from "./ecs/clusters.ts";
 import { FakeEcs } from "./ecs/fake-ecs.ts";
 import { TaskDefinitions } from "./ecs/task-definitions.ts";
 import { Tasks } from "./ecs/tasks.ts";
+import { SessionServer, type OpenedSession } from "./exec/session-server.ts";
 import { FakeLogs } from "./logs/fake-logs.ts";
 import type { TaskSurroundings } from "./tasks/task-runner.ts";
 import { usualTimings, type TaskTimings } from "./tasks/task-timings.ts";
@@ -47,6 +48,8 @@ export class FakeAws implements AsyncDisposable {
   readonly clusters: Clusters = new Clusters();
   readonly definitions: TaskDefinitions;
   readonly tasks: Tasks;
+  /** Sessions of ExecuteCommand. */
+  readonly sessions: SessionServer;
   readonly api: FakeApi;
   /** Values of secrets and parameters, by ARN. */
   readonly secrets: Map<string, string> = new Map();
@@ -64,10 +67,14 @@ export class FakeAws implements AsyncDisposable {
     this.tasks = new Tasks(this.clusters, this.definitions, this.#around, random);
     for (const clusterName of clusters) this.clusters.create({ clusterName, capacityProviders: ["FARGATE", "FARGATE_SPOT"] });
     this.credentials.accept(firstKeys);
-    const ecs = new FakeEcs(this.clusters, this.definitions, this.tasks);
+    this.sessions = new SessionServer({ clock, random });
+    const openSession = (run: ContainerRun, command: string): OpenedSession =>
+      this.sessions.create(run, command, this.endpoint.replace(/^http/, "ws"));
+    const ecs = new FakeEcs(this.clusters, this.definitions, this.tasks, openSession);
     const { credentials, faults, logs } = this;
     this.api = new FakeApi({ credentials, faults, rates: this.rates, ecs, logs });
     this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.sessions.serve(this.#server);
   }
 
   /** Starts the fake on a free loopback port. */
@@ -88,6 +95,7 @@ export class FakeAws implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.sessions[Symbol.asyncDispose]();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
     await closed;

@@ -1,16 +1,24 @@
 import type { RegisterTaskDefinitionRequest, RunTaskRequest, Tag } from "@aws-sdk/client-ecs";
 import { AwsError, invalidParameter } from "../api/aws-error.ts";
+import type { ContainerRun } from "../../../support/container-host/container-host.ts";
+import type { OpenedSession } from "../exec/session-server.ts";
+import { executeCommand } from "./execute-command.ts";
 import type { Clusters } from "./clusters.ts";
 import type { TaskDefinitions } from "./task-definitions.ts";
 import type { Tasks } from "./tasks.ts";
+
+/** Opens a session for a command in a container. */
+export type OpenSession = (run: ContainerRun, command: string) => OpenedSession;
 
 /** The operations of Amazon ECS. Inputs have the shapes of AWS's model. */
 export class FakeEcs {
   readonly #clusters: Clusters;
   readonly #definitions: TaskDefinitions;
   readonly #tasks: Tasks;
+  readonly #openSession: OpenSession;
 
-  constructor(clusters: Clusters, definitions: TaskDefinitions, tasks: Tasks) {
+  constructor(clusters: Clusters, definitions: TaskDefinitions, tasks: Tasks, openSession: OpenSession) {
+    this.#openSession = openSession;
     this.#clusters = clusters;
     this.#definitions = definitions;
     this.#tasks = tasks;
@@ -41,6 +49,10 @@ export class FakeEcs {
         return this.#tasks.list(input);
       case "StopTask":
         return this.#tasks.stop(input);
+      case "ExecuteCommand":
+        return executeCommand(this.#tasks, input, this.#openSession);
+      case "ListTagsForResource":
+        return this.#listTags(input);
       case "TagResource":
         return this.#tag(input);
       case "UntagResource":
@@ -48,6 +60,12 @@ export class FakeEcs {
       default:
         throw new AwsError("UnknownOperationException", `the fake has no operation ${operation}`);
     }
+  }
+
+  #listTags({ resourceArn = "" }: { readonly resourceArn?: string }): object {
+    let listed: readonly Tag[] = [];
+    this.#changeTags(resourceArn, (tags) => (listed = tags));
+    return { tags: listed };
   }
 
   #tag({ resourceArn = "", tags = [] }: { readonly resourceArn?: string; readonly tags?: readonly Tag[] }): object {
