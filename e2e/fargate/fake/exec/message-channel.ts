@@ -8,7 +8,7 @@ export interface ChannelFaults {
   readonly losesOutgoing?: (count: number) => boolean;
   /** Whether a message of the client's is lost; counted from 0. */
   readonly losesIncoming?: (count: number) => boolean;
-  /** Sends each message with an odd sequence before the one that precedes it. */
+  /** Sends output with an even sequence after the message that follows it. */
   readonly reorders?: boolean;
   /** Sends each message twice. */
   readonly repeats?: boolean;
@@ -49,7 +49,7 @@ export class MessageChannel {
     const flags = sequence === 0 ? 1n : 0n;
     const bytes = this.#encode("output_stream_data", { sequence, flags, payloadType, payload });
     this.#repeat(sequence, bytes);
-    if (this.#faults.reorders && sequence % 2 === 0) this.#held = bytes;
+    if (this.#faults.reorders && sequence % 2 === 0 && payloadType === payloadTypes.output) this.#held = bytes;
     else {
       this.#transmit(bytes);
       if (this.#held) this.#transmit(this.#held);
