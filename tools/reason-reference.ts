@@ -12,8 +12,11 @@ import { code, table } from "./markdown-table.ts";
 
 /** Everything that `explain` knows, with the built-in providers. */
 export async function referenceExplanations(): Promise<readonly Explanation[]> {
-  const providers: readonly ExplainedProvider[] = await Promise.all(builtInProviders.map(({ load }) => load()));
-  return allExplanations(providers);
+  const providers = builtInProviders.map(async ({ name }): Promise<ExplainedProvider> => {
+    const module = (await import(`../providers/${name}/src/index.ts`)) as { readonly provider: ExplainedProvider };
+    return module.provider;
+  });
+  return allExplanations(await Promise.all(providers));
 }
 
 /** Error codes, each with a heading, so that it can be linked. */

@@ -30,6 +30,7 @@ export const limits: BackendLimits = {
 /** The remote API's jobs, as the back end of a provider. `RemotePodProvider` does the rest. */
 export class JobsBackend implements RemoteBackend<JobSpec, Job> {
   readonly name = "the jobs API";
+  readonly shortName = "template";
   readonly limits: BackendLimits = limits;
   readonly #api: JobsApi;
   readonly #config: Config;

@@ -6,8 +6,7 @@ import type { Explanation } from "../explain/explanation.ts";
 import { findExplanations, nearestName } from "../explain/find-explanations.ts";
 import { renderExplanations, renderList } from "../explain/render-explanations.ts";
 import { UsageError } from "../program-error.ts";
-import { loadProvider } from "../providers/load-provider.ts";
-import { builtInProviders, loadBuiltIn } from "../providers/registry.ts";
+import { installedProviders, loadProvider } from "../providers/load-provider.ts";
 
 /** `explain NAME` explains an error code, reason, condition, refused field or exit code; without a name it lists all. */
 export async function execute(line: CommandLine, { stdout, cwd }: Context): Promise<number> {
@@ -22,7 +21,7 @@ export async function execute(line: CommandLine, { stdout, cwd }: Context): Prom
 
 /** The built-in providers that are installed, and the one that the command line names. */
 async function explainedProviders(named: string | undefined, cwd: string): Promise<readonly ExplainedProvider[]> {
-  const builtIn = (await Promise.all(builtInProviders.map(loadBuiltIn))).filter((definition) => definition !== undefined);
+  const builtIn = await installedProviders(cwd);
   const other = named === undefined ? undefined : await loadProvider(named, { cwd, setting: "--provider" });
   return other === undefined || builtIn.includes(other) ? builtIn : [...builtIn, other];
 }

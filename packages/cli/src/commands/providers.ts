@@ -5,8 +5,8 @@ import { exitCodes } from "../exit-codes.ts";
 import { choiceOf, type CommandLine } from "../command-line/flag-parser.ts";
 import { didYouMean } from "../command-line/nearest.ts";
 import { UsageError } from "../program-error.ts";
-import { findProvider } from "../providers/load-provider.ts";
-import { builtInProvider, builtInProviders, loadBuiltIn } from "../providers/registry.ts";
+import { findProvider, installedProviders } from "../providers/load-provider.ts";
+import { builtInProvider, builtInProviders } from "../providers/registry.ts";
 
 interface ShownProvider {
   readonly name: string;
@@ -25,8 +25,7 @@ export async function execute(line: CommandLine, { stdout, cwd }: Context): Prom
     const shown = { ...toShown(definition), settings: definition.configSchema.toJSONSchema?.({ io: "input" }) };
     stdout.write(isJson ? toJson(shown) : describe(shown));
   } else if (isJson) {
-    const definitions = await Promise.all(builtInProviders.map(loadBuiltIn));
-    stdout.write(toJson(definitions.filter((definition) => definition !== undefined).map(toShown)));
+    stdout.write(toJson((await installedProviders(cwd)).map(toShown)));
   } else {
     for (const provider of builtInProviders) stdout.write(`${[provider.name, ...provider.aliases].join(" ")}\n`);
   }

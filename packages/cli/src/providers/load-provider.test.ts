@@ -27,6 +27,16 @@ test("a built-in provider is found by its name", async () => {
   expect(await load("mock")).toBe("mock");
 });
 
+test.for(["aci", "azure"])(
+  "the provider %s of a cloud is loaded if its package is installed where the program was started",
+  async (name) => {
+    await put("node_modules/@virtual-kubelet/provider-aci/package.json", JSON.stringify({ name: "p", main: "index.mjs" }));
+    await put("node_modules/@virtual-kubelet/provider-aci/index.mjs", source("aci"));
+
+    expect(await load(name)).toBe("aci");
+  },
+);
+
 test("a module is found by its path, JavaScript or TypeScript", async () => {
   await put("own.mjs", source("own"));
   await put("typed.ts", `interface Shape { a: string }\n${source("typed")}`);

@@ -35,9 +35,9 @@ export async function loadProvider(name: string, lookup: ProviderLookup): Promis
  */
 export async function findProvider(name: string, lookup: ProviderLookup): Promise<ProviderDefinition | undefined> {
   const builtIn = builtInProvider(name);
-  if (builtIn) return (await loadBuiltIn(builtIn)) ?? notInstalled(builtIn.name, lookup);
-  const url = isPath(name) ? moduleAt(name, lookup) : packageUrl(name, lookup.cwd);
-  if (url === undefined) return undefined;
+  if (builtIn?.load) return (await loadBuiltIn(builtIn)) ?? notInstalled(builtIn.name, lookup);
+  const url = isPath(name) ? moduleAt(name, lookup) : packageUrl(builtIn?.name ?? name, lookup.cwd);
+  if (url === undefined) return builtIn && notInstalled(builtIn.name, lookup);
 
   let module: Record<string, unknown>;
   try {
@@ -56,6 +56,15 @@ export async function findProvider(name: string, lookup: ProviderLookup): Promis
 
 function isPath(name: string): boolean {
   return name.startsWith(".") || isAbsolute(name);
+}
+
+/** All providers of this project that are installed here. @throws ConfigError if one exists but cannot be loaded */
+export async function installedProviders(cwd: string): Promise<readonly ProviderDefinition[]> {
+  const found = builtInProviders.map(async (provider) => {
+    if (provider.load) return loadBuiltIn(provider);
+    return packageUrl(provider.name, cwd) === undefined ? undefined : findProvider(provider.name, { cwd, setting: "--provider" });
+  });
+  return (await Promise.all(found)).filter((definition) => definition !== undefined);
 }
 
 function moduleAt(name: string, { cwd, setting }: ProviderLookup): string {

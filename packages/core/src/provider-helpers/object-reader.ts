@@ -13,8 +13,10 @@ const maxReason = 500;
 export interface ObjectReaderOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The back end's name, such as `Nomad`; in lower case it is part of the counter's name. */
+  /** The back end's name, such as `Nomad`. */
   readonly backEnd: string;
+  /** Counts a skipped object. Default: counts `vk_BACKEND_skipped_objects_total`, with the name in lower case and the label `kind`. */
+  readonly countSkipped?: ((kind: string) => void) | undefined;
   /** Returns the ID of an object that may be otherwise unreadable. */
   readonly idOf: (value: unknown) => string | undefined;
 }
@@ -81,8 +83,9 @@ export class ObjectReader<Kind extends string> {
     const isKnown = [this.#unread, this.#skipped].some((each) => each.get(key)?.has(why));
     named.set(key, (reasons ?? new Set()).add(why));
     if (isKnown) return;
-    const { logger, metrics, backEnd } = this.#options;
-    metrics.count(`vk_${backEnd.toLowerCase()}_skipped_objects_total`, { kind });
+    const { logger, metrics, backEnd, countSkipped } = this.#options;
+    if (countSkipped) countSkipped(kind);
+    else metrics.count(`vk_${backEnd.toLowerCase()}_skipped_objects_total`, { kind });
     logger.warn({ [kind]: cut(id, maxId), why }, `an object of ${backEnd} is skipped`);
   }
 

@@ -126,6 +126,10 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
     "Used share of a back end's published rate, of which a node uses 0.7 at most; all nodes of the program added up",
     ["backend", "class"],
   ),
+  virtual_kubelet_backend_skipped_objects_total: counter(
+    "Objects of a back end that takes whole pods, skipped because they cannot be read or are copies",
+    ["backend"],
+  ),
   vk_nomad_skipped_objects_total: counter("Objects of Nomad that were skipped because a field is missing or malformed", ["kind"]),
   vk_zun_skipped_objects_total: counter("Objects of Zun that were skipped because a field is missing or malformed", ["kind"]),
   vk_kubernetes_skipped_objects_total: counter("Objects of the far cluster that were skipped because a field is missing or malformed", [

@@ -105,6 +105,8 @@ export interface SnapshotQuery {
 export interface RemoteBackend<Request, Remote, Memory = undefined> {
   /** Name in messages, such as `Azure Container Instances`. */
   readonly name: string;
+  /** Name in metrics, the same as that of its `CallBudget`, such as `aci`. */
+  readonly shortName: string;
   readonly limits: BackendLimits;
 
   /**

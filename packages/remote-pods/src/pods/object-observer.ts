@@ -35,7 +35,14 @@ export class ObjectObserver<Request, Remote, Memory> {
     const { host, backend } = options;
     this.#options = options;
     this.#clock = host.clock;
-    this.#reader = new ObjectReader({ logger: host.logger, metrics: host.metrics, backEnd: backend.name, idOf: () => undefined });
+    const { logger, metrics } = host;
+    this.#reader = new ObjectReader({
+      logger,
+      metrics,
+      backEnd: backend.name,
+      idOf: () => undefined,
+      countSkipped: () => metrics.count("virtual_kubelet_backend_skipped_objects_total", { backend: backend.shortName }),
+    });
   }
 
   /** Whether the object is known to belong to somebody else. */
