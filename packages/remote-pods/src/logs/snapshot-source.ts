@@ -1,0 +1,30 @@
+import type { ProviderPodStatus } from "@virtual-kubelet/core";
+import type { LogSnapshot, SnapshotQuery } from "../backend/remote-backend.ts";
+
+/** State of a container, as far as its output depends on it. */
+export interface OutputState {
+  /** Whether the container may still write. */
+  readonly isRunning: boolean;
+  /** Text that differs for each instance of the container, if the state tells. */
+  readonly instance?: string | undefined;
+}
+
+/** A container of a back end that returns its output as snapshots. */
+export interface SnapshotSource {
+  /** Reads the output, as `RemoteBackend.logSnapshot`. @throws NotFoundError if the container, or its output, is not there */
+  read(query: SnapshotQuery, signal: AbortSignal): Promise<LogSnapshot>;
+  /** Returns the last known state, which may be some seconds old. It must not send a request. */
+  state(): OutputState;
+}
+
+/** Returns the state of a container for its followed output. Without a status, the container is gone. */
+export function outputStateOf(status: ProviderPodStatus | undefined, container: string): OutputState {
+  if (status === undefined || status.phase === "Succeeded" || status.phase === "Failed") return { isRunning: false };
+  const all = [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses].flatMap((list) => list ?? []);
+  const found = all.find(({ name }) => name === container);
+  const { state, lastState, restartCount = 0 } = found ?? {};
+  // As with a kubelet, the output of a container that waits for its restart ends.
+  const hasEnded = state?.terminated !== undefined || (state?.running === undefined && lastState?.terminated !== undefined);
+  const startedAt = state?.running?.startedAt;
+  return { isRunning: !hasEnded, ...(startedAt !== undefined && { instance: `${restartCount} ${startedAt}` }) };
+}
