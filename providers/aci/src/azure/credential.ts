@@ -1,0 +1,167 @@
+import type { TokenCredential } from "@azure/identity";
+import type { Clock } from "@virtual-kubelet/clock";
+import { SingleFlight } from "@virtual-kubelet/async";
+import { InvalidInputError, messageOf, UnauthorizedError, UnavailableError } from "@virtual-kubelet/errdefs";
+import { readFile } from "node:fs/promises";
+import type { AciSettings } from "../config/settings.ts";
+
+/** Time before its expiry from which a token is not used any more. */
+const marginMs = 120_000;
+
+/** Kind of a credential. */
+export type CredentialKind = Exclude<AciSettings["config"]["credential"], "auto">;
+
+/** Source of access tokens for Azure Resource Manager. */
+export interface TokenSource {
+  /** @throws UnauthorizedError, UnavailableError; `signal.reason` */
+  token(signal: AbortSignal): Promise<string>;
+  /** Called when Azure has refused a token: the next one is a new one, of credentials that are read again. */
+  refused(token: string): void;
+}
+
+/**
+ * Returns the kind of credential that a configuration asks for.
+ *
+ * @throws InvalidInputError if a setting that it needs is missing
+ */
+export function credentialKind({ config, tenantId, clientId, clientSecret }: AciSettings): CredentialKind {
+  const hasSecret = clientSecret !== undefined || config.clientSecretFile !== undefined;
+  const kind =
+    config.credential !== "auto"
+      ? config.credential
+      : clientId !== undefined && hasSecret
+        ? "clientSecret"
+        : config.clientCertificateFile !== undefined
+          ? "clientCertificate"
+          : config.federatedTokenFile !== undefined
+            ? "workloadIdentity"
+            : "managedIdentity";
+  const needed: Readonly<Record<CredentialKind, Readonly<Record<string, unknown>>>> = {
+    clientSecret: { tenantId, clientId, clientSecret: hasSecret || undefined },
+    clientCertificate: { tenantId, clientId, clientCertificateFile: config.clientCertificateFile },
+    workloadIdentity: { tenantId, clientId, federatedTokenFile: config.federatedTokenFile },
+    managedIdentity: {},
+    azureCli: {},
+    token: { tokenFile: config.tokenFile },
+  };
+  const missing = Object.entries(needed[kind]).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length > 0) throw new InvalidInputError(`credential ${kind}: set ${missing.join(", ")} in the provider's configuration`);
+  return kind;
+}
+
+/** Context of a token source. */
+export interface TokenSourceOptions {
+  readonly settings: AciSettings;
+  readonly clock: Clock;
+  /** Default: a credential of `@azure/identity`, which is loaded when the first token is needed. */
+  readonly createCredential?: ((kind: CredentialKind, settings: AciSettings) => Promise<TokenCredential>) | undefined;
+}
+
+/**
+ * Creates the source of tokens.
+ *
+ * @throws InvalidInputError as {@link credentialKind}
+ */
+export function createTokenSource(options: TokenSourceOptions): TokenSource {
+  const kind = credentialKind(options.settings);
+  const { tokenFile } = options.settings.config;
+  return kind === "token" && tokenFile !== undefined ? new TokenFile(tokenFile) : new IdentityTokens(kind, options);
+}
+
+/** A token that somebody else renews. */
+class TokenFile implements TokenSource {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async token(): Promise<string> {
+    try {
+      return (await readFile(this.#path, "utf8")).trim();
+    } catch (error) {
+      throw new UnauthorizedError(`read the token in ${this.#path}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  refused(): void {}
+}
+
+class IdentityTokens implements TokenSource {
+  readonly #kind: CredentialKind;
+  readonly #options: TokenSourceOptions;
+  readonly #flight = new SingleFlight<string>();
+  #credential: TokenCredential | undefined;
+  #current: { readonly token: string; readonly expiresAtMs: number } | undefined;
+
+  constructor(kind: CredentialKind, options: TokenSourceOptions) {
+    this.#kind = kind;
+    this.#options = options;
+  }
+
+  async token(signal: AbortSignal): Promise<string> {
+    const current = this.#current;
+    if (current && this.#options.clock.now() < current.expiresAtMs - marginMs) return current.token;
+    return this.#flight.run("token", () => this.#signIn(), signal);
+  }
+
+  refused(token: string): void {
+    if (this.#current?.token !== token) return;
+    this.#current = undefined;
+    this.#credential = undefined;
+  }
+
+  async #signIn(): Promise<string> {
+    const { settings, createCredential = identityCredential } = this.#options;
+    try {
+      this.#credential ??= await createCredential(this.#kind, settings);
+      const answer = await this.#credential.getToken(settings.cloud.scope);
+      if (!answer) throw new Error("no token was returned");
+      this.#current = { token: answer.token, expiresAtMs: answer.expiresOnTimestamp };
+      return answer.token;
+    } catch (error) {
+      this.#credential = undefined;
+      throw signInError(error, this.#kind);
+    }
+  }
+}
+
+/** A refused credential is told by its status; all else means that Microsoft Entra ID cannot be reached. */
+function signInError(error: unknown, kind: CredentialKind): Error {
+  const { name = "", statusCode } = (typeof error === "object" && error !== null ? error : {}) as { name?: string; statusCode?: number };
+  const text = `sign in to Azure by ${kind}: ${messageOf(error)}`;
+  const isRefused =
+    name === "AuthenticationError" && statusCode !== undefined && statusCode >= 400 && statusCode < 500 && statusCode !== 429;
+  return isRefused ? new UnauthorizedError(text, { cause: error }) : new UnavailableError(text, { cause: error });
+}
+
+async function identityCredential(kind: CredentialKind, settings: AciSettings): Promise<TokenCredential> {
+  const identity = await import("@azure/identity");
+  const { config, cloud, tenantId = "", clientId = "", managedIdentityClientId } = settings;
+  // Own addresses of Entra ID are not in Microsoft's list, which the library would ask.
+  const options = { authorityHost: cloud.authorityHost, disableInstanceDiscovery: config.authorityHost !== undefined };
+  switch (kind) {
+    case "clientSecret": {
+      const secret =
+        config.clientSecretFile === undefined ? settings.clientSecret : (await readFile(config.clientSecretFile, "utf8")).trim();
+      return new identity.ClientSecretCredential(tenantId, clientId, secret ?? "", options);
+    }
+    case "clientCertificate":
+      return new identity.ClientCertificateCredential(tenantId, clientId, config.clientCertificateFile ?? "", options);
+    case "workloadIdentity":
+      return new identity.WorkloadIdentityCredential({
+        ...options,
+        tenantId,
+        clientId,
+        ...(config.federatedTokenFile !== undefined && { tokenFilePath: config.federatedTokenFile }),
+      });
+    case "managedIdentity":
+      return managedIdentityClientId === undefined
+        ? new identity.ManagedIdentityCredential()
+        : new identity.ManagedIdentityCredential({ clientId: managedIdentityClientId });
+    case "azureCli":
+      return new identity.AzureCliCredential(tenantId === "" ? {} : { tenantId });
+    case "token":
+      throw new InvalidInputError("credential token: set tokenFile in the provider's configuration");
+  }
+}

@@ -1,0 +1,24 @@
+import { isJsonObject } from "@virtual-kubelet/kubernetes";
+
+/** Keys of the original provider's TOML file. Source: azure-aci v1.6.4 pkg/provider/config.go. */
+const originalKeys: Readonly<Record<string, string>> = {
+  ResourceGroup: "resourceGroup",
+  Region: "region",
+  OperatingSystem: "operatingSystem",
+  CPU: "cpu",
+  Memory: "memory",
+  Pods: "pods",
+  SubnetName: "subnetName",
+  SubnetCIDR: "subnetCidr",
+};
+
+/** Returns a configuration with the original provider's keys renamed. A key in the present spelling takes precedence. */
+export function withOriginalKeys(config: unknown): unknown {
+  if (!isJsonObject(config)) return config;
+  const renamed = Object.entries(config).flatMap(([key, value]) => {
+    const own = Object.hasOwn(originalKeys, key) ? originalKeys[key] : undefined;
+    return own === undefined || own in config ? [] : [[own, value] as const];
+  });
+  const kept = Object.entries(config).filter(([key]) => !Object.hasOwn(originalKeys, key));
+  return Object.fromEntries([...renamed, ...kept]);
+}

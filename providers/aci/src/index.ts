@@ -1,0 +1,7 @@
+/**
+ * Pods in Azure Container Instances: each pod is a container group.
+ *
+ * @packageDocumentation
+ */
+export type { AciAuthConfig, AciConfig, CloudName, KubeProxyConfig, LogAnalyticsConfig } from "./config/aci-config.ts";
+export { aciConfigSchema } from "./config/schema.ts";
