@@ -1,5 +1,7 @@
 import type {
   ContainerAccess,
+  ContainerLogOptions,
+  ContainerLogs,
   DeepReadonly,
   DeletePodOptions,
   MetricFamily,
@@ -21,6 +23,9 @@ import { podRef } from "@virtual-kubelet/core";
 import { NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { RemoteBackend } from "./backend/remote-backend.ts";
 import type { RemoteTarget } from "./backend/remote-target.ts";
+import { followSnapshots } from "./logs/follow-snapshots.ts";
+import { SnapshotPollers } from "./logs/snapshot-pollers.ts";
+import { outputStateOf, type SnapshotSource } from "./logs/snapshot-source.ts";
 import { refuseUpdate } from "./pods/refuse-update.ts";
 import { ObjectObserver } from "./pods/object-observer.ts";
 import { PodCreator } from "./pods/pod-creator.ts";
@@ -53,6 +58,8 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
   readonly #endings: PodEndings<Request, Remote, Memory>;
   readonly #watch: PodWatch<Request, Remote, Memory>;
   readonly #probes: RemoteProbes<Remote> | undefined;
+  readonly #pollers: SnapshotPollers;
+  readonly #pollIntervalMs: number;
   readonly getContainerLogs?: ContainerAccess["getContainerLogs"];
   readonly runInContainer?: ContainerAccess["runInContainer"];
   readonly attachToContainer?: ContainerAccess["attachToContainer"];
@@ -92,6 +99,8 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     this.#creator = new PodCreator({ backend, table, finder, observer, host, owner });
     this.#endings = new PodEndings({ backend, table, finder, clock, logger, onStep: (uid) => this.#watch.lookSoon(uid) });
     this.#watch = new PodWatch({ backend, table, finder, creator: this.#creator, endings: this.#endings, host, pollIntervalMs });
+    this.#pollIntervalMs = pollIntervalMs;
+    this.#pollers = new SnapshotPollers(host);
     const { probing } = backend;
     this.#probes =
       probing &&
@@ -192,16 +201,17 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     const own = this as {
       -readonly [Key in keyof ContainerAccess | "getStatsSummary" | "getMetricsProbes"]?: RemotePodProvider<Request, Remote, Memory>[Key];
     };
-    const { logs, exec, attach, portForward, stats } = backend;
+    const { logs, logSnapshot, exec, attach, portForward, stats } = backend;
     if (logs)
       own.getContainerLogs = async (ref, container, options, signal) =>
-        logs.call(backend, await this.#target(ref, signal), container, options, signal);
+        logs.call(backend, await this.#target(ref, signal, container), container, options, signal);
+    else if (logSnapshot) own.getContainerLogs = (ref, container, options, signal) => this.#snapshotLogs(ref, container, options, signal);
     if (exec)
       own.runInContainer = async (ref, container, command, io, signal) =>
-        exec.call(backend, await this.#target(ref, signal), container, command, io, signal);
+        exec.call(backend, await this.#target(ref, signal, container), container, command, io, signal);
     if (attach)
       own.attachToContainer = async (ref, container, io, signal) =>
-        attach.call(backend, await this.#target(ref, signal), container, io, signal);
+        attach.call(backend, await this.#target(ref, signal, container), container, io, signal);
     if (portForward)
       own.portForward = async (ref, port, stream, signal) =>
         portForward.call(backend, await this.#target(ref, signal), port, stream, signal);
@@ -210,12 +220,40 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     if (stats) own.getStatsSummary = (signal) => stats.call(backend, this.#present(), signal);
   }
 
-  /** The pod's object, for a call that needs one. @throws NotFoundError */
-  async #target(ref: PodRef, signal: AbortSignal): Promise<RemoteTarget<Remote>> {
-    const known = this.#table.objectOf(ref.uid);
-    if (known?.remote !== undefined) return known;
-    await this.#finder.find(ref, signal);
+  async #snapshotLogs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
+    await this.#target(ref, signal, container);
+    const { clock } = this.#host;
+    let lookedMs = clock.monotonic();
+    const source: SnapshotSource = {
+      read: async (query, reading) => {
+        const snapshot = await this.#backend.logSnapshot?.(await this.#target(ref, reading), container, query, reading);
+        // A followed container's end is to be seen soon.
+        if (options.follow && clock.monotonic() - lookedMs >= this.#pollIntervalMs) {
+          lookedMs = clock.monotonic();
+          this.#watch.lookSoon(ref.uid);
+        }
+        return snapshot ?? { text: "", hasTimestamps: false };
+      },
+      state: () => outputStateOf(this.#table.pod(ref.uid)?.status, container),
+    };
+    return followSnapshots(this.#pollers, `${ref.uid}/${container}`, source, options, signal);
+  }
+
+  /**
+   * The pod's object, for a call that needs one.
+   *
+   * @param container - must be a container of the object
+   * @throws NotFoundError
+   */
+  async #target(ref: PodRef, signal: AbortSignal, container?: string): Promise<RemoteTarget<Remote>> {
+    if (this.#table.objectOf(ref.uid)?.remote === undefined) await this.#finder.find(ref, signal);
     const found = this.#table.objectOf(ref.uid);
+    const { containerStatuses = [], initContainerStatuses = [] } = found?.observation?.status ?? {};
+    const names = [...containerStatuses, ...initContainerStatuses].map(({ name }) => name);
+    if (found && container !== undefined && !names.includes(container))
+      throw new NotFoundError(
+        `find container ${container} of pod ${ref.namespace}/${ref.name}: ${this.#backend.name} has only ${names.join(", ")}`,
+      );
     if (!found) throw new NotFoundError(`find pod ${ref.namespace}/${ref.name}: ${this.#backend.name} has no object of it yet`);
     return found;
   }
