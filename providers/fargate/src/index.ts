@@ -4,3 +4,4 @@
  * @packageDocumentation
  */
 export { fargateConfigSchema, type CapacityProviderShare, type FargateConfig } from "./config/schema.ts";
+export { provider } from "./provider.ts";

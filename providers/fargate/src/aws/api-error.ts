@@ -10,6 +10,8 @@ import {
   UnsupportedError,
 } from "@virtual-kubelet/errdefs";
 
+import { ThrottledError } from "@virtual-kubelet/remote-pods";
+
 type ErrorMaker = (message: string, options: { readonly cause: unknown; readonly retryAfterMs?: number | undefined }) => Error;
 
 const unauthorized: ErrorMaker = (message, options) => new UnauthorizedError(message, options);
@@ -17,6 +19,7 @@ const forbidden: ErrorMaker = (message, options) => new ForbiddenError(message, 
 const invalid: ErrorMaker = (message, options) => new InvalidInputError(message, options);
 const notFound: ErrorMaker = (message, options) => new NotFoundError(message, options);
 const quota: ErrorMaker = (message, options) => new QuotaExceededError(message, options);
+const throttled: ErrorMaker = (message, options) => new ThrottledError(message, options);
 const unavailable: ErrorMaker = (message, options) => new UnavailableError(message, options);
 const unsupported: ErrorMaker = (message, options) => new UnsupportedError(message, { cause: options.cause });
 
@@ -42,10 +45,10 @@ const byName: Readonly<Record<string, ErrorMaker>> = {
   RequestExpired: unauthorized,
   CredentialsProviderError: unauthorized,
   TokenProviderError: unauthorized,
-  ThrottlingException: unavailable,
-  Throttling: unavailable,
-  TooManyRequestsException: unavailable,
-  RequestLimitExceeded: unavailable,
+  ThrottlingException: throttled,
+  Throttling: throttled,
+  TooManyRequestsException: throttled,
+  RequestLimitExceeded: throttled,
   ServerException: unavailable,
   ServiceUnavailable: unavailable,
   ServiceUnavailableException: unavailable,
@@ -70,7 +73,7 @@ const byName: Readonly<Record<string, ErrorMaker>> = {
 
 /** Messages that tell more than the exception's name. The first that matches counts. */
 const byMessage: readonly (readonly [RegExp, ErrorMaker])[] = [
-  [/rate exceeded|throttl|too many concurrent attempts/i, unavailable],
+  [/rate exceeded|throttl|too many concurrent attempts/i, throttled],
   [/capacity is unavailable|insufficient capacity|reached the limit|limit on the number|limit exceeded|quota/i, quota],
   [
     /referenced task was not found|unable to describe task definition|task ?definition (is |does not |not )(inactive|exist|found)/i,

@@ -17,11 +17,12 @@ import {
   type RunTaskCommandInput,
 } from "@aws-sdk/client-ecs";
 import { InvalidInputError, isNotFound, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
+import type { BudgetedCall } from "@virtual-kubelet/remote-pods";
 import type { z } from "zod";
 import { failureError } from "./api-error.ts";
 import type { EcsTask, ExecSession } from "./ecs-objects.ts";
 import { failureSchema, sessionSchema, taskSchema } from "./ecs-schemas.ts";
-import { send, type Pace } from "./paced-client.ts";
+import { send, type Budget } from "./send.ts";
 
 const pageSize = 100;
 /** Maximum of task definitions in one DeleteTaskDefinitions. */
@@ -30,10 +31,13 @@ export const deleteBatch = 10;
 export interface EcsApiOptions {
   readonly client: Pick<ECSClient, "send">;
   readonly cluster: string;
-  readonly pace: Pace;
+  readonly budget: Budget;
   /** Called with a task that cannot be read, and the problem; with `undefined` when it can be read. */
   readonly onTask?: ((id: string, problem: string | undefined) => void) | undefined;
 }
+
+/** A call of the ECS API. */
+type EcsCall = Pick<BudgetedCall, "class" | "operation"> & { readonly attempted: string; readonly isIdempotent?: boolean };
 
 /** A task definition with the tags that say whose it is. */
 export interface DefinitionRecord {
@@ -63,8 +67,7 @@ export class EcsApi {
   ): Promise<{ readonly id: string; readonly task?: EcsTask | undefined }> {
     const attempted = `run the task of pod ${pod}`;
     const answer = await this.#call(
-      "launch",
-      attempted,
+      { class: "launch", operation: "RunTask", attempted: attempted },
       async (abortSignal) => {
         try {
           return await this.#options.client.send(new RunTaskCommand(input), { abortSignal });
@@ -90,8 +93,7 @@ export class EcsApi {
   ): Promise<{ readonly found: readonly EcsTask[]; readonly missing: readonly string[] }> {
     const { client, cluster, onTask } = this.#options;
     const { tasks = [], failures = [] } = await this.#call(
-      "read",
-      "describe tasks",
+      { class: "read", operation: "DescribeTasks", attempted: "describe tasks" },
       (abortSignal) => client.send(new DescribeTasksCommand({ cluster, tasks: [...ids], include: ["TAGS"] }), { abortSignal }),
       signal,
     );
@@ -116,8 +118,7 @@ export class EcsApi {
     const { client, cluster } = this.#options;
     return this.#pages(async (nextToken) => {
       const answer = await this.#call(
-        "read",
-        "list tasks",
+        { class: "read", operation: "ListTasks", attempted: "list tasks" },
         (abortSignal) => client.send(new ListTasksCommand({ cluster, ...filter, maxResults: pageSize, nextToken }), { abortSignal }),
         signal,
       );
@@ -129,8 +130,7 @@ export class EcsApi {
   async stopTask(id: string, reason: string, signal: AbortSignal): Promise<void> {
     const { client, cluster } = this.#options;
     await this.#call(
-      "stop",
-      `stop task ${id}`,
+      { class: "stop", operation: "StopTask", attempted: `stop task ${id}` },
       (abortSignal) => client.send(new StopTaskCommand({ cluster, task: id, reason: reason.slice(0, 1024) }), { abortSignal }),
       signal,
     );
@@ -140,8 +140,7 @@ export class EcsApi {
   async executeCommand(id: string, container: string, command: string, signal: AbortSignal): Promise<ExecSession> {
     const { client, cluster } = this.#options;
     const { session } = await this.#call(
-      "read",
-      `run a command in container ${container}`,
+      { class: "exec", operation: "ExecuteCommand", attempted: `run a command in container ${container}`, isIdempotent: false },
       (abortSignal) =>
         client.send(new ExecuteCommandCommand({ cluster, task: id, container, command, interactive: true }), { abortSignal }),
       signal,
@@ -157,8 +156,7 @@ export class EcsApi {
     const { client } = this.#options;
     const attempted = `register task definition ${input.family}`;
     const { taskDefinition } = await this.#call(
-      "define",
-      attempted,
+      { class: "define", operation: "RegisterTaskDefinition", attempted: attempted, isIdempotent: false },
       (abortSignal) => client.send(new RegisterTaskDefinitionCommand(input), { abortSignal }),
       signal,
     );
@@ -171,8 +169,7 @@ export class EcsApi {
     const { client } = this.#options;
     try {
       const { taskDefinition, tags = [] } = await this.#call(
-        "read",
-        `describe task definition ${family}`,
+        { class: "read", operation: "DescribeTaskDefinition", attempted: `describe task definition ${family}` },
         (abortSignal) => client.send(new DescribeTaskDefinitionCommand({ taskDefinition: family, include: ["TAGS"] }), { abortSignal }),
         signal,
       );
@@ -193,8 +190,7 @@ export class EcsApi {
     const { client } = this.#options;
     return this.#pages(async (nextToken) => {
       const answer = await this.#call(
-        "read",
-        "list families of task definitions",
+        { class: "read", operation: "ListTaskDefinitionFamilies", attempted: "list families of task definitions" },
         (abortSignal) =>
           client.send(new ListTaskDefinitionFamiliesCommand({ familyPrefix, status, maxResults: pageSize, nextToken }), { abortSignal }),
         signal,
@@ -208,8 +204,7 @@ export class EcsApi {
     const { client } = this.#options;
     return this.#pages(async (nextToken) => {
       const answer = await this.#call(
-        "read",
-        "list task definitions",
+        { class: "read", operation: "ListTaskDefinitions", attempted: "list task definitions" },
         (abortSignal) =>
           client.send(new ListTaskDefinitionsCommand({ familyPrefix: family, status, maxResults: pageSize, nextToken }), { abortSignal }),
         signal,
@@ -222,8 +217,7 @@ export class EcsApi {
   async deregisterTaskDefinition(arn: string, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     await this.#call(
-      "define",
-      `deregister task definition ${arn}`,
+      { class: "define", operation: "DeregisterTaskDefinition", attempted: `deregister task definition ${arn}` },
       (abortSignal) => client.send(new DeregisterTaskDefinitionCommand({ taskDefinition: arn }), { abortSignal }),
       signal,
     );
@@ -234,8 +228,7 @@ export class EcsApi {
     const { client } = this.#options;
     const attempted = "delete task definitions";
     const { failures = [] } = await this.#call(
-      "define",
-      attempted,
+      { class: "define", operation: "DeleteTaskDefinitions", attempted: attempted },
       (abortSignal) => client.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: [...arns] }), { abortSignal }),
       signal,
     );
@@ -247,8 +240,7 @@ export class EcsApi {
   async checkCluster(signal: AbortSignal): Promise<void> {
     const { client, cluster } = this.#options;
     const { clusters = [] } = await this.#call(
-      "read",
-      `describe cluster ${cluster}`,
+      { class: "read", operation: "DescribeClusters", attempted: `describe cluster ${cluster}` },
       (abortSignal) => client.send(new DescribeClustersCommand({ clusters: [cluster] }), { abortSignal }),
       signal,
     );
@@ -258,8 +250,8 @@ export class EcsApi {
       throw new InvalidInputError(`use ECS cluster ${cluster}: it is ${found.status}, expected ACTIVE`);
   }
 
-  #call<T>(callClass: string, attempted: string, request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    return this.#options.pace(callClass, (paced) => send(request, attempted, paced), signal);
+  #call<T>(call: EcsCall, request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    return send(this.#options.budget, { isIdempotent: true, ...call }, request, signal);
   }
 
   async #pages(

@@ -1,7 +1,7 @@
 import { GetLogEventsCommand, type CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
 import { logPageSchema } from "./ecs-schemas.ts";
-import { send, type Pace } from "./paced-client.ts";
+import { send, type Budget } from "./send.ts";
 
 /** Maximum of events in a page. Source: CloudWatch Logs API reference, GetLogEvents. */
 export const maxLogEvents = 10_000;
@@ -33,11 +33,11 @@ export interface LogPosition {
 /** The call of CloudWatch Logs that the provider makes. */
 export class LogsApi {
   readonly #client: Pick<CloudWatchLogsClient, "send">;
-  readonly #pace: Pace;
+  readonly #budget: Budget;
 
-  constructor(client: Pick<CloudWatchLogsClient, "send">, pace: Pace) {
+  constructor(client: Pick<CloudWatchLogsClient, "send">, budget: Budget) {
     this.#client = client;
-    this.#pace = pace;
+    this.#budget = budget;
   }
 
   /** Reads a page of a stream. @throws NotFoundError if there is no such group or stream yet */
@@ -46,24 +46,20 @@ export class LogsApi {
     signal: AbortSignal,
   ): Promise<LogPage> {
     const attempted = `read log stream ${stream} of group ${group}`;
-    const answer = await this.#pace(
-      "logs",
-      (paced) =>
-        send(
-          (abortSignal) =>
-            this.#client.send(
-              new GetLogEventsCommand({
-                logGroupName: group,
-                logStreamName: stream,
-                startFromHead: fromHead,
-                limit,
-                ...(startTimeMs !== undefined && { startTime: startTimeMs }),
-                ...(nextToken !== undefined && { nextToken }),
-              }),
-              { abortSignal },
-            ),
-          attempted,
-          paced,
+    const answer = await send(
+      this.#budget,
+      { class: "logs", operation: "GetLogEvents", attempted, isIdempotent: true },
+      (abortSignal) =>
+        this.#client.send(
+          new GetLogEventsCommand({
+            logGroupName: group,
+            logStreamName: stream,
+            startFromHead: fromHead,
+            limit,
+            ...(startTimeMs !== undefined && { startTime: startTimeMs }),
+            ...(nextToken !== undefined && { nextToken }),
+          }),
+          { abortSignal },
         ),
       signal,
     );

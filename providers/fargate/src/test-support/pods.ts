@@ -35,24 +35,26 @@ export interface Cluster {
   readonly claims?: Readonly<Record<string, Awaited<ReturnType<NonNullable<ResolvedPod["claimedVolume"]>>>>>;
 }
 
+type EnvSource = NonNullable<NonNullable<NonNullable<Pod["spec"]>["containers"][number]["env"]>[number]["valueFrom"]>;
+
 /** Resolves a pod's references as the core does, for literal values, field references of the name and keys of secrets. */
 export function resolverOf(pod: Pod, { secrets = {}, volumes = {}, claims = {} }: Cluster = {}): ResolvedPod {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
   const find = (name: string): NonNullable<Pod["spec"]>["containers"][number] | undefined => containers.find((each) => each.name === name);
   const environment = async (name: string): Promise<{ name: string; value: string }[]> => {
-    const { envFrom = [], env = [] } = find(name) ?? {};
-    const values = new Map(
-      envFrom.flatMap(({ secretRef, prefix = "" }) =>
-        Object.entries(secrets[secretRef?.name ?? ""] ?? {}).map(([key, value]): [string, string] => [`${prefix}${key}`, value]),
-      ),
-    );
-    for (const { name: key, value = "", valueFrom } of env) {
-      const { secretKeyRef, fieldRef } = valueFrom ?? {};
-      const found = secretKeyRef ? secrets[secretKeyRef.name ?? ""]?.[secretKeyRef.key] : value;
-      if (fieldRef) values.set(key, pod.metadata?.name ?? "");
-      else if (found !== undefined) values.set(key, expand(found, values));
+    const values = new Map<string, string>();
+    for (const { secretRef, prefix = "" } of find(name)?.envFrom ?? [])
+      for (const [key, value] of Object.entries(secrets[secretRef?.name ?? ""] ?? {})) values.set(`${prefix}${key}`, value);
+    for (const variable of find(name)?.env ?? []) {
+      const value = valueOf(variable);
+      if (value !== undefined) values.set(variable.name, expand(value, values));
     }
     return [...values].map(([key, value]) => ({ name: key, value }));
+  };
+  const valueOf = ({ value = "", valueFrom }: { value?: string | undefined; valueFrom?: EnvSource | undefined }): string | undefined => {
+    const { secretKeyRef, fieldRef } = valueFrom ?? {};
+    if (fieldRef) return pod.metadata?.name;
+    return secretKeyRef ? secrets[secretKeyRef.name ?? ""]?.[secretKeyRef.key] : value;
   };
   return {
     environment,
