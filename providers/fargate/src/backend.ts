@@ -14,6 +14,7 @@ import type {
   RemoteBackend,
   RemoteDescriptions,
   RemoteListing,
+  RemoteProbing,
   RemoteTarget,
   SnapshotQuery,
 } from "@virtual-kubelet/remote-pods";
@@ -48,7 +49,9 @@ export interface FargateBackendOptions {
 /** AWS Fargate as a back end that takes whole pods: a pod is a task of Amazon ECS. */
 export class FargateBackend implements RemoteBackend<TaskRequest, EcsTask, TaskMemory>, AsyncDisposable {
   readonly name = "AWS Fargate";
+  readonly shortName = "fargate";
   readonly limits: BackendLimits = backendLimits;
+  readonly probing: RemoteProbing<EcsTask> | undefined;
   readonly #options: FargateBackendOptions;
   readonly #owner: Owner;
   readonly #ecs: EcsApi;
@@ -71,6 +74,12 @@ export class FargateBackend implements RemoteBackend<TaskRequest, EcsTask, TaskM
     this.#logs = new LogsApi(clients.logs, budget);
     this.#definitions = new DefinitionRegistry({ api: this.#ecs, clock, owner: this.#owner, keepMs: config.keepTaskDefinitionsMs });
     this.#upkeep = new TaskUpkeep({ api: this.#ecs, clock, logger, host });
+    // ECS runs commands as health checks, and nothing else.
+    if (config.reachablePods)
+      this.probing = {
+        runs: (kind, container) => container[`${kind}Probe`] !== undefined && container[`${kind}Probe`]?.exec === undefined,
+        endContainer: ({ id }, _failed, signal) => this.#ecs.stopTask(id, ownStopReason("unhealthy"), signal),
+      };
   }
 
   translate(pod: DeepReadonly<Pod>, resolved: ResolvedPod, identity: PodIdentity, signal: AbortSignal): Promise<TaskRequest> {

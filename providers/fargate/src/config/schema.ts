@@ -42,6 +42,8 @@ export interface FargateConfig {
   readonly plaintextSecrets: boolean;
   readonly serviceAccountToken: boolean;
   readonly executeCommand: boolean;
+  /** Whether the program can reach pods' addresses. */
+  readonly reachablePods: boolean;
   readonly cpu: string;
   readonly memory: string;
   readonly storage: string;
@@ -155,6 +157,10 @@ const schema = z
       .default(false)
       .describe("Give pods their service account's token as a file, which is never renewed; needs plaintextSecrets; default false"),
     executeCommand: z.boolean().default(true).describe("Enable kubectl exec for pods with a task role; default true"),
+    reachablePods: z.boolean().default(false).meta({
+      description: "Pods' addresses can be reached from this program, so HTTP, TCP and gRPC probes are run; default false",
+      env: "FARGATE_REACHABLE_PODS",
+    }),
     cpu: quantity.default("20").describe("CPUs of the node; default 20"),
     memory: quantity.default("40Gi").describe("Memory of the node; default 40Gi"),
     storage: quantity.default("40Gi").describe("Ephemeral storage of the node; default 40Gi"),

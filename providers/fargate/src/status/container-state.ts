@@ -50,8 +50,8 @@ export function containerStatusOf(
     imageID: found?.imageDigest === undefined ? "" : `${image}@${found.imageDigest}`,
     ...(found?.runtimeId !== undefined && { containerID: `ecs://${found.runtimeId}` }),
     restartCount: memory.restarts[container.name] ?? 0,
-    ready: isInit ? hasSucceeded : isRunning && (!container.readinessProbe || isHealthy),
-    started: isRunning && (!container.startupProbe || isHealthy),
+    ready: isInit ? hasSucceeded : isRunning && (!container.readinessProbe?.exec || isHealthy),
+    started: isRunning && (!container.startupProbe?.exec || isHealthy),
     state,
   };
 }

@@ -103,7 +103,7 @@ function progressOf(task: EcsTask, statuses: readonly ContainerStatus[], pod: De
 /** Whether the health of a container is still to come, or bad. */
 function isUnhealthy(task: EcsTask, name: string, pod: DeepReadonly<Pod> | undefined): boolean {
   const container = pod?.spec?.containers.find((each) => each.name === name);
-  const isProbed = Boolean(container?.livenessProbe ?? container?.readinessProbe);
+  const isProbed = Boolean(container?.livenessProbe?.exec ?? container?.readinessProbe?.exec);
   return isProbed && task.containers.find((each) => each.name === name)?.healthStatus !== "HEALTHY";
 }
 

@@ -31,7 +31,8 @@ export function stopDecisionOf(task: EcsTask, pod: DeepReadonly<Pod>, nowMs: num
   );
   if (failedInit) return { stop: "init", container: failedInit.name, mustLast: false };
   const unhealthy = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)].find(
-    (container) => container.livenessProbe && find(container)?.healthStatus === "UNHEALTHY" && find(container)?.lastStatus === "RUNNING",
+    (container) =>
+      container.livenessProbe?.exec && find(container)?.healthStatus === "UNHEALTHY" && find(container)?.lastStatus === "RUNNING",
   );
   if (unhealthy) return { stop: "unhealthy", container: unhealthy.name, mustLast: false };
   // ECS itself ends the task of a single container.

@@ -14,30 +14,47 @@ export interface ContainerHealth {
 
 const fields = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 
-/** Returns the probes of a container that its only health check cannot run. */
-export function refusedProbes(container: DeepReadonly<Container>, path: string): readonly RefusedField[] {
-  const refused: RefusedField[] = [];
-  for (const field of fields) {
+/**
+ * Returns the probes of a container that cannot be run.
+ *
+ * @param reachablePods - whether this program runs probes by HTTP, TCP and gRPC
+ */
+export function refusedProbes(container: DeepReadonly<Container>, path: string, reachablePods: boolean): readonly RefusedField[] {
+  return fields.flatMap((field) => {
     const probe = container[field];
-    if (!probe) continue;
-    const action = (["httpGet", "tcpSocket", "grpc"] as const).find((each) => probe[each] !== undefined);
-    const command = probe.exec?.command ?? [];
-    if (action)
-      refused.push({
-        fieldPath: `${path}.${field}`,
-        message: `ECS runs only commands as health checks; replace ${action} by exec, with a program of the image`,
-      });
-    else if (field === "startupProbe" && !container.livenessProbe && !container.readinessProbe)
-      refused.push({ fieldPath: `${path}.${field}`, message: "ECS has no startup probe; it can only delay a liveness or readiness probe" });
-    else if (!isDeepStrictEqual(command, commandOf(container)))
-      refused.push({
-        fieldPath: `${path}.${field}.exec`,
-        message: "ECS has one health check per container, so all probes must run the same command",
-      });
-    else if (probe.terminationGracePeriodSeconds !== undefined)
-      refused.push({ fieldPath: `${path}.${field}.terminationGracePeriodSeconds`, message: "a task has one grace period" });
-  }
-  return refused;
+    return probe ? refusedProbe(probe, { container, field, path: `${path}.${field}`, reachablePods }) : [];
+  });
+}
+
+function refusedProbe(
+  probe: Probe,
+  {
+    container,
+    field,
+    path,
+    reachablePods,
+  }: {
+    readonly container: DeepReadonly<Container>;
+    readonly field: (typeof fields)[number];
+    readonly path: string;
+    readonly reachablePods: boolean;
+  },
+): RefusedField[] {
+  const refused = (fieldPath: string, message: string): RefusedField[] => [{ fieldPath, message }];
+  if (probe.terminationGracePeriodSeconds !== undefined)
+    return refused(`${path}.terminationGracePeriodSeconds`, "a task has one grace period");
+  if (!probe.exec)
+    return reachablePods
+      ? []
+      : refused(
+          path,
+          "ECS runs only commands as health checks; use exec, or set reachablePods: true if this program reaches the pods' addresses",
+        );
+  if (field === "startupProbe" && commandOf(container).length === 0)
+    return refused(path, "ECS has no startup probe by command; it can only delay a liveness or readiness probe with the same command");
+  if (!isDeepStrictEqual(probe.exec.command ?? [], commandOf(container)))
+    return refused(`${path}.exec`, "ECS has one health check per container, so all probes must run the same command");
+  return [];
 }
 
 /**
@@ -45,7 +62,7 @@ export function refusedProbes(container: DeepReadonly<Container>, path: string):
  * Source of the ranges: ECS API reference, HealthCheck.
  */
 export function healthOf(container: DeepReadonly<Container>): ContainerHealth {
-  const probe = container.livenessProbe ?? container.readinessProbe;
+  const probe = commandProbeOf(container);
   const command = commandOf(container);
   if (!probe || command.length === 0) return { healthCheck: undefined, adjusted: [] };
   const adjusted: string[] = [];
@@ -67,8 +84,13 @@ export function healthOf(container: DeepReadonly<Container>): ContainerHealth {
   };
 }
 
-function commandOf({ livenessProbe, readinessProbe }: DeepReadonly<Container>): readonly string[] {
-  return (livenessProbe ?? readinessProbe)?.exec?.command ?? [];
+/** The probe whose command is the health check. */
+function commandProbeOf({ livenessProbe, readinessProbe }: DeepReadonly<Container>): Probe | undefined {
+  return livenessProbe?.exec ? livenessProbe : readinessProbe?.exec ? readinessProbe : undefined;
+}
+
+function commandOf(container: DeepReadonly<Container>): readonly string[] {
+  return commandProbeOf(container)?.exec?.command ?? [];
 }
 
 function startSecondsOf(probe: Probe, startup: Probe | undefined): number {

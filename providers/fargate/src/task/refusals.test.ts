@@ -67,6 +67,24 @@ test.each<[string, Partial<Spec>]>([
   expect(await refusedField(spec)).toBeUndefined();
 });
 
+test("where this program reaches the pods, probes by HTTP, TCP and gRPC are accepted, and ECS runs only the command", async () => {
+  const pod = podOf({
+    containers: [
+      {
+        name: "main",
+        image: "i",
+        livenessProbe: { httpGet: { port: 80 } },
+        readinessProbe: { exec },
+        startupProbe: { tcpSocket: { port: 80 }, periodSeconds: 5, failureThreshold: 4 },
+      },
+    ],
+  });
+  const config = configOf({ reachablePods: true });
+  const { definition } = await taskOf(pod, resolverOf(pod), { config, identity }, new AbortController().signal);
+
+  expect(definition.containerDefinitions?.[0]?.healthCheck).toMatchObject({ command: ["CMD", "check"], startPeriod: 20 });
+});
+
 test("all refused fields are named at once, the first as the error's field", async () => {
   const pod = podOf({ dnsPolicy: "None", hostAliases: [{ ip: "10.0.0.1" }], containers: [{ name: "main", image: "i" }] });
 

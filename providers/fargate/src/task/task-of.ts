@@ -68,7 +68,7 @@ export async function taskOf(
   refuseFields(pod);
   refuse([
     ...refusedSecurity(pod),
-    ...placed.flatMap(({ container, path, role }) => (role === "init" ? [] : refusedProbes(container, path))),
+    ...placed.flatMap(({ container, path, role }) => (role === "init" ? [] : refusedProbes(container, path, config.reachablePods))),
   ]);
   const rules = { plaintextSecrets: config.plaintextSecrets, secretArns: settings.secretArns };
   const volumes = await volumesOf(pod, resolved, config, signal);
@@ -190,7 +190,7 @@ function translateAll(placed: readonly PlacedContainer[], context: TranslationCo
       repositoryCredentials: settings.repositoryCredentials,
     });
     if (role === "init") ended = [{ containerName: container.name, condition: "SUCCESS" }];
-    if (role === "sidecar") sidecars.push({ containerName: container.name, condition: container.startupProbe ? "HEALTHY" : "START" });
+    if (role === "sidecar") sidecars.push({ containerName: container.name, condition: container.startupProbe?.exec ? "HEALTHY" : "START" });
     return definition;
   });
 }

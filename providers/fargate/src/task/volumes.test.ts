@@ -75,6 +75,28 @@ test("the service account's token is left out unless it is asked for", async () 
   ]);
 });
 
+test("the service account's token is given where it is asked for, in the task's overrides", async () => {
+  const volume: Volume = { name: "kube-api-access-abcde", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } };
+  const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+  const pod = podOf({ containers: [{ name: "main", image: "i", volumeMounts: [{ name: volume.name, mountPath }] }], volumes: [volume] });
+  const cluster = {
+    volumes: { [volume.name]: { files: [{ path: "token", mode: 0o600, uid: 1000, content: Buffer.from("secret-token") }] } },
+  };
+  const config = configOf({ plaintextSecrets: true, serviceAccountToken: true });
+  const { definition, run } = await taskOf(pod, resolverOf(pod, cluster), { config, identity }, new AbortController().signal);
+
+  expect(definition.containerDefinitions?.[0]?.environment).toContainEqual({
+    name: "VK_FILES",
+    value: `0 b 600 1000 /vk/${volume.name}/token`,
+  });
+  expect(definition.containerDefinitions?.[1]?.mountPoints).toEqual([
+    { sourceVolume: volume.name, containerPath: mountPath, readOnly: true },
+  ]);
+  expect(run.overrides?.containerOverrides?.[0]?.environment).toEqual([
+    { name: "VK_F0", value: Buffer.from("secret-token").toString("base64") },
+  ]);
+});
+
 test("a volume that no container mounts is not made", async () => {
   expect(
     (await translate([{ name: "unused", emptyDir: {} }], { spec: { containers: [{ name: "main", image: "i" }] } })).definition.volumes,

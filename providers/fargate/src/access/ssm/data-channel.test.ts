@@ -159,10 +159,13 @@ describe("it fails", () => {
   test("if the other side never acknowledges", async () => {
     agent.confirms = false;
     agent.greet();
-    const reading = expect(all()).rejects.toThrow("does not confirm any input");
+    const reading = all().catch((error: unknown) => error);
     await clock.advance(4_000_000);
 
-    await reading;
+    expect(await reading).toMatchObject({
+      code: "VK_UNAVAILABLE",
+      message: expect.stringContaining("does not confirm any input") as string,
+    });
   });
 });
 
