@@ -201,6 +201,17 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: "moto",
+          isolate: true,
+          include: ["e2e/fargate/moto/**/*.test.ts"],
+          expect: assertions,
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "zun",
           isolate: true,
           include: ["e2e/zun/**/*.test.ts"],

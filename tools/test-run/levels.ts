@@ -20,15 +20,17 @@ import { checkMetricUses } from "../metric-uses.ts";
 import { checkSite } from "../site/check-links.ts";
 import { inEngineNamespaces, inNetworkNamespace, missingNetworkNamespace, problemOf } from "../network-namespace.ts";
 import { checkReasons } from "../reason-catalogues.ts";
+import { moto } from "../moto.ts";
+import { ensurePackages, missingPackages } from "../python-environment.ts";
 import { run } from "../run.ts";
 import { asRoot, sudoHint } from "../superuser.ts";
 import { workflowsLevel } from "../workflow-run/run-levels.ts";
 import { root } from "../workspace.ts";
-import { ensureZunApi, missingZunApi } from "../zun-api.ts";
+import { zunApi } from "../zun-api.ts";
 import type { Level, LevelRun } from "./level.ts";
 import { packageNames, subjectProblems } from "./package-tests.ts";
 import { filesThatNoLevelRuns, findTestFiles } from "./test-files.ts";
-import { countReport, type Counts, type VitestReport } from "./vitest-report.ts";
+import { addCounts, countReport, type Counts, type VitestReport } from "./vitest-report.ts";
 
 /** Where levels leave reports and logs. */
 export const reportFolder: string = join(root, ".reports");
@@ -140,16 +142,9 @@ const deployment = once(async (): Promise<Record<string, string>> => {
   return { ...(await controlPlane()), HELM: await helm.ensure(), IMAGE_CONTEXT: (await makeImageContext()).folder };
 });
 
-const zunApi = once(async (): Promise<Record<string, string>> => ({ ZUN_API_PYTHON: await ensureZunApi() }));
-
-function both(one: Counts, other: Counts): Counts {
-  return {
-    passed: one.passed + other.passed,
-    failed: one.failed + other.failed,
-    skipped: one.skipped + other.skipped,
-    failures: [...one.failures, ...other.failures],
-  };
-}
+/** Environment variables with which tests find a Python that has Zun's API, or moto. */
+const zunPython = once(async (): Promise<Record<string, string>> => ({ [zunApi.variable]: await ensurePackages(zunApi) }));
+const motoPython = once(async (): Promise<Record<string, string>> => ({ [moto.variable]: await ensurePackages(moto) }));
 
 /**
  * Runs the provider suite, and then checks that the committed records match its results.
@@ -158,7 +153,7 @@ function both(one: Counts, other: Counts): Counts {
  */
 async function suite(context: LevelRun, includes: (tag: string) => boolean, tests: () => Promise<Counts>): Promise<Counts> {
   removeReports(includes);
-  return both(await tests(), counted(updateRecords({ check: true, includes }), context.say));
+  return addCounts(await tests(), counted(updateRecords({ check: true, includes }), context.say));
 }
 
 const isDocker = (tag: string): boolean => tag === "docker";
@@ -433,9 +428,19 @@ export const levels: readonly Level[] = [
     quick: false,
     kind: "wait",
     hasFiles: true,
-    missing: missingZunApi,
-    prepare: zunApi,
-    run: async (context) => vitest("zun", context, await zunApi()),
+    missing: () => missingPackages(zunApi),
+    prepare: zunPython,
+    run: async (context) => vitest("zun", context, await zunPython()),
+  },
+  {
+    name: "moto",
+    about: "the fake of Amazon ECS beside moto, and its facts beside AWS's models, from PyPI (MOTO_PYTHON: a Python that has both)",
+    quick: false,
+    kind: "wait",
+    hasFiles: true,
+    missing: () => missingPackages(moto),
+    prepare: motoPython,
+    run: async (context) => vitest("moto", context, await motoPython()),
   },
 ];
 

@@ -61,3 +61,13 @@ function reason(message = ""): string {
   const line = words.trim().replace(/\s+/g, " ");
   return line === "" ? "" : `: ${line.slice(0, reasonLength)}`;
 }
+
+/** Sums of two results. */
+export function addCounts(one: Counts, other: Counts): Counts {
+  return {
+    passed: one.passed + other.passed,
+    failed: one.failed + other.failed,
+    skipped: one.skipped + other.skipped,
+    failures: [...one.failures, ...other.failures],
+  };
+}

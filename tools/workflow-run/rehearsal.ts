@@ -23,7 +23,7 @@ const part: Readonly<Record<string, Texts>> = {
   "control-plane": { FILES: "control-plane/node.test" },
   docker: { FILES: "node-network/metrics docker/volumes clusters/far-cluster" },
   deployment: { FILES: "deployment/chart" },
-  zun: { FILES: "zun/refusals" },
+  zun: { FILES: "zun/refusals moto/wire" },
   rest: {
     LEVEL: "simulation root kubectl monitoring browser",
     FILES: "simulation/simulate remove-tree.root interop/kubectl-logs monitoring/dashboard browser/exec",
