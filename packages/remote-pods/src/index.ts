@@ -22,6 +22,14 @@ export type { RemoteProbing } from "./backend/remote-probing.ts";
 export { CallBudget, type BudgetedCall, type CallBudgetOptions, type CallPriority } from "./calls/call-budget.ts";
 export { perWindow } from "./calls/rate-limiter.ts";
 export { isThrottled, ThrottledError } from "./calls/throttled-error.ts";
+export type { ContentLimits } from "./content/content-limits.ts";
+export {
+  readPodContent,
+  type ContainerContent,
+  type ContentVariable,
+  type PodContent,
+  type VolumeContent,
+} from "./content/read-pod-content.ts";
 export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
 export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";
