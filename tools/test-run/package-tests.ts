@@ -14,6 +14,7 @@ function shortName(folder: string): string {
 
 /** The packages that the tests of `e2e/` are about, by the beginning of their path. */
 const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
+  ["e2e/aci/", "aci"],
   ["e2e/browser/exec", "streaming", "kubelet-api", "cli"],
   ["e2e/browser/status-page", "cli"],
   ["e2e/browser/site", "cli"],

@@ -110,6 +110,8 @@ export interface ContainerRun {
   readonly state: RunState;
   /** All states so far, in order; the last is {@link state}. */
   readonly history: readonly RunState[];
+  /** Resolves when the container has started, or never will; never rejects. */
+  readonly started: Promise<void>;
   /** Resolves when the run has ended or was refused; never rejects. */
   readonly ended: Promise<RunEnd>;
   /** Output so far. */

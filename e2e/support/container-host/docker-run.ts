@@ -51,6 +51,10 @@ export class DockerRun implements ContainerRun {
     return this.#history.states;
   }
 
+  get started(): Promise<void> {
+    return this.#history.started;
+  }
+
   get ended(): Promise<RunEnd> {
     return this.#history.ended;
   }

@@ -21,6 +21,7 @@ test("a run goes through pull, start and end at the times of its script", async 
   const run = start({ pullMs: 3000, startMs: 2000, exit: { afterMs: 1000, exitCode: 4 } });
   await clock.advance(10_000);
 
+  await run.started;
   const at = Date.UTC(2026, 0, 1);
   expect(run.history).toEqual([
     { kind: "pulling", sinceMs: at },
@@ -34,6 +35,7 @@ test("a run goes through pull, start and end at the times of its script", async 
 test.for(["image", "start"] as const)("a run that is refused for its %s never starts", async (why) => {
   const run = start({ pullMs: 1000, startMs: 1000, refused: { why, message: "no" } });
   await clock.advance(5000);
+  await run.started;
 
   expect(run.state).toMatchObject({ kind: "refused", why, message: "no" });
   expect(run.history.map(({ kind }) => kind)).toEqual(why === "image" ? ["pulling", "refused"] : ["pulling", "starting", "refused"]);

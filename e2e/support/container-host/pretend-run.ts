@@ -37,6 +37,10 @@ export class PretendRun implements ContainerRun {
     return this.#history.states;
   }
 
+  get started(): Promise<void> {
+    return this.#history.started;
+  }
+
   get ended(): Promise<RunEnd> {
     return this.#history.ended;
   }

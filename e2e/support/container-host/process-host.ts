@@ -21,9 +21,6 @@ import { pairStreams } from "./pair-streams.ts";
 import { nanoTime } from "./pretend-run.ts";
 import { RunHistory } from "./run-history.ts";
 
-/** Size of a terminal whose size nobody has set. */
-const defaultSize: HostTerminalSize = { rows: 24, columns: 80 };
-
 /** A run as a process of this machine. Images are ignored: the entry point and command are programs of the machine. */
 class ProcessRun implements ContainerRun {
   readonly spec: RunSpec;
@@ -60,6 +57,10 @@ class ProcessRun implements ContainerRun {
     return this.#history.states;
   }
 
+  get started(): Promise<void> {
+    return this.#history.started;
+  }
+
   get ended(): Promise<RunEnd> {
     return this.#history.ended;
   }
@@ -72,16 +73,12 @@ class ProcessRun implements ContainerRun {
     }));
   }
 
-  async exec(
-    command: readonly string[],
-    { terminal = defaultSize }: { readonly terminal?: HostTerminalSize | undefined },
-  ): Promise<HostSession> {
+  async exec(command: readonly string[], { terminal }: { readonly terminal?: HostTerminalSize | undefined }): Promise<HostSession> {
     this.#requireRunning();
-    const child = this.#process.openTerminal(command);
+    const child = this.#process.openTerminal(command, terminal);
     const resize = async ({ rows, columns }: HostTerminalSize): Promise<void> => {
       (child.stdio[3] as Writable | null | undefined)?.write(`${rows} ${columns}\n`);
     };
-    await resize(terminal);
     const exitCode = new Promise<number>((resolve) => {
       child.once("error", () => resolve(127));
       child.once("close", (code, name) => resolve(code ?? 128 + (name === null ? 0 : constants.signals[name])));

@@ -3,6 +3,7 @@ import { hasEnded, type RunEnd, type RunState } from "./container-host.ts";
 /** States of a run in order. After an end, further states are ignored. */
 export class RunHistory {
   readonly #states: RunState[];
+  readonly #started = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<RunEnd>();
 
   constructor(first: RunState) {
@@ -19,6 +20,11 @@ export class RunHistory {
     return last;
   }
 
+  /** Resolves when the run has started, or never will. */
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
   /** Resolves with the end. */
   get ended(): Promise<RunEnd> {
     return this.#ended.promise;
@@ -27,6 +33,7 @@ export class RunHistory {
   add(state: RunState): void {
     if (hasEnded(this.last)) return;
     this.#states.push(state);
+    if (state.kind === "running" || hasEnded(state)) this.#started.resolve();
     if (hasEnded(state)) this.#ended.resolve(state);
   }
 }

@@ -95,8 +95,8 @@ export class ContainerProcess {
   }
 
   /** Runs a command on a terminal. Like an exec of Docker, it does not end with its stream. */
-  openTerminal(command: readonly string[]): ChildProcess {
-    const child = spawn("python3", [bridge, "24", "80", ...command], {
+  openTerminal(command: readonly string[], { rows = 24, columns = 80 }: Partial<Record<"rows" | "columns", number>> = {}): ChildProcess {
+    const child = spawn("python3", [bridge, String(rows), String(columns), ...command], {
       cwd: this.#directory,
       env: { TERM: "xterm", ...this.#env() },
       detached: true,
