@@ -23,7 +23,8 @@ export interface ContainerContext {
   readonly repositoryCredentials: string | undefined;
 }
 
-/** Longest grace on Fargate. Source: ECS API reference, ContainerDefinition.stopTimeout. */
+/** Shortest and longest grace on Fargate. Source: ECS API reference, ContainerDefinition.stopTimeout. */
+const minStopSeconds = 2;
 export const maxStopSeconds = 120;
 /** Shortest period in which a container is restarted by ECS. Source: ECS API reference, ContainerRestartPolicy. */
 const restartAttemptSeconds = 60;
@@ -57,7 +58,7 @@ export function containerOf(container: DeepReadonly<Container>, context: Contain
 
 /** Grace of a pod's containers as ECS takes it, in seconds. */
 export function stopSecondsOf({ spec }: DeepReadonly<Pod>): number {
-  return Math.min(maxStopSeconds, Math.max(1, spec?.terminationGracePeriodSeconds ?? 30));
+  return Math.min(maxStopSeconds, Math.max(minStopSeconds, spec?.terminationGracePeriodSeconds ?? 30));
 }
 
 /** Returns the log settings of all containers; `undefined` without a log group. */

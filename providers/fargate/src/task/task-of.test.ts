@@ -309,6 +309,12 @@ test("values that ECS does not take are rounded, and told", async () => {
   ]);
 });
 
+test.each([0, 1])("a grace of %i s is the shortest that ECS takes", async (terminationGracePeriodSeconds) => {
+  const { definition } = await translate({ terminationGracePeriodSeconds, containers: [main] });
+
+  expect(definition.containerDefinitions?.[0]?.stopTimeout).toBe(2);
+});
+
 test("a definition of more than 64 KiB is refused", async () => {
   const translated = translate({ containers: [{ ...main, env: [{ name: "LONG", value: "x".repeat(70_000) }] }] });
 
