@@ -57,7 +57,9 @@ function versions(top: string, version: string): Record<string, string> {
   const { catalog, catalogs } = parse(readFileSync(join(top, "pnpm-workspace.yaml"), "utf8")) as Catalogs;
   // A provider runs on Node.js 22, too: what that does not have must not compile.
   const known: Readonly<Record<string, string>> = { ...catalog, ...catalogs["node-22"] };
-  const own = [`${scope}/core`, `${scope}/errdefs`, `${scope}/testing`, programName].map((name) => [name, `^${version}`] as const);
+  const own = [`${scope}/core`, `${scope}/errdefs`, `${scope}/remote-pods`, `${scope}/testing`, programName].map(
+    (name) => [name, `^${version}`] as const,
+  );
   // TypeScript 6: it is JavaScript, and later ones are native programs.
   const foreign = ["@types/node", "typescript", "zod"].map((name) => {
     const found = known[name];

@@ -31,6 +31,7 @@ const template: Template = {
       "@types/node",
       "@virtual-kubelet/core",
       "@virtual-kubelet/errdefs",
+      "@virtual-kubelet/remote-pods",
       "@virtual-kubelet/testing",
       "typescript",
       "virtual-kubelet",

@@ -1,9 +1,13 @@
 import { CreateError } from "./create-error.ts";
+import type { Kind } from "./kind.ts";
 import type { Project } from "./project.ts";
 import { fillTemplate, type Template } from "./template.ts";
 
-/** Dependencies of the template's sources. */
-const dependencies = ["@virtual-kubelet/core", "@virtual-kubelet/errdefs", "zod"] as const;
+/** Dependencies of the sources of each template. */
+const dependencies: Readonly<Record<Kind, readonly string[]>> = {
+  process: ["@virtual-kubelet/core", "@virtual-kubelet/errdefs", "zod"],
+  remote: ["@virtual-kubelet/core", "@virtual-kubelet/errdefs", "@virtual-kubelet/remote-pods", "zod"],
+};
 /** Dependencies of its tests and scripts. */
 const devDependencies = ["@types/node", "@virtual-kubelet/testing", "typescript", "virtual-kubelet"] as const;
 
@@ -41,7 +45,7 @@ function manifest(
         return [name, version];
       }),
     );
-  const direct: readonly string[] = [...dependencies, ...devDependencies];
+  const direct: readonly string[] = [...dependencies[kind], ...devDependencies];
   return {
     name: packageName,
     version: "0.1.0",
@@ -59,7 +63,7 @@ function manifest(
       test: 'tsc && node --test "{src,test}/**/*.test.ts"',
       ...(kind === "remote" && { "fake-api": "node test/run-fake-api.ts" }),
     },
-    dependencies: pick(dependencies),
+    dependencies: pick(dependencies[kind]),
     devDependencies: pick(devDependencies),
     ...(Object.keys(tarballs).length > 0 && {
       overrides: Object.fromEntries(Object.entries(tarballs).map(([name, file]) => [name, direct.includes(name) ? `$${name}` : file])),

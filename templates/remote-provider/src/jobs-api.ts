@@ -8,6 +8,7 @@ import {
   UnauthorizedError,
   UnavailableError,
 } from "@virtual-kubelet/errdefs";
+import type { CallBudget } from "@virtual-kubelet/remote-pods";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
@@ -65,6 +66,8 @@ export interface JobsApiOptions {
   readonly timeoutMs: number;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
+  /** Sets the pace of all requests, and repeats those that may be repeated. */
+  readonly budget: Pick<CallBudget, "run">;
 }
 
 /**
@@ -128,7 +131,18 @@ export class JobsApi {
     return { jobs, problems };
   }
 
-  async #send(method: string, path: string, signal: AbortSignal, body?: object): Promise<Uint8Array> {
+  #send(method: string, path: string, signal: AbortSignal, body?: object): Promise<Uint8Array> {
+    const [operation = "", , part] = path.split(/[/?]/).slice(1);
+    const call = {
+      class: method === "GET" ? "read" : "write",
+      operation: `${method} ${operation}${part === "output" ? "/output" : ""}`,
+      // The name of a job makes a repeated create harmless, but its answer would be a conflict.
+      isIdempotent: method !== "POST",
+    };
+    return this.#options.budget.run(call, signal, (limited) => this.#request(method, path, limited, body));
+  }
+
+  async #request(method: string, path: string, signal: AbortSignal, body?: object): Promise<Uint8Array> {
     const { address, tokenFile, timeoutMs, fetch, clock } = this.#options;
     const what = `${method} ${path.replace(/\?.*/, "")} at ${address}`;
     const overdue = new AbortController();

@@ -1,8 +1,8 @@
 import { podRef, type ProviderDefinition } from "@virtual-kubelet/core";
-import { RemotePodProvider } from "@virtual-kubelet/remote-pods";
+import { CallBudget, RemotePodProvider } from "@virtual-kubelet/remote-pods";
 import { configSchema, regionAnnotation, type Config } from "./config.ts";
 import { JobsApi } from "./jobs-api.ts";
-import { JobsBackend } from "./jobs-backend.ts";
+import { JobsBackend, limits } from "./jobs-backend.ts";
 import { toJobSpec } from "./translate.ts";
 
 /** Definition that the program loads. Pods that need more than these capabilities, or than the policy allows, never reach the provider. */
@@ -14,8 +14,9 @@ export const provider: ProviderDefinition<Config> = {
   policyAnnotations: [regionAnnotation],
   create(host, config) {
     const { address, tokenFile, timeoutSeconds, pollIntervalSeconds } = config;
-    const api = new JobsApi({ address, tokenFile, timeoutMs: timeoutSeconds * 1000, fetch: globalThis.fetch, clock: host.clock });
-    const { clusterId, nodeName } = host;
+    const { clock, random, metrics, clusterId, nodeName } = host;
+    const budget = new CallBudget({ backEnd: "template", rates: limits.rates, clock, random, metrics });
+    const api = new JobsApi({ address, tokenFile, timeoutMs: timeoutSeconds * 1000, fetch: globalThis.fetch, clock, budget });
     const backend = new JobsBackend(api, config, { clusterId, nodeName });
     return new RemotePodProvider({ host, backend, pollIntervalMs: pollIntervalSeconds * 1000 });
   },
