@@ -92,7 +92,7 @@ test("providers are listed, and looked up by name", async () => {
   expect(await program("providers mok")).toEqual({
     code: 64,
     out: "",
-    err: 'virtual-kubelet: "mok": unknown provider, expected one of aci, azure, docker, fargate, aws, kubernetes, cluster, mock, nomad, zun, openstack, openstack-zun, an installed npm package, or the path of a module; did you mean mock?\n',
+    err: 'virtual-kubelet: "mok": unknown provider, expected one of aci, azure, docker, fargate, aws, ecs, kubernetes, cluster, mock, nomad, zun, openstack, openstack-zun, an installed npm package, or the path of a module; did you mean mock?\n',
   });
   expect(JSON.parse((await program("providers -o json")).out)).toEqual(
     expect.arrayContaining(bundled.map((name) => expect.objectContaining({ name }))),

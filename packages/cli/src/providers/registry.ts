@@ -14,7 +14,7 @@ export const packageScope = "@virtual-kubelet";
 export const builtInProviders: readonly BuiltInProvider[] = [
   { name: "aci", aliases: ["azure"] },
   { name: "docker", aliases: [], load: async () => (await import("@virtual-kubelet/provider-docker")).provider },
-  { name: "fargate", aliases: ["aws"] },
+  { name: "fargate", aliases: ["aws", "ecs"] },
   {
     name: "kubernetes",
     aliases: ["cluster"],
