@@ -1,3 +1,4 @@
+import { untilAborted } from "@virtual-kubelet/async";
 import type {
   ContainerAccess,
   ContainerLogOptions,
@@ -133,7 +134,7 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
 
   /** Begins the pod's deletion, or shortens what is left of its grace. */
   async deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
-    await this.#creator.settled(ref.uid);
+    await untilAborted(this.#creator.settled(ref.uid), signal);
     await this.#endings.delete(ref, options, signal);
     this.#watch.lookSoon(ref.uid);
   }

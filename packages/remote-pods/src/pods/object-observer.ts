@@ -3,7 +3,7 @@ import { ObjectReader, podRef, type DeepReadonly, type Owner, type Pod, type Pod
 import type { Observation, PodIdentity } from "../backend/observation.ts";
 import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
 import { earlierRunsOf } from "../state/earlier-runs.ts";
-import { identityOf, objectOf, type KnownObject } from "../state/pod-state.ts";
+import { identityOf, idOf, objectOf, type KnownObject } from "../state/pod-state.ts";
 import type { PodTable } from "./pod-table.ts";
 
 /** Maximum number of objects of others that are remembered, so that they are described once. */
@@ -53,7 +53,7 @@ export class ObjectObserver<Request, Remote, Memory> {
   /** Identity of a listed object that has not been described; `undefined` if it must be described to read it. */
   meaningOf({ id, identity, remote }: ListedObject<Remote>): Meaning | undefined {
     const known = this.#options.table.byId(id);
-    if (known && known.kind !== "gone") return "pod";
+    if (known && idOf(known) === id) return "pod";
     if (this.#foreign.has(id)) return "foreign";
     const reading = identity ?? (remote === undefined ? undefined : this.#options.backend.identityOf(remote));
     if (!reading) return undefined;
@@ -66,7 +66,7 @@ export class ObjectObserver<Request, Remote, Memory> {
     const known = table.byId(id);
     // The identity of a known object stays, even if somebody changes its tags.
     const [meaning, identity] =
-      known && known.kind !== "gone"
+      known && idOf(known) === id
         ? (["pod", objectOf(known)?.identity ?? identityOf(known)] as const)
         : this.#judge(id, backend.identityOf(remote));
     if (!identity) return meaning;
@@ -85,6 +85,8 @@ export class ObjectObserver<Request, Remote, Memory> {
       const isOurs = identity.attempt < identityOf(state).attempt || backend.limits.idempotency === "none";
       return isOurs && !hasOtherName ? onSurplus(id, identity, remote) : this.#skipCopy(id, identity);
     }
+    // The object of a pod that is gone may appear late under its own name, never under another.
+    if (state?.kind === "gone" && hasOtherName) return this.#skipCopy(id, identity);
     const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt: createdAt });
     table.dispatch(uid, { kind: "seen", object });
   }

@@ -112,6 +112,10 @@ export class PodCreator<Request, Remote, Memory> {
     if (mustLook && isUncertain && (await this.#adopt(identity, signal))) return;
     const request = await this.#options.backend.translate(pod, resolved, identity, signal);
     signal.throwIfAborted();
+    // Another create, or a deletion, may have begun in the meantime.
+    if (this.#underWay.has(uid)) return untilAborted(this.settled(uid), signal);
+    if (this.#options.table.get(uid)?.kind !== known)
+      throw new UnavailableError(`create pod ${nameOf(identity.ref)}: its state has changed`);
     const work = this.#send(request, identity).finally(() => this.#underWay.delete(uid));
     this.#underWay.set(uid, work);
     await untilAborted(work, signal);

@@ -49,7 +49,11 @@ export class PodFinder<Request, Remote, Memory> {
   }
 
   /** Describes objects, in batches, and notes them. @returns ids that could not be described */
-  async describe(ids: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+  describe(ids: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    return this.#describeAll(ids, {}, signal);
+  }
+
+  async #describeAll(ids: readonly string[], context: DescribeContext<Remote>, signal: AbortSignal): Promise<readonly string[]> {
     const { describeBatch } = this.#options.backend.limits;
     const batches = Array.from({ length: Math.ceil(ids.length / describeBatch) }, (_, index) =>
       ids.slice(index * describeBatch, (index + 1) * describeBatch),
@@ -57,7 +61,7 @@ export class PodFinder<Request, Remote, Memory> {
     const failed: string[] = [];
     const next = batches.values();
     const work = async (): Promise<void> => {
-      for (const batch of next) failed.push(...(await this.#describeBatch(batch, signal)));
+      for (const batch of next) failed.push(...(await this.#describeBatch(batch, context, signal)));
     };
     await Promise.all(Array.from({ length: Math.min(describesAtOnce, batches.length) }, work));
     return failed;
@@ -100,7 +104,8 @@ export class PodFinder<Request, Remote, Memory> {
     const id = backend.idOf(identity);
     const exists = await this.look(id, signal);
     if (objectOf(table.get(ref.uid))) return true;
-    if (exists)
+    // A name that another object has cannot be the name of the pod's; there is nothing to delete.
+    if (exists && table.get(ref.uid)?.kind !== "deleting")
       throw new ConflictError(
         `create pod ${ref.namespace}/${ref.name}: ${backend.name} has an object ${id} that does not belong to the pod; delete it, or its tags`,
       );
@@ -141,10 +146,8 @@ export class PodFinder<Request, Remote, Memory> {
       if (meaning === "pod" && each.identity.kind === "pod") observer.note(each.id, each.identity.identity, undefined, each);
       else if (meaning) judge(each.id, meaning);
     }
-    const failed = await this.describe(
-      unknown.map(({ id }) => id),
-      signal,
-    );
+    const listed = new Map(unknown.map((each) => [each.id, each]));
+    const failed = await this.#describeAll([...listed.keys()], { listed, judge }, signal);
     if (failed.length > 0) isComplete = false;
     if (isComplete) this.#hasListed = true;
     const uids = objects.flatMap(({ id }) => {
@@ -154,26 +157,33 @@ export class PodFinder<Request, Remote, Memory> {
     return { listed: new Set(uids), versions: new Map(objects.map(({ id, version }) => [id, version])), unreadable, isComplete };
   }
 
-  async #describeBatch(ids: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+  async #describeBatch(ids: readonly string[], context: DescribeContext<Remote>, signal: AbortSignal): Promise<readonly string[]> {
     const { backend, logger } = this.#options;
     try {
       const { found, missing } = await backend.describe(ids, signal);
-      this.#note(found, missing);
+      this.#note(found, missing, context);
       const told = new Set([...found.map(({ id }) => id), ...missing]);
       return ids.filter((id) => !told.has(id));
     } catch (error) {
       signal.throwIfAborted();
       // One id that the back end refuses must not hide the others.
       if (ids.length > 1 && (isInvalidInput(error) || isNotFound(error)))
-        return (await Promise.all(ids.map((id) => this.#describeBatch([id], signal)))).flat();
+        return (await Promise.all(ids.map((id) => this.#describeBatch([id], context, signal)))).flat();
       logger.debug({ objects: ids.length, err: messageOf(error) }, "objects could not be described; their last known state stays in use");
       return ids;
     }
   }
 
-  #note(found: readonly { readonly id: string; readonly remote: Remote }[], missing: readonly string[]): void {
+  #note(
+    found: readonly { readonly id: string; readonly remote: Remote }[],
+    missing: readonly string[],
+    { listed, judge }: DescribeContext<Remote> = {},
+  ): void {
     const { observer, table } = this.#options;
-    for (const { id, remote } of found) observer.see(id, remote);
+    for (const { id, remote } of found) {
+      const meaning = observer.see(id, remote, listed?.get(id));
+      judge?.(id, meaning);
+    }
     for (const id of missing) {
       const state = table.byId(id);
       if (state) table.dispatch(identityOf(state).ref.uid, { kind: "absent", id });
@@ -186,6 +196,12 @@ export class PodFinder<Request, Remote, Memory> {
       logger.warn({ problems }, "the list of pods is incomplete; pods that it lacks keep their state");
     this.#problems = told;
   }
+}
+
+/** What a list says of objects that are described to read their tags. */
+interface DescribeContext<Remote> {
+  readonly listed?: ReadonlyMap<string, ListedObject<Remote>> | undefined;
+  readonly judge?: ((id: string, meaning: Meaning) => void) | undefined;
 }
 
 /** Batches described at the same time; the call budget sets the pace. */

@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import type { PodRef, PodUpdate, ProviderPod, ProviderPodStatus } from "@virtual-kubelet/core";
 import { isDeepStrictEqual } from "node:util";
 import type { BackendLimits } from "../backend/backend-limits.ts";
-import { objectOf, identityOf, type KnownObject, type PodState } from "../state/pod-state.ts";
+import { idOf, objectOf, identityOf, type KnownObject, type PodState } from "../state/pod-state.ts";
 import { podStep, type PodEvent } from "../state/pod-step.ts";
 import { statusOf } from "../state/pod-status.ts";
 
@@ -64,7 +64,10 @@ export class PodTable<Remote, Memory> {
     if (after === before) return;
     this.#index(uid, before, after);
     if (after) this.#states.set(uid, after);
-    else this.#states.delete(uid);
+    else {
+      this.#states.delete(uid);
+      this.#reported.delete(uid);
+    }
     onChange(uid, after, before);
     this.report(uid);
   }
@@ -104,13 +107,15 @@ export class PodTable<Remote, Memory> {
     const [oldest] = this.#gone;
     if (this.#gone.size > maxGone && oldest !== undefined) {
       this.#gone.delete(oldest);
+      const keptId = idOf(this.#states.get(oldest));
+      if (keptId !== undefined) this.#uidById.delete(keptId);
       this.#states.delete(oldest);
     }
     this.#listener?.({ ref, gone: true });
   }
 
   #index(uid: string, before: PodState<Remote, Memory> | undefined, after: PodState<Remote, Memory> | undefined): void {
-    const [oldId, newId] = [objectOf(before)?.id, objectOf(after)?.id];
+    const [oldId, newId] = [idOf(before), idOf(after)];
     if (after?.kind !== "gone") this.#gone.delete(uid);
     if (oldId === newId) return;
     if (oldId !== undefined) this.#uidById.delete(oldId);

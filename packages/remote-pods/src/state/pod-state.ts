@@ -73,13 +73,18 @@ export type PodState<Remote, Memory> =
       readonly object: KnownObject<Remote, Memory> | undefined;
       readonly deletion: Deletion;
     }
-  /** Remembered, so that an object that appears late is deleted. */
-  | { readonly kind: "gone"; readonly identity: PodIdentity; readonly sinceMs: number };
+  /** Remembered, so that an object that appears late is deleted. `keptId`: its ended object, which the back end removes by itself. */
+  | { readonly kind: "gone"; readonly identity: PodIdentity; readonly sinceMs: number; readonly keptId?: string | undefined };
 
 /** The object that a state refers to. */
 export function objectOf<Remote, Memory>(state: PodState<Remote, Memory> | undefined): KnownObject<Remote, Memory> | undefined {
   if (state === undefined || state.kind === "gone") return undefined;
   return state.kind === "creating" || state.kind === "unclear" ? undefined : state.object;
+}
+
+/** Id by which the back end may still name the pod's object. */
+export function idOf<Remote, Memory>(state: PodState<Remote, Memory> | undefined): string | undefined {
+  return state?.kind === "gone" ? state.keptId : objectOf(state)?.id;
 }
 
 /** Identity of the pod's latest object. */

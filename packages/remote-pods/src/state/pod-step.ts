@@ -107,6 +107,7 @@ function onSeen<Remote, Memory>(
   if (state && seen.identity.attempt < identityOf(state).attempt) return state;
   switch (state?.kind) {
     case "gone":
+      if (seen.id === state.keptId) return state;
       // The create came through after the pod had been deleted.
       return { kind: "deleting", identity: seen.identity, object: seen, deletion: newDeletion(context.nowMs, context.nowMs) };
     case "deleting":
@@ -157,8 +158,12 @@ function onSeenDeleting<Remote, Memory>(
   const object = state.object ? joined(state.object, seen) : seen;
   // The back end removes an ended object by itself, later.
   if (limits.keepsEndedMs !== undefined && object.observation?.progress === "ended")
-    return { kind: "gone", identity: object.identity, sinceMs: nowMs };
-  return { ...state, identity: object.identity, object };
+    return { kind: "gone", identity: object.identity, sinceMs: nowMs, keptId: object.id };
+  // Nothing has been asked of another object yet.
+  const { deadlineMs, sinceMs } = state.deletion;
+  const isOther = state.object !== undefined && state.object.id !== object.id;
+  const deletion = isOther ? { ...newDeletion(deadlineMs, nowMs), sinceMs } : state.deletion;
+  return { ...state, identity: object.identity, object, deletion };
 }
 
 function onAbsent<Remote, Memory>(
@@ -220,7 +225,7 @@ function onDelete<Remote, Memory>(
   }
   const hasEnded = state.kind === "ended" || state.kind === "waiting";
   if (hasEnded && (limits.keepsEndedMs !== undefined || (state.kind === "ended" && state.isForgotten)))
-    return { kind: "gone", identity, sinceMs: nowMs };
+    return { kind: "gone", identity, sinceMs: nowMs, keptId: state.kind === "ended" && state.isForgotten ? undefined : state.object.id };
   const object = "object" in state ? state.object : undefined;
   return { kind: "deleting", identity, object, deletion: newDeletion(deadlineMs, nowMs) };
 }

@@ -114,7 +114,11 @@ export class PodWatch<Request, Remote, Memory> {
     const state = table.get(uid);
     const before = this.#looks.get(uid);
     if (!state) return;
-    const pauseMs = nextPauseMs(state, before?.pauseMs, lookIntervals(pollIntervalMs, this.#looks.size, backend.limits));
+    const intervals = lookIntervals(pollIntervalMs, this.#looks.size, backend.limits);
+    const isUnsettled = backend.settle !== undefined && this.#unsettled.has(uid) && state.kind === "present";
+    const { firstMs, changingMs } = intervals;
+    const settleMs = isUnsettled ? Math.max(firstMs, Math.min((before?.pauseMs ?? 0) * 1.5, changingMs)) : undefined;
+    const pauseMs = settleMs ?? nextPauseMs(state, before?.pauseMs, intervals);
     if (pauseMs === undefined) {
       this.#looks.delete(uid);
       return;
@@ -128,7 +132,8 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   async #run(): Promise<void> {
-    const { clock, logger } = this.#options.host;
+    const { pollIntervalMs, host } = this.#options;
+    const { clock, logger } = host;
     const { signal } = this.#disposal;
     while (!signal.aborted) {
       try {
@@ -139,6 +144,8 @@ export class PodWatch<Request, Remote, Memory> {
         if (signal.aborted) return;
         logger.error({ err }, "following the pods failed; trying again");
         this.#listDueMs = clock.monotonic() + longestFailureMs;
+        // What failed is still due.
+        await clock.sleep(pollIntervalMs, signal).catch(() => {});
       }
       await this.#wake.wait(Math.max(0, this.#nextDueMs() - clock.monotonic()), clock, signal).catch(() => {});
     }
@@ -231,11 +238,12 @@ export class PodWatch<Request, Remote, Memory> {
     return state.kind === "unclear" && state.before !== undefined ? againMs : undefined;
   }
 
-  async #sweep({ isComplete }: Listing, signal: AbortSignal): Promise<void> {
+  async #sweep({ isComplete, unreadable }: Listing, signal: AbortSignal): Promise<void> {
     const { backend, host, table, creator } = this.#options;
     if (!backend.sweep || !isComplete || host.clock.monotonic() < this.#sweepDueMs) return;
     this.#sweepDueMs = host.clock.monotonic() + sweepIntervalMs;
     const uids = new Set(creator.underWay);
+    for (const { ref } of unreadable) uids.add(ref.uid);
     for (const [uid, { kind }] of table.all()) if (kind !== "gone") uids.add(uid);
     try {
       await backend.sweep(uids, signal);

@@ -43,7 +43,7 @@ export function nextPauseMs<Remote, Memory>(
   pauseMs: number | undefined,
   { firstMs, changingMs, stableMs }: LookIntervals,
 ): number | undefined {
-  const growing = pauseMs === undefined ? firstMs : Math.min(pauseMs * 1.5, changingMs);
+  const growing = Math.max(firstMs, Math.min((pauseMs ?? 0) * 1.5, changingMs));
   switch (state.kind) {
     case "creating":
     case "gone":
