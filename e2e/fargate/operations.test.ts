@@ -13,6 +13,7 @@ import {
   DescribeClustersCommand,
   DescribeTaskDefinitionCommand,
   DescribeTasksCommand,
+  ListTaskDefinitionFamiliesCommand,
   ListTaskDefinitionsCommand,
   ListTasksCommand,
   RegisterTaskDefinitionCommand,
@@ -296,4 +297,17 @@ test("log events are read from the head, from the end, since a time, and on from
     ["line 3", "web/main/1"],
     ["line 4", "web/main/1"],
   ]);
+});
+
+test("families are listed by the beginning of their names, and are inactive without an active revision", async () => {
+  for (const family of ["vk-a", "vk-b", "other"]) await rig.ecs.send(new RegisterTaskDefinitionCommand(definitionOf({ family })));
+  await rig.ecs.send(new RegisterTaskDefinitionCommand(definitionOf({ family: "vk-a" })));
+  await rig.ecs.send(new DeregisterTaskDefinitionCommand({ taskDefinition: "vk-a:1" }));
+  await rig.ecs.send(new DeregisterTaskDefinitionCommand({ taskDefinition: "vk-b:1" }));
+  const list = async (status?: "ACTIVE" | "INACTIVE" | "ALL"): Promise<unknown> =>
+    (await rig.ecs.send(new ListTaskDefinitionFamiliesCommand({ familyPrefix: "vk-", status }))).families;
+
+  expect([await list(), await list("ACTIVE"), await list("INACTIVE")]).toEqual([["vk-a", "vk-b"], ["vk-a"], ["vk-b"]]);
+  await rig.ecs.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: ["vk-b:1"] }));
+  expect(await list("ALL")).toEqual(["vk-a"]);
 });

@@ -21,6 +21,7 @@ SERVICES = {
             "DescribeTasks",
             "ExecuteCommand",
             "ListTagsForResource",
+            "ListTaskDefinitionFamilies",
             "ListTaskDefinitions",
             "ListTasks",
             "RegisterTaskDefinition",

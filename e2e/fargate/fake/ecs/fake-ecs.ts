@@ -35,6 +35,8 @@ export class FakeEcs {
         return this.#definitions.register(input as unknown as RegisterTaskDefinitionRequest);
       case "DescribeTaskDefinition":
         return this.#definitions.describe(input);
+      case "ListTaskDefinitionFamilies":
+        return this.#definitions.families(input);
       case "ListTaskDefinitions":
         return this.#definitions.list(input);
       case "DeregisterTaskDefinition":

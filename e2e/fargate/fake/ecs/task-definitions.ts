@@ -71,6 +71,25 @@ export class TaskDefinitions {
     return { taskDefinitionArns: page.map(({ arn }) => arn), ...(nextToken !== undefined && { nextToken }) };
   }
 
+  /** Families by the beginning of their names. One is ACTIVE if it has an active revision, and INACTIVE if it has only inactive ones. */
+  families(request: {
+    readonly familyPrefix?: string;
+    readonly status?: string;
+    readonly maxResults?: number;
+    readonly nextToken?: string;
+  }): object {
+    const { familyPrefix = "", status = "ALL" } = request;
+    const statuses = new Map<string, string>();
+    for (const definition of this.all.values())
+      if (definition.status === "ACTIVE" || (definition.status === "INACTIVE" && !statuses.has(definition.family)))
+        statuses.set(definition.family, definition.status);
+    const listed = [...statuses]
+      .flatMap(([family, found]) => (family.startsWith(familyPrefix) && (status === "ALL" || status === found) ? [family] : []))
+      .sort();
+    const { page, nextToken } = takePage(listed, (family) => family, request);
+    return { families: page, ...(nextToken !== undefined && { nextToken }) };
+  }
+
   deregister({ taskDefinition = "" }: { readonly taskDefinition?: string }): object {
     const definition = this.#exact(taskDefinition);
     if (definition === undefined)

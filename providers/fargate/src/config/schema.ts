@@ -93,7 +93,7 @@ const schema = z
       .array(z.string().min(1))
       .max(5, { error: "expected at most 5 security groups" })
       .default([])
-      .meta({ description: "Security groups of the pods, by ID; none: the default group of the VPC", env: "FARGATE_SECURITY_GROUPS" }),
+      .meta({ description: "Security groups of the pods, by ID; none: the VPC's own", env: "FARGATE_SECURITY_GROUPS" }),
     assignPublicIp: z
       .boolean()
       .default(false)
