@@ -22,7 +22,7 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "packages/metrics": ["errdefs", ...leaves, "kube-client", "core"],
   "packages/kubelet-api": ["errdefs", ...leaves, "kube-client", "core", "streaming", "metrics"],
   "packages/pod-runtime": ["errdefs", ...leaves, "kube-client", "core"],
-  "packages/remote-pods": ["errdefs", ...leaves, "core", "pod-runtime"],
+  "packages/remote-pods": ["errdefs", ...leaves, "kube-client", "core", "pod-runtime"],
   "packages/embedded-apiserver": ["errdefs", ...leaves, "streaming"],
   "packages/create-provider": [],
   "packages/testing": [
@@ -40,7 +40,6 @@ export const allowedImports: Readonly<Record<string, readonly string[]>> = {
 
 /** Additional workspace packages for the tests of a package, by folder. */
 const testImports: Readonly<Record<string, readonly string[]>> = {
-  "packages/remote-pods": ["kube-client"],
   // Fake clients apply patches by the embedded API server's implementation.
   "packages/core": ["embedded-apiserver"],
   // The far cluster of its tests is an embedded API server.
