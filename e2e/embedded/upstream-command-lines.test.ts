@@ -1,5 +1,5 @@
 import { createCertificateAuthority } from "@virtual-kubelet/pki";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { exitCodes } from "virtual-kubelet";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -18,6 +18,11 @@ beforeAll(async () => {
     [pem.key]: issued.key,
     [pem.authority]: authority.certificate,
   };
+  // Clouds' providers are installed beside the program by those who use them.
+  const scope = join(rig.folder, "node_modules/@virtual-kubelet");
+  await mkdir(scope, { recursive: true });
+  for (const name of ["aci", "fargate"])
+    await symlink(join(import.meta.dirname, `../../providers/${name}`), join(scope, `provider-${name}`));
   for (const { files = {} } of upstreamCommandLines) {
     for (const [path, content] of Object.entries(files)) {
       await mkdir(dirname(join(rig.folder, path)), { recursive: true });
@@ -50,7 +55,7 @@ const withMock = (line: UpstreamCommandLine): UpstreamCommandLine => ({
   words: line.words.map((word, index) => (line.words[index - 1] === "--provider" ? "mock" : word)),
 });
 
-const builtIn = ["mock", "nomad", "openstack"];
+const builtIn = ["mock", "nomad", "openstack", "azure", "aws"];
 const supported = upstreamCommandLines.filter((line) => builtIn.includes(providerOf(line)));
 const others = upstreamCommandLines.filter((line) => !builtIn.includes(providerOf(line)));
 
@@ -81,7 +86,7 @@ test.for(others)("$name: the error names the provider and those that exist", asy
 
   expect(program.code).toBe(exitCodes.config.code);
   expect(program.stderr).toContain(
-    `--provider: "${providerOf(line)}": expected a built-in provider (docker, kubernetes, cluster, mock, nomad, zun, `,
+    `--provider: "${providerOf(line)}": expected a built-in provider (aci, azure, docker, fargate, aws, ecs, kubernetes, cluster, mock, `,
   );
 });
 

@@ -23,6 +23,23 @@ const azureTaint = {
 };
 const inPod = { KUBELET_PORT: "10250", VKUBELET_POD_IP: "10.1.2.3" };
 
+/** The file that the README shows, with a cluster's own subnets. */
+const fargateToml = `
+Region = "us-east-1"
+ClusterName = "fargate"
+Subnets = [ "subnet-12345678" ]
+SecurityGroups = [ ]
+AssignPublicIPv4Address = false
+ExecutionRoleArn = ""
+CloudWatchLogGroupName = ""
+PlatformVersion = "LATEST"
+OperatingSystem = "Linux"
+CPU = "20"
+Memory = "40Gi"
+Storage = "40Gi"
+Pods = "20"
+`;
+
 /** Source: the repositories as of 2026-07; deleted charts from their history. */
 export const upstreamCommandLines: readonly UpstreamCommandLine[] = [
   {
@@ -107,7 +124,7 @@ export const upstreamCommandLines: readonly UpstreamCommandLine[] = [
     source: "virtual-kubelet/aws-fargate README.md",
     words: ["--provider", "aws", "--provider-config", "fargate.toml"],
     env: {},
-    files: { "fargate.toml": "" },
+    files: { "fargate.toml": fargateToml },
   },
   {
     name: "Huawei CCI",

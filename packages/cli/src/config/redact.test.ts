@@ -11,3 +11,7 @@ test("values of fields with secret names are removed; names of files and switche
     nested: [{ password: "[redacted]" }],
   });
 });
+
+test("a token that only makes a request idempotent is shown", () => {
+  expect(redact({ clientToken: "b1-0", authToken: "abc" })).toEqual({ clientToken: "b1-0", authToken: "[redacted]" });
+});

@@ -5,6 +5,9 @@ const secretName =
 /** Suffixes of fields that describe a secret but are safe to show: its name, its file, its expiry. */
 const aboutSecret = /(name|file|path|dir|directory|ttl|timeout|mode|webhook)$/i;
 
+/** Names that only look secret: AWS's `clientToken` makes a request idempotent. */
+const notSecret: ReadonlySet<string> = new Set(["clientToken"]);
+
 /** Patterns of secrets in any text. */
 const secretTexts: readonly [pattern: RegExp, replacement: string][] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, "$1 [redacted]"],
@@ -29,6 +32,6 @@ export function redact(value: unknown, name: string = ""): unknown {
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redact(entry, key)]));
   }
   // A switch such as automountServiceAccountToken says nothing of a token.
-  if (typeof value !== "boolean" && secretName.test(name) && !aboutSecret.test(name)) return "[redacted]";
+  if (typeof value !== "boolean" && secretName.test(name) && !aboutSecret.test(name) && !notSecret.has(name)) return "[redacted]";
   return typeof value === "string" ? redactText(value) : value;
 }
