@@ -144,6 +144,19 @@ describe("a pod", () => {
     await expect(backend.create(await translate(), identity, signal)).rejects.toMatchObject({ code });
   });
 
+  test("has no secrets in an error, even if AWS repeats the request", async () => {
+    aws.answers["RunTask"] = (input) => {
+      throw new AwsFailure("InvalidParameterException", `wrong: ${JSON.stringify(input["overrides"])}`);
+    };
+    const request = await translate();
+    const overrides = {
+      containerOverrides: [{ name: "main", environment: [{ name: "PASSWORD", value: "hunter2" }], command: ["-p", "hunter2-x"] }],
+    };
+    const creating = backend.create({ ...request, run: { ...request.run, overrides } }, identity, signal);
+
+    await expect(creating).rejects.toThrow(/^(?!.*hunter2).*PASSWORD.*\[redacted\]/);
+  });
+
   test("may or may not have been created if the connection breaks", async () => {
     aws.answers["RunTask"] = () => {
       throw new Error("broken");

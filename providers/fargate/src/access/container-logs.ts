@@ -12,7 +12,7 @@ export interface LogSource {
 }
 
 /** Returns the name of a container's log stream. Source: Amazon ECS Developer Guide, "Using the awslogs log driver" (awslogs-stream-prefix). */
-export function logStreamOf(taskArn: string, container: string, prefix: string): string {
+function logStreamOf(taskArn: string, container: string, prefix: string): string {
   return `${prefix}/${container}/${taskArn.split("/").at(-1) ?? taskArn}`;
 }
 

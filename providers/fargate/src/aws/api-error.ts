@@ -90,9 +90,11 @@ const maxMessageLength = 600;
  * Translates an error of the AWS SDK.
  *
  * @param attempted - the attempt and its object, such as `run the task of pod shop/web`
+ * @param secrets - values of the request that the message may not hold, in case AWS repeats the request
  */
-export function toError(error: unknown, attempted: string): Error {
-  const { name, message, status, retryAfterMs } = detailsOf(error);
+export function toError(error: unknown, attempted: string, secrets: readonly string[] = []): Error {
+  const { name, message: told, status, retryAfterMs } = detailsOf(error);
+  const message = secrets.reduce((text, secret) => text.replaceAll(secret, "[redacted]"), told).slice(0, maxMessageLength);
   const make = makerOf(name, message, status);
   const advice = name === "ClusterNotFoundException" ? "; create the ECS cluster, or set cluster to an existing one" : "";
   return make(`${attempted}: ${name}: ${message}${advice}`, { cause: causeOf(error), retryAfterMs });
@@ -135,7 +137,7 @@ function detailsOf(error: unknown): {
   const seconds = Number($response?.headers?.["retry-after"] ?? Number.NaN);
   return {
     name: typeof name === "string" && name !== "" ? name : "Error",
-    message: messageOf(error).slice(0, maxMessageLength),
+    message: messageOf(error),
     status: typeof status === "number" ? status : undefined,
     retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined,
   };

@@ -37,7 +37,11 @@ export interface EcsApiOptions {
 }
 
 /** A call of the ECS API. */
-type EcsCall = Pick<BudgetedCall, "class" | "operation"> & { readonly attempted: string; readonly isIdempotent?: boolean };
+type EcsCall = Pick<BudgetedCall, "class" | "operation"> & {
+  readonly attempted: string;
+  readonly isIdempotent?: boolean;
+  readonly secrets?: readonly string[];
+};
 
 /** A task definition with the tags that say whose it is. */
 export interface DefinitionRecord {
@@ -67,7 +71,7 @@ export class EcsApi {
   ): Promise<{ readonly id: string; readonly task?: EcsTask | undefined }> {
     const attempted = `run the task of pod ${pod}`;
     const answer = await this.#call(
-      { class: "launch", operation: "RunTask", attempted: attempted },
+      { class: "launch", operation: "RunTask", attempted, secrets: secretsOf(input) },
       async (abortSignal) => {
         try {
           return await this.#options.client.send(new RunTaskCommand(input), { abortSignal });
@@ -270,4 +274,16 @@ export class EcsApi {
 
 function problemOf({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+}
+
+/** Shorter values are not replaced in messages, because they would be found everywhere. */
+const minSecretLength = 4;
+
+/** Values of a request that may be secret: what differs between pods may come from Secrets. */
+function secretsOf({ overrides }: RunTaskCommandInput): readonly string[] {
+  const values = (overrides?.containerOverrides ?? []).flatMap(({ environment = [], command = [] }) => [
+    ...environment.map(({ value = "" }) => value),
+    ...command,
+  ]);
+  return values.filter((value) => value.length >= minSecretLength).toSorted((a, b) => b.length - a.length);
 }

@@ -16,7 +16,7 @@ export interface EcsContainer {
 }
 
 /** A resource that is attached to a task, such as its network interface. */
-export interface EcsAttachment {
+interface EcsAttachment {
   readonly type?: string | undefined;
   readonly status?: string | undefined;
   readonly details: readonly { readonly name?: string | undefined; readonly value?: string | undefined }[];

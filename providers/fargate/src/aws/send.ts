@@ -7,12 +7,12 @@ export type Budget = Pick<CallBudget, "run">;
 /**
  * Sends a request within the budget, and translates its errors.
  *
- * @param attempted - the attempt, for messages
+ * `attempted` is for messages, and `secrets` are values of the request that no message may hold.
  * @throws errdefs errors; `signal.reason`
  */
 export function send<T>(
   budget: Budget,
-  { attempted, ...call }: BudgetedCall & { readonly attempted: string },
+  { attempted, secrets = [], ...call }: BudgetedCall & { readonly attempted: string; readonly secrets?: readonly string[] | undefined },
   request: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
@@ -21,7 +21,7 @@ export function send<T>(
       return await request(attemptSignal);
     } catch (error) {
       attemptSignal.throwIfAborted();
-      throw toError(error, attempted);
+      throw toError(error, attempted, secrets);
     }
   });
 }

@@ -57,7 +57,7 @@ export function containerOf(container: DeepReadonly<Container>, context: Contain
 }
 
 /** Grace of a pod's containers as ECS takes it, in seconds. */
-export function stopSecondsOf({ spec }: DeepReadonly<Pod>): number {
+function stopSecondsOf({ spec }: DeepReadonly<Pod>): number {
   return Math.min(maxStopSeconds, Math.max(minStopSeconds, spec?.terminationGracePeriodSeconds ?? 30));
 }
 

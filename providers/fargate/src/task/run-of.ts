@@ -1,6 +1,7 @@
-import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { UnsupportedError } from "@virtual-kubelet/errdefs";
 import { createToken, type PodIdentity } from "@virtual-kubelet/remote-pods";
 import type { ContainerOverride, RunTaskCommandInput } from "@aws-sdk/client-ecs";
+import { filesContainerName } from "./files-container.ts";
 import type { PodSettings } from "./pod-settings.ts";
 import { groupOf, startedByOf, tagsOf } from "./pod-identity.ts";
 
@@ -10,7 +11,7 @@ const maxOverrideCharacters = 8192;
 /**
  * Returns the RunTask request of a pod, without the task definition. Pure.
  *
- * @throws InvalidInputError if the values that belong to this pod alone are too long
+ * @throws UnsupportedError if the values that belong to this pod alone are too long
  */
 export function runOf({
   identity,
@@ -25,10 +26,13 @@ export function runOf({
 }): Omit<RunTaskCommandInput, "taskDefinition"> {
   const { subnets, securityGroups, assignPublicIp, capacityProviders, platformVersion, taskRoleArn, executeCommand } = settings;
   const characters = JSON.stringify({ containerOverrides: overrides }).length;
+  const files = overrides.filter(({ name }) => name === filesContainerName);
+  const largest = JSON.stringify(files).length * 2 > characters ? "spec.volumes" : "spec.containers";
   if (characters > maxOverrideCharacters)
-    throw new InvalidInputError(
-      `spec: the variables, arguments and files that differ between pods or come from Secrets have ${characters} characters; ` +
-        `ECS takes ${maxOverrideCharacters} in a task's overrides`,
+    throw new UnsupportedError(
+      `${largest}: the variables, arguments and files that differ between pods or come from Secrets have ${characters} characters, and ECS takes ` +
+        `${maxOverrideCharacters} in a task's overrides; name copies of Secrets in Secrets Manager or SSM, or move content to Amazon EFS`,
+      { fieldPath: largest },
     );
   return {
     cluster,

@@ -1,6 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isTaskSize, taskSizeFor } from "./size-grid.ts";
+import { taskSizeFor } from "./size-grid.ts";
+
+const gib = (least: number, most: number, step = 1): number[] =>
+  Array.from({ length: (most - least) / step + 1 }, (_, index) => (least + index * step) * 1024);
+
+/** Sizes that AWS documents: MiB by CPU units. */
+const documented = new Map<number, readonly number[]>([
+  [256, [512, 1024, 2048]],
+  [512, gib(1, 4)],
+  [1024, gib(2, 8)],
+  [2048, gib(4, 16)],
+  [4096, gib(8, 30)],
+  [8192, gib(16, 60, 4)],
+  [16384, gib(32, 120, 8)],
+]);
 
 test.each([
   ["nothing", 0, 0, 256, 512],
@@ -20,11 +34,11 @@ test("every size is one that AWS accepts, has room for what is asked, and is the
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 16_384 }), fc.integer({ min: 0, max: 122_880 }), (cpuUnits, memoryMib) => {
       const size = taskSizeFor({ cpuUnits, memoryMib });
-      const smaller = Array.from({ length: 120 }, (_, index) => ({ cpuUnits: size.cpuUnits, memoryMib: (index + 1) * 512 }));
-      expect(isTaskSize(size)).toBe(true);
+      const sizes = documented.get(size.cpuUnits) ?? [];
       expect(size.cpuUnits).toBeGreaterThanOrEqual(cpuUnits);
-      expect(size.memoryMib).toBeGreaterThanOrEqual(memoryMib);
-      expect(smaller.filter((each) => each.memoryMib < size.memoryMib && each.memoryMib >= memoryMib && isTaskSize(each))).toEqual([]);
+      expect(size.memoryMib).toBe(sizes.find((each) => each >= memoryMib));
+      const rowsBefore = [...documented].filter(([units]) => units >= cpuUnits && units < size.cpuUnits);
+      expect(rowsBefore.filter(([, memories]) => memories.some((each) => each >= memoryMib))).toEqual([]);
     }),
   );
 });

@@ -26,18 +26,6 @@ const rows: readonly GridRow[] = [
   { cpuUnits: 16_384, leastMib: 32_768, mostMib: 122_880, stepMib: 8_192, isLarge: true },
 ];
 
-/** Whether AWS accepts a size. */
-export function isTaskSize({ cpuUnits, memoryMib }: TaskSize): boolean {
-  return rows.some(
-    (row) =>
-      row.cpuUnits === cpuUnits &&
-      memoryMib >= row.leastMib &&
-      memoryMib <= row.mostMib &&
-      (memoryMib - row.leastMib) % row.stepMib === 0 &&
-      !isGap(row, memoryMib),
-  );
-}
-
 /**
  * Returns the smallest size of a task that has at least this much of both.
  *

@@ -1,5 +1,4 @@
 import type { Pod } from "@virtual-kubelet/core";
-import { isInvalidInput } from "@virtual-kubelet/errdefs";
 import { describe, expect, test } from "vitest";
 import { arns, configOf, identity, podOf, resolverOf, type Cluster } from "../test-support/pods.ts";
 import { taskOf, type TaskRequest } from "./task-of.ts";
@@ -318,7 +317,7 @@ test.each([0, 1])("a grace of %i s is the shortest that ECS takes", async (termi
 test("a definition of more than 64 KiB is refused", async () => {
   const translated = translate({ containers: [{ ...main, env: [{ name: "LONG", value: "x".repeat(70_000) }] }] });
 
-  await expect(translated).rejects.toSatisfy(isInvalidInput);
+  await expect(translated).rejects.toMatchObject({ code: "VK_UNSUPPORTED", fieldPath: "spec.containers" });
   await expect(translated).rejects.toThrow("ECS takes 64 KiB");
 });
 
@@ -328,5 +327,9 @@ test("overrides of more than 8192 characters are refused", async () => {
     { name: "LONG", value: `$(POD)${"x".repeat(8_200)}` },
   ];
 
-  await expect(translate({ containers: [{ ...main, env }] })).rejects.toThrow("ECS takes 8192");
+  await expect(translate({ containers: [{ ...main, env }] })).rejects.toMatchObject({
+    code: "VK_UNSUPPORTED",
+    fieldPath: "spec.containers",
+    message: expect.stringContaining("ECS takes 8192") as string,
+  });
 });

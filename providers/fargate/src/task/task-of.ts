@@ -27,7 +27,7 @@ import { taskSizeFor, type TaskSize } from "./size-grid.ts";
 import { ecsVolumesOf, volumesOf, type PodVolume } from "./volumes-of.ts";
 
 /** Something that the pod's owner should know about the translation. */
-export interface TaskNote {
+interface TaskNote {
   readonly reason: "TaskSizeRounded" | "HealthCheckAdjusted" | "GracePeriodShortened" | "PullSecretsUnused" | "HostnameUnused";
   readonly message: string;
 }
@@ -114,9 +114,12 @@ export async function taskOf(
   };
   checkSecrets(containers, settings);
   const bytes = Buffer.byteLength(JSON.stringify(body));
+  const largest = files && Buffer.byteLength(JSON.stringify(files.definition)) * 2 > bytes ? "spec.volumes" : "spec.containers";
   if (bytes > maxDefinitionBytes)
-    throw new InvalidInputError(
-      `spec: the task definition has ${Math.ceil(bytes / 1024)} KiB with all files and variables; ECS takes ${maxDefinitionBytes / 1024} KiB`,
+    throw new UnsupportedError(
+      `${largest}: the task definition has ${Math.ceil(bytes / 1024)} KiB with all files and variables, and ECS takes ${maxDefinitionBytes / 1024} KiB; ` +
+        `move some of it into the image, or to Amazon EFS`,
+      { fieldPath: largest },
     );
   const overrides = [
     ...(files && files.own.length > 0 ? [{ name: filesContainerName, environment: files.own }] : []),
