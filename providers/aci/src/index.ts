@@ -5,3 +5,4 @@
  */
 export type { AciAuthConfig, AciConfig, CloudName, KubeProxyConfig, LogAnalyticsConfig } from "./config/aci-config.ts";
 export { aciConfigSchema } from "./config/schema.ts";
+export { provider } from "./provider.ts";

@@ -102,13 +102,14 @@ test("the automatic token is mounted only if the configuration says so", async (
 test.for([
   ["shareName", { csi: { driver: "file.csi.azure.com", volumeAttributes: { secretName: "s" } } }],
   ["secretName", { csi: { driver: "file.csi.azure.com", volumeAttributes: { shareName: "s" } } }],
+  ["an existing secret", { azureFile: { shareName: "s", secretName: "missing" } }],
   ["azurestorageaccountkey", { azureFile: { shareName: "s", secretName: "incomplete" } }],
 ] as const)("a share without %s is refused", async ([missing, source]) => {
   const known = { secrets: { incomplete: { azurestorageaccountname: "a" } } };
 
   await expect(groupOf(podOf({ volumes: [{ name: "share", ...source }] }), { known })).rejects.toMatchObject({
     code: "VK_INVALID_INPUT",
-    message: expect.stringContaining(missing),
+    message: expect.stringContaining(missing === "an existing secret" ? 'secret "missing" not found' : missing),
   });
 });
 

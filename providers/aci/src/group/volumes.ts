@@ -1,5 +1,5 @@
 import type { DeepReadonly, Pod, ResolvedPod, Secret, VolumeFile } from "@virtual-kubelet/core";
-import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isNotFound } from "@virtual-kubelet/errdefs";
 import type { GroupVolume, GroupVolumeMount } from "../azure/container-group.ts";
 import { unsupported, type PlacedContainer, type PodVolume } from "./fields.ts";
 import type { Note } from "./note.ts";
@@ -110,7 +110,11 @@ interface Share {
 async function azureFile({ shareName, secretName, readOnly, path }: Share, resolved: ResolvedPod, signal: AbortSignal): Promise<Source> {
   if (!shareName) throw new InvalidInputError(`${path}.shareName: expected the name of a share`);
   if (!secretName) throw new InvalidInputError(`${path}.secretName: expected the secret with the storage account's name and key`);
-  const secret = await resolved.secret(secretName, signal);
+  const secret = await resolved.secret(secretName, signal).catch((error: unknown) => {
+    // The pod waits, and is tried again when the secret appears.
+    if (isNotFound(error)) throw new InvalidInputError(`${path}.secretName: secret "${secretName}" not found`, { cause: error });
+    throw error;
+  });
   const storageAccountName = textOf(secret, "azurestorageaccountname", path);
   const storageAccountKey = textOf(secret, "azurestorageaccountkey", path);
   return {

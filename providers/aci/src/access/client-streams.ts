@@ -1,0 +1,31 @@
+import { untilAborted } from "@virtual-kubelet/async";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+
+/** Yields a client's input until it ends. The stream stays open, because it is the caller's. @throws `signal.reason` */
+export async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+  const chunks = input.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
+  while (!signal.aborted) {
+    const { done, value } = await untilAborted(chunks.next() as Promise<IteratorResult<Buffer | string>>, signal);
+    if (done) return;
+    yield typeof value === "string" ? Buffer.from(value) : value;
+  }
+}
+
+/** Writes, and waits while the reader is slow. Output that nobody wants is dropped. @throws `signal.reason` */
+export async function writeTo(output: Writable | undefined, bytes: Uint8Array | string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (!output || output.destroyed || output.writableEnded || output.write(bytes)) return;
+  const over = new AbortController();
+  try {
+    await Promise.race([
+      once(output, "drain", { signal: AbortSignal.any([signal, over.signal]) }),
+      once(output, "close", { signal: over.signal }),
+    ]);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!output.destroyed) throw error;
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,87 @@
+import { VirtualClock } from "@virtual-kubelet/clock";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { settingsOf } from "../test-support/pods.ts";
+import { createTokenSource, type TokenSourceOptions } from "./credential.ts";
+
+const live = new AbortController().signal;
+
+function identity(failures: readonly Error[] = []): {
+  options: TokenSourceOptions;
+  clock: VirtualClock;
+  signIns: () => number;
+  created: () => number;
+} {
+  const clock = new VirtualClock();
+  const left = [...failures];
+  let signIns = 0;
+  let created = 0;
+  const options: TokenSourceOptions = {
+    settings: settingsOf(),
+    clock,
+    createCredential: async () => {
+      created++;
+      return {
+        getToken: async () => {
+          signIns++;
+          const failure = left.shift();
+          if (failure) throw failure;
+          return { token: `token-${signIns}`, expiresOnTimestamp: clock.now() + 3_600_000 };
+        },
+      };
+    },
+  };
+  return { options, clock, signIns: () => signIns, created: () => created };
+}
+
+test("a token is used until shortly before its expiry, and fetched once for all who wait", async () => {
+  const { options, clock, signIns } = identity();
+  const tokens = createTokenSource(options);
+
+  expect(await Promise.all([tokens.token(live), tokens.token(live)])).toEqual(["token-1", "token-1"]);
+  await clock.advance(3_600_000 - 121_000);
+  expect(await tokens.token(live)).toBe("token-1");
+  await clock.advance(2_000);
+  expect(await tokens.token(live)).toBe("token-2");
+  expect(signIns()).toBe(2);
+});
+
+test("after a refusal the credentials are read again, once for each token", async () => {
+  const { options, created } = identity();
+  const tokens = createTokenSource(options);
+  const first = await tokens.token(live);
+  tokens.refused(first);
+  const second = await tokens.token(live);
+  tokens.refused(first);
+
+  expect([first, second, await tokens.token(live)]).toEqual(["token-1", "token-2", "token-2"]);
+  expect(created()).toBe(2);
+});
+
+test("a refused credential and an unreachable sign-in are different errors", async () => {
+  const refused = Object.assign(new Error("AADSTS7000215: Invalid client secret"), { name: "AuthenticationError", statusCode: 401 });
+  const { options } = identity([refused, new Error("getaddrinfo ENOTFOUND")]);
+  const tokens = createTokenSource(options);
+
+  await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAUTHORIZED", message: expect.stringContaining("managedIdentity") });
+  await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAVAILABLE" });
+  expect(await tokens.token(live)).toBe("token-3");
+});
+
+test("a token file is read for each request, so that somebody else can renew it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "aci-token-"));
+  try {
+    const tokenFile = join(folder, "token");
+    const tokens = createTokenSource({ settings: settingsOf({ credential: "token", tokenFile }), clock: new VirtualClock() });
+
+    await expect(tokens.token(live)).rejects.toMatchObject({ code: "VK_UNAUTHORIZED" });
+    await writeFile(tokenFile, "one\n");
+    expect(await tokens.token(live)).toBe("one");
+    await writeFile(tokenFile, "two");
+    expect(await tokens.token(live)).toBe("two");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
