@@ -94,6 +94,9 @@ test("task definitions are listed in pages, by family and status", async () => {
     nextToken = page.nextToken;
   } while (nextToken !== undefined);
   expect(names).toEqual(["a:1", "b:1", "c:1"]);
+  await rig.ecs.send(new DeregisterTaskDefinitionCommand({ taskDefinition: "b:1" }));
+  const { families } = await rig.ecs.send(new ListTaskDefinitionFamiliesCommand({ status: "ACTIVE" }));
+  expect(families).toEqual(["a", "c"]);
 });
 
 test("RunTask answers with a task that is being provisioned, which is missing for some seconds", async () => {

@@ -22,6 +22,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/clusters/usage", "metrics"],
   ["e2e/conformance/broken-providers", "testing"],
   ["e2e/conformance/example-provider", "process-provider", "testing", "core"],
+  ["e2e/conformance/fargate", "fargate", "remote-pods"],
   ["e2e/conformance/file-provider", "testing"],
   ["e2e/conformance/kubernetes", "kubernetes", "testing"],
   ["e2e/conformance/large-streams", "testing", "streaming"],

@@ -32,10 +32,11 @@ export class Faults {
   readonly #pending: { readonly fault: Fault; left: number }[] = [];
 
   /** Adds a fault. Disposing removes what is left of it. */
-  add(fault: Fault): Disposable {
+  add(fault: Fault): Disposable & AsyncDisposable {
     const entry = { fault, left: fault.times ?? 1 };
     this.#pending.push(entry);
-    return { [Symbol.dispose]: () => void (entry.left = 0) };
+    const remove = (): void => void (entry.left = 0);
+    return { [Symbol.dispose]: remove, [Symbol.asyncDispose]: async () => remove() };
   }
 
   /** The fault of this request, if there is one; it counts as used. */

@@ -20,6 +20,7 @@ export const publishedRates: Readonly<Record<string, RequestRate>> = {
   DeregisterTaskDefinition: { burst: 20, perSecond: 1 },
   DeleteTaskDefinitions: { burst: 20, perSecond: 1 },
   DescribeTaskDefinition: { burst: 100, perSecond: 20 },
+  ListTaskDefinitionFamilies: { burst: 100, perSecond: 20 },
   ListTaskDefinitions: { burst: 100, perSecond: 20 },
   TagResource: { burst: 20, perSecond: 10 },
   UntagResource: { burst: 20, perSecond: 10 },

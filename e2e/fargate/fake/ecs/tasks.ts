@@ -135,6 +135,14 @@ export class Tasks {
     this.#entries.get(task.spec.arn)?.runner.stop(stop);
   }
 
+  /** Forgets a task at once, as if it had never been; its containers end. */
+  async lose(task: FakeTask): Promise<void> {
+    const entry = this.#entries.get(task.spec.arn);
+    this.#entries.delete(task.spec.arn);
+    entry?.runner.stop({ code: "TerminationNotice", reason: "lost" });
+    await entry?.finished;
+  }
+
   /** Interrupts a task on Fargate Spot. @throws Error if it does not run there */
   interruptSpot(task: FakeTask): void {
     if (task.spec.capacityProvider !== "FARGATE_SPOT") throw new Error(`${task.spec.arn} does not run on Fargate Spot`);
