@@ -99,7 +99,10 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
     this.#finder = finder;
     this.#creator = new PodCreator({ backend, table, finder, observer, host, owner });
     this.#endings = new PodEndings({ backend, table, finder, clock, logger, onStep: (uid) => this.#watch.lookSoon(uid) });
-    this.#watch = new PodWatch({ backend, table, finder, creator: this.#creator, endings: this.#endings, host, pollIntervalMs });
+    const onListed = (): void => {
+      for (const [, state] of table.all()) if (state.kind === "present") this.#probes?.resume(identityOf(state).ref);
+    };
+    this.#watch = new PodWatch({ backend, table, finder, creator: this.#creator, endings: this.#endings, host, pollIntervalMs, onListed });
     this.#pollIntervalMs = pollIntervalMs;
     this.#pollers = new SnapshotPollers(host);
     const { probing } = backend;
@@ -134,6 +137,8 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
 
   /** Begins the pod's deletion, or shortens what is left of its grace. */
   async deletePod(ref: PodRef, options: DeletePodOptions, signal: AbortSignal): Promise<void> {
+    // The steps of a deletion are taken whether or not anybody listens.
+    this.#watch.start();
     await untilAborted(this.#creator.settled(ref.uid), signal);
     await this.#endings.delete(ref, options, signal);
     this.#watch.lookSoon(ref.uid);
@@ -159,10 +164,11 @@ export class RemotePodProvider<Request, Remote, Memory = undefined> implements P
 
   /** All pods of this cluster and node. Pods that cannot be read are listed in their last known state. */
   async getPods(signal: AbortSignal): Promise<ProviderPodList> {
-    const { unreadable, isComplete } = await this.#finder.list(signal);
+    const { unreadable, isComplete, versions } = await this.#finder.list(signal);
     const undescribed = [...this.#table.all()].flatMap(([, state]) =>
       state.kind === "present" && state.object.observation === undefined ? [state.object.id] : [],
     );
+    this.#watch.noteVersions(undescribed, versions);
     await this.#finder.describe(undescribed, signal);
     const pods = new Map<string, ProviderPod>();
     for (const [uid, state] of this.#table.all()) {

@@ -42,11 +42,13 @@ export interface RemoteListing<Remote> {
   readonly problems: readonly string[];
 }
 
-/** Result of {@link RemoteBackend.describe}. An id in neither list is unknown and is described again. */
+/** Result of {@link RemoteBackend.describe}. An id in no list is unknown and is described again. */
 export interface RemoteDescriptions<Remote> {
   readonly found: readonly { readonly id: string; readonly remote: Remote }[];
   /** Ids of which the back end itself says that it has no such object. */
   readonly missing: readonly string[];
+  /** Objects that exist and that cannot be read: the log names each once, and their pods keep their state. Default: none. */
+  readonly unreadable?: readonly { readonly id: string; readonly why: string }[] | undefined;
 }
 
 /** Facts that {@link RemoteBackend.observe} may use besides the object. */
@@ -82,6 +84,8 @@ export interface LogSnapshot {
   readonly text: string;
   /** Whether each line begins with its time and a space. */
   readonly hasTimestamps: boolean;
+  /** Parts of the query that the text keeps to exactly. Default: none. */
+  readonly applied?: ContainerLogs["applied"];
 }
 
 /** Selection of a {@link LogSnapshot}. The back end may return more. */
@@ -184,7 +188,7 @@ export interface RemoteBackend<Request, Remote, Memory = undefined> {
   /** Probes that the back end cannot run itself. Absent: it runs all, or `translate` refuses them. */
   readonly probing?: RemoteProbing<Remote> | undefined;
 
-  /** Called once for each object that is present, until it succeeds; for work that follows a create, such as a floating IP. */
+  /** Called once for each object that no longer starts, until it succeeds; for work that follows a create, such as a floating IP. */
   settle?(target: RemoteTarget<Remote>, signal: AbortSignal): Promise<void>;
   /** Called after the object is gone, until it succeeds; frees what belonged to the pod. */
   release?(ref: PodRef, remote: Remote | undefined, signal: AbortSignal): Promise<void>;

@@ -12,7 +12,8 @@ import { TimedCursor } from "./timed-cursor.ts";
  * the snapshots are a sliding window, begin or end within a line or a character, or begin again after a restart. Where output was lost between
  * two snapshots, a line says so. Failed polls are repeated. The output ends when the container has ended and was read once more.
  *
- * Nothing is `applied`: the node's server applies tail, since, times and limit to what is returned. `tailLines` is passed on to the back end,
+ * Only what a back end says of a snapshot is `applied`, if the output is not followed: the node's server applies tail, since, times and limit to
+ * what is returned. `tailLines` is passed on to the back end,
  * with at least {@link SnapshotPollers.tailLines} lines where the output is followed, because the next snapshot is laid over its end.
  *
  * @param pollers - those of the provider, in which followers of one container share one poller
@@ -40,6 +41,7 @@ export async function followSnapshots(
     data: pieceOf(first.text),
     ...(isFollowed && { live: follower(pollers, key, source, { first, state, order }, signal) }),
     timestamps: first.hasTimestamps,
+    ...(!isFollowed && snapshot.applied && { applied: snapshot.applied }),
   };
 }
 

@@ -22,7 +22,7 @@ export interface ObjectObserverOptions<Request, Remote, Memory> {
 type ListingFacts<Remote> = Pick<ListedObject<Remote>, "createdAt" | "hasOtherName">;
 
 /** Meaning of an object for this node. */
-export type Meaning = "pod" | "foreign" | { readonly unreadable: PodRef | undefined };
+export type Meaning = "pod" | "foreign" | { readonly unreadable: PodRef | undefined; readonly why: string };
 
 /** Reads objects of the back end: whose they are, and what they say of a pod. */
 export class ObjectObserver<Request, Remote, Memory> {
@@ -53,11 +53,19 @@ export class ObjectObserver<Request, Remote, Memory> {
   /** Identity of a listed object that has not been described; `undefined` if it must be described to read it. */
   meaningOf({ id, identity, remote }: ListedObject<Remote>): Meaning | undefined {
     const known = this.#options.table.byId(id);
-    if (known && idOf(known) === id) return "pod";
+    if (known && idOf(known) === id) {
+      if (identity?.kind === "unreadable") this.skip(id, identity.why);
+      return "pod";
+    }
     if (this.#foreign.has(id)) return "foreign";
     const reading = identity ?? (remote === undefined ? undefined : this.#options.backend.identityOf(remote));
     if (!reading) return undefined;
     return this.#judge(id, reading)[0];
+  }
+
+  /** Names an object that cannot be read. */
+  skip(id: string, why: string): void {
+    this.#reader.skip("object", id, why);
   }
 
   /** Takes in a described object. */
@@ -83,10 +91,11 @@ export class ObjectObserver<Request, Remote, Memory> {
     if (state && current?.id !== id && this.#isSurplus(state, identity)) {
       // Only a back end that creates an object for every request can have made a second one.
       const isOurs = identity.attempt < identityOf(state).attempt || backend.limits.idempotency === "none";
-      return isOurs && !hasOtherName ? onSurplus(id, identity, remote) : this.#skipCopy(id, identity);
+      return isOurs && !hasOtherName ? onSurplus(id, identity, remote) : this.skipCopy(id, identity);
     }
     // The object of a pod that is gone may appear late under its own name, never under another.
-    if (state?.kind === "gone" && hasOtherName) return this.#skipCopy(id, identity);
+    if (state?.kind === "gone" && hasOtherName) return this.skipCopy(id, identity);
+    this.#reader.accept("object", id);
     const object = this.#knownObject(id, identity, remote, { known: current?.id === id ? current : undefined, listedAt: createdAt });
     table.dispatch(uid, { kind: "seen", object });
   }
@@ -141,7 +150,7 @@ export class ObjectObserver<Request, Remote, Memory> {
         return ["foreign"];
       case "unreadable":
         this.#reader.skip("object", id, reading.why);
-        return [{ unreadable: reading.ref }];
+        return [{ unreadable: reading.ref, why: reading.why }];
       case "pod": {
         const { identity } = reading;
         if (identity.owner.nodeName !== owner.nodeName || identity.owner.clusterId !== owner.clusterId) {
@@ -157,7 +166,6 @@ export class ObjectObserver<Request, Remote, Memory> {
           );
           return ["foreign"];
         }
-        this.#reader.accept("object", id);
         return ["pod", identity];
       }
       default:
@@ -165,7 +173,8 @@ export class ObjectObserver<Request, Remote, Memory> {
     }
   }
 
-  #skipCopy(id: string, { ref: { namespace, name } }: PodIdentity): void {
+  /** Names an object that only has the tags of a pod. */
+  skipCopy(id: string, { ref: { namespace, name } }: PodIdentity): void {
     this.#reader.skip(
       "object",
       id,

@@ -42,6 +42,8 @@ export class PodCreator<Request, Remote, Memory> {
   readonly #underWay = new Map<string, Promise<void>>();
   /** Pods that found no quota or capacity: when the next create may be sent, and how often it failed. */
   readonly #full = new Map<string, { readonly untilMs: number; readonly failures: number; readonly error: unknown }>();
+  /** Pods whose create may still come through, although the last list lacks the object. */
+  readonly #unclear = new Set<string>();
   readonly #disposal = new AbortController();
 
   constructor(options: PodCreatorOptions<Request, Remote, Memory>) {
@@ -62,6 +64,7 @@ export class PodCreator<Request, Remote, Memory> {
   /** Removes what is remembered of a pod that is gone. */
   forget(uid: string): void {
     this.#full.delete(uid);
+    this.#unclear.delete(uid);
   }
 
   /**
@@ -108,7 +111,9 @@ export class PodCreator<Request, Remote, Memory> {
     const { uid } = identity.ref;
     this.#refuseWhileFull(uid);
     const known = this.#options.table.get(uid)?.kind;
-    const isUncertain = known === "unclear" || known === "creating" || !this.#options.finder.hasListed;
+    const { finder } = this.#options;
+    const mayExist = this.#unclear.has(uid) || finder.isUnreadable(uid) || !finder.hasListed;
+    const isUncertain = known === "unclear" || known === "creating" || mayExist;
     if (mustLook && isUncertain && (await this.#adopt(identity, signal))) return;
     const request = await this.#options.backend.translate(pod, resolved, identity, signal);
     signal.throwIfAborted();
@@ -141,10 +146,12 @@ export class PodCreator<Request, Remote, Memory> {
     try {
       const { id, remote } = await backend.create(request, identity, signal);
       this.#full.delete(uid);
+      this.#unclear.delete(uid);
       observer.note(id, identity, remote);
     } catch (error) {
       if (!isConflict(error) && isRefusal(error)) throw this.#afterRefusal(identity, error);
       table.dispatch(uid, { kind: "unclear" });
+      this.#unclear.add(uid);
       if (await this.#wasCreated(identity, error)) return;
       throw error;
     }

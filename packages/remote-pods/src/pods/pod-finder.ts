@@ -2,7 +2,7 @@ import { SingleFlight } from "@virtual-kubelet/async";
 import type { Logger, Owner, PodRef } from "@virtual-kubelet/core";
 import { ConflictError, isInvalidInput, isNotFound, messageOf, NotFoundError, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { PodIdentity } from "../backend/observation.ts";
-import type { ListedObject, RemoteBackend } from "../backend/remote-backend.ts";
+import type { ListedObject, RemoteBackend, RemoteDescriptions } from "../backend/remote-backend.ts";
 import { identityOf, objectOf } from "../state/pod-state.ts";
 import type { Meaning, ObjectObserver } from "./object-observer.ts";
 import type { PodTable } from "./pod-table.ts";
@@ -22,7 +22,7 @@ export interface Listing {
   /** Ids with the version that the list shows. */
   readonly versions: ReadonlyMap<string, string | undefined>;
   /** Pods whose objects exist but cannot be read. */
-  readonly unreadable: readonly { readonly id: string; readonly ref: PodRef }[];
+  readonly unreadable: readonly { readonly id: string; readonly ref: PodRef; readonly why: string }[];
   /** Whether every pod that is not listed has no object. */
   readonly isComplete: boolean;
 }
@@ -33,6 +33,8 @@ export class PodFinder<Request, Remote, Memory> {
   readonly #lists = new SingleFlight<Listing>();
   #problems = "";
   #hasListed = false;
+  /** UIDs of pods whose objects the last list showed and that could not be read. */
+  #unreadable: ReadonlySet<string> = new Set();
 
   constructor(options: PodFinderOptions<Request, Remote, Memory>) {
     this.#options = options;
@@ -41,6 +43,11 @@ export class PodFinder<Request, Remote, Memory> {
   /** Whether a complete list was read, so that an object of an unknown pod does not exist. */
   get hasListed(): boolean {
     return this.#hasListed;
+  }
+
+  /** Whether the last list showed an object of the pod that could not be read. */
+  isUnreadable(uid: string): boolean {
+    return this.#unreadable.has(uid);
   }
 
   /** Lists all objects of the node; calls at the same time share one list. @throws what the back end throws */
@@ -79,6 +86,8 @@ export class PodFinder<Request, Remote, Memory> {
     const id = objectOf(state)?.id ?? (state && backend.idOf?.(identityOf(state)));
     if (id === undefined) await this.#findByList(ref, signal, { acceptUnreadable });
     else await this.look(id, signal);
+    const found = objectOf(table.get(ref.uid));
+    if (id === undefined && found && found.remote === undefined && !acceptUnreadable) await this.look(found.id, signal);
     const after = table.get(ref.uid);
     if (after === undefined || after.kind === "gone") throw notFound(backend.name, ref);
   }
@@ -86,8 +95,10 @@ export class PodFinder<Request, Remote, Memory> {
   /** Describes one object. @returns whether it exists. @throws what the back end throws */
   async look(id: string, signal: AbortSignal): Promise<boolean> {
     const { backend } = this.#options;
-    const { found, missing } = await backend.describe([id], signal);
-    this.#note(found, missing);
+    const { found, missing, unreadable = [] } = await backend.describe([id], signal);
+    this.#note({ found, missing, unreadable });
+    const [unread] = unreadable;
+    if (unread) throw new UnavailableError(`describe ${id}: the answer of ${backend.name} cannot be read: ${unread.why}`);
     if (found.length === 0 && missing.length === 0)
       throw new UnavailableError(`describe ${id}: ${backend.name} answered with neither the object nor its absence`);
     return found.length > 0;
@@ -120,7 +131,7 @@ export class PodFinder<Request, Remote, Memory> {
     const pod = `${ref.namespace}/${ref.name}`;
     const unread = unreadable.find((each) => each.ref.uid === ref.uid);
     if (unread && acceptUnreadable) return observer.note(unread.id, { ref, owner, attempt: 0 }, undefined);
-    if (unread) throw new UnavailableError(`find pod ${pod}: its object at ${backend.name} cannot be read; the log says why`);
+    if (unread) throw new UnavailableError(`find pod ${pod}: its object is in ${backend.name} and cannot be read: ${unread.why}`);
     if (!isComplete) throw new UnavailableError(`find pod ${pod}: the list of ${backend.name} is incomplete`);
     table.dispatch(ref.uid, { kind: "absent", id: undefined });
     if (!mayBeMissing && table.get(ref.uid) === undefined) throw notFound(backend.name, ref);
@@ -132,24 +143,31 @@ export class PodFinder<Request, Remote, Memory> {
     this.#tellProblems(problems, logger);
     const described = objects.filter(({ remote }) => remote !== undefined);
     const unknown = objects.filter((each) => each.remote === undefined && observer.meaningOf(each) === undefined);
-    const unreadable: { id: string; ref: PodRef }[] = [];
+    const unreadable: { id: string; ref: PodRef; why: string }[] = [];
+    let isAnyUnidentified = false;
     let isComplete = problems.length === 0;
     const judge = (id: string, meaning: Meaning): void => {
       if (typeof meaning !== "object") return;
-      if (meaning.unreadable) unreadable.push({ id, ref: meaning.unreadable });
-      else isComplete = false;
+      if (meaning.unreadable) unreadable.push({ id, ref: meaning.unreadable, why: meaning.why });
+      else isAnyUnidentified = true;
     };
     for (const each of byAge(described)) if (each.remote !== undefined) judge(each.id, observer.see(each.id, each.remote, each));
     for (const each of byAge(objects)) {
       if (each.remote !== undefined || each.identity === undefined || table.byId(each.id)) continue;
       const meaning = observer.meaningOf(each);
-      if (meaning === "pod" && each.identity.kind === "pod") observer.note(each.id, each.identity.identity, undefined, each);
+      if (meaning === "pod" && each.identity.kind === "pod" && each.hasOtherName) {
+        const { identity } = each.identity;
+        // An object that cannot be read may be the pod, and this one its copy.
+        if (unreadable.some(({ ref }) => ref.uid === identity.ref.uid)) observer.skipCopy(each.id, identity);
+        else if (!isAnyUnidentified || table.get(identity.ref.uid)) observer.note(each.id, identity, undefined, each);
+      } else if (meaning === "pod" && each.identity.kind === "pod") observer.note(each.id, each.identity.identity, undefined, each);
       else if (meaning) judge(each.id, meaning);
     }
     const listed = new Map(unknown.map((each) => [each.id, each]));
     const failed = await this.#describeAll([...listed.keys()], { listed, judge }, signal);
-    if (failed.length > 0) isComplete = false;
+    if (failed.length > 0 || isAnyUnidentified) isComplete = false;
     if (isComplete) this.#hasListed = true;
+    this.#unreadable = new Set(unreadable.map(({ ref }) => ref.uid));
     const uids = objects.flatMap(({ id }) => {
       const state = table.byId(id);
       return state ? [identityOf(state).ref.uid] : [];
@@ -160,8 +178,8 @@ export class PodFinder<Request, Remote, Memory> {
   async #describeBatch(ids: readonly string[], context: DescribeContext<Remote>, signal: AbortSignal): Promise<readonly string[]> {
     const { backend, logger } = this.#options;
     try {
-      const { found, missing } = await backend.describe(ids, signal);
-      this.#note(found, missing, context);
+      const { found, missing, unreadable = [] } = await backend.describe(ids, signal);
+      this.#note({ found, missing, unreadable }, context);
       const told = new Set([...found.map(({ id }) => id), ...missing]);
       return ids.filter((id) => !told.has(id));
     } catch (error) {
@@ -174,12 +192,9 @@ export class PodFinder<Request, Remote, Memory> {
     }
   }
 
-  #note(
-    found: readonly { readonly id: string; readonly remote: Remote }[],
-    missing: readonly string[],
-    { listed, judge }: DescribeContext<Remote> = {},
-  ): void {
+  #note({ found, missing, unreadable = [] }: RemoteDescriptions<Remote>, { listed, judge }: DescribeContext<Remote> = {}): void {
     const { observer, table } = this.#options;
+    for (const { id, why } of unreadable) observer.skip(id, why);
     for (const { id, remote } of found) {
       const meaning = observer.see(id, remote, listed?.get(id));
       judge?.(id, meaning);

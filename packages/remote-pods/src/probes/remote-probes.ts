@@ -83,8 +83,17 @@ export class RemoteProbes<Remote> implements AsyncDisposable {
 
   /** Probes the running containers of a pod, and stops all other probes of it. */
   watch(ref: PodRef, isStopping: boolean): void {
-    const known = this.#pods.get(ref.uid) ?? this.#begin(ref);
+    // The probes go on from the stored status of the containers that run at first.
+    const isDescribed = this.#options.statusOf(ref.uid) !== undefined;
+    const known = this.#pods.get(ref.uid) ?? (isDescribed ? this.#begin(ref) : undefined);
     known?.probes.watch(this.#running(ref.uid, isStopping));
+  }
+
+  /** Probes a pod that the API server did not have yet when its object was described. */
+  resume(ref: PodRef): void {
+    if (this.#pods.has(ref.uid)) return;
+    this.watch(ref, false);
+    if (this.#pods.has(ref.uid)) this.#options.onChange(ref.uid);
   }
 
   /** The status with the results of the probes. */

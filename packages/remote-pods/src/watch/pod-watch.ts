@@ -32,6 +32,8 @@ export interface PodWatchOptions<Request, Remote, Memory> {
   readonly host: Pick<ProviderHost, "clock" | "random" | "logger" | "recordEvent">;
   /** Milliseconds between lists while something changes. */
   readonly pollIntervalMs: number;
+  /** Called after each list. */
+  readonly onListed?: (() => void) | undefined;
 }
 
 /** Time of the next look at a pod. */
@@ -75,6 +77,14 @@ export class PodWatch<Request, Remote, Memory> {
     this.#wake.notify();
   }
 
+  /** Notes what a list shows of objects that will be described after it. */
+  noteVersions(ids: readonly string[], versions: Listing["versions"]): void {
+    for (const id of ids) {
+      const version = versions.get(id);
+      if (version !== undefined) this.#versions.set(id, version);
+    }
+  }
+
   /** Plans the next look after a pod's state has changed. */
   noteChange(uid: string, after: PodState<Remote, Memory> | undefined, before: PodState<Remote, Memory> | undefined): void {
     if (after && objectOf(after) && objectOf(after)?.id !== objectOf(before)?.id) this.#unsettled.add(uid);
@@ -109,16 +119,17 @@ export class PodWatch<Request, Remote, Memory> {
     if (!look) this.#plan(uid);
   }
 
-  #plan(uid: string): void {
+  /** @param isFailed - whether the object could not be described */
+  #plan(uid: string, isFailed = false): void {
     const { table, backend, pollIntervalMs, host } = this.#options;
     const state = table.get(uid);
     const before = this.#looks.get(uid);
     if (!state) return;
     const intervals = lookIntervals(pollIntervalMs, this.#looks.size, backend.limits);
-    const isUnsettled = backend.settle !== undefined && this.#unsettled.has(uid) && state.kind === "present";
+    const mustLook = (isFailed || (backend.settle !== undefined && this.#unsettled.has(uid))) && state.kind === "present";
     const { firstMs, changingMs } = intervals;
-    const settleMs = isUnsettled ? Math.max(firstMs, Math.min((before?.pauseMs ?? 0) * 1.5, changingMs)) : undefined;
-    const pauseMs = settleMs ?? nextPauseMs(state, before?.pauseMs, intervals);
+    const soonMs = mustLook ? Math.max(firstMs, Math.min((before?.pauseMs ?? 0) * 1.5, changingMs)) : undefined;
+    const pauseMs = soonMs ?? nextPauseMs(state, before?.pauseMs, intervals);
     if (pauseMs === undefined) {
       this.#looks.delete(uid);
       return;
@@ -158,6 +169,7 @@ export class PodWatch<Request, Remote, Memory> {
       if (this.#failures > 0) host.logger.info({ attempts: this.#failures }, `${backend.name} lists the pods again`);
       this.#failures = 0;
       this.#noteListing(listing);
+      this.#options.onListed?.();
       await this.#sweep(listing, signal);
     } catch (err) {
       signal.throwIfAborted();
@@ -170,13 +182,15 @@ export class PodWatch<Request, Remote, Memory> {
 
   /** Marks as due what the list shows as changed, and what it lacks. */
   #noteListing({ listed, versions, unreadable, isComplete }: Listing): void {
-    const { table } = this.#options;
+    const { table, backend } = this.#options;
     const there = new Set([...listed, ...unreadable.map(({ ref }) => ref.uid)]);
     for (const [uid, state] of table.all()) {
       const id = objectOf(state)?.id;
       if (id === undefined) continue;
       const version = versions.get(id);
-      const isChanged = version !== undefined && this.#versions.has(id) && this.#versions.get(id) !== version;
+      // A description before the first list may be older than that list.
+      const isTold = this.#versions.has(id) || backend.limits.listShowsChanges === true;
+      const isChanged = version !== undefined && isTold && this.#versions.get(id) !== version;
       if (version !== undefined) this.#versions.set(id, version);
       const isLost = isComplete && !there.has(uid) && (state.kind === "present" || state.kind === "deleting" || state.kind === "missing");
       const isUndescribed = state.kind === "present" && state.object.observation === undefined;
@@ -194,18 +208,19 @@ export class PodWatch<Request, Remote, Memory> {
       .slice(0, backend.limits.describeBatch * batchesAtOnce)
       .map(([uid]) => uid);
     const ids = due.flatMap((uid) => objectOf(table.get(uid))?.id ?? []);
-    if (ids.length > 0) await finder.describe(ids, signal);
-    await Promise.all(due.map((uid) => this.#afterLook(uid, signal)));
+    const failed = new Set(await finder.describe(ids, signal));
+    await Promise.all(due.map((uid) => this.#afterLook(uid, failed.has(objectOf(table.get(uid))?.id ?? ""), signal)));
   }
 
-  async #afterLook(uid: string, signal: AbortSignal): Promise<void> {
+  async #afterLook(uid: string, isFailed: boolean, signal: AbortSignal): Promise<void> {
     const { table, finder, endings, backend, host } = this.#options;
     const state = table.get(uid);
     try {
       if (state?.kind === "unclear" || (state?.kind === "deleting" && !state.object)) await finder.adopt(state.identity, signal);
       if (table.get(uid)?.kind === "deleting") await endings.step(uid);
       const object = table.objectOf(uid);
-      if (object?.remote !== undefined && this.#unsettled.has(uid) && table.get(uid)?.kind === "present") {
+      const hasStarted = object?.observation !== undefined && object.observation.progress !== "starting";
+      if (hasStarted && this.#unsettled.has(uid) && table.get(uid)?.kind === "present") {
         await backend.settle?.(object, signal);
         this.#unsettled.delete(uid);
       }
@@ -214,7 +229,7 @@ export class PodWatch<Request, Remote, Memory> {
       const { namespace, name } = (state && identityOf(state).ref) ?? {};
       host.logger.warn({ pod: `${namespace}/${name}`, err: messageOf(error) }, "work on a pod failed; trying again");
     }
-    if (table.get(uid)) this.#plan(uid);
+    if (table.get(uid)) this.#plan(uid, isFailed);
   }
 
   #createNext(): void {
