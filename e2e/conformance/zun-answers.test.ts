@@ -218,7 +218,7 @@ test("a copy of a pod's container, of whatever age, takes nothing of the pod, an
 
   expect(containers()).toHaveLength(2);
   expect((await statusOf(pod)).containerStatuses?.[0]?.containerID).toBe(`zun://${original}`);
-  expect(opened.skipped).toEqual([expect.stringMatching(/its labels are those of pod .*it is a copy/)]);
+  expect(opened.skipped).toEqual([expect.stringMatching(/its tags are those of pod .*it is a copy/)]);
 });
 
 test("a pod that cannot be read when the program begins is not taken for the duplicate of its copy later", async () => {

@@ -1,19 +1,26 @@
-import type { AttachIO, Clock, ContainerLogOptions, ContainerLogs, ExecResult, Logger, PodRef, Random } from "@virtual-kubelet/core";
-import { isNotFound, NotFoundError, UnsupportedError } from "@virtual-kubelet/errdefs";
-import type { PodFinder } from "../lifecycle/pod-finder.ts";
-import type { Observation } from "../status/observation.ts";
-import type { PodRegistry } from "../status/pod-registry.ts";
+import type { AttachIO, Clock, ExecResult, Logger, Random } from "@virtual-kubelet/core";
+import { isConflict, isNotFound, UnsupportedError } from "@virtual-kubelet/errdefs";
+import {
+  followSnapshots,
+  SnapshotPollers,
+  type LogSnapshot,
+  type OutputState,
+  type RemoteTarget,
+  type SnapshotQuery,
+} from "@virtual-kubelet/remote-pods";
+import type { ZunObject } from "../status/zun-object.ts";
+import { readObjectId } from "../lifecycle/listed-object.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { attachStreams } from "./attach-streams.ts";
-import { openLogs } from "./container-logs.ts";
 import { ExecRunner } from "./exec-runner.ts";
 import { writeTo } from "./stream-input.ts";
 import type { SocketSettings } from "./terminal-socket.ts";
 
+/** States in which a container may still write. Source: zun 18.0.0 zun/common/consts.py. */
+const live: ReadonlySet<string> = new Set(["Creating", "Created", "Running", "Paused", "Restarting", "Rebuilding"]);
+
 export interface PodAccessOptions {
   readonly api: ZunApi;
-  readonly finder: PodFinder;
-  readonly registry: PodRegistry;
   readonly socket: SocketSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -24,36 +31,67 @@ export interface PodAccessOptions {
 export class PodAccess implements AsyncDisposable {
   readonly #options: PodAccessOptions;
   readonly #exec: ExecRunner;
+  readonly #pollers: SnapshotPollers;
 
   constructor(options: PodAccessOptions) {
     this.#options = options;
     this.#exec = new ExecRunner(options);
+    this.#pollers = new SnapshotPollers(options);
   }
 
-  /** As `ContainerAccess.getContainerLogs`. */
-  async logs(ref: PodRef, container: string, options: ContainerLogOptions, signal: AbortSignal): Promise<ContainerLogs> {
-    const { uuid } = await this.#containerOf(ref, container, "logs", signal);
-    if (options.previous)
-      throw new NotFoundError(
-        `read the logs of container ${container} before its last start: Zun keeps one log for all runs of a container`,
-      );
-    const { api, clock } = this.#options;
-    return openLogs(uuid, options, { api, clock, status: (inner) => this.#statusOf(ref, inner) }, signal);
+  /** As `RemoteBackend.logSnapshot`. */
+  async logSnapshot(
+    target: RemoteTarget<ZunObject>,
+    container: string,
+    { tailLines, sinceTime }: SnapshotQuery,
+    signal: AbortSignal,
+  ): Promise<LogSnapshot> {
+    const uuid = containerIn(target, container, "logs");
+    // Docker takes what is too old away before it counts lines, and a kubelet after.
+    const tail = sinceTime === undefined ? tailLines : undefined;
+    const since = Date.parse(sinceTime ?? "") / 1000;
+    // Zun takes whole seconds.
+    const sinceSeconds = Number.isInteger(since) ? since : undefined;
+    const applied = [
+      ...(sinceSeconds === undefined ? [] : (["sinceTime"] as const)),
+      ...(tail === undefined ? [] : (["tailLines"] as const)),
+    ];
+    try {
+      return { text: await this.#options.api.logs(uuid, { timestamps: true, sinceSeconds, tail }, signal), hasTimestamps: true, applied };
+    } catch (error) {
+      // It is being made, or starts again: there is nothing yet.
+      if (isConflict(error)) return { text: "", hasTimestamps: true };
+      throw error;
+    }
   }
 
   /** As `ContainerAccess.runInContainer`. */
-  async run(ref: PodRef, container: string, command: readonly string[], io: AttachIO, signal: AbortSignal): Promise<ExecResult> {
-    const { uuid } = await this.#containerOf(ref, container, "exec", signal);
-    return this.#exec.run({ uuid, command, io }, signal);
+  async exec(
+    target: RemoteTarget<ZunObject>,
+    container: string,
+    command: readonly string[],
+    io: AttachIO,
+    signal: AbortSignal,
+  ): Promise<ExecResult> {
+    return this.#exec.run({ uuid: containerIn(target, container, "exec"), command, io }, signal);
   }
 
   /** As `ContainerAccess.attachToContainer`. One without input is followed by its log, which Zun allows and its attach does not. */
-  async attach(ref: PodRef, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
+  async attach(target: RemoteTarget<ZunObject>, container: string, io: AttachIO, signal: AbortSignal): Promise<void> {
     const { api, socket } = this.#options;
-    const { uuid, interactive } = await this.#containerOf(ref, container, "attach", signal);
-    if (interactive) return attachStreams(uuid, io, { api, socket }, signal);
-    const logs = await this.logs(ref, container, { follow: true, previous: false, timestamps: false, tailLines: 0 }, signal);
-    for await (const chunk of logs.live ?? []) await writeTo(io.stdout, String(chunk).replaceAll(/^\S+ /gm, ""), signal);
+    const uuid = containerIn(target, container, "attach");
+    if (target.remote?.interactive) return attachStreams(uuid, io, { api, socket }, signal);
+    let state: OutputState = { isRunning: true };
+    const source = {
+      read: async (query: SnapshotQuery, reading: AbortSignal): Promise<LogSnapshot> => {
+        state = { isRunning: await this.#isLive(uuid, reading) };
+        return this.logSnapshot(target, container, query, reading);
+      },
+      state: () => state,
+    };
+    const options = { follow: true, previous: false, timestamps: false, tailLines: 0 };
+    const { live: lines } = await followSnapshots(this.#pollers, target.id, source, options, signal);
+    for await (const chunk of lines ?? []) await writeTo(io.stdout, String(chunk).replaceAll(/^\S+ /gm, ""), signal);
   }
 
   /** Ends the commands that run. */
@@ -61,26 +99,22 @@ export class PodAccess implements AsyncDisposable {
     return this.#exec[Symbol.asyncDispose]();
   }
 
-  async #statusOf(ref: PodRef, signal: AbortSignal): Promise<string | undefined> {
+  async #isLive(uuid: string, signal: AbortSignal): Promise<boolean> {
     try {
-      return (await this.#options.finder.find(ref, signal)).status;
+      return live.has((await this.#options.api.showContainer(uuid, signal)).status ?? "");
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isNotFound(error)) return false;
       throw error;
     }
   }
+}
 
-  /** The pod's only container. @throws NotFoundError for another name; UnsupportedError for a capsule's members */
-  async #containerOf(ref: PodRef, container: string, what: "logs" | "exec" | "attach", signal: AbortSignal): Promise<Observation> {
-    const { registry, finder } = this.#options;
-    const observed = registry.observed(ref.uid) ?? (await finder.find(ref, signal));
-    const { containers, initContainers } = observed.labels;
-    if (![...containers, ...initContainers].includes(container))
-      throw new NotFoundError(`${what} of container ${container}: pod ${ref.namespace}/${ref.name} has only ${containers.join(", ")}`);
-    if (observed.kind === "capsule")
-      throw new UnsupportedError(
-        `${what} of container ${container}: a pod with several containers is a Zun capsule, and Zun gives no access to the containers of a capsule`,
-      );
-    return observed;
-  }
+/** UUID of the pod's only container. @throws UnsupportedError for a capsule's members */
+function containerIn({ id }: RemoteTarget<ZunObject>, container: string, what: "logs" | "exec" | "attach"): string {
+  const { kind, uuid } = readObjectId(id);
+  if (kind === "capsule")
+    throw new UnsupportedError(
+      `${what} of container ${container}: a pod with several containers is a Zun capsule, and Zun gives no access to the containers of a capsule`,
+    );
+  return uuid;
 }

@@ -1,10 +1,9 @@
-import type { Clock } from "@virtual-kubelet/clock";
-import type { ContainerStats, Logger, PodStats, StatsSummary } from "@virtual-kubelet/core";
+import type { ContainerStats, PodStats, ProviderHost, StatsSummary } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
-import type { Observation } from "../status/observation.ts";
-import type { PodRegistry } from "../status/pod-registry.ts";
+import type { RemoteTarget } from "@virtual-kubelet/remote-pods";
+import type { ZunObject } from "../status/zun-object.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
-import type { ZunStats } from "../zun/zun-objects.ts";
+import { zunTime, type ZunStats } from "../zun/zun-objects.ts";
 import { ProcessorTimes, type ProcessorTime } from "./processor-times.ts";
 
 /** Containers that are measured at once: each waits a second or two for its host. */
@@ -15,9 +14,7 @@ const mebibyte = 1024 * 1024;
 
 export interface StatsReaderOptions {
   readonly api: Pick<ZunApi, "stats" | "execute">;
-  readonly registry: PodRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
+  readonly host: Pick<ProviderHost, "clock" | "logger" | "findPod">;
   /** Milliseconds between two readings of a container's processor time; 0: it is not read. */
   readonly cpuIntervalMs: number;
 }
@@ -30,13 +27,18 @@ export class StatsReader {
 
   constructor(options: StatsReaderOptions) {
     this.#options = options;
-    this.#processorTimes = new ProcessorTimes({ ...options, intervalMs: options.cpuIntervalMs });
+    this.#processorTimes = new ProcessorTimes({
+      api: options.api,
+      clock: options.host.clock,
+      logger: options.host.logger,
+      intervalMs: options.cpuIntervalMs,
+    });
   }
 
   /** What the pods use. A pod that cannot be measured is left out. */
-  async read(signal: AbortSignal): Promise<StatsSummary> {
-    const { clock, registry } = this.#options;
-    const due = registry.all().filter(({ kind, status }) => kind === "container" && status === "Running");
+  async read(targets: readonly RemoteTarget<ZunObject>[], signal: AbortSignal): Promise<StatsSummary> {
+    const { clock } = this.#options.host;
+    const due = targets.flatMap(({ remote }) => (remote?.kind === "container" && remote.status === "Running" ? [remote] : []));
     const known = new Set(this.#last?.summary.pods.map(({ podRef }) => podRef.uid));
     const isFresh = this.#last !== undefined && clock.monotonic() - this.#last.atMs < keepMs;
     if (this.#last && isFresh && known.size === due.length && due.every(({ labels }) => known.has(labels.ref.uid)))
@@ -52,10 +54,12 @@ export class StatsReader {
     return summary;
   }
 
-  async #measure({ uuid, labels }: Observation, signal: AbortSignal): Promise<PodStats | undefined> {
-    const { api, registry, clock, logger } = this.#options;
+  async #measure({ uuid, labels, createdAt }: ZunObject, signal: AbortSignal): Promise<PodStats | undefined> {
+    const { api, host } = this.#options;
+    const { clock, logger } = host;
     const [name = ""] = labels.containers;
-    const startTime = registry.record(labels.ref.uid, name)?.startedAt;
+    const told = host.findPod(labels.ref)?.status?.containerStatuses?.find((each) => each.name === name);
+    const startTime = told?.state?.running?.startedAt ?? zunTime(createdAt);
     if (startTime === undefined) return undefined;
     try {
       const [stats, processorTime] = await Promise.all([api.stats(uuid, signal), this.#processorTimes.of(uuid, signal)]);

@@ -1,4 +1,4 @@
-import { unreadStatus } from "../status/observation.ts";
+import { unreadStatus } from "../status/zun-object.ts";
 
 /** What is to be done next with a pod that is to end. */
 export type EndStep =

@@ -4,7 +4,11 @@ import { keptLimits } from "./kept-limits.ts";
 import { translatePod } from "./translate-pod.ts";
 import { zunConfigSchema } from "../config/schema.ts";
 
-const owner = { clusterId: "c1", nodeName: "n1" };
+const identity = {
+  ref: { namespace: "shop", name: "web", uid: "0a1b2c3d-0000-4000-8000-000000000000" },
+  owner: { clusterId: "c1", nodeName: "n1" },
+  attempt: 0,
+};
 const resolver: ResolvedPod = {
   environment: async () => [],
   commandLine: async () => ({ command: ["run"], args: [] }),
@@ -20,7 +24,7 @@ async function told(spec: NonNullable<Pod["spec"]>, config: object = {}): Promis
   const pod: Pod = { metadata: { namespace: "shop", name: "web", uid: "0a1b2c3d-0000-4000-8000-000000000000" }, spec };
   const parsed = zunConfigSchema.safeParse(config);
   if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
-  const translated = await translatePod(pod, resolver, { config: parsed.data, owner }, new AbortController().signal);
+  const translated = await translatePod(pod, resolver, { config: parsed.data, identity }, new AbortController().signal);
   return Object.fromEntries(keptLimits(translated).map(({ reason, message }) => [reason, message]));
 }
 

@@ -1,11 +1,11 @@
 import type { Logger, Owner, PodRef } from "@virtual-kubelet/core";
-import { InvalidInputError, isNotFound } from "@virtual-kubelet/errdefs";
+import { InvalidInputError, isNotFound, UnavailableError } from "@virtual-kubelet/errdefs";
 import { isIP } from "node:net";
 import type { NeutronApi, PortRequest } from "../neutron/neutron-api.ts";
 import type { ZunNet } from "../pod/container-of.ts";
 import { floatingIpDescription, ownerDescription, portName, type PodLabels } from "../pod/pod-labels.ts";
 import type { PodSettings } from "../pod/pod-settings.ts";
-import { portsOf, type Observation } from "../status/observation.ts";
+import { portsOf, type ZunObject } from "../status/zun-object.ts";
 
 export interface PodNetworkOptions {
   readonly neutron: NeutronApi;
@@ -20,8 +20,6 @@ export interface PodNetworkOptions {
 /** Manages the Neutron objects of pods: ports on subnets, security groups, floating IPs. */
 export class PodNetwork {
   readonly #options: PodNetworkOptions;
-  /** Pods whose security groups and floating IP are settled. */
-  readonly #settled = new Set<string>();
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
@@ -47,21 +45,22 @@ export class PodNetwork {
   }
 
   /**
-   * Does what can only be done once Zun has made the ports: a capsule's security groups, and the floating IP. Once for each
-   * pod and run of the program; what is done already is left as it is.
+   * Does what can only be done once Zun has made the ports: a capsule's security groups, and the floating IP. What is done already is left
+   * as it is.
+   *
+   * @throws UnavailableError before the ports are known
    */
-  async settle(observed: Observation, signal: AbortSignal): Promise<void> {
+  async settle(observed: ZunObject, signal: AbortSignal): Promise<void> {
     const { labels } = observed;
     const [port] = portsOf(observed);
-    if (this.#settled.has(labels.ref.uid) || port === undefined) return;
+    if (labels.securityGroups.length === 0 && labels.floatingIp === undefined) return;
+    if (port === undefined) throw new UnavailableError("set up the pod's network: Zun does not tell its port yet");
     if (labels.securityGroups.length > 0) await this.#setSecurityGroups(observed, signal);
     if (labels.floatingIp !== undefined) await this.#giveFloatingIp(labels, port, signal);
-    this.#settled.add(labels.ref.uid);
   }
 
   /** Frees the ports and floating IP of a pod whose container is gone. */
   async release({ ref, ownsPorts, floatingIp }: PodLabels, signal: AbortSignal): Promise<void> {
-    this.#settled.delete(ref.uid);
     const { neutron, owner } = this.#options;
     if (floatingIp === "new")
       for (const { id } of await neutron.floatingIpsBy({ description: floatingIpDescription(ref, owner) }, signal))
@@ -119,7 +118,7 @@ export class PodNetwork {
     return requests;
   }
 
-  async #setSecurityGroups(observed: Observation, signal: AbortSignal): Promise<void> {
+  async #setSecurityGroups(observed: ZunObject, signal: AbortSignal): Promise<void> {
     const { neutron } = this.#options;
     const ids: string[] = [];
     for (const group of observed.labels.securityGroups) ids.push(await neutron.securityGroupId(group, signal));

@@ -1,9 +1,10 @@
-import type { DeepReadonly, Owner, Pod, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
+import type { DeepReadonly, Pod, ResolvedPod, VolumePayload } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
+import type { PodIdentity } from "@virtual-kubelet/remote-pods";
 import type { ZunConfig } from "../config/schema.ts";
 import { capsuleOf } from "../pod/capsule-of.ts";
 import { containerOf, type ResolvedContainer, type ZunNet } from "../pod/container-of.ts";
-import { probesOf, refOf, toLabels, type PodLabels } from "../pod/pod-labels.ts";
+import { toLabels, type PodLabels } from "../pod/pod-labels.ts";
 import { checkCapsule, chooseKind, type ObjectKind } from "../pod/pod-mode.ts";
 import { toPodSettings, type PodSettings } from "../pod/pod-settings.ts";
 import { refuse, refuseFields } from "../pod/refused-fields.ts";
@@ -30,10 +31,10 @@ export interface TranslatedPod {
 export async function translatePod(
   pod: DeepReadonly<Pod>,
   resolver: ResolvedPod,
-  { config, owner }: { readonly config: ZunConfig; readonly owner: Owner },
+  { config, identity }: { readonly config: ZunConfig; readonly identity: PodIdentity },
   signal: AbortSignal,
 ): Promise<TranslatedPod> {
-  const ref = refOf(pod);
+  const { ref, owner, attempt } = identity;
   refuseFields(pod);
   const settings = toPodSettings(pod, config);
   const kind = chooseKind(pod, settings);
@@ -62,7 +63,7 @@ export async function translatePod(
       ownsPorts,
       securityGroups: kind === "capsule" ? settings.securityGroups : [],
       floatingIp: settings.floatingIp,
-      ...probesOf(pod),
+      attempt,
     },
   };
 }

@@ -1,6 +1,4 @@
 import { VirtualClock } from "@virtual-kubelet/clock";
-import { ObjectReader } from "@virtual-kubelet/core";
-import { noMetrics } from "@virtual-kubelet/kube-client";
 import { expect, test } from "vitest";
 import { toCredentials } from "../config/credentials.ts";
 import { uuidOf, ZunApi } from "../zun/zun-api.ts";
@@ -57,8 +55,7 @@ function open(): { cloud: ScriptedCloud; clock: VirtualClock; session: Session; 
   const clock = new VirtualClock();
   const credentials = toCredentials({ authUrl: "http://key", username: "u", password: "p", projectName: "p" });
   const session = new Session({ http: cloud, clock, logger: silent, credentials, choice: {}, endpoints: {} });
-  const objects = new ObjectReader({ logger: silent, metrics: noMetrics, backEnd: "Zun", idOf: () => undefined });
-  return { cloud, clock, session, api: new ZunApi(session, objects) };
+  return { cloud, clock, session, api: new ZunApi(session) };
 }
 
 test("the log says once where and by which credentials it signs in, and not with what", async () => {

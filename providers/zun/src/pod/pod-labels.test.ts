@@ -13,13 +13,12 @@ const plain: PodLabels = {
   ownsPorts: true,
   securityGroups: ["web", "Any thing"],
   floatingIp: "new",
-  probes: { web: ["startup", "liveness"] },
+  attempt: 3,
 };
 const written = toLabels(plain, "2026-11-21T10:00:00Z");
 const domain = "virtual-kubelet.io";
 
 const nameArbitrary = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?$/);
-const kinds = fc.subarray<"startup" | "readiness" | "liveness">(["startup", "readiness", "liveness"], { minLength: 1 });
 
 test("what was written is read again", () => {
   const labels = fc.record({
@@ -31,7 +30,7 @@ test("what was written is read again", () => {
     ownsPorts: fc.boolean(),
     securityGroups: fc.uniqueArray(nameArbitrary, { maxLength: 3 }),
     floatingIp: fc.constantFrom(undefined, "new", "203.0.113.7"),
-    probes: fc.option(fc.dictionary(nameArbitrary, kinds, { minKeys: 1, maxKeys: 3 }), { nil: undefined }),
+    attempt: fc.nat(999),
   });
   fc.assert(
     fc.property(labels, (each) => {
@@ -57,7 +56,7 @@ test.each<[string, object, "foreign" | RegExp]>([
   ["with a restart policy that is none", { [`${domain}/restart-policy`]: "always" }, /io\/restart-policy: /],
   ["that own ports in another word", { [`${domain}/owns-ports`]: "yes" }, /io\/owns-ports: /],
   ["with a floating IP that is none", { [`${domain}/floating-ip`]: "10.0.0" }, /io\/floating-ip: expected new, or an IP address/],
-  ["with probes of another kind", { [`${domain}/probes`]: "web:alive" }, /io\/probes: expected probes of containers/],
+  ["with an attempt that is none", { [`${domain}/attempt`]: "-1" }, /io\/attempt: expected a number from 1/],
   ["of a later release", { [`${domain}/version`]: "2" }, /io\/version: this release reads version 1; run the release that wrote it/],
   ["of the release before versions", { [`${domain}/version`]: undefined }, /^$/],
 ])("labels %s are told from a pod's", (_which, change, expected) => {

@@ -1,6 +1,5 @@
 import { problemOf, type DeepReadonly, type Owner, type Pod, type PodRef } from "@virtual-kubelet/core";
 import { InvalidInputError } from "@virtual-kubelet/errdefs";
-import type { ProbeKind } from "@virtual-kubelet/pod-runtime/probes";
 import { isIP } from "node:net";
 import { z } from "zod";
 
@@ -18,8 +17,8 @@ export interface PodLabels {
   readonly securityGroups: readonly string[];
   /** Wanted floating IP: `new`, or an address of the project. */
   readonly floatingIp?: string | undefined;
-  /** Probes by container name. */
-  readonly probes?: Readonly<Record<string, readonly ProbeKind[]>> | undefined;
+  /** As `PodIdentity.attempt` of remote-pods. */
+  readonly attempt: number;
 }
 
 const domain = "virtual-kubelet.io";
@@ -33,8 +32,7 @@ const labelsVersion = "1";
  * Source: virtual-kubelet/openstack-zun zun.go (`getPodFromCapsule`).
  */
 export function toLabels(labels: PodLabels, createdAt: string): Record<string, string> {
-  const { ref, owner, containers, initContainers, restartPolicy, ownsPorts, securityGroups, floatingIp, probes = {} } = labels;
-  const probed = Object.entries(probes).map(([name, kinds]) => `${name}:${kinds.join("+")}`);
+  const { ref, owner, containers, initContainers, restartPolicy, ownsPorts, securityGroups, floatingIp, attempt } = labels;
   return {
     PodName: ref.name,
     Namespace: ref.namespace,
@@ -50,7 +48,7 @@ export function toLabels(labels: PodLabels, createdAt: string): Record<string, s
     ...(ownsPorts && { [`${domain}/owns-ports`]: "true" }),
     ...(securityGroups.length > 0 && { [`${domain}/security-groups`]: securityGroups.join(",") }),
     ...(floatingIp !== undefined && { [`${domain}/floating-ip`]: floatingIp }),
-    ...(probed.length > 0 && { [`${domain}/probes`]: probed.join(",") }),
+    ...(attempt > 0 && { [`${domain}/attempt`]: String(attempt) }),
   };
 }
 
@@ -68,19 +66,6 @@ const names = z
   .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, "expected names of containers")
   .transform((text) => text.split(","));
 const refSchema = z.object({ Namespace: name, PodName: name, UID: name.regex(/^\S+$/, "expected a UID") });
-const probeKinds: readonly ProbeKind[] = ["startup", "readiness", "liveness"];
-const probes = z
-  .string()
-  .regex(/^([a-z0-9.-]+:(startup|readiness|liveness)(\+(startup|readiness|liveness))*(,|$))+$/, "expected probes of containers")
-  .transform((text) =>
-    Object.fromEntries(
-      text.split(",").map((entry): [string, ProbeKind[]] => {
-        const [container = "", kinds = ""] = entry.split(":");
-        return [container, probeKinds.filter((kind) => kinds.split("+").includes(kind))];
-      }),
-    ),
-  );
-
 /** Labels in the provider's domain, by name without the domain. */
 const ownSchema = z.object({
   version: z.literal(labelsVersion, `this release reads version ${labelsVersion}; run the release that wrote it`).optional(),
@@ -93,7 +78,11 @@ const ownSchema = z.object({
     .string()
     .refine((text) => text === "new" || isIP(text) !== 0, "expected new, or an IP address")
     .optional(),
-  probes: probes.optional(),
+  attempt: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, "expected a number from 1")
+    .transform(Number)
+    .optional(),
 });
 
 /** Reads an object's labels, in any form. Of objects of other nodes and other people, only the owner is read. */
@@ -121,7 +110,7 @@ export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
     Object.fromEntries(Object.entries(labels).flatMap(([key, each]) => (key.startsWith(prefix) ? [[key.slice(prefix.length), each]] : []))),
   );
   if (!rest.success) return unreadable(`${prefix}${problemOf(rest.error)}`);
-  const { containers, probes: probed } = rest.data;
+  const { containers, attempt = 0 } = rest.data;
   return {
     kind: "pod",
     labels: {
@@ -133,19 +122,9 @@ export function readLabels(value: unknown, owner: Owner): LabelsMeaning {
       ownsPorts: rest.data["owns-ports"] === "true",
       securityGroups: split(rest.data["security-groups"]),
       floatingIp: rest.data["floating-ip"],
-      probes: probed,
+      attempt,
     },
   };
-}
-
-/** Probes of a pod's containers in the form of a label; `undefined` for a pod without probes. */
-export function probesOf({ spec }: DeepReadonly<Pod>): Pick<PodLabels, "probes"> {
-  const probes = (spec?.containers ?? []).flatMap(({ name, startupProbe, readinessProbe, livenessProbe }): [string, ProbeKind[]][] => {
-    const kinds = Object.entries({ startup: startupProbe, readiness: readinessProbe, liveness: livenessProbe });
-    const asked = kinds.flatMap(([kind, probe]) => (probe ? [kind as ProbeKind] : []));
-    return asked.length > 0 ? [[name, asked]] : [];
-  });
-  return probes.length > 0 ? { probes: Object.fromEntries(probes) } : {};
 }
 
 /** Reference to a pod. @throws InvalidInputError for a pod without a UID, because the API server gives every pod a UID */

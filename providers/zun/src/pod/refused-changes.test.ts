@@ -1,13 +1,13 @@
 import type { Pod } from "@virtual-kubelet/core";
 import { expect, test } from "vitest";
-import type { Observation, ObservedMember } from "../status/observation.ts";
+import type { ObservedMember, ZunObject } from "../status/zun-object.ts";
 import { refuseChange } from "./refused-changes.ts";
 
 function memberOf(image: string): ObservedMember {
   return { uuid: image, image, status: "Running", reason: "", detail: "", taskState: "" };
 }
 
-const observed: Observation = {
+const observed: ZunObject = {
   kind: "capsule",
   uuid: "u",
   name: "web",
@@ -20,6 +20,7 @@ const observed: Observation = {
     ownsPorts: false,
     securityGroups: [],
     floatingIp: undefined,
+    attempt: 0,
   },
   status: "Running",
   reason: "",

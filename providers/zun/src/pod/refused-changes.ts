@@ -1,13 +1,13 @@
 import type { DeepReadonly, Pod } from "@virtual-kubelet/core";
 import { UnsupportedError } from "@virtual-kubelet/errdefs";
-import type { Observation } from "../status/observation.ts";
+import type { ZunObject } from "../status/zun-object.ts";
 
 /**
  * Refuses a changed image. Kubernetes allows the change in a running pod, but Zun would have to create a new container.
  *
  * @throws UnsupportedError with the field
  */
-export function refuseChange({ labels, members, initMembers }: Observation, { spec }: DeepReadonly<Pod>): void {
+export function refuseChange({ labels, members, initMembers }: ZunObject, { spec }: DeepReadonly<Pod>): void {
   for (const [list, names, observed] of [
     ["initContainers", labels.initContainers, initMembers],
     ["containers", labels.containers, members],

@@ -1,38 +1,30 @@
 import { computePhase, type ContainerStatus, type DeepReadonly, type Pod, type ProviderPodStatus } from "@virtual-kubelet/core";
-import { ownValue } from "@virtual-kubelet/kubernetes";
-import type { ProbeKind, ProbeStanding } from "@virtual-kubelet/pod-runtime/probes";
 import type { PodLabels } from "../pod/pod-labels.ts";
-import { addressesOf, type Observation, type ObservedMember } from "./observation.ts";
+import { addressesOf, type ObservedMember, type ZunObject } from "./zun-object.ts";
 import type { RunRecord } from "./run-record.ts";
 
 /** Condition of a pod whose containers Zun does not look after once they run. */
 const refreshedCondition = "ContainerStatusRefreshed";
 
 /**
- * A pod's status, from what Zun said last and what is known of its containers' runs.
+ * A pod's status, from what Zun said last and what is known of its containers' runs. Probes are not considered.
  *
- * @param known - what is known of the runs of a container, by its name, and what its probes have found; whether the pod is to end
+ * @param recordOf - what is known of the runs of a container, by its name
+ * @param isEnding - whether the pod is to end
  */
 export function toPodStatus(
-  observed: Observation,
+  observed: ZunObject,
   {
     recordOf,
-    standingOf,
     isEnding,
   }: {
     readonly recordOf: (container: string) => RunRecord | undefined;
-    readonly standingOf: (container: string) => ProbeStanding | undefined;
     readonly isEnding: boolean;
   },
 ): ProviderPodStatus {
   const { labels, members, initMembers, status, reason } = observed;
   const toStatuses = (names: readonly string[], list: readonly ObservedMember[]): ContainerStatus[] =>
-    names.map((name, index) =>
-      toContainerStatus(name, list[index] ?? absent(observed), {
-        record: recordOf(name),
-        standing: standingOf(name) ?? unprobed(ownValue(labels.probes, name)),
-      }),
-    );
+    names.map((name, index) => toContainerStatus(name, list[index] ?? absent(observed), recordOf(name)));
   const containerStatuses = toStatuses(labels.containers, members);
   const initContainerStatuses = toStatuses(labels.initContainers, initMembers);
   const [podIP, ...others] = addressesOf(observed);
@@ -55,17 +47,7 @@ const notRefreshed = {
   message: "Zun does not look at a capsule's containers again once they run: one that has ended is still said to run",
 } as const;
 
-/** What a container is taken for that runs and that nobody has probed yet. */
-function unprobed(probes: readonly ProbeKind[] = []): ProbeStanding {
-  const isStarted = !probes.includes("startup");
-  return { isStarted, isReady: isStarted && !probes.includes("readiness") };
-}
-
-function toContainerStatus(
-  name: string,
-  member: ObservedMember,
-  { record, standing }: { readonly record: RunRecord | undefined; readonly standing: ProbeStanding },
-): ContainerStatus {
+function toContainerStatus(name: string, member: ObservedMember, record: RunRecord | undefined): ContainerStatus {
   const base = {
     name,
     image: member.image,
@@ -76,8 +58,7 @@ function toContainerStatus(
   };
   const isRunning = member.status === "Running" || member.status === "Paused";
   if (isRunning && record) {
-    const ready = member.status === "Running" && standing.isReady;
-    return { ...base, ready, started: standing.isStarted, state: { running: { startedAt: record.startedAt } } };
+    return { ...base, ready: member.status === "Running", started: true, state: { running: { startedAt: record.startedAt } } };
   }
   if (record?.end && member.status !== "Restarting")
     return { ...base, ready: false, started: false, state: { terminated: terminated(record, record.end) } };
@@ -86,7 +67,7 @@ function toContainerStatus(
 }
 
 /** A container's id as its status has it; `undefined` before Zun has made it. */
-export function containerIdOf({ uuid }: Pick<ObservedMember, "uuid">): string | undefined {
+function containerIdOf({ uuid }: Pick<ObservedMember, "uuid">): string | undefined {
   return uuid === "" ? undefined : `zun://${uuid}`;
 }
 
@@ -133,6 +114,6 @@ function phaseOf(labels: PodLabels, statuses: readonly ContainerStatus[], isEndi
 }
 
 /** A member that Zun does not list yet: it is as its capsule is. */
-function absent({ status, reason, taskState }: Observation): ObservedMember {
+function absent({ status, reason, taskState }: ZunObject): ObservedMember {
   return { uuid: "", image: "", status: status === "Running" ? "Creating" : status, reason, detail: "", taskState };
 }

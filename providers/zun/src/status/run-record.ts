@@ -1,4 +1,4 @@
-import type { ObservedMember } from "./observation.ts";
+import type { ObservedMember } from "./zun-object.ts";
 import { tryEndDetail, tryUpMs } from "./status-detail.ts";
 
 /** How a container's run ended. */
@@ -42,7 +42,9 @@ export function nextRecord(
     case "Restarting":
       return record.end ? record : { ...record, hasRun: true, end: unseenEnd(now, record) };
     case "Stopped":
-      return record.end && record.end.reason !== unseen ? record : { ...record, hasRun: true, end: endOf(member, record, { now, isInit }) };
+      return record.end && (record.end.reason !== unseen || (!isInit && !tryEndDetail(member.detail)))
+        ? record
+        : { ...record, hasRun: true, end: endOf(member, record, { now, isInit }) };
     case "Error":
     case "Dead":
       return record.end ? record : { ...record, end: failure(member, record, now) };
@@ -51,7 +53,8 @@ export function nextRecord(
   }
 }
 
-const unseen = "ContainerStatusUnknown";
+/** Reason of an end whose exit code Zun has not told. */
+export const unseen = "ContainerStatusUnknown";
 
 /** How much later than it did a run may seem to have begun: the times here are whole seconds, and so are Zun's. */
 const roundingMs = 2_000;

@@ -1,4 +1,4 @@
-import { problemOf, type ObjectReader } from "@virtual-kubelet/core";
+import { problemOf } from "@virtual-kubelet/core";
 import { isNotFound, isUnsupported, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { z } from "zod";
 import type { HttpAnswer } from "../openstack/http-client.ts";
@@ -24,12 +24,6 @@ const maxPages = 200;
 /** Maximum characters of a foreign answer that an error quotes. */
 const maxShown = 100;
 
-/** Kinds of objects that the provider reads. */
-export type ZunObjectKind = "container" | "capsule";
-
-/** Reads Zun's objects; those that are skipped are counted in `vk_zun_skipped_objects_total`. */
-export type ZunObjectReader = Pick<ObjectReader<ZunObjectKind>, "read" | "skip" | "accept">;
-
 /** Schema of the uuid alone, for objects that are otherwise unreadable. */
 export function uuidOf(value: unknown): string | undefined {
   return uuidSchema.safeParse(value).data?.uuid;
@@ -46,12 +40,10 @@ export interface ZunLogQuery {
 /** Calls of Zun's API. All throw what {@link Session.send} throws, and UnavailableError for an answer that is not from Zun. */
 export class ZunApi {
   readonly #session: Session;
-  readonly #reader: ZunObjectReader;
   #minor: Minor | undefined;
 
-  constructor(session: Session, reader: ZunObjectReader) {
+  constructor(session: Session) {
     this.#session = session;
-    this.#reader = reader;
   }
 
   /** The version that is asked for, read once from the version document. @throws UnsupportedError for a Zun that is too old */
@@ -66,12 +58,12 @@ export class ZunApi {
 
   /** Makes a container and starts it. */
   async createContainer(body: object, signal: AbortSignal): Promise<ZunContainer> {
-    return this.#create("container", "/containers/?run=true", { schema: containerSchema, body }, signal);
+    return this.#create("create a container", "/containers/?run=true", { schema: containerSchema, body }, signal);
   }
 
   /** Makes a capsule, which starts by itself. */
   async createCapsule(body: object, signal: AbortSignal): Promise<ZunCapsule> {
-    return this.#create("capsule", "/capsules/", { schema: capsuleSchema, body }, signal);
+    return this.#create("create a capsule", "/capsules/", { schema: capsuleSchema, body }, signal);
   }
 
   /** All containers of the project, unparsed. Complete: throws if a page is missing */
@@ -86,12 +78,12 @@ export class ZunApi {
 
   /** The container as its host says it is now. @throws NotFoundError; UnreadableError */
   async showContainer(uuid: string, signal: AbortSignal): Promise<ZunContainer> {
-    return this.#show("container", `/containers/${uuid}`, { schema: containerSchema, uuid }, signal);
+    return this.#show(`/containers/${uuid}`, { schema: containerSchema, uuid }, signal);
   }
 
   /** The capsule as Zun's database has it. @throws NotFoundError; UnreadableError */
   async showCapsule(uuid: string, signal: AbortSignal): Promise<ZunCapsule> {
-    return this.#show("capsule", `/capsules/${uuid}`, { schema: capsuleSchema, uuid }, signal);
+    return this.#show(`/capsules/${uuid}`, { schema: capsuleSchema, uuid }, signal);
   }
 
   /** Asks the container to end, with its image's stop signal, and kills it after that many seconds. */
@@ -205,33 +197,25 @@ export class ZunApi {
   }
 
   async #create<T>(
-    kind: ZunObjectKind,
+    what: string,
     path: string,
     { schema, body }: { readonly schema: z.ZodType<T>; readonly body: object },
     signal: AbortSignal,
   ): Promise<T> {
-    const what = `create a ${kind}`;
     const { body: created } = await this.#send("POST", path, what, signal, body);
     if (uuidOf(created) === undefined) throw notZun(what, created);
-    return this.#read(kind, schema, created, what);
+    return readObject(schema, created);
   }
 
   async #show<T>(
-    kind: ZunObjectKind,
     path: string,
     { schema, uuid }: { readonly schema: z.ZodType<T>; readonly uuid: string },
     signal: AbortSignal,
   ): Promise<T> {
-    const what = `look at a ${kind} (${uuid})`;
+    const what = `look at ${path}`;
     const { body } = await this.#send("GET", path, what, signal);
     if (uuidOf(body) !== uuid) throw notZun(what, body);
-    return this.#read(kind, schema, body, what);
-  }
-
-  #read<T>(kind: ZunObjectKind, schema: z.ZodType<T>, value: unknown, what: string): T {
-    const read = this.#reader.read(kind, schema, value);
-    if (read === undefined) throw new UnreadableError(`${what}: Zun's answer cannot be read; the log names the field`);
-    return read;
+    return readObject(schema, body);
   }
 
   async #delete(path: string, what: string, signal: AbortSignal): Promise<boolean> {
@@ -270,6 +254,13 @@ export class ZunApi {
     const { body } = await this.#session.sendPublic({ url, what: "read Zun's versions", signal });
     return chooseMinor(body);
   }
+}
+
+/** @throws UnreadableError with the problem */
+function readObject<T>(schema: z.ZodType<T>, value: unknown): T {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new UnreadableError(problemOf(error));
 }
 
 /** The marker in the URL of a list's next page. */

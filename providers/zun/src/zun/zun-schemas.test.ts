@@ -1,11 +1,10 @@
-import { VirtualClock } from "@virtual-kubelet/clock";
 import { problemOf } from "@virtual-kubelet/core";
 import fc from "fast-check";
 import { isIP } from "node:net";
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import { addressesOf, observeCapsule, observeContainer } from "../status/observation.ts";
-import { PodRegistry } from "../status/pod-registry.ts";
+import { addressesOf, observeCapsule, observeContainer } from "../status/zun-object.ts";
+import { observeObject, type ZunMemory } from "../status/observe-object.ts";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import { chooseMinor } from "./microversion.ts";
 import { capsuleSchema, containerSchema, execSchema, quotaSchema, statsSchema } from "./zun-schemas.ts";
@@ -18,8 +17,10 @@ const labels: PodLabels = {
   restartPolicy: "Never",
   ownsPorts: false,
   securityGroups: [],
+  attempt: 0,
 };
 
+const nowMs = Date.parse("2026-11-21T10:10:00Z");
 const address = { addr: "10.0.0.5", version: 4, port: "5a1f8a3e-0000-4000-8000-000000000000", subnet_id: "s", preserve_on_delete: false };
 const container = {
   uuid: "1d2a6f7e-0000-4000-8000-000000000000",
@@ -127,17 +128,20 @@ function textsOf(value: unknown, keys: ReadonlySet<string>): string[] {
 test("whatever a container's fields are, it cannot be read, or its status is one that Kubernetes takes", () => {
   fc.assert(
     fc.property(damaged(container), damaged(container), (first, second) => {
-      const registry = new PodRegistry(new VirtualClock());
+      let memory: ZunMemory | undefined;
+      let status: unknown;
       for (const value of [first, second]) {
         const { data } = containerSchema.safeParse(value);
-        if (data) registry.note(observeContainer(data, labels));
+        if (!data) continue;
+        const observed = observeObject(observeContainer(data, labels), { memory, nowMs, isEnding: false });
+        memory = observed.memory;
+        status = observed.status;
+        const { exitCode = 0 } = observed.status.containerStatuses?.[0]?.state?.terminated ?? {};
+        expect(exitCode >= 0 && exitCode <= 255).toBe(true);
       }
-      const status = registry.status("u1");
       for (const time of textsOf(status, new Set(["startedAt", "finishedAt"])))
         expect(new Date(time).toISOString()).toBe(time.replace("Z", ".000Z"));
       for (const ip of textsOf(status, new Set(["podIP", "ip"]))) expect(isIP(ip)).not.toBe(0);
-      const { exitCode = 0 } = status?.containerStatuses?.[0]?.state?.terminated ?? {};
-      expect(exitCode >= 0 && exitCode <= 255).toBe(true);
     }),
     { numRuns: 500 },
   );
@@ -148,10 +152,11 @@ test("whatever a capsule's fields are, it cannot be read, or its status is one t
   fc.assert(
     fc.property(damaged(capsule), fc.array(members, { maxLength: 3 }), (value, containers) => {
       const { data } = capsuleSchema.safeParse({ ...(value as object), containers });
-      const registry = new PodRegistry(new VirtualClock());
-      if (data) registry.note(observeCapsule(data, { ...labels, containers: ["a", "b"] }));
-      for (const ip of data ? addressesOf(observeCapsule(data, labels)) : []) expect(isIP(ip)).not.toBe(0);
-      expect([undefined, "Pending", "Running", "Succeeded", "Failed", "Unknown"]).toContain(registry.status("u1")?.phase);
+      if (!data) return;
+      const object = observeCapsule(data, { ...labels, containers: ["a", "b"] });
+      for (const ip of addressesOf(object)) expect(isIP(ip)).not.toBe(0);
+      const { status } = observeObject(object, { memory: undefined, nowMs, isEnding: false });
+      expect(["Pending", "Running", "Succeeded", "Failed", "Unknown"]).toContain(status.phase);
     }),
   );
 });

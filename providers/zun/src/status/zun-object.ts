@@ -1,11 +1,10 @@
-import type { PodRef } from "@virtual-kubelet/core";
 import { isIP } from "node:net";
 import type { PodLabels } from "../pod/pod-labels.ts";
 import type { ObjectKind } from "../pod/pod-mode.ts";
 import type { ZunAddresses, ZunCapsule, ZunContainer } from "../zun/zun-objects.ts";
 
-/** A container or capsule of ours, as Zun said it last. */
-export interface Observation {
+/** A pod's container or capsule, as Zun showed it last. */
+export interface ZunObject {
   readonly kind: ObjectKind;
   readonly uuid: string;
   readonly labels: PodLabels;
@@ -24,19 +23,6 @@ export interface Observation {
   readonly name: string;
 }
 
-/** An object in a list that is a pod of the node, or may be one, and that cannot be read. */
-export interface UnreadObject {
-  readonly kind: ObjectKind;
-  /** `undefined` where not even that can be read. */
-  readonly uuid: string | undefined;
-  /** The pod; `undefined` where nothing tells which it is, nor whether it is the node's. */
-  readonly ref: PodRef | undefined;
-  /** As they were read; `undefined` where they are what cannot be. */
-  readonly labels: PodLabels | undefined;
-  readonly name: string | undefined;
-  readonly why: string;
-}
-
 /** Stands in place of Zun's word for the state of an object that cannot be read. */
 export const unreadStatus = "Unread";
 
@@ -51,7 +37,7 @@ export interface ObservedMember {
 }
 
 /** What Zun said of a plain container, with the labels that were read from it. */
-export function observeContainer(container: ZunContainer, labels: PodLabels): Observation {
+export function observeContainer(container: ZunContainer, labels: PodLabels): ZunObject {
   const member = toMember(container);
   return {
     kind: "container",
@@ -70,14 +56,8 @@ export function observeContainer(container: ZunContainer, labels: PodLabels): Ob
   };
 }
 
-/** An object of which no more is known than which pod it is. */
-export function observeUnread(kind: ObjectKind, uuid: string, labels: PodLabels): Observation {
-  const nothing = { reason: "", taskState: "", detail: "", addresses: {}, createdAt: undefined, interactive: false, name: "" };
-  return { kind, uuid, labels, status: unreadStatus, ...nothing, members: [], initMembers: [] };
-}
-
 /** What Zun said of a capsule. */
-export function observeCapsule(capsule: ZunCapsule, labels: PodLabels): Observation {
+export function observeCapsule(capsule: ZunCapsule, labels: PodLabels): ZunObject {
   return {
     kind: "capsule",
     uuid: capsule.uuid,
@@ -107,19 +87,13 @@ function toMember(container: ZunContainer): ObservedMember {
 }
 
 /** Addresses of a pod: IPv4 first, as Kubernetes has its main one. */
-export function addressesOf({ addresses }: Observation): readonly string[] {
+export function addressesOf({ addresses }: ZunObject): readonly string[] {
   const all = Object.values(addresses).flat();
   const of = (version: number): string[] => all.flatMap(({ addr, version: is }) => (addr && (is ?? isIP(addr)) === version ? [addr] : []));
   return [...new Set([...of(4), ...of(6)])];
 }
 
 /** Ids of a pod's ports in Neutron. */
-export function portsOf({ addresses }: Observation): readonly string[] {
+export function portsOf({ addresses }: ZunObject): readonly string[] {
   return [...new Set(Object.values(addresses).flatMap((list) => list.flatMap(({ port }) => port ?? [])))];
-}
-
-/** The first stays where one pod has several: a create whose answer was lost may have come through. What Zun tells no age of comes last. */
-export function oldestFirst(observations: readonly Observation[]): readonly Observation[] {
-  const key = ({ createdAt = "unknown", uuid }: Observation): string => `${createdAt} ${uuid}`;
-  return observations.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
