@@ -190,7 +190,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "clusters",
           isolate: true,
-          include: ["e2e/clusters/**/*.test.ts"],
+          include: ["e2e/clusters/**/*.test.ts", "e2e/clouds/*.test.ts"],
           globalSetup: ["e2e/clusters/support/global-setup.ts"],
           expect: assertions,
           testTimeout: 400_000,

@@ -414,7 +414,8 @@ export const levels: readonly Level[] = [
   },
   {
     name: "clusters",
-    about: "tests on two real control planes, with pods of one in the other, on a Docker engine of their own",
+    about:
+      "tests on two real control planes, with pods of one in the other, and in clouds' fakes whose containers run on a Docker engine of their own",
     quick: false,
     kind: "wait",
     hasFiles: true,

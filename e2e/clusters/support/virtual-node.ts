@@ -1,7 +1,7 @@
 import { freePort, type ControlPlaneAccess } from "@virtual-kubelet/testing";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { inject, onTestFailed } from "vitest";
 import { Program } from "../../support/program.ts";
 import { podTimeout } from "./cluster.ts";
@@ -9,8 +9,10 @@ import { podTimeout } from "./cluster.ts";
 /** Options of {@link VirtualNode.start}. */
 export interface VirtualNodeOptions {
   readonly home: ControlPlaneAccess;
-  /** Kubeconfig of the far cluster. */
-  readonly farKubeconfig: string;
+  /** Name of the provider. Default: `kubernetes`. */
+  readonly provider?: string | undefined;
+  /** Kubeconfig of the far cluster, for the provider `kubernetes`. */
+  readonly farKubeconfig?: string | undefined;
   /** Kubeconfig of the home cluster; default: the administrator's. */
   readonly homeKubeconfig?: string | undefined;
   /** Further fields of the provider's configuration. */
@@ -19,22 +21,26 @@ export interface VirtualNodeOptions {
   readonly kubeletPort?: number | undefined;
   /** Further fields of the node's entry in the program's configuration. */
   readonly node?: object | undefined;
+  /** Folders of packages that are installed beside the configuration, by the packages' names. Default: none. */
+  readonly packages?: Readonly<Record<string, string>> | undefined;
+  /** Further environment variables of the program. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The program with a node of the provider `kubernetes`, in a process of its own. Disposing kills it. */
+/** The program with one node, in a process of its own. Disposing kills it. */
 export class VirtualNode implements AsyncDisposable {
   readonly name: string;
   /** The running or most recent program. */
   program: Program | undefined;
   readonly #home: ControlPlaneAccess;
   readonly #directory: string;
-  readonly #kubeletPort: number;
+  readonly #env: Readonly<Record<string, string>>;
 
-  private constructor(name: string, home: ControlPlaneAccess, directory: string, kubeletPort: number) {
+  private constructor(name: string, home: ControlPlaneAccess, directory: string, env: Readonly<Record<string, string>>) {
     this.name = name;
     this.#home = home;
     this.#directory = directory;
-    this.#kubeletPort = kubeletPort;
+    this.#env = env;
   }
 
   /** Starts the program; returns when its node is Ready. */
@@ -52,8 +58,9 @@ export class VirtualNode implements AsyncDisposable {
 
   /** Writes the program's configuration. */
   static prepare(name: string, options: VirtualNodeOptions): VirtualNode {
-    const { home, farKubeconfig, homeKubeconfig, providerConfig, node, kubeletPort = 0 } = options;
-    const virtual = new VirtualNode(name, home, mkdtempSync(join(tmpdir(), "vk-virtual-node-")), kubeletPort);
+    const { home, provider = "kubernetes", farKubeconfig, homeKubeconfig, providerConfig, node, kubeletPort = 0 } = options;
+    const env = { KUBELET_PORT: String(kubeletPort), ...options.env };
+    const virtual = new VirtualNode(name, home, mkdtempSync(join(tmpdir(), "vk-virtual-node-")), env);
     const config = {
       apiVersion: "virtual-kubelet.io/v1alpha1",
       kind: "VirtualKubelet",
@@ -64,17 +71,22 @@ export class VirtualNode implements AsyncDisposable {
       nodes: [
         {
           name,
-          provider: "kubernetes",
+          provider,
           address: inject("nodeAddress"),
           leaseDuration: "12s",
           pingInterval: "1s",
           orphans: { grace: "3s", interval: "2s" },
           ...node,
-          providerConfig: { cluster: { kubeconfig: farKubeconfig }, ...providerConfig },
+          providerConfig: { ...(farKubeconfig !== undefined && { cluster: { kubeconfig: farKubeconfig } }), ...providerConfig },
         },
       ],
     };
     writeFileSync(join(virtual.#directory, "config.json"), JSON.stringify(config));
+    for (const [packageName, folder] of Object.entries(options.packages ?? {})) {
+      const link = join(virtual.#directory, "node_modules", packageName);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(folder, link);
+    }
     return virtual;
   }
 
@@ -82,7 +94,7 @@ export class VirtualNode implements AsyncDisposable {
   startProgram(): void {
     this.program = new Program(["--config", join(this.#directory, "config.json")], {
       cwd: this.#directory,
-      env: { KUBELET_PORT: String(this.#kubeletPort) },
+      env: this.#env,
     });
   }
 

@@ -29,6 +29,7 @@ class DockerGroup implements ContainerGroup {
   readonly address: string;
   readonly #parts: GroupParts;
   readonly #runs: DockerRun[] = [];
+  #disposed: Promise<void> | undefined;
 
   constructor(name: string, address: string, parts: GroupParts) {
     this.name = name;
@@ -48,7 +49,12 @@ class DockerGroup implements ContainerGroup {
     return run;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** The fake and its host may dispose a group at the same time. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return (this.#disposed ??= this.#dispose());
+  }
+
+  async #dispose(): Promise<void> {
     const { api, pauseId, volumes, forget } = this.#parts;
     await Promise.all(this.#runs.map((run) => run.remove()));
     await api.remove(pauseId);

@@ -101,7 +101,7 @@ export class FakeApi {
 
 /** Whether the fault comes in place of carrying out the request. */
 function isBefore(fault: FaultEffect): boolean {
-  return fault.kind === "hang" || ((fault.kind === "error" || fault.kind === "lost") && !fault.afterCommit);
+  return (fault.kind === "error" || fault.kind === "lost" || fault.kind === "hang") && !fault.afterCommit;
 }
 
 function effectOf(fault: FaultEffect): ApiAnswer {

@@ -6,14 +6,14 @@ import type { AwsError } from "./aws-error.ts";
  * - `error`: an error, before or, with `afterCommit`, after the request was carried out.
  * - `lost`: the connection is cut, before or, with `afterCommit`, after the request was carried out.
  * - `garbage`: status 200 with a body that is no JSON; the request is carried out.
- * - `hang`: no answer, until the fake is disposed or the client gives up.
+ * - `hang`: no answer, until the fake is disposed or the client gives up; before or, with `afterCommit`, after the request was carried out.
  * - `alter`: the request is carried out, and its answer changed.
  */
 export type FaultEffect =
   | { readonly kind: "error"; readonly error: AwsError; readonly afterCommit?: boolean }
   | { readonly kind: "lost"; readonly afterCommit?: boolean }
   | { readonly kind: "garbage"; readonly body?: string }
-  | { readonly kind: "hang" }
+  | { readonly kind: "hang"; readonly afterCommit?: boolean }
   | { readonly kind: "alter"; readonly alter: (answer: Readonly<Record<string, unknown>>) => object };
 
 /** A fault that a test scripts. */
