@@ -18,6 +18,7 @@ const subjects: readonly (readonly [path: string, ...packages: string[]])[] = [
   ["e2e/browser/exec", "streaming", "kubelet-api", "cli"],
   ["e2e/browser/status-page", "cli"],
   ["e2e/browser/site", "cli"],
+  ["e2e/clouds/aci", "aci", "remote-pods", "cli"],
   ["e2e/clouds/fargate", "fargate", "remote-pods", "cli"],
   ["e2e/clusters/", "kubernetes", "cli"],
   ["e2e/clusters/usage", "metrics"],

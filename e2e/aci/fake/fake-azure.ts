@@ -162,7 +162,7 @@ export class FakeAzure implements AsyncDisposable {
     const rule = this.faults.take(method, call.query === "" ? path : `${path}?${call.query}`);
     const real =
       rule?.when !== "after" && rule !== undefined && typeof rule.answer !== "function" ? undefined : await this.#answer(request, kind);
-    const answer = rule === undefined ? real : typeof rule.answer === "function" ? real && rule.answer(real) : rule.answer;
+    const answer = rule === undefined ? real : typeof rule.answer === "function" ? real && (await rule.answer(real)) : rule.answer;
     if (answer === undefined || answer === "drop") return "drop";
     call.status = answer.status;
     return answer;

@@ -63,7 +63,7 @@ export class CloudRig implements AsyncDisposable {
     const pod = readmePod(provider);
     const bytes = await busyboxFileSystem();
     for (const { image = "" } of pod.spec?.containers ?? [])
-      await importImage(engine, image, { bytes, changes: [`CMD ${JSON.stringify(serve)}`] });
+      await importImage(engine, withTag(image), { bytes, changes: [`CMD ${JSON.stringify(serve)}`] });
     const cloud = ends.use(await openCloud(engine.host));
     const foreign = await cloud.createForeign();
     const foreignBefore = foreign.describe();
@@ -142,4 +142,8 @@ export class CloudRig implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#ends.disposeAsync();
   }
+}
+
+function withTag(image: string): string {
+  return /:[^/]+$/.test(image) ? image : `${image}:latest`;
 }

@@ -22,6 +22,8 @@ export interface Cloud extends AsyncDisposable {
   readonly providerConfig: object;
   /** Environment variables of the program, such as credentials. */
   readonly env: Readonly<Record<string, string>>;
+  /** Whether each pod has an address. */
+  readonly hasAddresses: boolean;
   /** Annotations with which pods may use the keys `password` and `token` of the Secret `door`. */
   readonly secretAnnotations: Readonly<Record<string, string>>;
   /** Values that may be nowhere in the program's log. */

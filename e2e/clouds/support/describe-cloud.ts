@@ -43,7 +43,9 @@ function testContainers(rigOf: () => CloudRig): void {
     const [object, ...others] = await rig.objectsOf(metadata?.name ?? "");
     expect(others).toEqual([]);
     const { status } = await rig.podOf(metadata?.name ?? "");
-    expect(status).toMatchObject({ phase: "Running", podIP: expect.stringMatching(/^\d+\.\d+\.\d+\.\d+$/) });
+    expect(status?.phase).toBe("Running");
+    if (rig.cloud.hasAddresses) expect(status?.podIP).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    else expect(status?.podIP).toBeUndefined();
     expect((await instancesOf(rig.engine, object?.group ?? "")).every(({ isRunning }) => isRunning)).toBe(true);
     await eventually(async () => expect(await rig.home.say(`logs ${metadata?.name}`)).toBe("serving\n"), patience);
   });

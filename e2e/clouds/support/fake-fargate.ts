@@ -35,6 +35,7 @@ export async function openFargate(dockerHost: string): Promise<Cloud> {
       AWS_ENDPOINT_URL_ECS: aws.endpoint,
       AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: aws.endpoint,
     },
+    hasAddresses: true,
     secretAnnotations: { [secretsAnnotation]: `door/token=${tokenArn}` },
     credentials: [firstKeys.secretAccessKey],
     objectsOf: (podUid) =>
