@@ -72,8 +72,13 @@ export class PodWatch<Request, Remote, Memory> {
 
   /** Looks at a pod soon, because it was changed. */
   lookSoon(uid: string): void {
+    const { host, pollIntervalMs, backend } = this.#options;
     this.#looks.delete(uid);
     this.#plan(uid);
+    const look = this.#looks.get(uid);
+    const soonMs = host.clock.monotonic() + lookIntervals(pollIntervalMs, this.#looks.size, backend.limits).firstMs;
+    // The interval of an object that does not change is long, and repeated calls would put its look off for ever.
+    if (look && look.dueMs > soonMs) this.#looks.set(uid, { ...look, dueMs: soonMs });
     this.#wake.notify();
   }
 
