@@ -207,7 +207,10 @@ export class PodCreator<Request, Remote, Memory> {
   /** A pod that has run before, and of which nothing is left, must not get an object that its first create has made. */
   #firstIdentity(pod: DeepReadonly<Pod>): PodIdentity {
     const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
-    const started = [...containerStatuses, ...initContainerStatuses].filter(({ containerID }) => containerID !== undefined);
+    // Between two objects no container has an id.
+    const started = [...containerStatuses, ...initContainerStatuses].filter(
+      ({ containerID, lastState }) => containerID !== undefined || lastState?.terminated !== undefined,
+    );
     const attempt = started.length === 0 ? 0 : Math.max(...started.map(({ restartCount }) => restartCount)) + 1;
     return { ref: podRef(pod), owner: this.#options.owner, attempt };
   }

@@ -42,6 +42,9 @@ export class PodEndings<Request, Remote, Memory> {
     const deadlineMs = clock.monotonic() + gracePeriodSeconds * 1000;
     const { uid } = ref;
     if (table.get(uid) === undefined) await finder.find(ref, signal, { acceptUnreadable: true });
+    // An ended object may have a successor that only a whole list shows.
+    const kind = table.get(uid)?.kind;
+    if ((kind === "waiting" || kind === "ended") && !finder.hasListed) await finder.list(signal);
     if (table.get(uid)?.kind === "gone") throw new NotFoundError(`delete pod ${ref.namespace}/${ref.name}: it is gone`);
     table.dispatch(uid, { kind: "delete", deadlineMs });
     await untilAborted(this.step(uid), signal);

@@ -205,16 +205,27 @@ export class PodWatch<Request, Remote, Memory> {
   }
 
   async #lookAtDue(signal: AbortSignal): Promise<void> {
-    const { table, finder, host, backend } = this.#options;
+    const { table, finder, host } = this.#options;
     const nowMs = host.clock.monotonic();
-    const due = [...this.#looks]
-      .filter(([, { dueMs }]) => dueMs <= nowMs)
-      .toSorted(([, a], [, b]) => a.dueMs - b.dueMs)
-      .slice(0, backend.limits.describeBatch * batchesAtOnce)
-      .map(([uid]) => uid);
+    const due = this.#due(nowMs);
     const ids = due.flatMap((uid) => objectOf(table.get(uid))?.id ?? []);
     const failed = new Set(await finder.describe(ids, signal));
     await Promise.all(due.map((uid) => this.#afterLook(uid, failed.has(objectOf(table.get(uid))?.id ?? ""), signal)));
+  }
+
+  /** Pods that are due. Others that are due soon fill the last batch, so that a thousand pods do not cost a thousand calls. */
+  #due(nowMs: number): readonly string[] {
+    const { table, backend } = this.#options;
+    const { describeBatch } = backend.limits;
+    const looks = [...this.#looks].toSorted(([, a], [, b]) => a.dueMs - b.dueMs);
+    const later = looks.findIndex(([, { dueMs }]) => dueMs > nowMs);
+    const count = Math.min(later === -1 ? looks.length : later, describeBatch * batchesAtOnce);
+    const room = Math.ceil(count / describeBatch) * describeBatch - count;
+    const soon = looks
+      .slice(count)
+      .filter(([uid, { dueMs, pauseMs }]) => table.get(uid)?.kind === "present" && dueMs - nowMs <= pauseMs / 2)
+      .slice(0, room);
+    return [...looks.slice(0, count), ...soon].map(([uid]) => uid);
   }
 
   async #afterLook(uid: string, isFailed: boolean, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,118 @@
+import { SeededRandom, VirtualClock } from "@virtual-kubelet/clock";
+import type { ResolvedPod } from "@virtual-kubelet/core";
+import { expect, test } from "vitest";
+import { FakeBackend, type FakeBackendOptions } from "./test-support/fake-backend.ts";
+import { FakeNode } from "./test-support/fake-node.ts";
+
+const never = new AbortController().signal;
+const ref = { namespace: "default", name: "pod-uid-0", uid: "uid-0" };
+
+async function started(options: Partial<FakeBackendOptions> = {}): Promise<{ clock: VirtualClock; backend: FakeBackend; node: FakeNode }> {
+  const clock = new VirtualClock();
+  const backend = new FakeBackend({ clock, random: new SeededRandom(1), ...options });
+  const node = new FakeNode(backend, clock);
+  node.start();
+  await clock.advance(1_000);
+  return { clock, backend, node };
+}
+
+test("optional methods are absent if the back end lacks their calls", async () => {
+  const { node } = await started();
+
+  expect(node.provider).toMatchObject({ getContainerLogs: undefined, runInContainer: undefined, getStatsSummary: undefined });
+  await node.stop();
+});
+
+test("dispose leaves the pods running, and no timer", async () => {
+  const { clock, backend, node } = await started();
+  node.add("uid-0");
+  await clock.advance(20_000);
+
+  await node.stop();
+
+  expect(backend.liveOf("uid-0")).toHaveLength(1);
+  expect(clock.pending).toBe(0);
+});
+
+test("a container that ignores its end is killed when the grace has passed, and earlier after a second deletion", async () => {
+  const { clock, backend, node } = await started({ lifeOf: () => ({ startsAfterMs: 0, stopMs: 900_000 }) });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  const beganMs = clock.monotonic();
+  const first = node.provider.deletePod(ref, { gracePeriodSeconds: 600 }, never);
+  await clock.advance(60_000);
+  await first;
+  expect(backend.liveOf("uid-0")).toHaveLength(1);
+
+  const second = node.provider.deletePod(ref, { gracePeriodSeconds: 5 }, never);
+  await clock.advance(4_500);
+  await second;
+  expect(backend.liveOf("uid-0")).toHaveLength(1);
+  await clock.advance(1_000);
+
+  expect(backend.liveOf("uid-0")).toHaveLength(0);
+  expect(backend.objects.get("uid-0-0")?.endsMs).toBeGreaterThanOrEqual(beganMs + 65_000);
+  await clock.advance(30_000);
+  expect(node.reports.get("uid-0")).toEqual({ ref, gone: true });
+  await node.stop();
+});
+
+test("a pod between two objects keeps its number after a restart of the program", async () => {
+  const { clock, backend, node } = await started();
+  const pod = {
+    metadata: { namespace: "default", name: "pod-uid-0", uid: "uid-0" },
+    status: {
+      containerStatuses: [
+        { name: "main", image: "app", imageID: "", ready: false, restartCount: 0, lastState: { terminated: { exitCode: 1 } } },
+      ],
+    },
+  };
+
+  const create = node.provider.createPod(pod, {} as ResolvedPod, never);
+  await clock.advance(1_000);
+  await create;
+
+  expect([...backend.objects.keys()]).toEqual(["uid-0-1"]);
+  await node.stop();
+});
+
+test("a list is incomplete while the tags of an object that had to be described cannot be read", async () => {
+  const { clock, backend, node } = await started({ lists: { identity: false, remote: false } });
+  backend.put("odd", { kind: "unreadable", why: "tags: expected texts" });
+
+  const listed = node.provider.getPods(never);
+  await clock.advance(1_000);
+
+  expect(await listed).toEqual({ pods: [], complete: false });
+  await node.stop();
+});
+
+test("a copy of a pod's object that had to be described is left alone, also where every create makes an object", async () => {
+  const { clock, backend, node } = await started({ lists: { identity: false, remote: false }, limits: { idempotency: "none" } });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  const [object] = backend.liveOf("uid-0");
+  if (object) backend.put("copy", object.tags, { hasOtherName: true });
+
+  await clock.advance(600_000);
+
+  expect(backend.violations).toEqual([]);
+  expect(backend.objects.get("copy")?.endsMs).toBeUndefined();
+  await node.stop();
+});
+
+test("an ended object that the back end keeps does not revive its deleted pod", async () => {
+  const { clock, backend, node } = await started({ limits: { keepsEndedMs: 3_600_000 } });
+  node.add("uid-0");
+  await clock.advance(20_000);
+  node.delete("uid-0");
+  await clock.advance(60_000);
+  expect(node.reports.get("uid-0")).toEqual({ ref, gone: true });
+  backend.calls.length = 0;
+
+  await clock.advance(600_000);
+
+  expect(backend.of("uid-0")).toHaveLength(1);
+  expect(backend.calls.filter(({ kind }) => kind !== "list")).toEqual([]);
+  await node.stop();
+});
