@@ -5,13 +5,13 @@ import { ArmError } from "./arm-error.ts";
 export type CallClass = "read" | "write" | "delete" | "token" | "network" | "metrics" | "other";
 
 /** A token bucket. */
-export interface Bucket {
+interface Bucket {
   readonly size: number;
   readonly perSecond: number;
 }
 
 /** At most `count` requests in any `windowMs`. */
-export interface Window {
+interface Window {
   readonly count: number;
   readonly windowMs: number;
 }

@@ -22,14 +22,14 @@ export interface GroupProperties {
   readonly diagnostics?: { readonly logAnalytics?: Readonly<Record<string, unknown>> };
 }
 
-export interface IpAddressBody {
+interface IpAddressBody {
   readonly type: string;
   readonly ports: readonly { readonly port: number; readonly protocol?: string }[];
   readonly dnsNameLabel?: string;
   readonly ip?: string;
 }
 
-export interface ExtensionBody {
+interface ExtensionBody {
   readonly name: string;
   readonly properties?: {
     readonly extensionType: string;
@@ -44,7 +44,7 @@ export interface ContainerBody {
   readonly properties: ContainerProperties;
 }
 
-export interface ContainerProperties {
+interface ContainerProperties {
   readonly image?: string;
   readonly command?: readonly string[];
   readonly environmentVariables?: readonly VariableBody[];
@@ -56,14 +56,14 @@ export interface ContainerProperties {
   readonly securityContext?: { readonly runAsUser?: number; readonly runAsGroup?: number };
 }
 
-export interface VariableBody {
+interface VariableBody {
   readonly name: string;
   readonly value?: string;
   readonly secureValue?: string;
   readonly secureValueReference?: string;
 }
 
-export interface ResourceBody {
+interface ResourceBody {
   readonly cpu: number;
   readonly memoryInGB: number;
   readonly gpu?: { readonly count: number; readonly sku: string };

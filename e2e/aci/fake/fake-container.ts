@@ -18,7 +18,7 @@ export interface ContainerInstanceView {
 }
 
 /** State of a container as the API writes it. */
-export interface StateView {
+interface StateView {
   readonly state: "Waiting" | "Running" | "Terminated";
   readonly startTime?: string | undefined;
   readonly exitCode?: number | undefined;
@@ -97,7 +97,7 @@ export class FakeContainer {
 }
 
 /** Exit code that the API shows for an end. */
-export function exitCodeOf(end: RunEnd): number {
+function exitCodeOf(end: RunEnd): number {
   return end.kind === "exited" ? end.exitCode : startErrorCode;
 }
 

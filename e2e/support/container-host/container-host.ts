@@ -18,7 +18,7 @@ export interface GroupSpec {
 }
 
 /** A mount of one of the group's volumes. */
-export interface HostMount {
+interface HostMount {
   readonly volume: string;
   readonly path: string;
   readonly isReadOnly?: boolean | undefined;

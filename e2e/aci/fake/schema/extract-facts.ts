@@ -6,7 +6,7 @@ export interface SwaggerDocument {
 }
 
 /** A schema of Swagger 2.0. */
-export interface SwaggerSchema {
+interface SwaggerSchema {
   readonly type?: string;
   readonly $ref?: string;
   readonly enum?: readonly string[];

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** The kinds of values in AWS's models that need no further description. */
-export type PlainType = "string" | "integer" | "long" | "double" | "float" | "boolean" | "timestamp" | "blob";
+type PlainType = "string" | "integer" | "long" | "double" | "float" | "boolean" | "timestamp" | "blob";
 
 /** What AWS's model says of a type. `members`, `member`, `key` and `value` name a {@link PlainType} or another shape. */
 export interface ShapeFacts {
@@ -18,7 +18,7 @@ export interface ShapeFacts {
 }
 
 /** What AWS's model says of an operation: the shapes of its request and answer, and the errors that it documents. */
-export interface OperationFacts {
+interface OperationFacts {
   readonly input: string;
   readonly output?: string;
   readonly errors: readonly string[];

@@ -19,7 +19,7 @@ export interface TaskStop {
 }
 
 /** The network interface of a task. */
-export interface NetworkInterface {
+interface NetworkInterface {
   readonly attachmentId: string;
   readonly subnetId: string;
   readonly interfaceId: string;

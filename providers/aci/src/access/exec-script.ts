@@ -75,6 +75,6 @@ export function killLine(pid: number): string {
 }
 
 /** Quotes words for a shell. */
-export function words(list: readonly string[]): string {
+function words(list: readonly string[]): string {
   return list.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
 }

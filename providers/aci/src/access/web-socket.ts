@@ -6,7 +6,7 @@ import { createWebSocketStream, WebSocket } from "ws";
 const handshakeTimeoutMs = 15_000;
 
 /** How a WebSocket proves that it may be opened. The password is a secret. */
-export type SocketPassword =
+type SocketPassword =
   /** As the first message, which is text: commands. */
   | { readonly message: string }
   /** As the header Authorization: attached output. */

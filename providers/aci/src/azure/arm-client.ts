@@ -12,7 +12,7 @@ const timeoutMs = 60_000;
 const maxPages = 1_000;
 
 /** Sends requests as the budget of the subscription allows. */
-export interface Budget {
+interface Budget {
   run<T>(call: BudgetedCall, signal: AbortSignal, send: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 

@@ -47,7 +47,7 @@ interface AnyContainerProperties {
   readonly securityContext?: GroupSecurityContext | undefined;
 }
 
-export interface GroupContainerProperties extends AnyContainerProperties {
+interface GroupContainerProperties extends AnyContainerProperties {
   readonly ports?: readonly GroupPort[] | undefined;
   readonly resources: GroupResources;
   readonly livenessProbe?: GroupProbe | undefined;

@@ -98,7 +98,7 @@ export interface ContainerInstanceState {
   readonly detailStatus?: string | null | undefined;
 }
 
-export interface ContainerInstanceView {
+interface ContainerInstanceView {
   readonly restartCount?: number | null | undefined;
   readonly currentState?: ContainerInstanceState | null | undefined;
   readonly previousState?: ContainerInstanceState | null | undefined;

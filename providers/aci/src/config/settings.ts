@@ -4,7 +4,7 @@ import type { AciConfig, CloudName } from "./aci-config.ts";
 import { readAksFile, readAnalyticsFile, readAuthFile, type AzureFileValues } from "./azure-files.ts";
 
 /** Addresses of an Azure cloud. */
-export interface Cloud {
+interface Cloud {
   readonly endpoint: string;
   readonly authorityHost: string;
   /** Scope of tokens for Azure Resource Manager. */
@@ -38,7 +38,7 @@ export interface SubnetSettings {
 }
 
 /** Metadata of the workspace's records; set with Container Insights. */
-export interface InsightsSettings {
+interface InsightsSettings {
   readonly clusterResourceId: string;
 }
 

@@ -65,7 +65,7 @@ function statusOf({ id }: ContainerGroup, { name, properties }: GroupMember, isR
 }
 
 /** Source: azure-aci v1.6.4 pkg/util/aci_utils.go (`GetContainerID`). */
-export function containerIdOf(groupId: string, container: string): string {
+function containerIdOf(groupId: string, container: string): string {
   const digest = createHash("sha256").update(`${groupId}/containers/${container}`.toUpperCase()).digest("hex");
   return `aci://${digest}`;
 }

@@ -11,7 +11,7 @@ export const testUid = "0a1b2c3d-0000-4000-8000-000000000000";
 export const subnetId = "/subscriptions/sub-1/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/vnet/subnets/pods";
 
 /** Minimal configuration. */
-export const baseConfig = { subscriptionId: "sub-1", resourceGroup: "pods", region: "westeurope" };
+const baseConfig = { subscriptionId: "sub-1", resourceGroup: "pods", region: "westeurope" };
 
 /** Parses a configuration on top of {@link baseConfig}. */
 export function configOf(fields: object = {}): AciConfig {
