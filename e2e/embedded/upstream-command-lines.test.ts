@@ -1,5 +1,6 @@
 import { createCertificateAuthority } from "@virtual-kubelet/pki";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { exitCodes } from "virtual-kubelet";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -87,6 +88,15 @@ test.for(others)("$name: the error names the provider and those that exist", asy
   expect(program.code).toBe(exitCodes.config.code);
   expect(program.stderr).toContain(
     `--provider: "${providerOf(line)}": expected a built-in provider (aci, azure, docker, fargate, aws, ecs, kubernetes, cluster, mock, `,
+  );
+});
+
+test("the provider of a cloud whose package is not installed is one error, which says how to install it", async () => {
+  await using program = new Program(["config", "validate", "--provider", "ecs"], { cwd: tmpdir(), env: {} });
+
+  expect(await program.exit).toBe(exitCodes.config.code);
+  expect(program.stderr).toContain(
+    '--provider: "fargate": @virtual-kubelet/provider-fargate is not installed here; npm install @virtual-kubelet/provider-fargate',
   );
 });
 

@@ -172,7 +172,9 @@ const ofTheProvider: readonly Alert[] = [
   {
     name: "ObjectsSkipped",
     severity: "warning",
-    expr: ["kubernetes", "nomad", "zun"].map((backEnd) => hasRisen(`vk_${backEnd}_skipped_objects_total`, "15m")).join(" or "),
+    expr: ["vk_kubernetes", "vk_nomad", "virtual_kubelet_backend"]
+      .map((prefix) => hasRisen(`${prefix}_skipped_objects_total`, "15m"))
+      .join(" or "),
     summary: "Objects of kind {{ $labels.kind }} of the back end cannot be read",
     description:
       "Their pods keep their last status. The program's log names each object and field; another version of the back end may write them differently.",

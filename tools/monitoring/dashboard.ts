@@ -177,10 +177,13 @@ export const rows: readonly PanelRow[] = [
       {
         title: "Skipped objects",
         description: "Objects of the back end that were skipped because a field is missing or malformed, by kind.",
-        queries: ["kubernetes", "nomad", "zun"].map((backEnd) => ({
-          expr: `sum by (kind) (${of(`vk_${backEnd}_skipped_objects_total`)})`,
-          legend: `${backEnd} {{kind}}`,
-        })),
+        queries: [
+          ...["kubernetes", "nomad"].map((backEnd) => ({
+            expr: `sum by (kind) (${of(`vk_${backEnd}_skipped_objects_total`)})`,
+            legend: `${backEnd} {{kind}}`,
+          })),
+          { expr: `sum by (backend) (${of("virtual_kubelet_backend_skipped_objects_total")})`, legend: "{{backend}}" },
+        ],
       },
     ],
   },

@@ -95,7 +95,7 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     fires: { [`vk_kubernetes_skipped_objects_total{${target}, kind="pod"}`]: "_x110 1x10" },
     quiet: {
       [`vk_nomad_skipped_objects_total{${target}, kind="job"}`]: still,
-      [`vk_zun_skipped_objects_total{${target}, kind="container"}`]: still,
+      [`virtual_kubelet_backend_skipped_objects_total{${target}, backend="zun", kind="object"}`]: still,
     },
   },
   FarApiServerErrors: {

@@ -201,6 +201,7 @@ test("a log is read with times, and only its last lines if only they are wanted"
   expect(await azure.backend.logSnapshot(target, "main", { tailLines: 10 }, live)).toEqual({
     text: "2026-11-21T10:00:00Z hello\n",
     hasTimestamps: true,
+    applied: ["tailLines"],
   });
   expect(azure.server.seen[0]?.path).toBe(`${groupPath()}/${name}/containers/main/logs?timestamps=true&tail=10&api-version=2025-09-01`);
 });

@@ -185,8 +185,11 @@ export class AciBackend implements RemoteBackend<GroupRequest, ContainerGroup> {
     { tailLines }: SnapshotQuery,
     signal: AbortSignal,
   ): Promise<LogSnapshot> {
+    const applied = tailLines === undefined ? undefined : (["tailLines"] as const);
+    // Azure takes 1 as the smallest number of lines.
+    if (tailLines === 0) return { text: "", hasTimestamps: true, applied };
     const text = await this.#options.groups.logs({ ...this.#placeOf(id, remote), container, tail: tailLines }, signal);
-    return { text, hasTimestamps: true };
+    return { text, hasTimestamps: true, applied };
   }
 
   exec(

@@ -2,6 +2,12 @@ import type { ReasonCatalogue } from "@virtual-kubelet/core";
 
 /** Reasons that the provider writes and core does not. */
 export const reasons: ReasonCatalogue = {
+  DNSConfigForming: {
+    on: ["podEvent"],
+    meaning:
+      "The pod's DNS configuration has more name servers or search domains than Azure Container Instances accepts; the rest is left out.",
+    remedy: "Name fewer of them in dnsConfig, the important ones first.",
+  },
   FileModeIgnored: {
     on: ["podEvent"],
     meaning: "A volume sets modes of files, which Azure Container Instances sets itself.",
@@ -36,10 +42,5 @@ export const reasons: ReasonCatalogue = {
     on: ["podEvent"],
     meaning: "Azure Container Instances has no sidecars: they start together with the regular containers, after all init containers.",
     remedy: "Nothing, unless an init container needs the sidecar.",
-  },
-  Stopped: {
-    on: ["podStatus"],
-    meaning: "Somebody has stopped the container group in Azure.",
-    remedy: "Delete the pod, whose controller then makes a new one. Azure's activity log tells who stopped it.",
   },
 };

@@ -343,6 +343,7 @@ test("a container's output is read from its stream", async () => {
   expect(await backend.logSnapshot(target, "main", { tailLines: 1 }, signal)).toEqual({
     text: "1970-01-01T00:00:00.000Z hello\n",
     hasTimestamps: true,
+    applied: ["tailLines"],
   });
   expect(aws.inputs("GetLogEvents")).toEqual([
     {

@@ -62,7 +62,13 @@ export class FargateBackend implements RemoteBackend<TaskRequest, EcsTask, TaskM
   constructor(options: FargateBackendOptions) {
     const { host, config, clients, budget } = options;
     const { clock, logger, metrics, clusterId, nodeName } = host;
-    const reader = new ObjectReader<"task">({ logger, metrics, backEnd: "Fargate", idOf: () => undefined });
+    const reader = new ObjectReader<"task">({
+      logger,
+      metrics,
+      backEnd: "Fargate",
+      idOf: () => undefined,
+      countSkipped: (kind) => metrics.count("virtual_kubelet_backend_skipped_objects_total", { backend: "fargate", kind }),
+    });
     this.#options = options;
     this.#owner = { clusterId, nodeName };
     this.#ecs = new EcsApi({

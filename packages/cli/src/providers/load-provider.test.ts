@@ -37,12 +37,6 @@ test.for(["aci", "azure"])(
   },
 );
 
-test("the provider of a cloud whose package is not installed is one error, which says how to install it", async () => {
-  await expect(load("ecs")).rejects.toThrow(
-    '--provider: "fargate": @virtual-kubelet/provider-fargate is not installed here; npm install @virtual-kubelet/provider-fargate',
-  );
-});
-
 test("a module is found by its path, JavaScript or TypeScript", async () => {
   await put("own.mjs", source("own"));
   await put("typed.ts", `interface Shape { a: string }\n${source("typed")}`);

@@ -8,7 +8,9 @@ export interface ProviderUnit {
 
 /** Providers that are not listed may use whatever the machine has. */
 const providerUnits: Readonly<Record<string, ProviderUnit>> = {
+  aci: { after: [], isRemote: true },
   docker: { after: ["docker.service", "docker.socket", "podman.socket"], isRemote: false },
+  fargate: { after: [], isRemote: true },
   mock: { after: [], isRemote: true },
   nomad: { after: ["nomad.service"], isRemote: true },
   zun: { after: [], isRemote: true },

@@ -128,10 +128,9 @@ export const metricCatalogue: Readonly<Record<string, MetricDefinition>> = {
   ),
   virtual_kubelet_backend_skipped_objects_total: counter(
     "Objects of a back end that takes whole pods, skipped because they cannot be read or are copies",
-    ["backend"],
+    ["backend", "kind"],
   ),
   vk_nomad_skipped_objects_total: counter("Objects of Nomad that were skipped because a field is missing or malformed", ["kind"]),
-  vk_zun_skipped_objects_total: counter("Objects of Zun that were skipped because a field is missing or malformed", ["kind"]),
   vk_kubernetes_skipped_objects_total: counter("Objects of the far cluster that were skipped because a field is missing or malformed", [
     "kind",
   ]),

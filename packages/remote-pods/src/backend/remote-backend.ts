@@ -85,7 +85,7 @@ export interface LogSnapshot {
   /** Whether each line begins with its time and a space. */
   readonly hasTimestamps: boolean;
   /** Parts of the query that the text keeps to exactly. Default: none. */
-  readonly applied?: ContainerLogs["applied"];
+  readonly applied?: ContainerLogs["applied"] | undefined;
 }
 
 /** Selection of a {@link LogSnapshot}. The back end may return more. */

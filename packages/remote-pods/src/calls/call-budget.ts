@@ -82,8 +82,10 @@ export class CallBudget implements Disposable {
     this.#maxAttempts = options.maxAttempts ?? 4;
     this.#gauges = Object.keys(options.rates).map((name) => {
       const { queue } = this.#classOf(name);
-      const labels = { backend: options.backEnd, class: name };
-      return options.metrics.sampled?.("virtual_kubelet_backend_budget_used_ratio", () => queue.usedRatio, labels);
+      return options.metrics.sampled?.("virtual_kubelet_backend_budget_used_ratio", () => queue.usedRatio, {
+        backend: options.backEnd,
+        class: name,
+      });
     });
   }
 

@@ -41,7 +41,7 @@ export class ObjectObserver<Request, Remote, Memory> {
       metrics,
       backEnd: backend.name,
       idOf: () => undefined,
-      countSkipped: () => metrics.count("virtual_kubelet_backend_skipped_objects_total", { backend: backend.shortName }),
+      countSkipped: (kind) => metrics.count("virtual_kubelet_backend_skipped_objects_total", { backend: backend.shortName, kind }),
     });
   }
 

@@ -34,11 +34,11 @@ export async function readLogs(
     throw new InvalidInputError(`read the logs of container ${container} since ${sinceTime}: expected an RFC 3339 time`);
   const position = { group: logGroup, stream: logStreamOf(taskArn, container, logStreamPrefix), startTimeMs };
   try {
-    const events =
-      tailLines !== undefined && tailLines <= maxLogEvents
-        ? (await api.read({ ...position, fromHead: false, limit: Math.max(1, tailLines) }, signal)).events
-        : await readAll(api, position, signal);
-    return { text: events.map(toLine).join(""), hasTimestamps: true };
+    if (tailLines === undefined || tailLines > maxLogEvents)
+      return { text: (await readAll(api, position, signal)).map(toLine).join(""), hasTimestamps: true };
+    const { events } = await api.read({ ...position, fromHead: false, limit: Math.max(1, tailLines) }, signal);
+    const wanted = tailLines === 0 ? [] : events;
+    return { text: wanted.map(toLine).join(""), hasTimestamps: true, applied: ["tailLines"] };
   } catch (error) {
     if (!isNotFound(error)) throw error;
     if (/log group/i.test(messageOf(error)) && /does not exist/i.test(messageOf(error)) && !/log stream does/i.test(messageOf(error)))
