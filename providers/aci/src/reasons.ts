@@ -43,4 +43,9 @@ export const reasons: ReasonCatalogue = {
     meaning: "Azure Container Instances has no sidecars: they start together with the regular containers, after all init containers.",
     remedy: "Nothing, unless an init container needs the sidecar.",
   },
+  Stopped: {
+    on: ["podStatus"],
+    meaning: "Somebody has stopped the container group in Azure.",
+    remedy: "Delete the pod, whose controller then makes a new one. Azure's activity log tells who stopped it.",
+  },
 };

@@ -85,15 +85,18 @@ function phaseOf(
   if (provisioning !== null && making.includes(provisioning)) return { phase: "Pending" };
   if (isTerminalPhase(computed)) return { phase: computed };
   if (provisioning !== null && failed.includes(provisioning))
-    return failure(group, "ProviderFailed", `Azure: the container group is ${provisioning}`);
+    return failure(group, { reason: "ProviderFailed", text: `Azure: the container group is ${provisioning}` });
   const hasNothingRunning = all.every(({ state }) => state?.running === undefined);
   if (instanceView?.state === "Stopped" && !isDeleting && hasNothingRunning)
-    return failure(group, "Stopped", "The container group was stopped in Azure, not by Kubernetes");
+    return failure(group, { reason: "Stopped", text: "The container group was stopped in Azure, not by Kubernetes" });
   const isFinal = instanceView?.state === "Failed" && provisioning === "Succeeded" && restartPolicy !== "Always" && hasNothingRunning;
-  return isFinal ? failure(group, "ProviderFailed", "Azure: the containers failed") : { phase: computed };
+  return isFinal ? failure(group, { reason: "ProviderFailed", text: "Azure: the containers failed" }) : { phase: computed };
 }
 
-function failure(group: ContainerGroup, reason: string, text: string): Pick<ProviderPodStatus, "phase" | "reason" | "message"> {
+function failure(
+  group: ContainerGroup,
+  { reason, text }: { readonly reason: string; readonly text: string },
+): Pick<ProviderPodStatus, "phase" | "reason" | "message"> {
   const { instanceView, containers, initContainers } = group.properties;
   const members = [...(initContainers ?? []), ...(containers ?? [])];
   const events = [...(instanceView?.events ?? []), ...members.flatMap(({ properties }) => properties.instanceView?.events ?? [])];
