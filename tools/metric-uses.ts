@@ -41,7 +41,12 @@ export function findMetricUses(fileName: string, text: string): readonly MetricU
         uses.push({ name, type: method.type, labels, line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1 });
       }
     }
-    if (ts.isPropertyAssignment(node) && node.name.getText() === "backEnd" && ts.isStringLiteral(node.initializer)) {
+    if (
+      ts.isPropertyAssignment(node) &&
+      node.name.getText() === "backEnd" &&
+      ts.isStringLiteral(node.initializer) &&
+      countsByBackEnd(node.parent)
+    ) {
       const name = new RegExp(`^vk_${node.initializer.text.toLowerCase()}_skipped_objects_total$`);
       uses.push({ name, type: "counter", labels: ["kind"], line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1 });
     }
@@ -139,4 +144,10 @@ export function checkMetricUses(): readonly CheckResult[] {
       problems: metricProblems([...uses, ...farUses(uses)], counted),
     },
   ];
+}
+
+/** Whether an object counts by its own name: a budget's requests are named otherwise, and so is what `countSkipped` counts. */
+function countsByBackEnd(options: ts.ObjectLiteralExpression): boolean {
+  const isBudget = ts.isNewExpression(options.parent) && options.parent.expression.getText() === "CallBudget";
+  return !isBudget && !options.properties.some((each) => each.name?.getText() === "countSkipped");
 }

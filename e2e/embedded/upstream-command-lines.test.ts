@@ -39,13 +39,24 @@ function placed({ files = {} }: UpstreamCommandLine, word: string): string {
   return word in files && word.startsWith("/") ? join(rig.folder, word) : word;
 }
 
+/** Settings that the chart takes from a secret, or from a file of AKS. */
+const azureAccount = {
+  AZURE_SUBSCRIPTION_ID: "00000000-0000-0000-0000-000000000001",
+  AZURE_TENANT_ID: "00000000-0000-0000-0000-000000000002",
+  AZURE_CLIENT_ID: "00000000-0000-0000-0000-000000000003",
+  AZURE_CLIENT_SECRET: "secret",
+  ACI_RESOURCE_GROUP: "pods",
+  ACI_REGION: "westeurope",
+};
+
 /** Runs the words as they stand, with the kubeconfig in place of the pod's service account. */
 async function run(
   line: UpstreamCommandLine,
   before: readonly string[],
   after: readonly string[] = [],
 ): Promise<Program & { code: number | string }> {
-  const env = Object.fromEntries(Object.entries(line.env).map(([name, value]) => [name, placed(line, value)]));
+  const all = providerOf(line) === "azure" ? { ...azureAccount, ...line.env } : line.env;
+  const env = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, placed(line, value)]));
   const words = [...before, ...line.words.map((word) => placed(line, word)), ...after];
   const program = new Program(words, { cwd: rig.folder, env: { ...env, KUBECONFIG: "kubeconfig" } });
   return Object.assign(program, { code: await program.exit });
