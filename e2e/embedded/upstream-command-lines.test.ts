@@ -55,7 +55,8 @@ async function run(
   before: readonly string[],
   after: readonly string[] = [],
 ): Promise<Program & { code: number | string }> {
-  const all = providerOf(line) === "azure" ? { ...azureAccount, ...line.env } : line.env;
+  const network = "ACI_SUBNET_NAME" in line.env && { ACI_VNET_NAME: "pods" };
+  const all = providerOf(line) === "azure" ? { ...azureAccount, ...network, ...line.env } : line.env;
   const env = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, placed(line, value)]));
   const words = [...before, ...line.words.map((word) => placed(line, word)), ...after];
   const program = new Program(words, { cwd: rig.folder, env: { ...env, KUBECONFIG: "kubeconfig" } });
