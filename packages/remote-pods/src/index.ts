@@ -34,6 +34,6 @@ export { createToken, objectName, type ObjectNameRules } from "./identity/object
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
 export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";
 export { followSnapshots } from "./logs/follow-snapshots.ts";
-export { SnapshotPollers, type PolledSnapshot, type SnapshotPollersOptions } from "./logs/snapshot-pollers.ts";
+export { SnapshotPollers, type JoinedPoller, type PolledSnapshot, type SnapshotPollersOptions } from "./logs/snapshot-pollers.ts";
 export { outputStateOf, type OutputState, type SnapshotSource } from "./logs/snapshot-source.ts";
 export { RemotePodProvider, type RemotePodProviderOptions } from "./remote-pod-provider.ts";

@@ -38,6 +38,7 @@ import { RemoteProbes } from "./probes/remote-probes.ts";
 import { statusOf } from "./state/pod-status.ts";
 import { PodWatch } from "./watch/pod-watch.ts";
 
+/** Options of a {@link RemotePodProvider}. */
 export interface RemotePodProviderOptions<Request, Remote, Memory> {
   readonly host: ProviderHost;
   readonly backend: RemoteBackend<Request, Remote, Memory>;

@@ -31,6 +31,18 @@ export interface PolledSnapshot extends LogSnapshot {
   readonly isLimited: boolean;
 }
 
+/** Poller of a container, as one of its followers has it. Disposing of it leaves it. */
+export interface JoinedPoller extends Disposable {
+  /**
+   * Returns the latest snapshot, as soon as one was read after the given order.
+   *
+   * @throws `signal.reason` when aborted; what the read throws if that cannot pass by itself, or if a container that has ended cannot be read
+   */
+  next(after: number, signal: AbortSignal): Promise<PolledSnapshot>;
+  /** Reads all that the back end has. */
+  whole(signal: AbortSignal): Promise<PolledSnapshot>;
+}
+
 /** Back-off after a failed read. */
 const errorBackoff: Backoff = { initialMs: 1_000, maxMs: 30_000 };
 
@@ -69,7 +81,7 @@ export class SnapshotPollers {
    * @returns the poller; disposing of it leaves it
    * @throws QuotaExceededError if too many follow the container, or too many containers are followed
    */
-  join(key: string, source: SnapshotSource): Disposable & Pick<SharedPoller, "next" | "whole"> {
+  join(key: string, source: SnapshotSource): JoinedPoller {
     const { maxFollowers = 20, maxContainers = 50 } = this.#options;
     const known = this.#pollers.get(key);
     if (known && known.followers >= maxFollowers)
@@ -115,11 +127,7 @@ class SharedPoller {
     this.#readMs = options.clock.monotonic();
   }
 
-  /**
-   * Returns the latest snapshot, as soon as one was read after the given order.
-   *
-   * @throws `signal.reason` when aborted; what the read throws if that cannot pass by itself, or if a container that has ended cannot be read
-   */
+  /** As {@link JoinedPoller.next}. */
   async next(after: number, signal: AbortSignal): Promise<PolledSnapshot> {
     signal.throwIfAborted();
     for (;;) {
@@ -128,7 +136,7 @@ class SharedPoller {
     }
   }
 
-  /** Reads all that the back end has. */
+  /** As {@link JoinedPoller.whole}. */
   whole(signal: AbortSignal): Promise<PolledSnapshot> {
     return this.#flights.run("whole", (inner) => this.#read({}, inner), signal);
   }

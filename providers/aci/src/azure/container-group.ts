@@ -176,6 +176,7 @@ export interface LogAnalytics {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Key of a vault with which Azure encrypts the container groups. */
 export interface Encryption {
   readonly vaultBaseUrl: string;
   readonly keyName: string;
