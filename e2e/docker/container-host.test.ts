@@ -16,9 +16,9 @@ describeHost(async () => open(), { image, mountPath: "/files", separatesStreams:
 test("containers of a group share its network and its volumes, and disposal removes both", async () => {
   const host = open();
   const group = await host.createGroup({ name: "shared", volumes: { work: [] } });
-  const mounts = [{ volume: "work", path: "/work" }];
-  const server = run("server", "echo made > /work/file; echo hello | nc -l -p 8080; sleep 60");
-  const client = run("client", "until test -e /work/file; do sleep 0.1; done; cat /work/file; until nc 127.0.0.1 8080; do sleep 0.1; done");
+  const mounts = [{ volume: "work", path: "/data" }];
+  const server = run("server", "echo made > /data/file; echo hello | nc -l -p 8080; sleep 60");
+  const client = run("client", "until test -e /data/file; do sleep 0.1; done; cat /data/file; until nc 127.0.0.1 8080; do sleep 0.1; done");
 
   expect(await client.ended).toMatchObject({ exitCode: 0 });
   expect((await client.log()).filter(({ stream }) => stream === "stdout").map(({ text }) => text)).toEqual(["made\n", "hello\n"]);

@@ -30,6 +30,9 @@ export {
   type PodContent,
   type VolumeContent,
 } from "./content/read-pod-content.ts";
+export { chunksOf, writeTo } from "./exec/client-streams.ts";
+export { toCommandLine } from "./exec/command-line.ts";
+export { MarkedStream, type MarkedPiece, type ScriptMark } from "./exec/marked-stream.ts";
 export { createToken, objectName, type ObjectNameRules } from "./identity/object-name.ts";
 export { createdAtOf, readTags, writeTags, type TagDetails } from "./identity/pod-tags.ts";
 export { commonTagLimits, type TagLimits } from "./identity/tag-limits.ts";

@@ -3,10 +3,8 @@ import type { AttachIO, ExecResult } from "@virtual-kubelet/core";
 import { UnavailableError, UnsupportedError } from "@virtual-kubelet/errdefs";
 import type { EcsApi } from "../aws/ecs-api.ts";
 import { endOfInput, go, inputFrame, maxFrameBytes, pipedScript } from "./exec-script.ts";
-import { MarkedStream } from "./marked-stream.ts";
-import { toCommandLine } from "./shell-words.ts";
+import { MarkedStream, toCommandLine, chunksOf, writeTo } from "@virtual-kubelet/remote-pods";
 import { DataChannel, type ChannelSocket } from "./ssm/data-channel.ts";
-import { chunksOf, writeTo } from "./stream-input.ts";
 
 export interface ExecRunnerOptions {
   readonly api: Pick<EcsApi, "executeCommand">;

@@ -1,4 +1,4 @@
-import { toCommandLine } from "./shell-words.ts";
+import { toCommandLine } from "@virtual-kubelet/remote-pods";
 
 /** Bytes of input in one frame. */
 export const maxFrameBytes = 32_768;

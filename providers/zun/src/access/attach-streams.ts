@@ -1,6 +1,6 @@
 import type { AttachIO } from "@virtual-kubelet/core";
 import type { ZunApi } from "../zun/zun-api.ts";
-import { chunksOf, writeTo } from "./stream-input.ts";
+import { chunksOf, writeTo } from "@virtual-kubelet/remote-pods";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
 
 export interface AttachOptions {

@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/core";
 import type { Writable } from "node:stream";
 import type { ErrorTarget } from "./exec-script.ts";
 import type { ScriptSession } from "./script-session.ts";
-import { writeTo } from "./stream-input.ts";
+import { writeTo } from "@virtual-kubelet/remote-pods";
 
 /** How long the rest of the errors may take once the command has ended. */
 const lastErrorsMs = 2_000;

@@ -7,7 +7,7 @@ import { ErrorTerminal } from "./error-terminal.ts";
 import { endOfInput, errorScript, go, inputFrame, killCommand, maxFrameBytes, pipedScript, terminalScript } from "./exec-script.ts";
 import { ScriptSession } from "./script-session.ts";
 import { isTooLong } from "./shell-words.ts";
-import { chunksOf, writeTo } from "./stream-input.ts";
+import { chunksOf, writeTo } from "@virtual-kubelet/remote-pods";
 import { openTerminal, type SocketSettings } from "./terminal-socket.ts";
 
 /** Maximum wait for the process number of a command whose client is gone. */

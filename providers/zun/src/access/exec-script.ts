@@ -1,4 +1,4 @@
-import { toCommandLine } from "./shell-words.ts";
+import { toCommandLine } from "@virtual-kubelet/remote-pods";
 
 /**
  * Scripts that a command is run with. Zun runs every command on a terminal, with one stream, no end of input and no exit code; so

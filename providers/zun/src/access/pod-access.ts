@@ -7,13 +7,13 @@ import {
   type OutputState,
   type RemoteTarget,
   type SnapshotQuery,
+  writeTo,
 } from "@virtual-kubelet/remote-pods";
 import type { ZunObject } from "../status/zun-object.ts";
 import { readObjectId } from "../lifecycle/listed-object.ts";
 import type { ZunApi } from "../zun/zun-api.ts";
 import { attachStreams } from "./attach-streams.ts";
 import { ExecRunner } from "./exec-runner.ts";
-import { writeTo } from "./stream-input.ts";
 import type { SocketSettings } from "./terminal-socket.ts";
 
 /** States in which a container may still write. Source: zun 18.0.0 zun/common/consts.py. */

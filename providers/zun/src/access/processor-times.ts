@@ -2,7 +2,7 @@ import type { Clock } from "@virtual-kubelet/clock";
 import type { Logger } from "@virtual-kubelet/core";
 import { messageOf } from "@virtual-kubelet/errdefs";
 import type { ZunApi } from "../zun/zun-api.ts";
-import { toCommandLine } from "./shell-words.ts";
+import { toCommandLine } from "@virtual-kubelet/remote-pods";
 
 /** After so many failures in a row the wait grows no more: with the default interval it is about an hour. */
 const maxDoublings = 6;

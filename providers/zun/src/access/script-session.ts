@@ -1,6 +1,6 @@
 import { untilAborted } from "@virtual-kubelet/async";
 import type { Duplex } from "node:stream";
-import { MarkedStream, type Piece } from "./marked-stream.ts";
+import { MarkedStream, type MarkedPiece } from "@virtual-kubelet/remote-pods";
 
 /** A script that runs on a terminal of Zun's, and what comes of it, piece by piece. */
 export class ScriptSession {
@@ -10,8 +10,8 @@ export class ScriptSession {
   readonly nonce: string;
   /** What is written here the script reads. */
   readonly terminal: Duplex;
-  readonly #pieces: AsyncIterator<Piece>;
-  #pending: Promise<IteratorResult<Piece>> | undefined;
+  readonly #pieces: AsyncIterator<MarkedPiece>;
+  #pending: Promise<IteratorResult<MarkedPiece>> | undefined;
   #word: string | undefined;
 
   constructor({ terminal, execId, nonce }: { readonly terminal: Duplex; readonly execId: string; readonly nonce: string }) {
@@ -27,7 +27,7 @@ export class ScriptSession {
   }
 
   /** The next piece; `undefined` when the terminal is gone. An aborted call loses nothing: the next one gets the piece. */
-  async next(signal: AbortSignal): Promise<Piece | undefined> {
+  async next(signal: AbortSignal): Promise<MarkedPiece | undefined> {
     const pending = (this.#pending ??= this.#pieces.next());
     const { done, value } = await untilAborted(pending, signal);
     this.#pending = undefined;
@@ -43,7 +43,7 @@ export class ScriptSession {
   }
 }
 
-async function* readPieces(terminal: Duplex, nonce: string): AsyncGenerator<Piece, void, undefined> {
+async function* readPieces(terminal: Duplex, nonce: string): AsyncGenerator<MarkedPiece, void, undefined> {
   const marked = new MarkedStream(nonce);
   try {
     for await (const chunk of terminal) yield* marked.push(chunk as Buffer);

@@ -1,6 +1,7 @@
 import type { Container, DeepReadonly, Pod } from "@virtual-kubelet/core";
 import type { ProbeSpec } from "@virtual-kubelet/pod-runtime/probes";
-import { isTooLong, toCommandLine } from "../access/shell-words.ts";
+import { toCommandLine } from "@virtual-kubelet/remote-pods";
+import { isTooLong } from "../access/shell-words.ts";
 import type { ZunConfig } from "../config/schema.ts";
 import { longestStopSeconds } from "../lifecycle/end-step.ts";
 import type { ObjectKind } from "./pod-mode.ts";

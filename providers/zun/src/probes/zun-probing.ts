@@ -2,7 +2,7 @@ import type { AttachIO, Clock, ExecResult } from "@virtual-kubelet/core";
 import { isConflict, messageOf, UnavailableError } from "@virtual-kubelet/errdefs";
 import type { FailedContainer } from "@virtual-kubelet/pod-runtime/probes";
 import type { RemoteProbing, RemoteTarget } from "@virtual-kubelet/remote-pods";
-import { toCommandLine } from "../access/shell-words.ts";
+import { toCommandLine } from "@virtual-kubelet/remote-pods";
 import { longestStopSeconds } from "../lifecycle/end-step.ts";
 import { readObjectId } from "../lifecycle/listed-object.ts";
 import type { ZunObject } from "../status/zun-object.ts";

@@ -1,11 +1,11 @@
 /** What the script said, apart from the command's output. */
-type Mark =
+export type ScriptMark =
   | { readonly kind: "begun"; readonly word: string }
   | { readonly kind: "ended"; readonly code: number }
   | { readonly kind: "missing"; readonly program: string };
 
 /** A piece of what came from the terminal. */
-export type Piece = { readonly kind: "output"; readonly bytes: Buffer } | Mark;
+export type MarkedPiece = { readonly kind: "output"; readonly bytes: Buffer } | ScriptMark;
 
 /** The longest word after a nonce: a path or a number, and the end of the line. */
 const maxWordLength = 64;
@@ -23,10 +23,10 @@ export class MarkedStream {
     this.#nonce = Buffer.from(nonce);
   }
 
-  /** What is certain after these bytes. */
-  push(bytes: Uint8Array): Piece[] {
+  /** Returns what is certain after these bytes. */
+  push(bytes: Uint8Array): MarkedPiece[] {
     this.#rest = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
-    const pieces: Piece[] = [];
+    const pieces: MarkedPiece[] = [];
     for (;;) {
       const at = this.#rest.indexOf(this.#nonce);
       if (at < 0) {
@@ -49,14 +49,14 @@ export class MarkedStream {
     }
   }
 
-  /** What is left when the terminal is gone. */
-  end(): Piece[] {
-    const pieces: Piece[] = [];
+  /** Returns what is left when the terminal is gone. */
+  end(): MarkedPiece[] {
+    const pieces: MarkedPiece[] = [];
     this.#give(pieces, this.#rest.length);
     return pieces;
   }
 
-  #give(pieces: Piece[], length: number): void {
+  #give(pieces: MarkedPiece[], length: number): void {
     if (length > 0 && this.#hasBegun) pieces.push({ kind: "output", bytes: this.#rest.subarray(0, length) });
     this.#rest = this.#rest.subarray(length);
   }
@@ -69,7 +69,7 @@ export class MarkedStream {
   }
 }
 
-function toMark(text: string): Mark | undefined {
+function toMark(text: string): ScriptMark | undefined {
   const [, sign, word = ""] = /^([\^$!])(\S*)\r?$/.exec(text) ?? [];
   switch (sign) {
     case "^":

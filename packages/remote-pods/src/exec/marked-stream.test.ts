@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MarkedStream, type Piece } from "./marked-stream.ts";
-import { toCommandLine } from "./shell-words.ts";
+import { MarkedStream, type MarkedPiece } from "./marked-stream.ts";
 
 const nonce = "vk-1234-";
 
 /** All pieces, output put together between marks. */
 function read(chunks: readonly Uint8Array[]): unknown[] {
   const stream = new MarkedStream(nonce);
-  const all: Piece[] = [...chunks.flatMap((chunk) => stream.push(chunk)), ...stream.end()];
+  const all: MarkedPiece[] = [...chunks.flatMap((chunk) => stream.push(chunk)), ...stream.end()];
   const joined: unknown[] = [];
   let output: Buffer[] = [];
   const flush = (): void => {
@@ -63,8 +62,4 @@ test("however the bytes are cut, the same comes of them", () => {
       expect(read(chunks)).toEqual(read([whole]));
     }),
   );
-});
-
-test("words are quoted for the shell where they need it", () => {
-  expect(toCommandLine(["sh", "-c", "echo 'a' $HOME", "", "a/b=c"])).toBe(`sh -c 'echo '\\''a'\\'' $HOME' '' a/b=c`);
 });
