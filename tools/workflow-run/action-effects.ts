@@ -11,7 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { cacheDirectory, moduleHash } from "../../packages/testing/src/control-plane/find-control-plane.ts";
 import type { NpmRegistry } from "../npm-registry.ts";
 import { runnerUser, type RunnerMachine } from "./runner-machine.ts";
@@ -88,31 +88,42 @@ async function setUpNode(inputs: Texts, { machine, run, addPath }: ActionSurroun
 }
 
 /**
- * Restores the cache entry of the key, or saves it after the job if there was none. Go programs that this machine has
- * already built count as cached, so they are not built again.
+ * Restores the cache entry of the key, or saves it after the job if there was none. An entry has the folders of all lines of
+ * `path`. Go programs that this machine has already built count as cached, so they are not built again.
  */
 async function restoreCache(inputs: Texts, { machine, afterSuccess }: ActionSurroundings): Promise<Texts> {
   onlyInputs(inputs, ["path", "key"]);
   const { path = "", key = "" } = inputs;
   const home = machine.outside(runnerUser.home);
-  const place = path.replace(/^~(?=\/)/, home);
-  if (place === path || path.includes("\n")) throw new Error(`the path is ${JSON.stringify(path)}; expected one below ~/`);
-  const saved = join(cacheDirectory("workflows", process.env), key.replaceAll(/[^\w.-]/g, "_"));
-  const hit = existsSync(saved);
+  const places = path
+    .trim()
+    .split("\n")
+    .map((line) => placeInHome(line, home));
+  const entry = join(cacheDirectory("workflows", process.env), key.replaceAll(/[^\w.-]/g, "_"));
+  const hit = existsSync(entry);
   const built = builtPrograms()
     .map((folder) => ({ folder, copy: join(home, ".cache/virtual-kubelet", basename(dirname(folder)), basename(folder)) }))
-    .filter(({ copy }) => `${copy}/`.startsWith(`${place}/`));
-  if (hit) copyFolder(saved, place);
+    .filter(({ copy }) => places.some((place) => `${copy}/`.startsWith(`${place}/`)));
+  if (hit) for (const place of places) restoreFolder(join(entry, relative(home, place)), place);
   for (const { folder, copy } of built) copyFolder(folder, copy);
   execFileSync("chown", ["--recursive", "--no-dereference", `${runnerUser.id}:${runnerUser.id}`, join(home, ".cache")]);
   if (!hit)
     afterSuccess(async () => {
       for (const { copy } of built) rmSync(copy, { recursive: true });
-      if (!existsSync(place) || globSync("*/*", { cwd: place }).length === 0) return;
-      copyFolder(place, `${saved}.saving`);
-      renameSync(`${saved}.saving`, saved);
+      const filled = places.filter((place) => globSync("*/*", { cwd: place }).length > 0);
+      if (filled.length === 0) return;
+      const saving = `${entry}.saving`;
+      rmSync(saving, { recursive: true, force: true });
+      for (const place of filled) copyFolder(place, join(saving, relative(home, place)));
+      renameSync(saving, entry);
     });
   return { "cache-hit": String(hit) };
+}
+
+function placeInHome(path: string, home: string): string {
+  const trimmed = path.trim();
+  if (!trimmed.startsWith("~/")) throw new Error(`the path is ${JSON.stringify(trimmed)}; expected one below ~/`);
+  return join(home, trimmed.slice(2));
 }
 
 /** Keeps a folder for later jobs. As the service does, it leaves out files whose names begin with a dot. */
@@ -139,6 +150,11 @@ function builtPrograms(): readonly string[] {
   return globSync("*/*", { cwd: cache })
     .filter((folder) => hashes.has(basename(folder)))
     .map((folder) => join(cache, folder));
+}
+
+/** An entry lacks the folders that were empty or absent when it was saved. */
+function restoreFolder(from: string, to: string): void {
+  if (existsSync(from)) copyFolder(from, to);
 }
 
 function copyFolder(from: string, to: string): void {
