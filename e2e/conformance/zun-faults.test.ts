@@ -227,6 +227,20 @@ test("ports and floating IPs that a crash left behind are deleted, and others' a
   });
 });
 
+test("a floating IP whose answer is lost is given once, and told once it is found", async () => {
+  cloud.faults.loseAnswer = { method: "POST", path: /\/floatingips$/ };
+  watch();
+  const pod = podOf({ containers: [sleeping] }, { "zun.virtual-kubelet.io/floating-ip": "true" });
+  // The fake makes no port with a container.
+  cloud.neutron.tables["ports"]?.push({ id: "placeholder" });
+  await create(pod);
+
+  await eventually(() => expect(opened.events).toEqual(["NetworkNotReady", "FloatingIP"]));
+  expect(cloud.neutron.tables["floatingips"]).toHaveLength(1);
+  await opened.provider.deletePod(podRef(pod), { gracePeriodSeconds: 0 }, signal);
+  await eventually(() => expect(cloud.neutron.tables["floatingips"]).toEqual([]));
+});
+
 test("a capsule is put into its security groups once Zun has made its port", async () => {
   await using grouped = await openProvider({ ...cloud.config, securityGroups: ["web"] });
   grouped.provider.notifyPods?.(() => {});

@@ -14,8 +14,13 @@ export interface OpenedProvider extends AsyncDisposable {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/** Creates a provider with a configuration. @param pods - pods of the API server */
-export async function openProvider(config: object, pods: readonly Pod[] = []): Promise<OpenedProvider> {
+/**
+ * Creates a provider with a configuration.
+ *
+ * @param pods - pods of the API server
+ * @param nodeName - another name than the other providers of the same cloud have. A node has one provider at a time: two would share its pods
+ */
+export async function openProvider(config: object, pods: readonly Pod[] = [], nodeName = "zun-e2e"): Promise<OpenedProvider> {
   const events: string[] = [];
   const skipped: string[] = [];
   const warn = (fields: object, message: string): void => {
@@ -26,7 +31,7 @@ export async function openProvider(config: object, pods: readonly Pod[] = []): P
     throw new NotFoundError("the test host has no such objects");
   };
   const host: ProviderHost = {
-    nodeName: "zun-e2e",
+    nodeName,
     clusterId: "cluster-e2e",
     nodeAddress: undefined,
     clusterDomain: "cluster.local",

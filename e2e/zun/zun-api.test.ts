@@ -94,7 +94,7 @@ test("a pod on a subnet gets its own port, which is removed with it, and a float
   const spec = { restartPolicy: "Never", containers: [{ name: "main", image: "nginx" }] } as const;
   const annotations = { "zun.virtual-kubelet.io/subnets": "private-subnet", "zun.virtual-kubelet.io/floating-ip": "true" };
   const updates: PodUpdate[] = [];
-  await using own = await openProvider({ ...zun.cloud.config, securityGroups: ["web"] });
+  await using own = await openProvider({ ...zun.cloud.config, securityGroups: ["web"] }, [], "zun-e2e-web");
   own.provider.notifyPods?.((update) => updates.push(update));
   const pod = podOf({ ...spec, containers: [...spec.containers] }, annotations);
   const ref = podRef(pod);

@@ -20,6 +20,8 @@ export interface PodNetworkOptions {
 /** Manages the Neutron objects of pods: ports on subnets, security groups, floating IPs. */
 export class PodNetwork {
   readonly #options: PodNetworkOptions;
+  /** UIDs of pods for which a floating IP was requested, and of which no event tells it yet, because the answer was lost. */
+  readonly #untold = new Set<string>();
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
@@ -62,6 +64,7 @@ export class PodNetwork {
   /** Frees the ports and floating IP of a pod whose container is gone. */
   async release({ ref, ownsPorts, floatingIp }: PodLabels, signal: AbortSignal): Promise<void> {
     const { neutron, owner } = this.#options;
+    this.#untold.delete(ref.uid);
     if (floatingIp === "new")
       for (const { id } of await neutron.floatingIpsBy({ description: floatingIpDescription(ref, owner) }, signal))
         await neutron.deleteFloatingIp(id, signal);
@@ -137,11 +140,14 @@ export class PodNetwork {
       return;
     }
     const description = floatingIpDescription(ref, owner);
-    if ((await neutron.floatingIpsBy({ description }, signal)).length > 0) return;
-    const networkId =
-      floatingNetwork === undefined ? await neutron.externalNetworkId(signal) : await neutron.networkId(floatingNetwork, signal);
-    const made = await neutron.createFloatingIp({ networkId, portId, description }, signal);
-    onFloatingIp(ref, made.floating_ip_address ?? "");
+    let [given] = await neutron.floatingIpsBy({ description }, signal);
+    if (!given) {
+      const networkId =
+        floatingNetwork === undefined ? await neutron.externalNetworkId(signal) : await neutron.networkId(floatingNetwork, signal);
+      this.#untold.add(ref.uid);
+      given = await neutron.createFloatingIp({ networkId, portId, description }, signal);
+    }
+    if (this.#untold.delete(ref.uid)) onFloatingIp(ref, given.floating_ip_address ?? "");
   }
 }
 
