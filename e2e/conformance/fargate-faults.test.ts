@@ -1,53 +1,19 @@
-import { podRef, type Pod } from "@virtual-kubelet/core";
-import { afterEach, expect, test } from "vitest";
+import { podRef } from "@virtual-kubelet/core";
+import { expect, test } from "vitest";
 import { AwsError } from "../fargate/fake/api/aws-error.ts";
-import { openFargate, type OpenedFargate } from "../fargate/support/open-fargate.ts";
-import type { ChooseScript } from "../support/container-host/run-script.ts";
-import { podOf, resolverOf } from "../zun/support.ts";
+import { create, createRunning, listed, openFollowed, phaseOf, statusOf, untilPhase, webPod } from "../fargate/support/drive-pods.ts";
+import { resolverOf } from "../zun/support.ts";
 
 // What goes wrong between a node and AWS, on virtual time: nothing is lost, and nothing runs twice.
 
-const opened: OpenedFargate[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0)) await each[Symbol.asyncDispose]();
-});
-
 const { signal } = new AbortController();
 const serverError = new AwsError("ServerException", "Service Unavailable. Please try again later.");
-
-async function open(script?: ChooseScript, pods: readonly Pod[] = []): Promise<OpenedFargate> {
-  const fargate = await openFargate(script, pods);
-  opened.push(fargate);
-  fargate.provider.notifyPods?.((update) => void fargate.updates.push(update));
-  return fargate;
-}
-
-const webPod = (more: object = {}): Pod => podOf({ restartPolicy: "Never", containers: [{ name: "web", image: "nginx" }], ...more });
-
-/** Creates a pod; time passes until the call has returned. */
-async function create({ provider, clock }: OpenedFargate, pod: Pod): Promise<unknown> {
-  let result: { readonly error?: unknown } | undefined;
-  void provider.createPod(pod, resolverOf(pod), signal).then(
-    () => (result = {}),
-    (error: unknown) => (result = { error }),
-  );
-  await clock.runUntil(() => result !== undefined);
-  return result?.error;
-}
-
-const phaseOf = ({ updates }: OpenedFargate, pod: Pod): string | undefined => {
-  const last = updates.findLast(({ ref }) => ref.uid === pod.metadata?.uid);
-  return last === undefined ? undefined : "status" in last ? last.status.phase : "gone";
-};
-
-const untilPhase = (fargate: OpenedFargate, pod: Pod, phase: string): Promise<number> =>
-  fargate.clock.runUntil(() => phaseOf(fargate, pod) === phase, { withinMs: 900_000 });
 
 test.each<[string, "error" | "lost"]>([
   ["a ServerException that comes after the task was created", "error"],
   ["an answer that is lost", "lost"],
 ])("%s leads to no second task", async (_what, kind) => {
-  const fargate = await open();
+  await using fargate = await openFollowed();
   const pod = webPod();
   fargate.aws.faults.add({
     operation: "RunTask",
@@ -60,10 +26,9 @@ test.each<[string, "error" | "lost"]>([
 });
 
 test("while lists fail no pod is called gone", async () => {
-  const fargate = await open();
+  await using fargate = await openFollowed();
   const pod = webPod();
-  await create(fargate, pod);
-  await untilPhase(fargate, pod, "Running");
+  await createRunning(fargate, pod);
   for (const effect of [{ kind: "error", error: serverError }, { kind: "garbage" }, { kind: "lost" }] as const) {
     using _fault = fargate.aws.faults.add({ operation: "ListTasks", times: Infinity, effect });
     await fargate.clock.advance(300_000);
@@ -72,10 +37,9 @@ test("while lists fail no pod is called gone", async () => {
 });
 
 test("expired credentials make no pod gone, and new ones are used as soon as they are there", async () => {
-  const fargate = await open(({ name }) => (name === "web" ? { exit: { afterMs: 600_000, exitCode: 4 } } : {}));
+  await using fargate = await openFollowed(({ name }) => (name === "web" ? { exit: { afterMs: 600_000, exitCode: 4 } } : {}));
   const pod = webPod();
-  await create(fargate, pod);
-  await untilPhase(fargate, pod, "Running");
+  await createRunning(fargate, pod);
   fargate.aws.credentials.expire(fargate.credentials.accessKeyId);
   await fargate.clock.advance(300_000);
   expect(phaseOf(fargate, pod)).toBe("Running");
@@ -89,28 +53,23 @@ test.each<[string, string, number]>([
   ["with 0", "Succeeded", 0],
   ["with 7", "Failed", 7],
 ])("a container that ends %s makes the pod %s, with its exit code", async (_how, phase, exitCode) => {
-  const fargate = await open(() => ({ pullMs: 5000, exit: { afterMs: 30_000, exitCode } }));
+  await using fargate = await openFollowed(() => ({ pullMs: 5000, exit: { afterMs: 30_000, exitCode } }));
   const pod = webPod();
   await create(fargate, pod);
   await untilPhase(fargate, pod, phase);
-  const last = fargate.updates.at(-1);
-  expect(last && "status" in last ? last.status.containerStatuses?.[0]?.state?.terminated?.exitCode : undefined).toBe(exitCode);
+  expect(statusOf(fargate, pod)?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(exitCode);
 });
 
 test("a Spot interruption fails the pod, and is its reason", async () => {
-  const fargate = await open();
+  await using fargate = await openFollowed();
   const pod = webPod();
-  await create(fargate, pod);
-  await untilPhase(fargate, pod, "Running");
-  const [task] = fargate.aws.tasks.all;
-  if (task) fargate.aws.tasks.end(task, { code: "SpotInterruption", reason: "Your Spot Task was interrupted." });
+  fargate.aws.tasks.end(await createRunning(fargate, pod), { code: "SpotInterruption", reason: "Your Spot Task was interrupted." });
   await untilPhase(fargate, pod, "Failed");
-  const last = fargate.updates.at(-1);
-  expect(last && "status" in last ? last.status.reason : undefined).toBe("SpotInterruption");
+  expect(statusOf(fargate, pod)?.reason).toBe("SpotInterruption");
 });
 
 test("without capacity the create is refused as quota, and succeeds when there is capacity again", async () => {
-  const fargate = await open();
+  await using fargate = await openFollowed();
   const pod = webPod();
   fargate.aws.tasks.settings.noCapacity =
     "Capacity is unavailable at this time. Please try again later or in a different availability zone";
@@ -123,23 +82,18 @@ test("without capacity the create is refused as quota, and succeeds when there i
 
 test("a restart of the program adopts the task, and foreign tasks are left alone", async () => {
   const pod = webPod();
-  const fargate = await open(undefined, [pod]);
-  await create(fargate, pod);
-  await untilPhase(fargate, pod, "Running");
+  await using fargate = await openFollowed(undefined, [pod]);
+  await createRunning(fargate, pod);
   fargate.aws.tasks.run({ ...fargate.aws.tasks.all[0]!.spec.request, clientToken: "foreign", startedBy: "somebody", tags: [] });
   await fargate.clock.advance(30_000);
   const again = await fargate.reopen();
-  const listing = again.getPods(signal);
-  let pods: readonly string[] | undefined;
-  void Promise.resolve(listing).then((answer) => (pods = answer.pods.map(({ ref }) => ref.uid)));
-  await fargate.clock.runUntil(() => pods !== undefined);
-  expect(pods).toEqual([podRef(pod).uid]);
+  expect((await listed(fargate, again)).uids).toEqual([podRef(pod).uid]);
   await fargate.clock.advance(1_200_000);
   expect(fargate.aws.tasks.all.map(({ desiredStatus }) => desiredStatus)).toEqual(["RUNNING", "RUNNING"]);
 });
 
 test("1,000 pods start and run within the published rates", { timeout: 300_000 }, async () => {
-  const fargate = await open(() => ({ pullMs: 10_000 }));
+  await using fargate = await openFollowed(() => ({ pullMs: 10_000 }));
   const pods = Array.from({ length: 1000 }, () => webPod());
   let created = 0;
   for (const pod of pods) void fargate.provider.createPod(pod, resolverOf(pod), signal).then(() => created++);

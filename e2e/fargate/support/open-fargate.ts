@@ -23,14 +23,21 @@ export interface OpenedFargate extends AsyncDisposable {
   readonly events: { readonly reason: string; readonly message: string }[];
   /** Everything that was logged, as JSON. */
   readonly log: string[];
+  /** Names and labels of all metrics, as JSON. */
+  readonly metrics: string[];
   /** Credentials of the next requests. */
   credentials: { readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken?: string };
   /** Opens a second provider on the same account, as after a restart of the program. */
   reopen(): Promise<RemotePodProvider<unknown, unknown, unknown>>;
 }
 
-/** Opens the provider. Rates of the account are those that are published. */
-export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = []): Promise<OpenedFargate> {
+/**
+ * Opens the provider. Rates of the account are those that are published.
+ *
+ * @param pods - pods of the API server
+ * @param changes - settings of the provider
+ */
+export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = [], changes: object = {}): Promise<OpenedFargate> {
   let inFlight = 0;
   let idle = Promise.withResolvers<void>();
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -71,6 +78,8 @@ export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = 
   const events: { readonly reason: string; readonly message: string }[] = [];
   const log: string[] = [];
   const note = (fields: unknown, message?: string): void => void log.push(JSON.stringify([fields, message]));
+  const metrics: string[] = [];
+  const measure = (name: string, ...rest: readonly unknown[]): void => void metrics.push(JSON.stringify([name, ...rest]));
   const logger = { debug: note, info: note, warn: note, error: note, child: () => logger };
   const nothing = (): never => {
     throw new NotFoundError("the test host has no such objects");
@@ -81,7 +90,7 @@ export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = 
     nodeAddress: undefined,
     clusterDomain: "cluster.local",
     logger,
-    metrics: { count() {}, gauge() {}, observe() {} },
+    metrics: { count: measure, gauge: measure, observe: measure },
     clock,
     random: new SeededRandom(2),
     getSecret: nothing,
@@ -91,7 +100,7 @@ export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = 
     findPod: ({ uid }) => pods.find(({ metadata }) => metadata?.uid === uid),
     recordEvent: (_ref, { reason, message }) => void events.push({ reason, message }),
   };
-  const parsed = fargateConfigSchema.safeParse(configFor(aws));
+  const parsed = fargateConfigSchema.safeParse({ ...configFor(aws), ...changes });
   if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
   const config = parsed.data;
   const disposables = new AsyncDisposableStack();
@@ -113,6 +122,7 @@ export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = 
     updates,
     events,
     log,
+    metrics,
     credentials: clientOptions("").credentials,
     provider: await open(),
     reopen: open,

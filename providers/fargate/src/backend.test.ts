@@ -84,6 +84,8 @@ function taskBody(changes: Body = {}): Body {
     createdAt: started,
     startedAt: started,
     containers: [{ name: "main", lastStatus: "RUNNING", runtimeId: "r" }],
+    startedBy: startedByOf(owner),
+    group: groupOf(identity),
     tags: tagsOf(identity),
     ...changes,
   };

@@ -55,13 +55,16 @@ export function hasOwnerTags(tags: Readonly<Record<string, string>>, owner: Owne
   return ownerTagsOf(owner).every(({ key, value }) => key !== undefined && tags[key] === value);
 }
 
-/** Reads the identity of a task: from its tags, or from its group if the tags are gone. Pure. */
-export function identityOf({ tags, startedBy, group }: IdentifiedTask, owner: Owner): IdentityReading {
-  if (Object.keys(tags).length > 0) return readTags(tags, owner, tagLimits);
+/**
+ * Reads the identity of a task. `startedBy` and the group decide, because nobody can change them; tags, which anybody can change and copy, and which
+ * ECS removes from a task that is stopped, only serve pods whose names are too long for the group. Pure.
+ */
+export function identityOf({ tags, startedBy, group = "" }: IdentifiedTask, owner: Owner): IdentityReading {
   if (startedBy !== startedByOf(owner)) return { kind: "foreign" };
-  const [, namespace = "", name = "", uid = "", attempt = ""] = /^pod:([^/]+)\/([^/]+)\/([^/]+)\/(\d+)$/.exec(group ?? "") ?? [];
-  if (uid === "") return { kind: "unreadable", why: `it has no tags, and its group is ${JSON.stringify(group ?? "")}` };
-  return { kind: "pod", identity: { ref: { namespace, name, uid }, owner, attempt: Number(attempt) } };
+  const [, namespace = "", name = "", uid = "", attempt = ""] = /^pod:([^/]+)\/([^/]+)\/([^/]+)\/(\d+)$/.exec(group) ?? [];
+  if (uid !== "") return { kind: "pod", identity: { ref: { namespace, name, uid }, owner, attempt: Number(attempt) } };
+  if (Object.keys(tags).length > 0) return readTags(tags, owner, tagLimits);
+  return { kind: "unreadable", why: `it has no tags, and its group is ${JSON.stringify(group)}` };
 }
 
 const ownerKeys: ReadonlySet<string> = new Set(["vk.managed-by", "vk.cluster", "vk.node"]);
