@@ -101,13 +101,15 @@ export class FakeApi {
 
 /** Whether the fault comes in place of carrying out the request. */
 function isBefore(fault: FaultEffect): boolean {
-  return (fault.kind === "error" || fault.kind === "lost" || fault.kind === "hang") && !fault.afterCommit;
+  return fault.kind === "answer" || ((fault.kind === "error" || fault.kind === "lost" || fault.kind === "hang") && !fault.afterCommit);
 }
 
 function effectOf(fault: FaultEffect): ApiAnswer {
   switch (fault.kind) {
     case "error":
       return jsonAnswer(fault.error.status, fault.error.toBody());
+    case "answer":
+      return jsonAnswer(200, fault.body);
     case "garbage":
       return { kind: "answer", status: 200, headers: jsonHeaders, body: fault.body ?? "<html>Welcome</html>" };
     case "hang":

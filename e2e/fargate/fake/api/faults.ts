@@ -7,6 +7,7 @@ import type { AwsError } from "./aws-error.ts";
  * - `lost`: the connection is cut, before or, with `afterCommit`, after the request was carried out.
  * - `garbage`: status 200 with a body that is no JSON; the request is carried out.
  * - `hang`: no answer, until the fake is disposed or the client gives up; before or, with `afterCommit`, after the request was carried out.
+ * - `answer`: status 200 with this body; the request is not carried out.
  * - `alter`: the request is carried out, and its answer changed.
  */
 export type FaultEffect =
@@ -14,6 +15,7 @@ export type FaultEffect =
   | { readonly kind: "lost"; readonly afterCommit?: boolean }
   | { readonly kind: "garbage"; readonly body?: string }
   | { readonly kind: "hang"; readonly afterCommit?: boolean }
+  | { readonly kind: "answer"; readonly body: object }
   | { readonly kind: "alter"; readonly alter: (answer: Readonly<Record<string, unknown>>) => object };
 
 /** A fault that a test scripts. */

@@ -54,6 +54,8 @@ const byName: Readonly<Record<string, ErrorMaker>> = {
   ServiceUnavailableException: unavailable,
   InternalFailure: unavailable,
   TimeoutError: unavailable,
+  // Something between answered, or the answer was cut.
+  SyntaxError: unavailable,
   ResourceInUseException: unavailable,
   UpdateInProgressException: unavailable,
   TargetNotConnectedException: unavailable,
@@ -117,7 +119,8 @@ function makerOf(name: string, message: string, status: number | undefined): Err
   if (told) return told;
   const known = Object.hasOwn(byName, name) ? byName[name] : undefined;
   if (known) return known;
-  if (status === undefined || status >= 500 || status === 429 || status === 408) return unavailable;
+  // An answer with a status of success that the SDK cannot read says nothing of the outcome.
+  if (status === undefined || status < 400 || status >= 500 || status === 429 || status === 408) return unavailable;
   if (status === 401) return unauthorized;
   return status === 403 ? forbidden : invalid;
 }

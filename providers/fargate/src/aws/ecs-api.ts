@@ -21,7 +21,7 @@ import type { BudgetedCall } from "@virtual-kubelet/remote-pods";
 import type { z } from "zod";
 import { failureError } from "./api-error.ts";
 import type { EcsTask, ExecSession } from "./ecs-objects.ts";
-import { failureSchema, sessionSchema, taskSchema } from "./ecs-schemas.ts";
+import { failureSchema, pageSchema, sessionSchema, taskSchema } from "./ecs-schemas.ts";
 import { send, type Budget } from "./send.ts";
 
 const pageSize = 100;
@@ -62,7 +62,7 @@ export class EcsApi {
    * Starts a task.
    *
    * @returns the task; only its ARN if AWS answers that another request with the same token has started it
-   * @throws QuotaExceededError also for a failure that AWS reports in a successful answer
+   * @throws QuotaExceededError also for a failure that AWS reports in a successful answer; UnavailableError if the answer has neither a task nor a failure
    */
   async runTask(
     input: RunTaskCommandInput,
@@ -86,7 +86,8 @@ export class EcsApi {
     if ("arn" in answer) return { id: answer.arn };
     const [first] = answer.tasks ?? [];
     if (first?.taskArn !== undefined) return { id: first.taskArn, task: taskSchema.safeParse(first).data };
-    const { reason = "ECS started no task", detail } = failureSchema.safeParse(answer.failures?.[0]).data ?? {};
+    const { reason, detail } = failureSchema.safeParse(answer.failures?.[0]).data ?? {};
+    if (reason === undefined) throw new UnavailableError(`${attempted}: ECS answered with neither a task nor a failure`);
     throw failureError(reason, detail, attempted);
   }
 
@@ -120,13 +121,14 @@ export class EcsApi {
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const { client, cluster } = this.#options;
-    return this.#pages(async (nextToken) => {
+    const attempted = "list tasks";
+    return this.#pages(attempted, async (nextToken) => {
       const answer = await this.#call(
-        { class: "read", operation: "ListTasks", attempted: "list tasks" },
+        { class: "read", operation: "ListTasks", attempted },
         (abortSignal) => client.send(new ListTasksCommand({ cluster, ...filter, maxResults: pageSize, nextToken }), { abortSignal }),
         signal,
       );
-      return [answer.taskArns, answer.nextToken];
+      return { entries: answer.taskArns, nextToken: answer.nextToken };
     });
   }
 
@@ -192,28 +194,30 @@ export class EcsApi {
   /** Lists families by the beginning of their names; INACTIVE ones have no active revision. */
   async listFamilies(familyPrefix: string, status: "ACTIVE" | "INACTIVE", signal: AbortSignal): Promise<readonly string[]> {
     const { client } = this.#options;
-    return this.#pages(async (nextToken) => {
+    const attempted = "list families of task definitions";
+    return this.#pages(attempted, async (nextToken) => {
       const answer = await this.#call(
-        { class: "read", operation: "ListTaskDefinitionFamilies", attempted: "list families of task definitions" },
+        { class: "read", operation: "ListTaskDefinitionFamilies", attempted },
         (abortSignal) =>
           client.send(new ListTaskDefinitionFamiliesCommand({ familyPrefix, status, maxResults: pageSize, nextToken }), { abortSignal }),
         signal,
       );
-      return [answer.families, answer.nextToken];
+      return { entries: answer.families, nextToken: answer.nextToken };
     });
   }
 
   /** Lists the ARNs of a family's revisions. */
   async listRevisions(family: string, status: "ACTIVE" | "INACTIVE", signal: AbortSignal): Promise<readonly string[]> {
     const { client } = this.#options;
-    return this.#pages(async (nextToken) => {
+    const attempted = "list task definitions";
+    return this.#pages(attempted, async (nextToken) => {
       const answer = await this.#call(
-        { class: "read", operation: "ListTaskDefinitions", attempted: "list task definitions" },
+        { class: "read", operation: "ListTaskDefinitions", attempted },
         (abortSignal) =>
           client.send(new ListTaskDefinitionsCommand({ familyPrefix: family, status, maxResults: pageSize, nextToken }), { abortSignal }),
         signal,
       );
-      return [answer.taskDefinitionArns, answer.nextToken];
+      return { entries: answer.taskDefinitionArns, nextToken: answer.nextToken };
     });
   }
 
@@ -258,17 +262,24 @@ export class EcsApi {
     return send(this.#options.budget, { isIdempotent: true, ...call }, request, signal);
   }
 
+  /** @throws UnavailableError if an answer has no list, or its token was returned before: the list is not known to be complete then */
   async #pages(
-    next: (token: string | undefined) => Promise<readonly [readonly string[] | undefined, string | undefined]>,
+    attempted: string,
+    next: (token: string | undefined) => Promise<{ readonly entries: unknown; readonly nextToken: unknown }>,
   ): Promise<readonly string[]> {
     const all: string[] = [];
+    const tokens = new Set<string>();
     let token: string | undefined;
-    do {
-      const [entries = [], following] = await next(token);
+    for (;;) {
+      const parsed = pageSchema.safeParse(await next(token));
+      if (!parsed.success) throw new UnavailableError(`${attempted}: ECS answered without a list: ${problemOf(parsed.error)}`);
+      const { entries, nextToken } = parsed.data;
       all.push(...entries);
-      token = following;
-    } while (token !== undefined && token !== "");
-    return all;
+      token = nextToken || undefined;
+      if (token === undefined) return all;
+      if (tokens.has(token)) throw new UnavailableError(`${attempted}: the pages of ECS's answer go in a circle`);
+      tokens.add(token);
+    }
   }
 }
 

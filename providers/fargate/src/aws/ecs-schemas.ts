@@ -49,6 +49,12 @@ export const taskSchema: z.ZodType<EcsTask> = z.object({
 /** Reads a failure in a successful answer. */
 export const failureSchema: z.ZodType<EcsFailure> = z.object({ arn: text, reason: text, detail: text });
 
+/** Reads a page of a list. Without a token, or with an empty one, it is the last page. */
+export const pageSchema: z.ZodType<{ readonly entries: readonly string[]; readonly nextToken?: string | null | undefined }> = z.object({
+  entries: z.array(z.string().min(1)),
+  nextToken: z.string().nullish(),
+});
+
 /** Reads the session of ExecuteCommand. */
 export const sessionSchema: z.ZodType<ExecSession> = z.object({
   sessionId: z.string().min(1),
