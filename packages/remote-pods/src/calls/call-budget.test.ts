@@ -264,6 +264,21 @@ test("refusals that do not say for how long pause the class longer each time, un
   }
 });
 
+test("refusals of one operation pause the class longer each time, although others of the class succeed in between", async () => {
+  const { clock, budget } = budgetOf({ maxAttempts: 5 });
+  const refused = failing(clock, ...Array.from({ length: 4 }, () => new ThrottledError("429")));
+  void budget.run({ ...read, operation: "Describe" }, never, refused.send);
+  let lists = 0;
+  for (let seconds = 0; seconds < 60; seconds++) {
+    void budget.run({ ...read, operation: "List" }, never, async () => void lists++);
+    await clock.advance(1_000);
+  }
+
+  expect(lists).toBeGreaterThan(30);
+  for (const [index, longest] of [1_000, 2_000, 4_000, 8_000].entries())
+    expect((refused.times[index + 1] ?? 0) - (refused.times[index] ?? 0)).toBeGreaterThanOrEqual(longest / 2);
+});
+
 test("an abort ends a wait for a turn, a request under way and a back-off, and leaves neither timers nor listeners", async () => {
   const { clock, budget } = budgetOf({ rates: { read: [{ burst: 1, perSecond: 0.001 }] } });
   const abort = new AbortController();

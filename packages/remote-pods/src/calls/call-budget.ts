@@ -52,10 +52,10 @@ const notTransient: ReadonlySet<ErrorCode | undefined> = new Set([
   "VK_QUOTA_EXCEEDED",
 ] as const);
 
-/** Requests of one class, with the number of refusals in a row. */
+/** Requests of one class, with the number of refusals in a row of each operation, because back ends limit some operations by themselves. */
 interface CallClassState {
   readonly queue: CallQueue;
-  throttles: number;
+  readonly throttles: Map<string, number>;
 }
 
 /**
@@ -102,7 +102,7 @@ export class CallBudget implements Disposable {
    * the back end did nothing. ConflictError, UnauthorizedError, ForbiddenError and QuotaExceededError are the caller's to judge.
    *
    * `retryAfterMs` of an UnavailableError or QuotaExceededError pauses the class for all callers, at most for an hour; a `ThrottledError` without it
-   * pauses the class for 1 s, and longer each time.
+   * pauses the class for 1 s, and longer each time until a request of the same operation succeeds.
    *
    * @param send - sends one HTTP request; called once for each attempt
    * @throws what the last attempt throws; `signal.reason` when aborted; UnavailableError when the budget is disposed of
@@ -113,7 +113,7 @@ export class CallBudget implements Disposable {
       await this.#acquire(call, linked.signal);
       try {
         const answer = await untilAborted(send(linked.signal), linked.signal);
-        this.#classOf(call.class).throttles = 0;
+        this.#classOf(call.class).throttles.delete(call.operation);
         this.#count(call, "ok");
         return answer;
       } catch (error) {
@@ -122,7 +122,7 @@ export class CallBudget implements Disposable {
           throw linked.signal.reason;
         }
         this.#count(call, outcomeOf(error));
-        const isPaused = this.#pause(call.class, error);
+        const isPaused = this.#pause(call, error);
         if (attempt >= this.#maxAttempts || !mayRepeat(call, error)) throw error;
         const { clock, random } = this.#options;
         if (!isPaused) await clock.sleep(backoffMs(retryBackoff, attempt, random), linked.signal);
@@ -148,13 +148,14 @@ export class CallBudget implements Disposable {
   }
 
   /** Pauses the class if the error asks for it. @returns whether it does */
-  #pause(name: CallClass, error: unknown): boolean {
-    const state = this.#classOf(name);
+  #pause({ class: name, operation }: BudgetedCall, error: unknown): boolean {
+    const { queue, throttles } = this.#classOf(name);
     const code = codeOf(error);
     const askedMs = code === "VK_UNAVAILABLE" || code === "VK_QUOTA_EXCEEDED" ? retryAfterMsOf(error) : undefined;
-    if (isThrottled(error)) state.throttles++;
-    else if (askedMs === undefined) return false;
-    state.queue.pause(Math.min(maxPauseMs, askedMs ?? backoffMs(throttleBackoff, state.throttles, this.#options.random)));
+    if (!isThrottled(error) && askedMs === undefined) return false;
+    const count = (throttles.get(operation) ?? 0) + (isThrottled(error) ? 1 : 0);
+    throttles.set(operation, count);
+    queue.pause(Math.min(maxPauseMs, askedMs ?? backoffMs(throttleBackoff, count, this.#options.random)));
     return true;
   }
 
@@ -167,7 +168,7 @@ export class CallBudget implements Disposable {
     const known = this.#classes.get(name);
     if (known) return known;
     const limiters = (this.#options.rates[name] ?? []).map((rate) => rateLimiter(rate, this.#share));
-    const state: CallClassState = { queue: new CallQueue(this.#options.clock, limiters), throttles: 0 };
+    const state: CallClassState = { queue: new CallQueue(this.#options.clock, limiters), throttles: new Map() };
     this.#classes.set(name, state);
     return state;
   }
