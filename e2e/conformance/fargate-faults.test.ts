@@ -1,4 +1,5 @@
 import { podRef } from "@virtual-kubelet/core";
+import { isUnavailable } from "@virtual-kubelet/errdefs";
 import { expect, test } from "vitest";
 import { AwsError } from "../fargate/fake/api/aws-error.ts";
 import { create, createRunning, listed, openFollowed, phaseOf, statusOf, untilPhase, webPod } from "../fargate/support/drive-pods.ts";
@@ -24,6 +25,36 @@ test.each<[string, "error" | "lost"]>([
   await untilPhase(fargate, pod, "Running");
   expect(fargate.aws.tasks.all).toHaveLength(1);
 });
+
+test.each<[string, number, object]>([
+  ["whose first list shows the task", 0, {}],
+  ["whose first list does not show the task yet", 60_000, {}],
+  ["that would ask for another task, because its settings have changed", 60_000, { subnets: ["subnet-2"] }],
+])(
+  "a program killed before it reads the answer to RunTask leaves one task, and the next program, %s, adopts it",
+  async (_next, visibleAfterMs, changes) => {
+    const pod = webPod();
+    await using fargate = await openFollowed(undefined, [pod]);
+    fargate.aws.tasks.settings.visibleAfterMs = visibleAfterMs;
+    fargate.aws.faults.add({ operation: "RunTask", effect: { kind: "lost", afterCommit: true } });
+    {
+      using _cut = fargate.aws.faults.add({
+        operation: /./,
+        times: Infinity,
+        effect: { kind: "lost" },
+        when: () => fargate.aws.tasks.all.length > 0,
+      });
+      expect(await create(fargate, pod)).toSatisfy(isUnavailable);
+      await fargate.provider[Symbol.asyncDispose]();
+    }
+    const next = await fargate.reopen(changes);
+    next.notifyPods?.((update) => void fargate.updates.push(update));
+    expect(await create(fargate, pod, next)).toBeUndefined();
+    await untilPhase(fargate, pod, "Running");
+    await fargate.clock.advance(600_000);
+    expect(fargate.aws.tasks.all.map(({ desiredStatus }) => desiredStatus)).toEqual(["RUNNING"]);
+  },
+);
 
 test("while lists fail no pod is called gone", async () => {
   await using fargate = await openFollowed();

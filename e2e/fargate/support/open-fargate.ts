@@ -27,8 +27,8 @@ export interface OpenedFargate extends AsyncDisposable {
   readonly metrics: string[];
   /** Credentials of the next requests. */
   credentials: { readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken?: string };
-  /** Opens a second provider on the same account, as after a restart of the program. */
-  reopen(): Promise<RemotePodProvider<unknown, unknown, unknown>>;
+  /** Opens a second provider on the same account, as after a restart of the program. @param changes - settings that have changed */
+  reopen(changes?: object): Promise<RemotePodProvider<unknown, unknown, unknown>>;
 }
 
 /**
@@ -100,16 +100,16 @@ export async function openFargate(script?: ChooseScript, pods: readonly Pod[] = 
     findPod: ({ uid }) => pods.find(({ metadata }) => metadata?.uid === uid),
     recordEvent: (_ref, { reason, message }) => void events.push({ reason, message }),
   };
-  const parsed = fargateConfigSchema.safeParse({ ...configFor(aws), ...changes });
-  if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
-  const config = parsed.data;
   const disposables = new AsyncDisposableStack();
   disposables.use(aws);
   disposables.defer(() => {
     ecs.destroy();
     logs.destroy();
   });
-  const open = async (): Promise<RemotePodProvider<unknown, unknown, unknown>> => {
+  const open = async (changed: object = {}): Promise<RemotePodProvider<unknown, unknown, unknown>> => {
+    const parsed = fargateConfigSchema.safeParse({ ...configFor(aws), ...changes, ...changed });
+    if (!parsed.success) throw new Error(JSON.stringify(parsed.error.issues));
+    const config = parsed.data;
     const budget = disposables.use(
       new CallBudget({ backEnd: "fargate", rates: backendLimits.rates, clock, random: host.random, metrics: host.metrics }),
     );

@@ -22,6 +22,7 @@ import { readLogs } from "./access/container-logs.ts";
 import { checkExec } from "./access/exec-preconditions.ts";
 import { runCommand, type ExecRunnerOptions } from "./access/exec-runner.ts";
 import { openChannelSocket } from "./access/ssm/channel-socket.ts";
+import { CredentialRenewal } from "./aws/credential-renewal.ts";
 import { EcsApi } from "./aws/ecs-api.ts";
 import type { EcsTask } from "./aws/ecs-objects.ts";
 import { LogsApi } from "./aws/logs-api.ts";
@@ -75,9 +76,10 @@ export class FargateBackend implements RemoteBackend<TaskRequest, EcsTask, TaskM
       client: clients.ecs,
       cluster: config.cluster,
       budget,
+      renewal: new CredentialRenewal(clients.ecs, clock),
       onTask: (id, problem) => (problem === undefined ? reader.accept("task", id) : reader.skip("task", id, problem)),
     });
-    this.#logs = new LogsApi(clients.logs, budget);
+    this.#logs = new LogsApi({ client: clients.logs, budget, renewal: new CredentialRenewal(clients.logs, clock) });
     this.#definitions = new DefinitionRegistry({ api: this.#ecs, clock, owner: this.#owner, keepMs: config.keepTaskDefinitionsMs });
     this.#upkeep = new TaskUpkeep({ api: this.#ecs, clock, logger, host });
     // ECS runs commands as health checks, and nothing else.

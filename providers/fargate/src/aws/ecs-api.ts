@@ -20,6 +20,7 @@ import { InvalidInputError, isNotFound, NotFoundError, UnavailableError } from "
 import type { BudgetedCall } from "@virtual-kubelet/remote-pods";
 import type { z } from "zod";
 import { failureError } from "./api-error.ts";
+import type { CredentialRenewal } from "./credential-renewal.ts";
 import type { EcsTask, ExecSession } from "./ecs-objects.ts";
 import { failureSchema, pageSchema, sessionSchema, taskSchema } from "./ecs-schemas.ts";
 import { send, type Budget } from "./send.ts";
@@ -32,6 +33,8 @@ export interface EcsApiOptions {
   readonly client: Pick<ECSClient, "send">;
   readonly cluster: string;
   readonly budget: Budget;
+  /** Absent: requests with expired credentials are not sent again. */
+  readonly renewal?: CredentialRenewal | undefined;
   /** Called with a task that cannot be read, and the problem; with `undefined` when it can be read. */
   readonly onTask?: ((id: string, problem: string | undefined) => void) | undefined;
 }
@@ -259,7 +262,7 @@ export class EcsApi {
   }
 
   #call<T>(call: EcsCall, request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    return send(this.#options.budget, { isIdempotent: true, ...call }, request, signal);
+    return send(this.#options, { isIdempotent: true, ...call }, request, signal);
   }
 
   /** @throws UnavailableError if an answer has no list, or its token was returned before: the list is not known to be complete then */

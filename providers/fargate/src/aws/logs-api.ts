@@ -1,5 +1,6 @@
 import { GetLogEventsCommand, type CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { UnavailableError } from "@virtual-kubelet/errdefs";
+import type { CredentialRenewal } from "./credential-renewal.ts";
 import { logPageSchema } from "./ecs-schemas.ts";
 import { send, type Budget } from "./send.ts";
 
@@ -30,14 +31,19 @@ export interface LogPosition {
   readonly nextToken?: string | undefined;
 }
 
+export interface LogsApiOptions {
+  readonly client: Pick<CloudWatchLogsClient, "send">;
+  readonly budget: Budget;
+  /** Absent: requests with expired credentials are not sent again. */
+  readonly renewal?: CredentialRenewal | undefined;
+}
+
 /** The call of CloudWatch Logs that the provider makes. */
 export class LogsApi {
-  readonly #client: Pick<CloudWatchLogsClient, "send">;
-  readonly #budget: Budget;
+  readonly #options: LogsApiOptions;
 
-  constructor(client: Pick<CloudWatchLogsClient, "send">, budget: Budget) {
-    this.#client = client;
-    this.#budget = budget;
+  constructor(options: LogsApiOptions) {
+    this.#options = options;
   }
 
   /** Reads a page of a stream. @throws NotFoundError if there is no such group or stream yet */
@@ -47,10 +53,10 @@ export class LogsApi {
   ): Promise<LogPage> {
     const attempted = `read log stream ${stream} of group ${group}`;
     const answer = await send(
-      this.#budget,
+      this.#options,
       { class: "logs", operation: "GetLogEvents", attempted, isIdempotent: true },
       (abortSignal) =>
-        this.#client.send(
+        this.#options.client.send(
           new GetLogEventsCommand({
             logGroupName: group,
             logStreamName: stream,

@@ -17,7 +17,8 @@ export function openClients({
   ecsEndpoint,
   logsEndpoint,
 }: Pick<FargateConfig, "region" | "ecsEndpoint" | "logsEndpoint">): SdkClients {
-  const common = { region, maxAttempts: 1 };
+  // The chain is given this, too; otherwise the SDK reads the files of ~/.aws once for the whole process.
+  const common = { region, maxAttempts: 1, ignoreCache: true };
   const ecs = new ECSClient({ ...common, ...(ecsEndpoint !== undefined && { endpoint: ecsEndpoint }) });
   const logs = new CloudWatchLogsClient({ ...common, ...(logsEndpoint !== undefined && { endpoint: logsEndpoint }) });
   return {

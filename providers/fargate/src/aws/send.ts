@@ -1,27 +1,46 @@
 import type { BudgetedCall, CallBudget } from "@virtual-kubelet/remote-pods";
 import { toError } from "./api-error.ts";
+import type { CredentialRenewal, Identity } from "./credential-renewal.ts";
 
 /** The part of a budget that clients use. */
 export type Budget = Pick<CallBudget, "run">;
 
+/** A request to AWS. */
+export interface AwsCall extends BudgetedCall {
+  /** The attempt and its object, for messages. */
+  readonly attempted: string;
+  /** Values of the request that no message may hold. */
+  readonly secrets?: readonly string[] | undefined;
+}
+
 /**
- * Sends a request within the budget, and translates its errors.
+ * Sends a request within the budget, and translates its errors. A request with expired credentials is sent again, once, if there are others.
  *
- * `attempted` is for messages, and `secrets` are values of the request that no message may hold.
  * @throws errdefs errors; `signal.reason`
  */
-export function send<T>(
-  budget: Budget,
-  { attempted, secrets = [], ...call }: BudgetedCall & { readonly attempted: string; readonly secrets?: readonly string[] | undefined },
+export async function send<T>(
+  { budget, renewal }: { readonly budget: Budget; readonly renewal?: Pick<CredentialRenewal, "current" | "cures"> | undefined },
+  { attempted, secrets = [], ...call }: AwsCall,
   request: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  return budget.run(call, signal, async (attemptSignal) => {
-    try {
-      return await request(attemptSignal);
-    } catch (error) {
-      attemptSignal.throwIfAborted();
-      throw toError(error, attempted, secrets);
-    }
-  });
+  let used: Identity | undefined;
+  let refusal: unknown;
+  const attempt = (): Promise<T> =>
+    budget.run(call, signal, async (attemptSignal) => {
+      used = await renewal?.current();
+      try {
+        return await request(attemptSignal);
+      } catch (error) {
+        attemptSignal.throwIfAborted();
+        refusal = error;
+        throw toError(error, attempted, secrets);
+      }
+    });
+  try {
+    return await attempt();
+  } catch (error) {
+    if (signal.aborted || !(await renewal?.cures(refusal, used, signal))) throw error;
+  }
+  return attempt();
 }
